@@ -1,0 +1,136 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+import torch
+
+from conftest import ROOT
+from vit_course import installation, pretrained
+from vit_course.__main__ import main
+
+QUICK = ["--data", "shapes", "--num-train", "60", "--image-size", "8", "--epochs", "2", "--hidden-dim", "8"]
+
+
+def test_train_writes_a_whole_run_folder(tmp_path, capsys):
+    assert main(["train", *QUICK, "--num-heads", "2", "--pool", "mean", "--flip", "--out", str(tmp_path / "run")]) == 0
+    out = capsys.readouterr().out
+    assert "60 training images of 8 x 8" in out and "of a linear classifier" in out
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names == {"config.json", "log.csv", "curves.png", "result.json", "best.safetensors", "last.safetensors"}
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert (
+        config["model"]["pool"] == "mean" and config["training"]["flip"] is True and config["training"]["epochs"] == 2
+    )
+    assert len((tmp_path / "run" / "log.csv").read_text().splitlines()) == 3
+    model = pretrained.load(str(tmp_path / "run" / "best.safetensors"))
+    assert model(torch.zeros(1, 3, 8, 8)).shape == (1, 5)
+
+
+def test_a_run_is_not_overwritten_but_resumed_if_asked(tmp_path, capsys):
+    command = ["train", *QUICK, "--out", str(tmp_path)]
+    assert main(command) == 0
+    before = (tmp_path / "last.safetensors").read_bytes()
+    assert main(command) == 2
+    assert "holds a run already: add --resume" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
+    assert (tmp_path / "last.safetensors").read_bytes() == before
+
+
+def test_recipe_from_a_file_and_flags_over_it(tmp_path):
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text(
+        '[data]\nsource = "digits"\n[model]\npatch_size = 4\nhidden_dim = 8\nnum_layers = 1\nnum_heads = 2\nmlp_dim = 8\n'
+        "[training]\nepochs = 5\n"
+    )
+    assert main(["train", "--recipe", str(recipe), "--epochs", "1", "--out", str(tmp_path / "run")]) == 0
+    config = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert config["training"]["epochs"] == 1 and config["model"]["in_channels"] == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--recipe", "nothing"], "there is no recipe 'nothing'; known are digits, shapes"),
+        (["--data", "/no/such/folder"], "data must be shapes, digits, cifar10 or an existing folder"),
+        (["--data", "digits", "--num-train", "9"], "unexpected keyword argument 'num_train'"),
+        (["--hidden-dim", "30"], "hidden_dim 30 is not a multiple of num_heads 4"),
+        (["--epochs", "0"], "epochs must be at least 1, got 0"),
+        (["--image-size", "30", "--num-train", "9"], "image height 30 is not a multiple of patch size 4"),
+        (["--device", "nonsense", "--num-train", "9"], "device 'nonsense' is not available here"),
+        (["--resume", "--num-train", "9"], "there is no checkpoint"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2_and_writes_nothing(flags, message, tmp_path, capsys):
+    out = tmp_path / "run"
+    assert main(["train", *flags, "--out", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.startswith("error: ") and error.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_broken_recipe(tmp_path, capsys):
+    recipe = tmp_path / "broken.toml"
+    recipe.write_text("[data")
+    assert main(["train", "--recipe", str(recipe)]) == 2
+    assert "is no valid TOML" in capsys.readouterr().err
+    recipe.write_text("[data]\nsource = 'digits'")
+    assert main(["train", "--recipe", str(recipe)]) == 2
+    assert "has the parts ['data'], a recipe has ['data', 'model', 'training']" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [[], ["lab"], ["train"], ["check"]])
+def test_help(command):
+    done = subprocess.run(
+        [sys.executable, "-m", "vit_course", *command, "--help"], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0 and "usage: python -m vit_course" in done.stdout and done.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["train", "--nonsense"], ["train", "--epochs", "many"]])
+def test_usage_errors_exit_2(arguments, capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(arguments)
+    assert exit_.value.code == 2 and "usage:" in capsys.readouterr().err
+
+
+def test_check_is_content_here(capsys):
+    assert main(["check"]) == 0
+    assert "Everything is here" in capsys.readouterr().out
+
+
+def test_check_says_what_is_wrong(monkeypatch):
+    monkeypatch.setattr(
+        installation.metadata, "requires", lambda name: ["torch~=1.0", "no-such-package>=1", "pytest; extra == 'test'"]
+    )
+    text, complete = installation.report()
+    assert not complete and "pytest" not in text
+    assert re.search(r"torch +\S+ found, ~=1.0 is needed", text)
+    assert re.search(r"no-such-package *cannot be imported: ModuleNotFoundError", text)
+    assert "python -m pip install -e ." in text
+
+
+def test_lab_opens_at_chapter_00():
+    command = [sys.executable, "-m", "vit_course", "lab", "--no-browser", "--port=0", "--IdentityProvider.token=t"]
+    lab = subprocess.Popen(
+        [*command, "--allow-root"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        for line in lab.stdout:
+            if match := re.search(r"(http://(?:localhost|127\.0\.0\.1):\d+)(\S+)\?token", line):
+                break
+            assert time.monotonic() < deadline
+        assert match[2] == "/lab/tree/notebooks/00_start_here.ipynb"
+        with urllib.request.urlopen(f"{match[1]}/api/contents/notebooks?token=t", timeout=30) as answer:
+            names = [entry["name"] for entry in json.load(answer)["content"]]
+        assert "00_start_here.ipynb" in names
+    finally:
+        os.killpg(lab.pid, signal.SIGTERM)
+        lab.wait(30)
+        lab.stdout.close()

@@ -1,0 +1,278 @@
+import hashlib
+import pickle
+import tarfile
+import threading
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torchvision.datasets import CIFAR10
+
+from vit_course import data
+from vit_course.training import linear_baseline
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    return data.shapes(600, 100, 100, image_size=(24, 32))
+
+
+def test_shapes_are_the_same_on_every_machine():
+    d = data.shapes(300, 20, 10, image_size=(16, 24), seed=5)
+    digest = hashlib.sha256()
+    for part in (d.train, d.validation, d.test):
+        for tensor in (part.images, part.labels, part.masks):
+            digest.update(tensor.numpy().tobytes())
+    assert digest.hexdigest() == "069a57a0c53cd083f58c3643a22c5c6217e0007b175fd8853bf4339a5b5395e0"
+
+
+def test_shapes_parts_and_sizes(shapes):
+    assert shapes.train.images.shape == (600, 3, 24, 32) and shapes.train.images.dtype == torch.uint8
+    assert shapes.train.masks.shape == (600, 24, 32) and shapes.train.masks.dtype == torch.bool
+    assert (len(shapes.train), len(shapes.validation), len(shapes.test)) == (600, 100, 100)
+    assert shapes.image_size == (24, 32) and shapes.in_channels == 3
+    assert set(shapes.train.labels.tolist()) == set(range(5)) and len(shapes.class_names) == 5
+    assert not torch.equal(shapes.validation.images, shapes.test.images)
+    assert not torch.equal(data.shapes(10, 1, 1, seed=1).train.images, data.shapes(10, 1, 1).train.images)
+
+
+def test_the_mask_is_the_object(shapes):
+    # Without noise an object has one colour: inside its mask the image is constant, and the mask is never empty.
+    clean = data.shapes(50, 1, 1, image_size=(24, 32), noise=0, clutter=0).train
+    for image, mask in zip(clean.images, clean.masks, strict=True):
+        inside = image[:, mask]
+        assert inside.shape[1] > 10
+        assert (inside == inside[:, :1]).all()
+        assert (image[:, ~mask] != inside[:, :1]).any(dim=0).float().mean() > 0.95
+    area = shapes.train.masks.float().mean().item()
+    assert 0.05 < area < 0.3
+
+
+def test_forms_by_their_area():
+    """A circle fills more of its bounding box than a triangle, a ring has a hole at its centre."""
+    d = data.shapes(200, 1, 1, image_size=96, noise=0, clutter=0).train
+    for label, name in enumerate(data.SHAPES):
+        for mask in d.masks[d.labels == label]:
+            rows, columns = mask.any(1).nonzero(), mask.any(0).nonzero()
+            box = mask[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
+            centre = box[box.shape[0] // 2, box.shape[1] // 2].item()
+            assert centre == (name != "ring")
+            if name == "circle":
+                assert 0.7 < box.float().mean() < 0.87
+
+
+def test_a_linear_classifier_fails_on_shapes():
+    accuracy = linear_baseline(data.shapes(4000, 200, 1000), epochs=5)
+    print(f"linear classifier on the shapes: {accuracy:.3f}, chance 0.200")
+    assert accuracy < 0.35
+
+
+def test_shapes_are_fast():
+    started = time.perf_counter()
+    data.shapes(10_000, 1, 1)
+    seconds = time.perf_counter() - started
+    print(f"10,000 shapes in {seconds:.1f} s")
+    assert seconds < 60  # the figure is printed; only an accident of complexity fails here
+
+
+def test_digits_are_real_and_complete():
+    d = data.digits()
+    assert (len(d.train), len(d.validation), len(d.test)) == (1197, 200, 400)
+    assert d.train.images.shape[1:] == (1, 8, 8) and d.class_names == tuple("0123456789")
+    every = torch.cat([part.images.flatten(1) for part in (d.train, d.validation, d.test)])
+    from sklearn.datasets import load_digits
+
+    assert sorted(map(tuple, every.tolist())) == sorted(
+        map(tuple, (load_digits().data * 255 / 16).round().astype(int).tolist())
+    )
+
+
+@pytest.mark.parametrize("dataset", [data.digits(), data.shapes(200, 5, 5, image_size=(16, 24))])
+def test_normalisation(dataset):
+    x = dataset.normalise(dataset.train.images)
+    assert x.dtype == torch.float32
+    torch.testing.assert_close(x.mean((0, 2, 3)), torch.zeros(dataset.in_channels), atol=1e-3, rtol=0)
+    torch.testing.assert_close(x.std((0, 2, 3)), torch.ones(dataset.in_channels), atol=1e-3, rtol=0)
+    torch.testing.assert_close(dataset.denormalise(x) * 255, dataset.train.images.float(), atol=1e-3, rtol=0)
+
+
+def test_normalise_refuses_what_it_does_not_know(shapes):
+    with pytest.raises(ValueError, match=r"takes images as torch.uint8 .* got torch.float32"):
+        shapes.normalise(torch.rand(2, 3, 24, 32))
+    with pytest.raises(ValueError, match=r"takes images \(B, 3, H, W\), got shape \(2, 1, 24, 32\)"):
+        shapes.normalise(torch.zeros(2, 1, 24, 32, dtype=torch.uint8))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_test": 0}, r"at least 1 image, got \(10000, 1000, 0\)"),
+        ({"image_size": (7, 32)}, "at least 8 x 8 .* got 7 x 32"),
+        ({"noise": -1}, "must not be negative, got -1 and 6"),
+    ],
+)
+def test_bad_shapes(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        data.shapes(**arguments)
+
+
+def test_shift_and_flip_by_hand():
+    images = torch.arange(2 * 3 * 8 * 12).reshape(2, 3, 8, 12)
+    assert torch.equal(data.shift_and_flip(images, 0, False), images)
+    generator = torch.Generator().manual_seed(1)
+    out = data.shift_and_flip(images.repeat(50, 1, 1, 1), 0, True, generator)
+    flipped = sum(torch.equal(o, i.flip(2)) for o, i in zip(out, images.repeat(50, 1, 1, 1), strict=True))
+    straight = sum(torch.equal(o, i) for o, i in zip(out, images.repeat(50, 1, 1, 1), strict=True))
+    assert flipped + straight == 100 and 30 < flipped < 70
+
+
+def test_shifts_are_crops_of_the_reflected_image():
+    image = torch.randn(1, 3, 8, 12)
+    padded = torch.nn.functional.pad(image, (2, 2, 2, 2), mode="reflect")
+    crops = [padded[:, :, i : i + 8, j : j + 12] for i in range(5) for j in range(5)]
+    seen = set()
+    for out in data.shift_and_flip(image.repeat(300, 1, 1, 1), 2, False):
+        matches = [i for i, crop in enumerate(crops) if torch.equal(out[None], crop)]
+        assert len(matches) == 1
+        seen |= set(matches)
+    assert len(seen) == 25
+
+
+@pytest.mark.parametrize("padding", [8, -1])
+def test_padding_that_does_not_fit(padding, odd_images):
+    with pytest.raises(ValueError, match=f"padding {padding} does not fit an image of 8 x 12"):
+        data.shift_and_flip(odd_images, padding, False)
+
+
+@pytest.fixture
+def stand_in_cifar(tmp_path, monkeypatch):
+    """A server on this machine with an archive of CIFAR-10's layout and random pixels; -> its folder."""
+    folder = tmp_path / "source" / "cifar-10-batches-py"
+    folder.mkdir(parents=True)
+    rng = np.random.RandomState(0)
+    lists = {"train_list": [f"data_batch_{i}" for i in range(1, 6)], "test_list": ["test_batch"]}
+    for attribute, names in lists.items():
+        entries = []
+        for name in names:
+            batch = {"data": rng.randint(0, 256, (20, 3072), dtype=np.uint8), "labels": list(range(10)) * 2}
+            (folder / name).write_bytes(pickle.dumps(batch))
+            entries.append([name, hashlib.md5((folder / name).read_bytes()).hexdigest()])
+        monkeypatch.setattr(CIFAR10, attribute, entries)
+    words = [f"class {i}" for i in range(10)]
+    (folder / "batches.meta").write_bytes(pickle.dumps({"label_names": words}))
+    meta_md5 = hashlib.md5((folder / "batches.meta").read_bytes()).hexdigest()
+    monkeypatch.setattr(CIFAR10, "meta", {"filename": "batches.meta", "key": "label_names", "md5": meta_md5})
+    archive = tmp_path / "source" / "cifar-10-python.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(folder, "cifar-10-batches-py")
+    monkeypatch.setattr(CIFAR10, "tgz_md5", hashlib.md5(archive.read_bytes()).hexdigest())
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=archive.parent))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setattr(CIFAR10, "url", f"http://127.0.0.1:{server.server_port}/cifar-10-python.tar.gz")
+    yield folder
+    server.shutdown()
+    server.server_close()
+
+
+def test_cifar10_downloads_once_and_keeps_pixels_and_labels_together(stand_in_cifar, tmp_path):
+    d = data.cifar10(tmp_path / "here")
+    assert (len(d.train), len(d.validation), len(d.test)) == (90, 10, 20)
+    assert d.train.images.shape == (90, 3, 32, 32) and d.class_names[3] == "class 3"
+    source = pickle.loads((stand_in_cifar / "test_batch").read_bytes())
+    assert torch.equal(d.test.images, torch.from_numpy(source["data"]).reshape(20, 3, 32, 32))
+    assert d.test.labels.tolist() == source["labels"]
+    again = data.cifar10(tmp_path / "here", download=False)
+    assert torch.equal(again.train.images, d.train.images)
+
+
+def test_cifar10_without_network_says_what_to_do(stand_in_cifar, tmp_path, monkeypatch):
+    monkeypatch.setattr(CIFAR10, "url", "http://127.0.0.1:9/cifar-10-python.tar.gz")  # nobody listens there
+    for download in (True, False):
+        with pytest.raises(ValueError, match=r"CIFAR-10 is not in .* call cifar10\(download=True\); without one, copy"):
+            data.cifar10(tmp_path / "nothing", download=download)
+
+
+def test_cifar10_with_damaged_files(stand_in_cifar, tmp_path):
+    data.cifar10(tmp_path / "here")
+    batch = tmp_path / "here" / "cifar-10-batches-py" / "data_batch_2"
+    batch.write_bytes(batch.read_bytes()[:-1])
+    with pytest.raises(ValueError, match="CIFAR-10 is not in"):
+        data.cifar10(tmp_path / "here", download=False)
+
+
+def make_folder(root, classes=("cat", "dog"), count=8):
+    for index, name in enumerate(classes):
+        (root / name).mkdir(parents=True)
+        for i in range(count):
+            pixels = np.full((20 + i, 30, 3), 40 * index + i, dtype=np.uint8)
+            Image.fromarray(pixels).save(root / name / f"{i}.png")
+    return root
+
+
+def test_folder(tmp_path):
+    d = data.folder(make_folder(tmp_path / "pets"), image_size=(8, 12))
+    assert d.class_names == ("cat", "dog") and d.name == "pets" and d.image_size == (8, 12)
+    assert (len(d.train), len(d.validation), len(d.test)) == (14, 1, 1)
+    for part in (d.train, d.validation, d.test):
+        for image, label in zip(part.images, part.labels, strict=True):
+            assert (image.float().mean() >= 40) == bool(label)
+
+
+def test_folder_turns_photographs_upright(tmp_path):
+    pixels = np.zeros((10, 20, 3), dtype=np.uint8)
+    pixels[:, :10] = 255
+    exif = Image.Exif()
+    exif[0x0112] = 6  # stored lying down: to be turned by 90 degrees clockwise
+    Image.fromarray(pixels).save(tmp_path / "photo.jpg", exif=exif, quality=95)
+    image = data.open_image(tmp_path / "photo.jpg")
+    assert image.shape == (3, 20, 10)
+    assert image[:, :8].float().mean() > 240 and image[:, 12:].float().mean() < 15
+
+
+@pytest.mark.parametrize("mode", ["L", "P", "RGBA", "CMYK", "1", "I;16"])
+def test_every_mode_becomes_rgb(mode, tmp_path):
+    image = Image.new("L" if mode == "I;16" else "RGB", (12, 8)).convert("I;16" if mode == "I;16" else mode)
+    path = tmp_path / ("image.tiff" if mode in ("CMYK", "I;16") else "image.png")
+    image.save(path)
+    assert data.open_image(path, (4, 6)).shape == (3, 4, 6)
+
+
+def test_folder_errors(tmp_path):
+    with pytest.raises(ValueError, match="must be a folder with a sub-folder of images for each class"):
+        data.folder(tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="has 1 class, at least 2 are needed"):
+        data.folder(make_folder(tmp_path / "one", classes=("cat",), count=12))
+    with pytest.raises(ValueError, match="has 4 images, at least 10 are needed"):
+        data.folder(make_folder(tmp_path / "few", count=2))
+    root = make_folder(tmp_path / "damaged")
+    (root / "cat" / "3.png").write_bytes(b"no image")
+    with pytest.raises(ValueError, match=r"3\.png is no readable image"):
+        data.folder(root)
+    (root / "cat" / "3.png").unlink()
+    (root / "bird").mkdir()
+    with pytest.raises(ValueError, match="bird"):
+        data.folder(root)
+
+
+def test_truncated_and_missing_images(tmp_path):
+    path = tmp_path / "photo.jpg"
+    Image.fromarray(np.random.RandomState(0).randint(0, 256, (64, 64, 3), dtype=np.uint8)).save(path)
+    path.write_bytes(path.read_bytes()[:900])
+    with pytest.raises(ValueError, match=r"photo\.jpg is no readable image"):
+        data.open_image(path)
+    with pytest.raises(ValueError, match="there is no file"):
+        data.open_image(tmp_path / "gone.jpg")
+
+
+def test_image_set_checks_its_lengths():
+    with pytest.raises(ValueError, match="3 images with 2 labels"):
+        data.ImageSet(torch.zeros(3, 1, 2, 2), torch.zeros(2))

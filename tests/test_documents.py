@@ -1,0 +1,110 @@
+"""What readers see: formatted, spelled, with links that lead somewhere."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+
+from conftest import ROOT
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PAGES = [ROOT / "README.md", *NOTEBOOKS]
+DIAGRAMS = sorted((ROOT / "res").rglob("*.svg"))
+AMERICAN = re.compile(
+    r"\b(colors?|colored|centers?|centered|normaliz\w+|initializ\w+|behaviors?|grays?|neighbors?|visualiz\w+|optimizers?"
+    r"|generaliz\w+|labeled|modeling|analyz\w+|meters?|favors?|recogniz\w+|organiz\w+|summariz\w+|emphasiz\w+)\b",
+    re.IGNORECASE,
+)
+
+
+def prose(page: Path) -> str:
+    """The words of a page, without code."""
+    if page.suffix == ".ipynb":
+        cells = nbformat.read(page, as_version=4).cells
+        text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    else:
+        text = page.read_text(encoding="utf-8")
+    return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    return {
+        re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-")
+        for title in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_relative_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose(page)) + re.findall(r"(?:src|href)=\"([^\"]+)\"", prose(page))
+    assert targets, "a page without a single link"
+    for target in targets:
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), f"{page.name} links to {target}"
+        if anchor:
+            assert anchor in anchors(file), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_british_spelling_and_plain_tone(page):
+    text = prose(page)
+    assert not AMERICAN.findall(text)
+    assert not re.findall("[\U0001f300-\U0001faff☀-➿]", text), "no emoji"
+    assert not re.findall(r"\w!(?=\s|$)", text), "no exclamation marks"
+
+
+def test_no_common_misspelling(tmp_path):
+    for page in PAGES:
+        (tmp_path / f"{page.name}.txt").write_text(prose(page), encoding="utf-8")
+    places = [str(ROOT / "vit_course"), str(ROOT / "tests"), str(tmp_path), *map(str, DIAGRAMS)]
+    done = subprocess.run([sys.executable, "-m", "codespell_lib", *places], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=lambda c: c[0])
+def test_ruff(command):
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", *command, str(ROOT)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("diagram", DIAGRAMS, ids=lambda p: p.name)
+def test_diagrams_are_valid_small_and_described(diagram):
+    root = ElementTree.parse(diagram).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    assert root.find(f"{space}title") is not None and root.find(f"{space}desc") is not None
+    assert diagram.stat().st_size < 40_000
+    text = diagram.read_text()
+    assert "<script" not in text and "href" not in text
+
+
+def test_the_diagrams_are_what_their_script_draws(tmp_path):
+    script = ROOT / "res" / "diagrams" / "make_diagrams.py"
+    copy = tmp_path / script.name
+    copy.write_text(script.read_text())
+    subprocess.run([sys.executable, str(copy)], check=True, capture_output=True)
+    drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
+    assert drawn == {path.name: path.read_bytes() for path in script.parent.glob("*.svg")}
+
+
+def test_only_the_promised_names_at_the_top():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
+        "\n"
+    )
+    if not any(listed):
+        pytest.skip("not a git checkout, so there is no list of tracked files to look at")
+    top = {name.split("/")[0] for name in listed if name}
+    visible = {name for name in top if not name.startswith(".")}
+    assert visible <= {
+        "notebooks", "vit_course", "tests", "res", "environment.yml", "README.md", "pyproject.toml", "LICENSE"
+    }  # fmt: skip
+    for name in filter(None, listed):
+        assert (ROOT / name).stat().st_size < 5_000_000, name

@@ -1,0 +1,83 @@
+import pytest
+import torch
+
+from vit_course.interpret import attention_distance, mask_score, patch_part, rollout
+
+B, L, h, GRID = 2, 3, 4, (2, 3)
+N, T = 6, 7
+
+
+def random_maps():
+    return torch.randn(B, L, h, T, T).softmax(-1)
+
+
+def test_rollout_rows_sum_to_one_and_follow_the_layers_in_order():
+    maps = random_maps()
+    flow = rollout(maps)
+    assert flow.shape == (B, T, T)
+    torch.testing.assert_close(flow.sum(-1), torch.ones(B, T))
+    layers = [0.5 * maps[:, i].mean(1) + 0.5 * torch.eye(T) for i in range(L)]
+    torch.testing.assert_close(flow, layers[2] @ layers[1] @ layers[0])
+
+
+def test_rollout_of_uniform_maps_is_uniform_but_for_the_residual():
+    flow = rollout(torch.full((1, 40, h, T, T), 1 / T))
+    torch.testing.assert_close(flow, torch.full((1, T, T), 1 / T))
+
+
+def test_rollout_of_identity_is_identity():
+    assert torch.equal(rollout(torch.eye(T).expand(B, L, h, T, T)), torch.eye(T).expand(B, T, T))
+
+
+def test_distance_of_a_diagonal_map_is_zero_and_by_hand():
+    assert attention_distance(torch.eye(T).expand(B, L, h, T, T), GRID, 4).eq(0).all()
+    maps = torch.zeros(1, 1, 1, N, N)
+    maps[..., 0] = 1  # all look at the patch at the top left
+    away = [0, 1, 2, 1, 2**0.5, 5**0.5]
+    assert attention_distance(maps, GRID, 4).item() == pytest.approx(4 * sum(away) / N)
+
+
+def test_distance_ignores_the_class_token():
+    maps = random_maps()
+    maps[..., 0] += 5
+    rescaled = maps[..., 1:, 1:] / maps[..., 1:, 1:].sum(-1, keepdim=True)
+    distance = attention_distance(maps, GRID, 4)
+    assert distance.shape == (L, h)
+    torch.testing.assert_close(distance, attention_distance(rescaled, GRID, 4))
+
+
+def test_mask_score_inside_outside_and_uniform():
+    mask = torch.zeros(8, 12, dtype=torch.bool)
+    mask[:4, 4:8] = True  # exactly patch (0, 1)
+    inside, outside, uniform = torch.zeros(2, 3), torch.ones(2, 3), torch.ones(2, 3)
+    inside[0, 1], outside[0, 1] = 3.0, 0.0
+    assert mask_score(inside, mask) == 1 and mask_score(outside, mask) == 0
+    assert mask_score(uniform, mask).item() == pytest.approx(mask.float().mean().item())
+    mask[2:4, 4:8] = False  # half of the patch
+    assert mask_score(inside, mask).item() == pytest.approx(0.5)
+
+
+def test_mask_score_of_a_batch():
+    maps, masks = torch.rand(5, 2, 3), torch.rand(5, 8, 12) > 0.5
+    torch.testing.assert_close(mask_score(maps, masks)[3], mask_score(maps[3], masks[3]))
+
+
+def test_patch_part_drops_the_class_token():
+    maps = random_maps()
+    assert torch.equal(patch_part(maps, GRID), maps[..., 1:, 1:])
+    assert torch.equal(patch_part(maps[..., :N, :N], GRID), maps[..., :N, :N])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: rollout(torch.zeros(3, 7, 7)), r"maps must be \(B, L, h, T, T\), got shape \(3, 7, 7\)"),
+        (lambda: rollout(torch.zeros(1, 1, 1, 6, 7)), r"got shape \(1, 1, 1, 6, 7\)"),
+        (lambda: attention_distance(torch.zeros(1, 1, 1, 9, 9), GRID, 4), "2 x 3 has 6 or 7 tokens, the maps have 9"),
+        (lambda: mask_score(torch.ones(2, 3), torch.ones(9, 12)), "mask of 9 x 12 is no multiple of a map of 2 x 3"),
+        (lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12)), "0 everywhere in 4 of 4 images"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

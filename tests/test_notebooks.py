@@ -1,0 +1,109 @@
+"""The form of the notebooks. That they run and give their stored outputs is tested by nbval, in notebooks/."""
+
+import os
+import re
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from conftest import ROOT
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+
+
+def cells(path, kind):
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == kind]
+
+
+def test_the_chapters_are_there_and_numbered():
+    assert [path.stem for path in NOTEBOOKS[:5]] == [
+        "00_start_here", "01_patchify", "02_class_token", "03_position_embeddings", "04_attention"
+    ]  # fmt: skip
+    assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(len(NOTEBOOKS)))
+
+
+@every
+def test_every_cell_was_executed_in_order_in_a_fresh_kernel(path):
+    # nbval runs a cell without a count but does not compare it.
+    assert [cell.execution_count for cell in cells(path, "code")] == list(range(1, len(cells(path, "code")) + 1))
+
+
+@every
+def test_no_stored_traceback_no_stderr_nothing_ignored(path):
+    for cell in cells(path, "code"):
+        assert not {"nbval-ignore-output", "nbval-skip"} & set(cell.metadata.get("tags", []))
+        for output in cell.outputs:
+            assert output.output_type != "error"
+            assert output.get("name") != "stderr"
+
+
+@every
+def test_figures_have_alt_text_and_captions(path):
+    figures = [
+        output for cell in cells(path, "code") for output in cell.outputs if "image/png" in output.get("data", {})
+    ]
+    assert figures, "a chapter without a figure"
+    for output in figures:
+        assert len(output.metadata["image/png"]["alt"]) > 20
+    captions = re.findall(r"^\*Figure (\d+)\.", "\n".join(c.source for c in cells(path, "markdown")), re.MULTILINE)
+    assert [int(number) for number in captions] == list(range(1, len(figures) + 1))
+
+
+@every
+def test_cells_are_short_and_the_file_is_small(path):
+    for cell in cells(path, "code"):
+        assert len(cell.source.splitlines()) <= 25
+    assert len(nbformat.read(path, as_version=4).cells) <= 60
+    assert path.stat().st_size < 2_000_000
+
+
+@every
+def test_the_form_of_a_chapter(path):
+    text = "\n\n".join(cell.source for cell in cells(path, "markdown"))
+    first = cells(path, "markdown")[0].source
+    assert first.startswith(f"# {path.name[:2]} ")
+    for row in ("**You will be able to**", "**Time**", "**You need**", "**Paper**"):
+        assert row in first
+    assert "../res/diagrams/" in text and "## Summary" in text
+    if path.name[:2] != "00":
+        for part in ("## Where we are", "## The idea", "## Build it", "## Predict, then run", "## What can go wrong",
+                     "## Compare with the package", "## Go further"):  # fmt: skip
+            assert part in text, part
+    last = cells(path, "markdown")[-1].source
+    names = [p.name for p in NOTEBOOKS]
+    index = names.index(path.name)
+    for neighbour in names[max(index - 1, 0) : index] + names[index + 1 : index + 2]:
+        assert f"({neighbour})" in last, f"the last cell links to {neighbour}"
+
+
+@every
+def test_nothing_of_this_machine_is_stored(path):
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"/(home|root|tmp|Users|work|opt)/\w", text)
+    assert nbformat.read(path, as_version=4).metadata.language_info == {"name": "python"}
+    ids = [cell.id for cell in nbformat.read(path, as_version=4).cells]
+    assert len(set(ids)) == len(ids)
+
+
+@every
+def test_the_minutes_on_the_card_are_measured(path):
+    # Words at 200 a minute; the README repeats reading and doing.
+    reading = int(re.search(r"(\d+) min to read", cells(path, "markdown")[0].source)[1])
+    doing = int(re.search(r"(\d+) min to do", cells(path, "markdown")[0].source)[1])
+    words = sum(len(cell.source.split()) for cell in cells(path, "markdown"))
+    assert abs(reading - words / 200) <= 1
+    line = next(line for line in (ROOT / "README.md").read_text().splitlines() if f"({path.relative_to(ROOT)})" in line)
+    assert f"| {reading} + {doing} |" in line
+
+
+def test_the_network_is_blocked_where_notebooks_run():
+    code = "import urllib.request as u\ntry: u.urlopen('http://example.org', timeout=5)\nexcept OSError as e: print(e)"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests" / "offline")}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert "the network is blocked in the tests: example.org" in done.stdout
+    code = "import socket\ntry: socket.create_connection(('192.0.2.1', 80), 5)\nexcept OSError as e: print(e)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert "the network is blocked in the tests: 192.0.2.1" in done.stdout

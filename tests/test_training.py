@@ -1,0 +1,236 @@
+import csv
+import json
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from vit_course import data, training
+from vit_course.config import ViTConfig
+from vit_course.training import TrainingConfig, evaluate, load_weights, parameter_groups, train, warmup_cosine
+from vit_course.vit import ViT
+
+CONFIG = ViTConfig(
+    image_size=(12, 8), patch_size=4, num_classes=5, hidden_dim=16, num_layers=2, num_heads=2, mlp_dim=24, dropout=0.1
+)
+RECIPE = TrainingConfig(epochs=3, batch_size=32, padding=2, flip=True, label_smoothing=0.1)
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return data.shapes(100, 40, 40, image_size=(12, 8))  # 100 is no multiple of 32: the last batch is short
+
+
+def new_model() -> ViT:
+    data.seed_everything(7)
+    return ViT(CONFIG)
+
+
+def same(a: nn.Module, b: nn.Module) -> bool:
+    return all(torch.equal(x, y) for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True))
+
+
+def test_schedule():
+    factors = [warmup_cosine(step, 100, 0.1) for step in range(101)]
+    assert factors[0] == pytest.approx(0.1) and factors[9] == 1 and factors[10] == 1
+    assert all(a < b for a, b in zip(factors[:9], factors[1:10], strict=True))
+    assert all(a > b for a, b in zip(factors[10:100], factors[11:], strict=True))
+    assert factors[55] == pytest.approx(0.5) and factors[100] == pytest.approx(0)
+    assert warmup_cosine(0, 1, 0.0) == 1
+
+
+def test_decay_only_on_matrices():
+    model = new_model()
+    decay, rest = parameter_groups(model, 0.05)
+    names = {id(p): name for name, p in model.named_parameters()}
+    assert decay["weight_decay"] == 0.05 and rest["weight_decay"] == 0
+    assert len(decay["params"]) + len(rest["params"]) == len(names)
+    assert all(names[id(p)].endswith(".weight") and "norm" not in names[id(p)] for p in decay["params"])
+    undecayed = {names[id(p)] for p in rest["params"]}
+    assert {"class_token.token", "positions.table", "encoder.norm.weight", "head.bias"} <= undecayed
+
+
+def test_training_learns_digits():
+    dataset = data.digits()
+    data.seed_everything(0)
+    model = ViT(ViTConfig(image_size=8, patch_size=2, in_channels=1, num_classes=10, hidden_dim=32, num_layers=2,
+                          num_heads=4, mlp_dim=64))  # fmt: skip
+    history = train(model, dataset, TrainingConfig(epochs=12, batch_size=64, learning_rate=3e-3), progress=False)
+    _, accuracy = evaluate(model, dataset.test, dataset)
+    assert accuracy > 0.85
+    assert history[0]["train_loss"] < 1.1 * math.log(10) and history[-1]["train_loss"] < history[0]["train_loss"] / 3
+    assert set(history[0]) == {
+        "epoch", "learning_rate", "train_loss", "train_accuracy", "validation_loss", "validation_accuracy"
+    }  # fmt: skip
+
+
+def test_the_same_seed_gives_the_same_weights(dataset):
+    runs = []
+    for _ in range(2):
+        model = new_model()
+        train(model, dataset, RECIPE, progress=False)
+        runs.append(model)
+    assert same(*runs)
+    other = new_model()
+    train(other, dataset, TrainingConfig(**{**RECIPE.__dict__, "seed": 1}), progress=False)
+    assert not same(runs[0], other)
+
+
+def test_every_image_once_an_epoch_and_the_short_batch_too(dataset):
+    seen = []
+
+    class Spy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(288, 5)
+
+        def forward(self, images):
+            if self.training:
+                seen.append(images.detach().clone())
+            return self.linear(images.flatten(1))
+
+    train(Spy(), dataset, TrainingConfig(epochs=1, batch_size=32), progress=False)
+    assert [len(batch) for batch in seen] == [32, 32, 32, 4]
+    rows = sorted(map(tuple, torch.cat(seen).flatten(1).tolist()))
+    assert rows == sorted(map(tuple, dataset.normalise(dataset.train.images).flatten(1).tolist()))
+
+
+def test_resume_is_exact(dataset, tmp_path, monkeypatch):
+    whole = new_model()
+    history = train(whole, dataset, RECIPE, tmp_path / "whole", progress=False)
+
+    class Killed(Exception):
+        pass
+
+    real, calls = training.evaluate, []
+
+    def killed_in_epoch_3(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            raise Killed
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(training, "evaluate", killed_in_epoch_3)
+    with pytest.raises(Killed):
+        train(new_model(), dataset, RECIPE, tmp_path / "cut", progress=False)
+    monkeypatch.undo()
+    torch.manual_seed(99)  # another process would start anywhere
+    resumed = new_model()
+    assert train(resumed, dataset, RECIPE, tmp_path / "cut", resume=True, progress=False) == history
+    assert same(whole, resumed)
+    for name in ("last.safetensors", "best.safetensors", "log.csv"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "cut" / name).read_bytes()
+
+
+def test_best_and_last_checkpoint_and_log(dataset, tmp_path):
+    model = new_model()
+    history = train(model, dataset, RECIPE, tmp_path, progress=False)
+    state, metadata = load_weights(tmp_path / "best.safetensors")
+    assert ViTConfig(**metadata["config"]) == CONFIG
+    best = ViT(CONFIG)
+    best.load_state_dict(state)
+    _, accuracy = evaluate(best, dataset.validation, dataset)
+    assert accuracy == max(row["validation_accuracy"] for row in history)
+    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    assert [float(row["train_loss"]) for row in rows] == [round(row["train_loss"], 6) for row in history]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best.safetensors", "last.safetensors", "log.csv"]
+
+
+def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    training.write_atomically(path, b"old")
+
+    def full_disk(number):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(training.os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        training.write_atomically(path, b"new")
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_evaluate_by_hand_in_eval_mode_and_mode_restored(dataset):
+    model = new_model().train()
+    loss, accuracy = evaluate(model, dataset.test, dataset, batch_size=7)
+    assert model.training
+    model.eval()
+    logits = model(dataset.normalise(dataset.test.images))
+    assert loss == pytest.approx(nn.functional.cross_entropy(logits, dataset.test.labels).item(), abs=1e-5)
+    assert accuracy == (logits.argmax(1) == dataset.test.labels).sum().item() / 40
+
+
+def test_clipping_and_smoothing_are_applied(dataset, monkeypatch):
+    seen = {}
+    clip, loss = nn.utils.clip_grad_norm_, training.F.cross_entropy
+    monkeypatch.setattr(nn.utils, "clip_grad_norm_", lambda p, n: seen.update(clip=n) or clip(p, n))
+
+    def spy(*arguments, **options):
+        if "label_smoothing" in options:
+            seen.update(options)
+        return loss(*arguments, **options)
+
+    monkeypatch.setattr(training.F, "cross_entropy", spy)
+    train(new_model(), dataset, TrainingConfig(epochs=1, clip_norm=0.5, label_smoothing=0.2), progress=False)
+    assert seen == {"clip": 0.5, "label_smoothing": 0.2}
+    seen.clear()
+    train(new_model(), dataset, TrainingConfig(epochs=1, clip_norm=0), progress=False)
+    assert "clip" not in seen
+
+
+def test_divergence_stops_with_a_message_and_keeps_the_checkpoint(dataset, tmp_path):
+    train(new_model(), dataset, TrainingConfig(epochs=1), tmp_path, progress=False)
+    before = (tmp_path / "best.safetensors").read_bytes()
+    model = new_model()
+    with torch.no_grad():
+        model.head.weight.fill_(math.inf)
+    with pytest.raises(
+        ValueError, match=r"the loss is (nan|inf) in epoch 1/1, step 1: a smaller learning_rate than 0.001"
+    ):
+        train(model, dataset, TrainingConfig(epochs=1), tmp_path, progress=False)
+    assert (tmp_path / "best.safetensors").read_bytes() == before
+
+
+def test_resume_errors(dataset, tmp_path):
+    with pytest.raises(ValueError, match="needs the run_dir"):
+        train(new_model(), dataset, RECIPE, resume=True, progress=False)
+    with pytest.raises(ValueError, match="there is no checkpoint"):
+        train(new_model(), dataset, RECIPE, tmp_path, resume=True, progress=False)
+    train(new_model(), dataset, RECIPE, tmp_path, progress=False)
+    with pytest.raises(ValueError, match="was trained with epochs 3, this run has epochs 5"):
+        train(new_model(), dataset, TrainingConfig(**{**RECIPE.__dict__, "epochs": 5}), tmp_path, True, progress=False)
+    with pytest.raises(ValueError, match="is of another model"):
+        other = ViT(ViTConfig(**{**CONFIG.to_dict(), "num_layers": 3}))
+        train(other, dataset, RECIPE, tmp_path, resume=True, progress=False)
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"no checkpoint at all"])
+def test_corrupt_checkpoints(damage, dataset, tmp_path):
+    train(new_model(), dataset, TrainingConfig(epochs=1), tmp_path, progress=False)
+    path = tmp_path / "last.safetensors"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"last\.safetensors is no whole checkpoint"):
+        train(new_model(), dataset, TrainingConfig(epochs=1), tmp_path, resume=True, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"epochs": 0}, "epochs must be at least 1, got 0"),
+        ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
+        ({"learning_rate": 0}, "learning_rate must be greater than 0, got 0"),
+        ({"label_smoothing": 1}, "label_smoothing must be at least 0 and less than 1, got 1"),
+        ({"warmup": -0.1}, "warmup must be at least 0 and less than 1, got -0.1"),
+        ({"padding": -1}, "padding must be at least 0, got -1"),
+    ],
+)
+def test_bad_recipes(values, message):
+    with pytest.raises(ValueError, match=message):
+        TrainingConfig(**values)
+
+
+def test_metadata_round_trip(tmp_path):
+    training.save_weights(tmp_path / "w.safetensors", nn.Linear(2, 3), note={"a": [1, 2]})
+    state, metadata = load_weights(tmp_path / "w.safetensors")
+    assert state["weight"].shape == (3, 2) and metadata == {"note": {"a": [1, 2]}}
+    assert json.dumps(metadata)

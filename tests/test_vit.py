@@ -1,0 +1,150 @@
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+import torchvision
+
+from vit_course import pretrained
+from vit_course.config import PRESETS, ViTConfig
+from vit_course.embeddings import LearnedPositions, SinCos2DPositions
+from vit_course.vit import ViT
+
+SMALL = dict(
+    image_size=(8, 12), patch_size=4, in_channels=2, num_classes=5, hidden_dim=24, num_layers=2, num_heads=3, mlp_dim=40
+)
+
+
+def small(**changes) -> ViT:
+    return ViT(ViTConfig(**{**SMALL, **changes})).eval()
+
+
+def count(model) -> int:
+    return sum(p.numel() for p in model.parameters())
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [  # timm's and torchvision's published counts, 1000 classes at 224
+        ("vit-ti/16", 5_717_416),
+        ("vit-s/16", 22_050_664),
+        ("vit-b/16", 86_567_656),
+        ("vit-l/16", 304_326_632),
+        ("vit-h/14", 632_045_800),
+        ("tiny-cifar", 119_194),
+    ],
+)
+def test_published_parameter_counts(name, parameters):
+    with torch.device("meta"):
+        assert count(ViT(ViTConfig.preset(name))) == parameters
+
+
+def test_counts_equal_torchvisions():
+    with torch.device("meta"):
+        for name, builder in (("vit-b/16", "vit_b_16"), ("vit-l/16", "vit_l_16"), ("vit-h/14", "vit_h_14")):
+            assert count(ViT(ViTConfig.preset(name))) == count(getattr(torchvision.models, builder)())
+
+
+def test_torchvisions_weights_give_torchvisions_logits():
+    theirs = torchvision.models.vit_b_16().eval()
+    torch.nn.init.normal_(theirs.heads.head.weight, std=0.02)  # torchvision's own is zero: any model would agree
+    torch.nn.init.normal_(theirs.class_token, std=0.02)
+    ours = pretrained.load_torchvision(theirs.state_dict())
+    assert ours.config == ViTConfig.preset("vit-b/16")
+    images = torch.randn(2, 3, 224, 224)
+    with torch.no_grad():
+        torch.testing.assert_close(ours(images), theirs(images), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("position", ["learned", "sincos2d", "none"])
+@pytest.mark.parametrize(("pool", "tokens"), [("cls", 7), ("mean", 6)])
+def test_shapes(position, pool, tokens):
+    model = small(position=position, pool=pool)
+    images = torch.randn(3, 2, 8, 12)
+    assert model.features(images).shape == (3, tokens, 24)
+    assert model(images).shape == (3, 5)
+    assert (model.config.num_patches, model.config.num_tokens, model.config.grid) == (6, tokens, (2, 3))
+    kinds = {"learned": LearnedPositions, "sincos2d": SinCos2DPositions, "none": torch.nn.Identity}
+    assert isinstance(model.positions, kinds[position])
+
+
+def test_equations_1_to_4():
+    model, images = small(), torch.randn(3, 2, 8, 12)
+    z = F.conv2d(images, model.patch_embedding.projection.weight, model.patch_embedding.projection.bias, stride=4)
+    z = z.flatten(2).transpose(1, 2)
+    z = torch.cat([model.class_token.token.expand(3, 1, 24), z], dim=1) + model.positions.table
+    for block in model.encoder.blocks:
+        z = z + block.attention(block.norm1(z))
+        z = z + block.mlp(block.norm2(z))
+    y = model.encoder.norm(z[:, 0])
+    torch.testing.assert_close(model(images), model.head(y))
+
+
+def test_mean_pool_averages_all_tokens():
+    model, images = small(pool="mean"), torch.randn(3, 2, 8, 12)
+    torch.testing.assert_close(model(images), model.head(model.features(images).mean(dim=1)))
+
+
+@pytest.mark.parametrize("classes", [2, 10, 1000])
+@pytest.mark.parametrize("width", [24, 384])
+def test_first_loss_is_the_logarithm_of_the_classes(classes, width):
+    model = small(num_classes=classes, hidden_dim=width)
+    loss = F.cross_entropy(model(torch.randn(64, 2, 8, 12)), torch.randint(classes, (64,)))
+    assert abs(loss.item() - math.log(classes)) < 0.1 * math.log(classes)
+    assert model(torch.randn(4, 2, 8, 12)).std() > 0  # small, but a gradient reaches the body
+
+
+def test_logits_do_not_depend_on_batch_mates():
+    model, images = small().double(), torch.randn(5, 2, 8, 12, dtype=torch.float64)
+    torch.testing.assert_close(model(images)[3:4], model(images[3:4]))
+
+
+def test_gelu_and_bias_reach_the_blocks():
+    model = small(gelu="tanh", qkv_bias=False, dropout=0.1, attention_dropout=0.2)
+    block = model.encoder.blocks[0]
+    assert block.mlp.gelu.approximate == "tanh" and block.attention.qkv.bias is None
+    assert (block.attention.dropout.p, block.attention.attention_dropout.p, block.mlp.dropout.p) == (0.1, 0.2, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((3, 2, 12, 8), r"takes images \(B, 2, 8, 12\), got shape \(3, 2, 12, 8\)"),
+        ((2, 8, 12), r"takes images \(B, 2, 8, 12\), got shape \(2, 8, 12\)"),
+        ((3, 3, 8, 12), "images have 3 channels, the model takes 2"),
+        ((0, 2, 8, 12), "batch is empty"),
+    ],
+)
+def test_images_that_do_not_fit(shape, message):
+    with pytest.raises(ValueError, match=message):
+        small()(torch.zeros(shape))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"image_size": (8, 13)}, "image width 13 is not a multiple of patch size 4"),
+        ({"num_heads": 5}, "hidden_dim 24 is not a multiple of num_heads 5"),
+        ({"position": "sincos2d", "hidden_dim": 6, "num_heads": 1}, "multiple of 4, got 6"),
+        ({"image_size": (8, 12, 3)}, r"positive int or a pair \(height, width\), got \(8, 12, 3\)"),
+        ({"image_size": 0}, "positive int or a pair"),
+        ({"num_layers": 0}, "num_layers must be an int of at least 1, got 0"),
+        ({"patch_size": 4.0}, "patch_size must be an int of at least 1, got 4.0"),
+        ({"pool": "max"}, "pool must be one of 'cls', 'mean', got 'max'"),
+        ({"position": "rotary"}, "position must be one of 'learned', 'sincos2d', 'none', got 'rotary'"),
+        ({"gelu": "relu"}, "gelu must be one of 'none', 'tanh', got 'relu'"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and less than 1, got 1.0"),
+    ],
+)
+def test_bad_configurations(changes, message):
+    with pytest.raises(ValueError, match=message):
+        small(**changes)
+
+
+def test_config_round_trip_presets_and_changes():
+    config = ViTConfig.preset("vit-s/16", image_size=(224, 160), num_classes=7)
+    assert config.image_size == (224, 160) and config.grid == (14, 10) and config.head_dim == 64
+    assert ViTConfig(**config.to_dict()) == config
+    assert set(PRESETS) == {"tiny-cifar", "vit-ti/16", "vit-s/16", "vit-b/16", "vit-l/16", "vit-h/14"}
+    with pytest.raises(ValueError, match="unknown preset 'vit-x/9'; known are tiny-cifar, vit-ti/16"):
+        ViTConfig.preset("vit-x/9")

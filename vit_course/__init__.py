@@ -1,0 +1,7 @@
+"""The finished components of the Vision Transformer course, importable one by one.
+
+Notation, the same everywhere: B batch, C channels, H x W image, P patch side, N = HW / P^2 patches,
+T tokens (N + 1 with a class token), D hidden width, h heads, d = D / h head width, L layers.
+"""
+
+__version__ = "0.1.0"

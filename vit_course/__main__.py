@@ -1,0 +1,233 @@
+"""The command line: `python -m vit_course lab`, `train`, `check`."""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+import tomllib
+from dataclasses import MISSING, asdict, fields
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[1]
+RECIPES = Path(__file__).parent / "recipes"
+FIRST_CHAPTER = "notebooks/00_start_here.ipynb"
+# What the data decide, and so no flag does.
+FROM_DATA = ("image_size", "in_channels", "num_classes")
+DEFAULT_RECIPE = {
+    "data": {"source": "shapes"},
+    "model": {"patch_size": 4, "hidden_dim": 64, "num_layers": 4, "num_heads": 4, "mlp_dim": 128},
+    "training": {},
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command; returns the exit code: 0 done, 1 the check found something, 2 bad input, 130 interrupted."""
+    parser = argparse.ArgumentParser(prog="python -m vit_course", description="The Vision Transformer, step by step.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_lab(commands)
+    _add_train(commands)
+    check = commands.add_parser("check", help="say whether everything the course needs is installed")
+    check.set_defaults(run=_check)
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.run is not _lab:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    options.rest = rest
+    try:
+        return options.run(options)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nstopped", file=sys.stderr)
+        return 130
+
+
+def _add_lab(commands) -> None:
+    lab = commands.add_parser(
+        "lab",
+        help="open the course in JupyterLab",
+        description="Opens the course in JupyterLab at chapter 00. Further flags, such as --no-browser or "
+        "--port 8889, are handed to JupyterLab.",
+    )
+    lab.set_defaults(run=_lab)
+
+
+def _lab(options) -> int:
+    if not (REPOSITORY / FIRST_CHAPTER).is_file():
+        raise ValueError(
+            f"there is no {FIRST_CHAPTER} in {REPOSITORY}: run this in a checkout of the course, "
+            "installed there with pip install -e ."
+        )
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={REPOSITORY}"]
+    command += [f"--LabApp.default_url=/lab/tree/{FIRST_CHAPTER}", *options.rest]
+    return subprocess.run(command, check=False).returncode
+
+
+def _check(options) -> int:
+    from vit_course.installation import report
+
+    text, complete = report()
+    print(text)
+    return 0 if complete else 1
+
+
+def _add_train(commands) -> None:
+    from vit_course.config import ViTConfig
+    from vit_course.training import TrainingConfig
+
+    train = commands.add_parser(
+        "train",
+        help="train a ViT from a recipe or flags",
+        description="Trains a ViT and writes a run folder: config.json, log.csv, curves.png, result.json, "
+        "best.safetensors (weights) and last.safetensors (to resume from). A flag overrules the recipe.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+    )
+    names = ", ".join(sorted(path.stem for path in RECIPES.glob("*.toml")))
+    train.add_argument("--recipe", help=f"one of {names}, or the path of a .toml file of yours")
+    train.add_argument("--out", type=Path, help="the run folder (default: runs/ and the recipe's name)")
+    train.add_argument("--resume", action="store_true", help="go on with the run in the run folder")
+    train.add_argument("--device", default="cpu", help="cpu, cuda or mps")
+    data = train.add_argument_group("data")
+    data.add_argument("--data", help="shapes, digits, cifar10, or a folder with one sub-folder of images a class")
+    data.add_argument("--image-size", type=int, help="of the shapes, or to which a folder's images are resized")
+    data.add_argument("--num-train", type=int, help="of the shapes")
+    for group, config in (("model", ViTConfig), ("training", TrainingConfig)):
+        section = train.add_argument_group(group)
+        for field in fields(config):
+            if field.name in FROM_DATA:
+                continue
+            flag = "--" + field.name.replace("_", "-")
+            kind = {"action": argparse.BooleanOptionalAction} if field.type is bool else {"type": field.type}
+            default = "" if field.default is MISSING else f"default {field.default}, "
+            section.add_argument(flag, **kind, help=f"{default}see {config.__name__}")
+    train.set_defaults(run=_train)
+
+
+def _train(options) -> int:
+    # Imported here: --help should not wait for torch.
+    from vit_course import data, plots, training
+    from vit_course.config import ViTConfig
+    from vit_course.vit import ViT
+
+    given = vars(options)
+    name, recipe = _recipe(given)
+    out = given.get("out", Path("runs") / name)
+    resume = given.get("resume", False)
+    if (out / "last.safetensors").exists() and not resume:
+        raise ValueError(f"{out} holds a run already: add --resume to go on with it, or name another folder with --out")
+
+    dataset = _dataset(data, recipe["data"])
+    config = _build(training.TrainingConfig, recipe["training"])
+    data.seed_everything(config.seed)
+    model = ViT(
+        _build(
+            ViTConfig,
+            recipe["model"],
+            image_size=dataset.image_size,
+            in_channels=dataset.in_channels,
+            num_classes=len(dataset.class_names),
+        )
+    )
+    model.to(_device(options.device))
+    resolved = {"data": recipe["data"], "model": model.config.to_dict(), "training": asdict(config)}
+    print(f"{dataset.name}: {len(dataset.train)} training images of {dataset.image_size[0]} x {dataset.image_size[1]}")
+    print(f"model: {sum(p.numel() for p in model.parameters())} parameters; run folder {out}")
+
+    started = time.perf_counter()
+    try:
+        history = training.train(model, dataset, config, run_dir=out, resume=resume)
+    except KeyboardInterrupt:
+        raise ValueError(
+            f"stopped; the same command with --resume goes on from the last whole epoch in {out}"
+        ) from None
+    seconds = time.perf_counter() - started
+
+    best, _ = training.load_weights(out / "best.safetensors")
+    model.load_state_dict(best)
+    result = {
+        "test_accuracy": training.evaluate(model, dataset.test, dataset)[1],
+        "linear_test_accuracy": training.linear_baseline(dataset),
+        "training_seconds": round(seconds),
+    }
+    figure = plots.curves(
+        {key: [row[key] for row in history] for key in ("train_accuracy", "validation_accuracy")},
+        xlabel="epoch",
+        ylabel="accuracy",
+        title=f"{name}: test accuracy {result['test_accuracy']:.3f}",
+    )
+    _write_json(out / "config.json", resolved)
+    _write_json(out / "result.json", result)
+    figure.savefig(out / "curves.png", dpi=100, metadata={"Software": None})
+    print(f"test accuracy {result['test_accuracy']:.3f}, of a linear classifier {result['linear_test_accuracy']:.3f}")
+    return 0
+
+
+def _recipe(given: dict) -> tuple[str, dict]:
+    """-> (name, {"data": ..., "model": ..., "training": ...}) of the recipe, with the flags put over it."""
+    if "recipe" in given:
+        path = RECIPES / f"{given['recipe']}.toml"
+        if not path.is_file():
+            path = Path(given["recipe"])
+        if not path.is_file():
+            known = ", ".join(sorted(p.stem for p in RECIPES.glob("*.toml")))
+            raise ValueError(f"there is no recipe {given['recipe']!r}; known are {known}, or give a file's path")
+        try:
+            recipe = tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path} is no valid TOML: {error}") from error
+        if set(recipe) != set(DEFAULT_RECIPE):
+            raise ValueError(f"{path} has the parts {sorted(recipe)}, a recipe has {sorted(DEFAULT_RECIPE)}")
+        name = path.stem
+    else:
+        recipe, name = DEFAULT_RECIPE, Path(given.get("data", "shapes")).name
+    parts = {part: dict(values) for part, values in recipe.items()}
+    if "data" in given and given["data"] != parts["data"]["source"]:
+        parts["data"] = {"source": given["data"]}
+    parts["data"] |= {key: given[key] for key in ("image_size", "num_train") if key in given}
+    from vit_course.config import ViTConfig
+    from vit_course.training import TrainingConfig
+
+    for part, config in (("model", ViTConfig), ("training", TrainingConfig)):
+        allowed = {field.name for field in fields(config)} - set(FROM_DATA)
+        parts[part] |= {key: given[key] for key in allowed if key in given}
+    return name, parts
+
+
+def _dataset(data, values: dict):
+    values = dict(values)
+    source = values.pop("source", None)
+    if source in ("shapes", "digits", "cifar10"):
+        return _build(getattr(data, source), values)
+    if source is not None and Path(source).is_dir():
+        return _build(data.folder, values, root=source)
+    raise ValueError(f"data must be shapes, digits, cifar10 or an existing folder, got {source!r}")
+
+
+def _build(factory, values: dict, **more):
+    try:
+        return factory(**values, **more)
+    except TypeError as error:  # an unknown name in a recipe, or a flag that this source of data does not take
+        raise ValueError(str(error).replace("()", "")) from error
+
+
+def _device(name: str):
+    import torch
+
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"device {name!r} is not available here: {str(error).splitlines()[0]}") from error
+    return device
+
+
+def _write_json(path: Path, values: dict) -> None:
+    from vit_course.training import write_atomically
+
+    write_atomically(path, (json.dumps(values, indent=2) + "\n").encode())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

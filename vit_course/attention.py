@@ -1,0 +1,109 @@
+"""Attention: every token asks, every token answers."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+# Up to this many tokens the (T, T) weights are computed openly: on a CPU that trains faster than the fused kernel.
+# Beyond, the fused kernel is used, which never stores them: at 4,096 tokens they would take gigabytes.
+EXPLICIT_TOKENS = 256
+
+
+def attention_weights(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    """(..., T, d), (..., S, d) -> (..., T, S)
+
+    softmax(q k^T / sqrt(d)) over the keys: row i says how much query i takes from each key, and sums to 1.
+
+    Args:
+        q: T queries of width d.
+        k: S keys of the same width (S = T in self-attention).
+
+    Raises:
+        ValueError: where queries and keys differ in width.
+
+    Source: Vaswani et al. 2017, Eq. 1; Dosovitskiy et al. 2020, Eq. 6.
+    """
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"queries have width {q.shape[-1]}, keys have width {k.shape[-1]}; they must be equal")
+    scores = (q * q.shape[-1] ** -0.5) @ k.transpose(-2, -1)  # (..., T, S)
+    return scores.softmax(dim=-1)
+
+
+class AttentionHead(nn.Module):
+    """(B, T, D) -> (B, T, d), (B, T, T)
+
+    One head, for reading: returns its output and its weights. `SelfAttention` is h of these at once.
+
+    Args:
+        hidden_dim: D.
+        head_dim: d.
+        qkv_bias: whether the three projections have a bias.
+
+    Source: Dosovitskiy et al. 2020, Eq. 5-7.
+    """
+
+    def __init__(self, hidden_dim: int, head_dim: int, qkv_bias: bool = True):
+        super().__init__()
+        self.query = nn.Linear(hidden_dim, head_dim, bias=qkv_bias)
+        self.key = nn.Linear(hidden_dim, head_dim, bias=qkv_bias)
+        self.value = nn.Linear(hidden_dim, head_dim, bias=qkv_bias)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        weights = attention_weights(self.query(x), self.key(x))  # (B, T, T)
+        return weights @ self.value(x), weights  # (B, T, d), (B, T, T)
+
+
+class SelfAttention(nn.Module):
+    """(B, T, D) -> (B, T, D)
+
+    h heads at once: one matrix makes all queries, keys and values, and the heads are an axis.
+
+    Args:
+        hidden_dim: D.
+        num_heads: h; must divide D.
+        qkv_bias: whether the query, key and value projections have a bias.
+        dropout: on the output, in training.
+        attention_dropout: on the weights, in training.
+
+    Raises:
+        ValueError: for a `hidden_dim` that `num_heads` does not divide.
+
+    Source: Dosovitskiy et al. 2020, Eq. 5-8.
+    """
+
+    def __init__(
+        self,
+        hidden_dim: int,
+        num_heads: int,
+        qkv_bias: bool = True,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+    ):
+        super().__init__()
+        if hidden_dim % num_heads:
+            raise ValueError(f"hidden_dim {hidden_dim} is not a multiple of num_heads {num_heads}")
+        self.num_heads = num_heads
+        self.qkv = nn.Linear(hidden_dim, 3 * hidden_dim, bias=qkv_bias)
+        self.attention_dropout = nn.Dropout(attention_dropout)
+        self.projection = nn.Linear(hidden_dim, hidden_dim)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k, v = self.split_heads(x)  # each (B, h, T, d)
+        if x.shape[1] <= EXPLICIT_TOKENS:
+            out = self.attention_dropout(attention_weights(q, k)) @ v  # (B, h, T, d)
+        else:
+            rate = self.attention_dropout.p if self.training else 0.0
+            out = F.scaled_dot_product_attention(q, k, v, dropout_p=rate)  # (B, h, T, d)
+        out = out.transpose(1, 2).flatten(2)  # (B, T, D)
+        return self.dropout(self.projection(out))
+
+    def weights(self, x: torch.Tensor) -> torch.Tensor:
+        """(B, T, D) -> (B, h, T, T): the attention weights, before dropout. Each row sums to 1."""
+        q, k, _ = self.split_heads(x)
+        return attention_weights(q, k)
+
+    def split_heads(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """(B, T, D) -> three of (B, h, T, d): queries, keys, values, the heads one after the other in D."""
+        qkv = self.qkv(x).unflatten(2, (3, self.num_heads, -1))  # (B, T, 3, h, d)
+        return qkv.permute(2, 0, 3, 1, 4).unbind(0)  # 3 x (B, h, T, d)

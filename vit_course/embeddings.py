@@ -1,0 +1,138 @@
+"""The class token, and three ways to tell a token where its patch was."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class ClassToken(nn.Module):
+    """(B, N, D) -> (B, N + 1, D)
+
+    Puts one learned token, the same for every image, in front of the patch tokens.
+
+    Args:
+        hidden_dim: D.
+
+    Source: Dosovitskiy et al. 2020, Eq. 1, x_class.
+    """
+
+    def __init__(self, hidden_dim: int):
+        super().__init__()
+        # (1, 1, D) and not (B, 1, D): the token belongs to no image, and the last batch may be shorter.
+        self.token = nn.Parameter(torch.zeros(1, 1, hidden_dim))
+        nn.init.normal_(self.token, std=0.02)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        class_token = self.token.expand(len(x), -1, -1)  # (B, 1, D), a view: no memory is copied
+        return torch.cat([class_token, x], dim=1)  # (B, N + 1, D)
+
+
+class LearnedPositions(nn.Module):
+    """(B, T, D) -> (B, T, D)
+
+    Adds a learned vector to each token, the same for every image.
+
+    Args:
+        num_tokens: T.
+        hidden_dim: D.
+
+    Raises:
+        ValueError: in forward, for another number of tokens.
+
+    Source: Dosovitskiy et al. 2020, Eq. 1, E_pos; section D.4 compares the kinds.
+    """
+
+    def __init__(self, num_tokens: int, hidden_dim: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(1, num_tokens, hidden_dim))
+        nn.init.normal_(self.table, std=0.02)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + _checked(self.table, x)
+
+
+class SinCos2DPositions(nn.Module):
+    """(B, T, D) -> (B, T, D)
+
+    Adds the fixed table of `sincos2d`. A class token, if there is one, gets a row of zeros: it has no place.
+
+    Args:
+        grid: (rows, columns) of patches.
+        hidden_dim: D, a multiple of 4.
+        class_token: whether the first token is a class token.
+
+    Raises:
+        ValueError: for a `hidden_dim` that 4 does not divide; in forward, for another number of tokens.
+
+    Source: Beyer et al. 2022, "Better plain ViT baselines for ImageNet-1k" (arXiv:2205.01580).
+    """
+
+    def __init__(self, grid: tuple[int, int], hidden_dim: int, class_token: bool):
+        super().__init__()
+        table = F.pad(sincos2d(grid, hidden_dim), (0, 0, int(class_token), 0))  # (T, D)
+        self.register_buffer("table", table[None], persistent=False)  # (1, T, D), computed, so not saved
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + _checked(self.table, x)
+
+
+def sincos2d(grid: tuple[int, int], hidden_dim: int, temperature: float = 10_000.0) -> torch.Tensor:
+    """(rows, columns) -> (N, D)
+
+    A quarter of the D numbers each for sin and cos of the column and sin and cos of the row, at D / 4
+    frequencies from 1 down to 1 / temperature: the 1-D formula of Vaswani et al. 2017 (section 3.5), once an axis.
+
+    Args:
+        grid: (rows, columns) of patches.
+        hidden_dim: D, a multiple of 4.
+        temperature: the ratio of the fastest to the slowest frequency.
+
+    Raises:
+        ValueError: for a `hidden_dim` that 4 does not divide.
+    """
+    if hidden_dim % 4:
+        raise ValueError(f"2-D sin-cos positions need a hidden_dim that is a multiple of 4, got {hidden_dim}")
+    frequencies = temperature ** -torch.linspace(0, 1, hidden_dim // 4)  # (D/4,)
+    rows, columns = torch.meshgrid(torch.arange(grid[0]), torch.arange(grid[1]), indexing="ij")
+    by_row = rows.flatten()[:, None] * frequencies  # (N, D/4)
+    by_column = columns.flatten()[:, None] * frequencies  # (N, D/4)
+    return torch.cat([by_column.sin(), by_column.cos(), by_row.sin(), by_row.cos()], dim=1)  # (N, D)
+
+
+def interpolate_positions(
+    table: torch.Tensor, grid: tuple[int, int], new_grid: tuple[int, int], class_token: bool = True
+) -> torch.Tensor:
+    """(1, T, D) -> (1, T', D)
+
+    Resizes a position table to another grid of patches, so that a model can take larger images. The class
+    token's row has no place in the grid: it is kept apart and comes back unchanged.
+
+    Args:
+        table: learned positions, row by row.
+        grid: (rows, columns) that the table was made for.
+        new_grid: (rows, columns) wanted.
+        class_token: whether the first row belongs to a class token.
+
+    Raises:
+        ValueError: where the table does not have one row a token of `grid`.
+
+    Source: Dosovitskiy et al. 2020, section 3.2 ("2D interpolation of the pre-trained position embeddings").
+    """
+    prefix = int(class_token)
+    needed = prefix + grid[0] * grid[1]
+    if table.ndim != 3 or table.shape[1] != needed:
+        raise ValueError(
+            f"a grid of {grid[0]} x {grid[1]} {'with' if class_token else 'without'} a class token needs a table "
+            f"(1, {needed}, D), got shape {tuple(table.shape)}"
+        )
+    class_row, patch_rows = table[:, :prefix], table[:, prefix:]  # (1, 0 or 1, D), (1, N, D)
+    picture = patch_rows.unflatten(1, grid).permute(0, 3, 1, 2)  # (1, D, rows, columns)
+    picture = F.interpolate(picture, size=new_grid, mode="bicubic", align_corners=False)  # (1, D, rows', columns')
+    return torch.cat([class_row, picture.flatten(2).transpose(1, 2)], dim=1)  # (1, T', D)
+
+
+def _checked(table: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    # Broadcasting would accept a sequence of one token and repeat it; that is never meant.
+    if x.shape[1] != table.shape[1]:
+        raise ValueError(f"the position table has {table.shape[1]} rows, the sequence has {x.shape[1]} tokens")
+    return table

@@ -1,0 +1,89 @@
+"""What attention maps say, in numbers: rollout, attention distance, scores against a mask."""
+
+import torch
+
+
+def rollout(maps: torch.Tensor) -> torch.Tensor:
+    """(B, L, h, T, T) -> (B, T, T)
+
+    Follows attention through all layers: heads are averaged, half of each token is the residual, the layers'
+    matrices are multiplied. Each row sums to 1.
+
+    Args:
+        maps: from `record_attention(...).stacked()`.
+
+    Raises:
+        ValueError: not five axes, or maps that are not square.
+
+    Source: Abnar & Zuidema 2020 (arXiv:2005.00928), section 3, Eq. 1.
+    """
+    _check_maps(maps)
+    size = maps.shape[-1]
+    layers = 0.5 * maps.mean(dim=2) + 0.5 * torch.eye(size, dtype=maps.dtype, device=maps.device)  # (B, L, T, T)
+    flow = layers[:, 0]  # (B, T, T)
+    for layer in layers.unbind(1)[1:]:
+        flow = layer @ flow  # (B, T, T)
+    return flow
+
+
+def attention_distance(maps: torch.Tensor, grid: tuple[int, int], patch_size: int) -> torch.Tensor:
+    """(B, L, h, T, T) -> (L, h)
+
+    How far, in pixels, a head looks: the distance from the query patch to each key patch, weighted by attention,
+    averaged over queries and images. A class token has no place and is left out; the rest of each row is rescaled to 1.
+
+    Args:
+        maps: from `record_attention(...).stacked()`.
+        grid: (rows, columns) of patches.
+        patch_size: P, in pixels.
+
+    Raises:
+        ValueError: where T is neither N nor N + 1 for this grid.
+
+    Source: Dosovitskiy et al. 2020, Fig. 7 right and section D.7.
+    """
+    patches = patch_part(maps, grid)  # (B, L, h, N, N)
+    patches = patches / patches.sum(dim=-1, keepdim=True)
+    rows, columns = torch.meshgrid(torch.arange(grid[0]), torch.arange(grid[1]), indexing="ij")
+    places = torch.stack([rows.flatten(), columns.flatten()], dim=1).to(maps) * patch_size  # (N, 2)
+    return (patches * torch.cdist(places, places)).sum(dim=-1).mean(dim=(0, 3))  # (L, h)
+
+
+def mask_score(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """(..., rows, columns), (..., H, W) -> (...)
+
+    The share of a map that falls on an object: each patch's attention, spread evenly over its pixels, summed inside
+    the mask and divided by the map's sum. 1 for a map inside the mask, the mask's area for a uniform map.
+
+    Args:
+        map: attention over the grid of patches, not negative.
+        mask: True on the object, at the image's size.
+
+    Raises:
+        ValueError: a mask whose size is no multiple of the grid, or a map that is 0 everywhere.
+    """
+    (rows, columns), (height, width) = map.shape[-2:], mask.shape[-2:]
+    if height % rows or width % columns:
+        raise ValueError(f"a mask of {height} x {width} is no multiple of a map of {rows} x {columns}")
+    total = map.sum(dim=(-2, -1))
+    if (total == 0).any():
+        raise ValueError(f"the map is 0 everywhere in {int((total == 0).sum())} of {total.numel()} images")
+    tiles = mask.to(map).unflatten(-1, (columns, -1)).unflatten(-3, (rows, -1))  # (..., rows, P, columns, P)
+    covered = tiles.mean(dim=(-3, -1))  # (..., rows, columns), the part of each patch that the object covers
+    return (map * covered).sum(dim=(-2, -1)) / total
+
+
+def patch_part(maps: torch.Tensor, grid: tuple[int, int]) -> torch.Tensor:
+    """(B, L, h, T, T) -> (B, L, h, N, N): patches to patches, without a class token's row and column."""
+    _check_maps(maps)
+    count = grid[0] * grid[1]
+    if maps.shape[-1] not in (count, count + 1):
+        raise ValueError(
+            f"a grid of {grid[0]} x {grid[1]} has {count} or {count + 1} tokens, the maps have {maps.shape[-1]}"
+        )
+    return maps[..., -count:, -count:]
+
+
+def _check_maps(maps: torch.Tensor) -> None:
+    if maps.ndim != 5 or maps.shape[-1] != maps.shape[-2]:
+        raise ValueError(f"maps must be (B, L, h, T, T), got shape {tuple(maps.shape)}")

@@ -1,0 +1,82 @@
+"""The whole model: Eq. 1 to 4 of the paper, in order."""
+
+import torch
+from torch import nn
+
+from vit_course.config import ViTConfig
+from vit_course.embeddings import ClassToken, LearnedPositions, SinCos2DPositions
+from vit_course.encoder import Encoder
+from vit_course.patches import PatchEmbedding
+
+
+class ViT(nn.Module):
+    """(B, C, H, W) -> (B, num_classes)
+
+    Args:
+        config: a `ViTConfig`.
+
+    Raises:
+        ValueError: sizes that do not fit together, when built; in forward, images of another size, another
+            number of channels or none at all.
+
+    Source: Dosovitskiy et al. 2020, Eq. 1-4 and Fig. 1.
+    """
+
+    def __init__(self, config: ViTConfig):
+        super().__init__()
+        for name, size in zip(("height", "width"), config.image_size, strict=True):
+            if size % config.patch_size:
+                raise ValueError(f"image {name} {size} is not a multiple of patch size {config.patch_size}")
+        self.config = config
+        self.patch_embedding = PatchEmbedding(config.patch_size, config.in_channels, config.hidden_dim)
+        self.class_token = ClassToken(config.hidden_dim) if config.pool == "cls" else nn.Identity()
+        self.positions = _positions(config)
+        self.dropout = nn.Dropout(config.dropout)
+        self.encoder = Encoder(
+            config.num_layers,
+            config.hidden_dim,
+            config.num_heads,
+            config.mlp_dim,
+            qkv_bias=config.qkv_bias,
+            dropout=config.dropout,
+            attention_dropout=config.attention_dropout,
+            gelu=config.gelu,
+        )
+        self.head = nn.Linear(config.hidden_dim, config.num_classes)
+        self._initialise()
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        z = self.features(images)  # (B, T, D)
+        y = z[:, 0] if self.config.pool == "cls" else z.mean(dim=1)  # (B, D), Eq. 4
+        return self.head(y)  # (B, num_classes)
+
+    def features(self, images: torch.Tensor) -> torch.Tensor:
+        """(B, C, H, W) -> (B, T, D): every token after the last norm."""
+        if images.shape[2:] != self.config.image_size:
+            raise ValueError(
+                f"the model takes images (B, {self.config.in_channels}, {self.config.image_size[0]}, "
+                f"{self.config.image_size[1]}), got shape {tuple(images.shape)}"
+            )
+        z = self.patch_embedding(images)  # (B, N, D)
+        z = self.class_token(z)  # (B, T, D)
+        z = self.dropout(self.positions(z))  # Eq. 1
+        return self.encoder(z)  # Eq. 2 and 3
+
+    def _initialise(self) -> None:
+        # As in the authors' code: Xavier for the encoder's matrices and zero biases. The head starts small, so that
+        # the logits are near 0, every class is equally likely, and the first loss is ln(num_classes).
+        for module in self.encoder.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        nn.init.normal_(self.head.weight, std=0.1 * self.config.hidden_dim**-0.5)
+        nn.init.zeros_(self.head.bias)
+
+
+def _positions(config: ViTConfig) -> nn.Module:
+    if config.position == "learned":
+        return LearnedPositions(config.num_tokens, config.hidden_dim)
+    if config.position == "sincos2d":
+        return SinCos2DPositions(config.grid, config.hidden_dim, class_token=config.pool == "cls")
+    return nn.Identity()
