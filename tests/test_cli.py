@@ -1,16 +1,14 @@
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 import urllib.request
 
 import pytest
 import torch
-
 from conftest import ROOT
+from lab import running_lab
+
 from vit_course import installation, pretrained
 from vit_course.__main__ import main
 
@@ -45,8 +43,8 @@ def test_a_run_is_not_overwritten_but_resumed_if_asked(tmp_path, capsys):
 def test_recipe_from_a_file_and_flags_over_it(tmp_path):
     recipe = tmp_path / "mine.toml"
     recipe.write_text(
-        '[data]\nsource = "digits"\n[model]\npatch_size = 4\nhidden_dim = 8\nnum_layers = 1\nnum_heads = 2\nmlp_dim = 8\n'
-        "[training]\nepochs = 5\n"
+        '[data]\nsource = "digits"\n[model]\npatch_size = 4\nhidden_dim = 8\nnum_layers = 1\nnum_heads = 2\n'
+        "mlp_dim = 8\n[training]\nepochs = 5\n"
     )
     assert main(["train", "--recipe", str(recipe), "--epochs", "1", "--out", str(tmp_path / "run")]) == 0
     config = json.loads((tmp_path / "run" / "config.json").read_text())
@@ -116,21 +114,9 @@ def test_check_says_what_is_wrong(monkeypatch):
 
 
 def test_lab_opens_at_chapter_00():
-    command = [sys.executable, "-m", "vit_course", "lab", "--no-browser", "--port=0", "--IdentityProvider.token=t"]
-    lab = subprocess.Popen(
-        [*command, "--allow-root"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
-    try:
-        deadline = time.monotonic() + 60
-        for line in lab.stdout:
-            if match := re.search(r"(http://(?:localhost|127\.0\.0\.1):\d+)(\S+)\?token", line):
-                break
-            assert time.monotonic() < deadline
-        assert match[2] == "/lab/tree/notebooks/00_start_here.ipynb"
-        with urllib.request.urlopen(f"{match[1]}/api/contents/notebooks?token=t", timeout=30) as answer:
-            names = [entry["name"] for entry in json.load(answer)["content"]]
-        assert "00_start_here.ipynb" in names
-    finally:
-        os.killpg(lab.pid, signal.SIGTERM)
-        lab.wait(30)
-        lab.stdout.close()
+    with running_lab() as address:
+        with urllib.request.urlopen(address, timeout=30) as answer:
+            assert answer.url == f"{address}/lab/tree/notebooks/00_start_here.ipynb"
+        for path in ("notebooks/00_start_here.ipynb", "res/diagrams/model.svg"):
+            with urllib.request.urlopen(f"{address}/api/contents/{path}?content=0", timeout=30) as answer:
+                assert json.load(answer)["path"] == path

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 
 import nbformat
 import pytest
-
 from conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))

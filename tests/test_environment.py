@@ -5,10 +5,9 @@ import sys
 import tomllib
 
 import yaml
+from conftest import ROOT
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
-
-from conftest import ROOT
 
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

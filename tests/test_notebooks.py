@@ -1,4 +1,4 @@
-"""The form of the notebooks. That they run and give their stored outputs is tested by nbval, in notebooks/."""
+"""The form of the notebooks. That they run and give their stored outputs is nbval's part; its rules are in conftest.py."""
 
 import os
 import re
@@ -7,7 +7,6 @@ import sys
 
 import nbformat
 import pytest
-
 from conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -48,16 +47,16 @@ def test_figures_have_alt_text_and_captions(path):
     assert figures, "a chapter without a figure"
     for output in figures:
         assert len(output.metadata["image/png"]["alt"]) > 20
-    captions = re.findall(r"^\*Figure (\d+)\.", "\n".join(c.source for c in cells(path, "markdown")), re.MULTILINE)
+    captions = re.findall(r"^\*Figure (\d+)\b", "\n".join(c.source for c in cells(path, "markdown")), re.MULTILINE)
     assert [int(number) for number in captions] == list(range(1, len(figures) + 1))
 
 
 @every
 def test_cells_are_short_and_the_file_is_small(path):
     for cell in cells(path, "code"):
-        assert len(cell.source.splitlines()) <= 25
+        assert len(cell.source.splitlines()) <= 30
     assert len(nbformat.read(path, as_version=4).cells) <= 60
-    assert path.stat().st_size < 2_000_000
+    assert path.stat().st_size < 2_500_000
 
 
 @every

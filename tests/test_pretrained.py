@@ -4,8 +4,8 @@ import json
 import pytest
 import torch
 import torchvision
-
 from conftest import ROOT
+
 from vit_course import data, pretrained, training
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
@@ -41,7 +41,9 @@ def test_load_torchvision_names_what_does_not_fit(theirs):
         pretrained.load_torchvision({**state, "extra": torch.zeros(1)})
     with pytest.raises(ValueError, match=r"norm2.bias' has shape \(127,\), \(128,\) is needed"):
         pretrained.load_torchvision({**state, norm: state[norm][1:]})
-    with pytest.raises(ValueError, match="'conv_proj.weight' is missing: this is not the state dict of a torchvision"):
+    with pytest.raises(
+        ValueError, match=r"'conv_proj\.weight' is missing: this is not the state dict of a torchvision"
+    ):
         pretrained.load_torchvision(torchvision.models.resnet18().state_dict())
     assert len(state) == len(theirs.state_dict())  # nothing was taken from the caller's dict
 

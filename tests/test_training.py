@@ -1,6 +1,7 @@
 import csv
 import json
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -34,8 +35,8 @@ def same(a: nn.Module, b: nn.Module) -> bool:
 def test_schedule():
     factors = [warmup_cosine(step, 100, 0.1) for step in range(101)]
     assert factors[0] == pytest.approx(0.1) and factors[9] == 1 and factors[10] == 1
-    assert all(a < b for a, b in zip(factors[:9], factors[1:10], strict=True))
-    assert all(a > b for a, b in zip(factors[10:100], factors[11:], strict=True))
+    assert all(a < b for a, b in pairwise(factors[:10]))
+    assert all(a > b for a, b in pairwise(factors[10:]))
     assert factors[55] == pytest.approx(0.5) and factors[100] == pytest.approx(0)
     assert warmup_cosine(0, 1, 0.0) == 1
 

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 import tomllib
@@ -59,9 +58,13 @@ def _lab(options) -> int:
             f"there is no {FIRST_CHAPTER} in {REPOSITORY}: run this in a checkout of the course, "
             "installed there with pip install -e ."
         )
-    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={REPOSITORY}"]
-    command += [f"--LabApp.default_url=/lab/tree/{FIRST_CHAPTER}", *options.rest]
-    return subprocess.run(command, check=False).returncode
+    from jupyterlab.labapp import LabApp
+
+    # The root is the repository and not notebooks/, so that the diagrams in res/ are served too.
+    place = [f"--ServerApp.root_dir={REPOSITORY}", f"--LabApp.default_url=/lab/tree/{FIRST_CHAPTER}"]
+    given = {flag.split("=")[0] for flag in options.rest}  # JupyterLab refuses a flag that comes twice
+    LabApp.launch_instance(argv=[*(flag for flag in place if flag.split("=")[0] not in given), *options.rest])
+    return 0
 
 
 def _check(options) -> int:

@@ -218,7 +218,7 @@ def overlay(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float | 
     # A colour map over a colour image misleads, so the image is grey, and faint enough to leave the map readable.
     axes.imshow(grey, cmap="gray", vmin=0, vmax=1, extent=extent)
     return axes.imshow(
-        attention, cmap=COLOUR_MAP, vmin=0, vmax=high, alpha=0.72, extent=extent, interpolation="nearest"
+        attention, cmap=COLOUR_MAP, vmin=0, vmax=high, alpha=0.62, extent=extent, interpolation="nearest"
     )
 
 

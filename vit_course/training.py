@@ -18,7 +18,6 @@ from tqdm import tqdm
 
 from vit_course.data import Dataset, ImageSet, seed_everything, shift_and_flip
 
-
 METADATA_KEY = "vit_course"
 
 

@@ -1,0 +1,72 @@
+"""A real JupyterLab on a copy of the notebooks, for the browser tests, and a real Chromium to look at it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+BROWSER_FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+
+def chromium() -> str | None:
+    """The path of a Chromium or Chrome on this machine, or None."""
+    for name in ("chromium", "chromium-browser", "google-chrome", "chrome"):
+        if path := shutil.which(name):
+            return path
+    return None
+
+
+@contextmanager
+def running_lab(*flags: str) -> Iterator[str]:
+    """The course's own `lab` command with further flags; yields the address of the server."""
+    # Settings of their own: nobody's workspace is touched, and no news question is asked.
+    with tempfile.TemporaryDirectory() as home:
+        settings = Path(home, "lab", "user-settings", "@jupyterlab", "apputils-extension")
+        settings.mkdir(parents=True)
+        (settings / "notification.jupyterlab-settings").write_text(json.dumps({"fetchNews": "false"}))
+        environment = {
+            **os.environ,
+            "JUPYTER_CONFIG_DIR": home,
+            "JUPYTERLAB_SETTINGS_DIR": str(Path(home, "lab", "user-settings")),
+            "JUPYTERLAB_WORKSPACES_DIR": str(Path(home, "lab", "workspaces")),
+            "PYTHONPATH": str(ROOT / "tests" / "offline"),
+        }
+        command = [sys.executable, "-m", "vit_course", "lab", "--no-browser", "--port=0", "--allow-root"]
+        command += ["--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True", *flags]
+        log = Path(home, "log")
+        with log.open("w") as file:
+            lab = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=environment)
+        try:
+            yield _wait_for_address(lab, log)
+        finally:
+            lab.terminate()
+            try:
+                lab.wait(20)
+            except subprocess.TimeoutExpired:  # it waits for its kernels
+                lab.kill()
+                lab.wait()
+
+
+def _wait_for_address(lab: subprocess.Popen, log: Path) -> str:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and lab.poll() is None:
+        if match := re.search(r"http://(?:localhost|127\.0\.0\.1):\d+", log.read_text()):
+            # The address is printed a moment before the server listens.
+            with suppress(urllib.error.URLError):
+                urllib.request.urlopen(f"{match[0]}/api/status", timeout=30).close()
+                return match[0]
+        time.sleep(0.2)
+    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")

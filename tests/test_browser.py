@@ -1,0 +1,124 @@
+"""Every notebook, opened and run in a real JupyterLab in a real browser. Screenshots are kept in screenshots/."""
+
+import os
+import shutil
+from itertools import groupby
+
+import nbformat
+import pytest
+from conftest import ROOT
+from lab import BROWSER_FLAGS, chromium, running_lab
+from playwright.sync_api import Page, sync_playwright
+
+NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+SCREENSHOTS = ROOT / "screenshots"
+
+# In CI a missing browser is a failure; a learner's machine may have none.
+pytestmark = pytest.mark.skipif(
+    chromium() is None and not os.environ.get("CI"),
+    reason="no Chromium or Chrome on this machine: the notebooks are tested by nbval, but not looked at in a browser",
+)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("course")
+    for name in ("notebooks", "res"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints"))
+    with running_lab(f"--ServerApp.root_dir={folder}") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser():
+    assert chromium(), "CI needs Chromium: .ci/run installs it"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser):
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    page.outside = []
+    page.on("request", lambda request: _note_outside(page, request.url))
+    yield page
+    page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
+    page.close()
+
+
+def _note_outside(page: Page, url: str) -> None:
+    if not url.startswith(
+        ("http://localhost", "http://127.0.0.1", "ws://localhost", "ws://127.0.0.1", "data:", "blob:")
+    ):
+        page.outside.append(url)
+
+
+CELLS = """() => {
+    const notebook = window.jupyterapp.shell.currentWidget.content;
+    return notebook.widgets.filter(w => w.model.type === 'code').map(w => ({
+        count: w.model.executionCount,
+        outputs: w.model.sharedModel.toJSON().outputs,
+    }));
+}"""
+
+
+def open_notebook(page: Page, address: str, name: str) -> None:
+    page.goto(f"{address}/lab/tree/notebooks/{name}?reset")
+    page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000)
+
+
+def kinds(cell: dict) -> list[str]:
+    """The kinds of a cell's outputs in order; text may arrive in several pieces."""
+    return [kind for kind, _ in groupby(output["output_type"] for output in cell["outputs"])]
+
+
+def screenshots(page: Page, stem: str) -> None:
+    """The notebook from top to end, a window at a time."""
+    SCREENSHOTS.mkdir(exist_ok=True)
+    for old in SCREENSHOTS.glob(f"{stem}-*.png"):
+        old.unlink()
+    scroller = page.locator(".jp-WindowedPanel-outer").first
+    # After a run JupyterLab keeps the last cell, the active one, in view.
+    page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 0 }")
+    page.wait_for_timeout(1000)
+    scroller.evaluate("e => { e.scrollTop = 0 }")
+    for part in range(60):
+        page.wait_for_timeout(300)
+        scroller.screenshot(path=SCREENSHOTS / f"{stem}-{part:02d}.png")
+        moved = scroller.evaluate(
+            "e => { const y = e.scrollTop; e.scrollTop += e.clientHeight - 60; return e.scrollTop - y }"
+        )
+        if moved < 5:
+            break
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_runs_in_jupyterlab_without_error(name, address, page):
+    open_notebook(page, address, name)
+    page.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
+    assert all(cell["count"] is None for cell in page.evaluate(CELLS))
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
+    page.wait_for_function(
+        f"""() => {{
+            const counts = ({CELLS})().map(c => c.count);
+            const indicator = document.querySelector('.jp-Notebook-ExecutionIndicator');
+            return counts.every((c, i) => c === i + 1) && indicator.dataset.status === 'idle';
+        }}""",
+        timeout=150_000,
+    )
+    cells = page.evaluate(CELLS)
+    stored = nbformat.read(ROOT / "notebooks" / name, as_version=4).cells
+    for before, after in zip([cell for cell in stored if cell.cell_type == "code"], cells, strict=True):
+        assert kinds(after) == kinds(before)
+        assert not [o for o in after["outputs"] if o["output_type"] == "error" or o.get("name") == "stderr"]
+    screenshots(page, name.removesuffix(".ipynb"))
+    broken = page.evaluate(
+        "() => [...document.querySelectorAll('.jp-Notebook img')]"
+        ".filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
+    )
+    assert broken == [], "a picture that does not load"
+    assert page.outside == [], "the page asked for something beyond this machine"
