@@ -1,4 +1,4 @@
-"""The form of the notebooks. That they run and give their stored outputs is nbval's part; its rules are in conftest.py."""
+"""The form of the notebooks; nbval runs them and compares their outputs by the rules in conftest.py."""
 
 import os
 import re
