@@ -138,6 +138,36 @@ def test_best_and_last_checkpoint_and_log(dataset, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["best.safetensors", "last.safetensors", "log.csv"]
 
 
+def test_best_is_the_epoch_of_the_highest_validation_accuracy(dataset, tmp_path, monkeypatch):
+    accuracies, weights = [0.5, 0.9, 0.4], []
+
+    def scripted(model, *arguments):
+        weights.append({key: value.clone() for key, value in model.state_dict().items()})
+        return 1.0, accuracies[len(weights) - 1]
+
+    monkeypatch.setattr(training, "evaluate", scripted)
+    train(new_model(), dataset, RECIPE, tmp_path, progress=False)
+    state, _ = load_weights(tmp_path / "best.safetensors")
+    assert all(torch.equal(state[key], value) for key, value in weights[1].items())
+    assert not all(torch.equal(state[key], value) for key, value in weights[2].items())
+
+
+def test_a_new_file_appears_whole_in_one_step(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    training.write_atomically(path, b"old")
+
+    def power_cut(self, target):
+        assert (
+            self.read_bytes() == b"new" and target == path
+        )  # the whole content is on the disk before the name changes
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.Path, "replace", power_cut)
+    with pytest.raises(KeyboardInterrupt):
+        training.write_atomically(path, b"new")
+    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
 def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file"
     training.write_atomically(path, b"old")

@@ -63,8 +63,9 @@ class ViT(nn.Module):
         return self.encoder(z)  # Eq. 2 and 3
 
     def _initialise(self) -> None:
-        # As in the authors' code: Xavier for the encoder's matrices and zero biases. The head starts small, so that
-        # the logits are near 0, every class is equally likely, and the first loss is ln(num_classes).
+        # Xavier for the encoder's matrices and zero biases, close to the authors' code (where q, k and v are three
+        # matrices and so start larger by the square root of 2). The head starts small, so that the logits are near 0,
+        # every class is equally likely, and the first loss is ln(num_classes).
         for module in self.encoder.modules():
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
