@@ -190,7 +190,7 @@ def train(
             if validation_accuracy > best:
                 save_weights(last.with_name("best.safetensors"), model)
             _save_state(last, model, optimiser, generator, config, history)
-            _write_log(last.with_name("log.csv"), history)
+            write_csv(last.with_name("log.csv"), history)
     return history
 
 
@@ -241,18 +241,20 @@ def write_atomically(path: str | Path, content: bytes) -> None:
         temporary.unlink(missing_ok=True)
 
 
+def write_csv(path: str | Path, rows: list[dict]) -> None:
+    """Writes rows of equal keys as CSV, numbers to 6 decimals, whole or not at all."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=rows[0], lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()})
+    write_atomically(path, text.getvalue().encode())
+
+
 def _write(path: str | Path, tensors: dict[str, torch.Tensor], metadata: dict) -> None:
     tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
     # One key: safetensors writes several in random order, and the same run should give the same bytes.
     write_atomically(path, save(tensors, {METADATA_KEY: json.dumps(metadata)}))
-
-
-def _write_log(path: Path, history: list[dict]) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=history[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: round(value, 6) for key, value in row.items()} for row in history)
-    write_atomically(path, text.getvalue().encode())
 
 
 def _save_state(path, model, optimiser, generator, config, history) -> None:

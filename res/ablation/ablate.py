@@ -2,7 +2,7 @@
 
     python res/ablation/ablate.py
 
-takes about five minutes on two cores and writes table.csv beside this file, whole after every run, so that it can be
+takes five to ten minutes on two cores and writes table.csv beside this file, whole after every run, so that it can be
 stopped and started again: runs that are in the table are skipped. To begin afresh, delete table.csv.
 
 A seed rules initialisation, order and augmentation; the images are the same in every run. The accuracy is that of the
@@ -14,7 +14,6 @@ name in `vit_course.training` is replaced for the length of the run; the loop it
 """
 
 import csv
-import io
 import multiprocessing
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -111,11 +110,7 @@ def read(path: Path = TABLE) -> list[dict]:
 def write(rows: list[dict], path: Path = TABLE) -> None:
     """Writes all rows, in the order of `VARIANTS` and seeds, whole or not at all."""
     names = list(VARIANTS)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(sorted(rows, key=lambda row: (names.index(row["variant"]), int(row["seed"]))))
-    training.write_atomically(path, text.getvalue().encode())
+    training.write_csv(path, sorted(rows, key=lambda row: (names.index(row["variant"]), int(row["seed"]))))
 
 
 def main() -> None:
