@@ -2,13 +2,15 @@
 
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
 
 import nbformat
 import pytest
 from conftest import ROOT
 from lab import BROWSER_FLAGS, chromium, running_lab
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
 SCREENSHOTS = ROOT / "screenshots"
@@ -38,14 +40,17 @@ def browser():
         browser.close()
 
 
-@pytest.fixture
-def page(browser):
-    page = browser.new_page(viewport={"width": 1200, "height": 900})
+@contextmanager
+def new_page(browser: Browser) -> Iterator[Page]:
+    """A page that notes in `outside` what it asks of other machines; its kernels end with it."""
+    page = browser.new_page(viewport={"width": 1200, "height": 1800})
     page.outside = []
     page.on("request", lambda request: _note_outside(page, request.url))
-    yield page
-    page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
-    page.close()
+    try:
+        yield page
+    finally:
+        page.evaluate("() => window.jupyterapp?.serviceManager.sessions.shutdownAll()")
+        page.close()
 
 
 def _note_outside(page: Page, url: str) -> None:
@@ -95,24 +100,48 @@ def screenshots(page: Page, stem: str) -> None:
             break
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_runs_in_jupyterlab_without_error(name, address, page):
+def run_all(page: Page, address: str, name: str) -> None:
+    """Opens a notebook, clears its outputs and runs it by the menu, until every cell is done."""
     open_notebook(page, address, name)
     page.evaluate("() => window.jupyterapp.commands.execute('notebook:clear-all-cell-outputs')")
     assert all(cell["count"] is None for cell in page.evaluate(CELLS))
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
-    page.wait_for_function(
-        f"""() => {{
-            const counts = ({CELLS})().map(c => c.count);
-            const indicator = document.querySelector('.jp-Notebook-ExecutionIndicator');
-            return counts.every((c, i) => c === i + 1) && indicator.dataset.status === 'idle';
-        }}""",
-        timeout=150_000,
-    )
-    cells = page.evaluate(CELLS)
+    try:
+        page.wait_for_function(
+            f"""() => {{
+                const counts = ({CELLS})().map(c => c.count);
+                const indicator = document.querySelector('.jp-Notebook-ExecutionIndicator');
+                return counts.every((c, i) => c === i + 1) && indicator.dataset.status === 'idle';
+            }}""",
+            timeout=120_000,
+        )
+    except TimeoutError:
+        SCREENSHOTS.mkdir(exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"stuck-{name}.png")
+        print(f"{name} is stuck; counts {[cell['count'] for cell in page.evaluate(CELLS)]}")
+        raise
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_runs_in_jupyterlab_without_error(name, address, browser):
+    # A kernel that does not answer at its start says nothing about the notebook: one more try, on a new page.
+    for attempt in (1, 2):
+        with new_page(browser) as page:
+            try:
+                run_all(page, address, name)
+            except TimeoutError:
+                if attempt == 1:
+                    continue
+                raise
+            compare_and_look(page, name)
+            return
+
+
+def compare_and_look(page: Page, name: str) -> None:
+    """The outputs are of the stored kinds, none is an error, every picture loads, nothing came from outside."""
     stored = nbformat.read(ROOT / "notebooks" / name, as_version=4).cells
-    for before, after in zip([cell for cell in stored if cell.cell_type == "code"], cells, strict=True):
+    for before, after in zip([cell for cell in stored if cell.cell_type == "code"], page.evaluate(CELLS), strict=True):
         assert kinds(after) == kinds(before)
         assert not [o for o in after["outputs"] if o["output_type"] == "error" or o.get("name") == "stderr"]
     screenshots(page, name.removesuffix(".ipynb"))
