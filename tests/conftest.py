@@ -10,29 +10,32 @@ import torch
 ROOT = Path(__file__).parents[1]
 LIMIT_SECONDS = 60
 
-_seconds: dict[str, float] = defaultdict(float)
-
 
 def pytest_configure(config):
     # Kernels are processes of their own and inherit the environment.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "tests" / "offline"), os.getenv("PYTHONPATH")]))
+    config.pluginmanager.register(NotebookTimes())
 
 
-def pytest_runtest_logreport(report):
-    if ".ipynb::" in report.nodeid:
-        _seconds[report.nodeid.split("::")[0]] += report.duration
+class NotebookTimes:
+    """Adds up the seconds of each notebook. A plugin, because the hooks of this file see the tests beside it alone."""
 
+    def __init__(self):
+        self.seconds: dict[str, float] = defaultdict(float)
 
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session, exitstatus):
-    if exitstatus == pytest.ExitCode.OK and any(value > LIMIT_SECONDS for value in _seconds.values()):
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    def pytest_runtest_logreport(self, report):
+        if ".ipynb::" in report.nodeid:
+            self.seconds[report.nodeid.split("::")[0]] += report.duration
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session, exitstatus):
+        if exitstatus == pytest.ExitCode.OK and any(value > LIMIT_SECONDS for value in self.seconds.values()):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-def pytest_terminal_summary(terminalreporter):
-    for name, value in sorted(_seconds.items()):
-        late = f"  MORE THAN THE {LIMIT_SECONDS} s ALLOWED" if value > LIMIT_SECONDS else ""
-        terminalreporter.write_line(f"{name}: {value:.0f} s{late}")
+    def pytest_terminal_summary(self, terminalreporter):
+        for name, value in sorted(self.seconds.items()):
+            late = f"  MORE THAN THE {LIMIT_SECONDS} s ALLOWED" if value > LIMIT_SECONDS else ""
+            terminalreporter.write_line(f"{name}: {value:.0f} s{late}")
 
 
 @pytest.fixture(autouse=True)

@@ -72,7 +72,14 @@ CELLS = """() => {
 def open_notebook(page: Page, address: str, name: str) -> None:
     page.goto(f"{address}/lab/tree/notebooks/{name}?reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', timeout=60_000)
+    # Run before the kernel is there, JupyterLab asks which kernel to take, and waits.
+    page.wait_for_function(
+        """() => {
+            const kernel = window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel;
+            return kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
+        }""",
+        timeout=60_000,
+    )
 
 
 def kinds(cell: dict) -> list[str]:
@@ -125,7 +132,7 @@ def run_all(page: Page, address: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_runs_in_jupyterlab_without_error(name, address, browser):
-    # A kernel that does not answer at its start says nothing about the notebook: one more try, on a new page.
+    # A kernel that does not come up in time says nothing about the notebook: one more try, on a new page.
     for attempt in (1, 2):
         with new_page(browser) as page:
             try:
