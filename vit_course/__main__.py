@@ -109,7 +109,6 @@ def _add_train(commands) -> None:
 
 
 def _train(options) -> int:
-    # Imported here: --help should not wait for torch.
     from vit_course import data, plots, training
     from vit_course.config import ViTConfig
     from vit_course.vit import ViT
