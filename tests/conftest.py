@@ -14,6 +14,7 @@ LIMIT_SECONDS = 60
 def pytest_configure(config):
     # Kernels are processes of their own and inherit the environment.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "tests" / "offline"), os.getenv("PYTHONPATH")]))
+    os.environ["VIT_COURSE_PROGRESS"] = "off"  # no test writes into somebody's progress
     config.pluginmanager.register(NotebookTimes())
 
 

@@ -12,6 +12,8 @@ from conftest import ROOT
 from lab import BROWSER_FLAGS, chromium, running_lab
 from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
 
+from vit_course import classroom
+
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
 SCREENSHOTS = ROOT / "screenshots"
 
@@ -158,3 +160,51 @@ def compare_and_look(page: Page, name: str) -> None:
     )
     assert broken == [], "a picture that does not load"
     assert page.outside == [], "the page asked for something beyond this machine"
+
+
+def test_a_wrong_answer_is_named_and_drawn_and_a_right_one_passes(address, browser):
+    name = "04_attention.ipynb"
+    cells = nbformat.read(ROOT / "notebooks" / name, as_version=4).cells
+    exercise = classroom.exercises_of(nbformat.read(ROOT / "notebooks" / name, as_version=4))[0]
+    imports = next(index for index, cell in enumerate(cells) if cell.cell_type == "code")
+
+    def run(page: Page, index: int) -> str:
+        page.evaluate(
+            """async index => {
+                const notebook = window.jupyterapp.shell.currentWidget.content;
+                notebook.activeCellIndex = index;
+                await window.jupyterapp.commands.execute('notebook:run-cell');
+            }""",
+            index,
+        )
+        cell = f"window.jupyterapp.shell.currentWidget.content.widgets[{index}].model.sharedModel.toJSON()"
+        return page.evaluate(f"() => JSON.stringify({cell}.outputs)")
+
+    def write(page: Page, source: str) -> str:
+        page.evaluate(
+            """([index, source]) => {
+                const cell = window.jupyterapp.shell.currentWidget.content.widgets[index];
+                cell.model.sharedModel.setSource(source);
+            }""",
+            [exercise.stub, source],
+        )
+        run(page, exercise.stub)
+        return run(page, exercise.check)
+
+    wrong = "def weights(q, k):\n    return (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-2)"
+    with new_page(browser) as page:
+        open_notebook(page, address, name)
+        run(page, imports)
+        outputs = write(page, wrong)
+        assert "[softmax-over-queries]" in outputs and "image/png" in outputs
+        page.wait_for_timeout(500)
+        page.screenshot(path=SCREENSHOTS / "exercise-wrong.png")
+        outputs = write(page, exercise.solution)
+        assert "attention.weights: passed." in outputs and "image/png" not in outputs
+        # What is folded is closed until somebody opens it.
+        hint = page.locator(".jp-RenderedMarkdown details", has_text="Write down the shapes").first
+        hint.scroll_into_view_if_needed()
+        assert hint.evaluate("e => e.open") is False
+        hint.locator("summary").click()
+        assert hint.evaluate("e => e.open") is True
+        page.screenshot(path=SCREENSHOTS / "exercise-hint.png")

@@ -1,5 +1,6 @@
 """What readers see: formatted, spelled, with links that lead somewhere."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -10,8 +11,10 @@ import nbformat
 import pytest
 from conftest import ROOT
 
+from vit_course.checks import EXERCISES
+
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-PAGES = [ROOT / "README.md", *NOTEBOOKS]
+PAGES = [ROOT / "README.md", ROOT / "res" / "teachers_guide.md", *NOTEBOOKS]
 DIAGRAMS = sorted((ROOT / "res").rglob("*.svg"))
 AMERICAN = re.compile(
     r"\b(colors?|colored|centers?|centered|normaliz\w+|initializ\w+|behaviors?|grays?|neighbors?|visualiz\w+|optimizers?"
@@ -57,6 +60,21 @@ def test_british_spelling_and_plain_tone(page):
     assert not AMERICAN.findall(text)
     assert not re.findall("[\U0001f300-\U0001faff☀-➿]", text), "no emoji"
     assert not re.findall(r"\w!(?=\s|$)", text), "no exclamation marks"
+
+
+def test_sentences_of_the_checks_are_british_and_calm():
+    for path in sorted((ROOT / "vit_course" / "checks").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 3:
+                assert not AMERICAN.findall(node.value), node.value
+                assert "!" not in node.value and "\u2014" not in node.value, node.value
+
+
+def test_the_teachers_guide_lists_every_exercise():
+    guide = (ROOT / "res" / "teachers_guide.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d+\.\d+ \| `(.+?)` \| (.+?) \| (\d) \| (\d+) \| (\d+) \|$", guide, re.MULTILINE)
+    expected = [(e.name, e.title, str(e.difficulty), str(e.minutes), str(e.points)) for e in EXERCISES.values()]
+    assert rows == expected
 
 
 def test_no_common_misspelling(tmp_path):

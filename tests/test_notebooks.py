@@ -9,6 +9,9 @@ import nbformat
 import pytest
 from conftest import ROOT
 
+from vit_course import classroom
+from vit_course.checks import EXERCISES
+
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
@@ -21,7 +24,8 @@ def test_the_chapters_are_there_and_numbered():
     assert [path.stem for path in NOTEBOOKS[:5]] == [
         "00_start_here", "01_patchify", "02_class_token", "03_position_embeddings", "04_attention"
     ]  # fmt: skip
-    assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(len(NOTEBOOKS)))
+    numbers = [int(path.name[:2]) for path in NOTEBOOKS]
+    assert numbers[:9] == list(range(9)) and numbers == sorted(set(numbers))
 
 
 @every
@@ -55,7 +59,7 @@ def test_figures_have_alt_text_and_captions(path):
 def test_cells_are_short_and_the_file_is_small(path):
     for cell in cells(path, "code"):
         assert len(cell.source.splitlines()) <= 30
-    assert len(nbformat.read(path, as_version=4).cells) <= 60
+    assert len(nbformat.read(path, as_version=4).cells) <= 75
     assert path.stat().st_size < 2_500_000
 
 
@@ -67,7 +71,8 @@ def test_the_form_of_a_chapter(path):
     for row in ("**You will be able to**", "**Time**", "**You need**", "**Paper**"):
         assert row in first
     assert "../res/diagrams/" in text and "## Summary" in text
-    if path.name[:2] != "00":
+    assert "## Exercises" in text
+    if path.name[:2] not in ("00", "11"):  # the overview and the capstone teach nothing new
         for part in ("## Where we are", "## The idea", "## Build it", "## Predict, then run", "## What can go wrong",
                      "## Compare with the package", "## Go further"):  # fmt: skip
             assert part in text, part
@@ -76,6 +81,32 @@ def test_the_form_of_a_chapter(path):
     index = names.index(path.name)
     for neighbour in names[max(index - 1, 0) : index] + names[index + 1 : index + 2]:
         assert f"({neighbour})" in last, f"the last cell links to {neighbour}"
+
+
+@every
+def test_the_form_of_the_exercises(path):
+    notebook = classroom.load(path)
+    found = classroom.exercises_of(notebook)
+    assert 2 <= len(found) <= 8
+    assert sum("NotImplementedError" in c.source for c in cells(path, "code")) == len(found)
+    for number, cells_of in enumerate(found, start=1):
+        exercise, text = EXERCISES[cells_of.name], notebook.cells[cells_of.text].source
+        assert text.startswith(f"### Exercise {int(path.name[:2])}.{number}: {exercise.title}\n")
+        assert f"*Difficulty {exercise.difficulty} of 3, {exercise.minutes} minutes.*" in text
+        folded = re.findall(r"<details><summary>(.+?)</summary>\n\n.+?\n\n</details>", text, re.DOTALL)
+        assert folded == ["Hint 1", "Hint 2", "Hint 3", "Solution"]
+        # Its check, on the untouched stub.
+        output = notebook.cells[cells_of.check].outputs[0]
+        assert output.text.startswith(f"{cells_of.name}: not attempted yet.")
+        # The classroom's version with the holes emptied again is the stub.
+        source = classroom.with_holes(cells_of, "#begin", "#end")
+        emptied = re.sub(r"#begin\n.*?#end", classroom.HOLE, source, flags=re.DOTALL)
+        assert emptied == cells_of.stub_code and source.replace("#begin", "") != source
+
+
+def test_every_exercise_is_in_a_chapter():
+    found = [e.name for path in NOTEBOOKS for e in classroom.exercises_of(classroom.load(path))]
+    assert found == list(EXERCISES) and len(found) >= 30
 
 
 @every
@@ -89,13 +120,16 @@ def test_nothing_of_this_machine_is_stored(path):
 
 @every
 def test_the_minutes_on_the_card_are_measured(path):
-    # Words at 200 a minute; the README repeats reading and doing.
+    # Words at 200 a minute, without what is folded away; the README repeats the three.
     reading = int(re.search(r"(\d+) min to read", cells(path, "markdown")[0].source)[1])
     doing = int(re.search(r"(\d+) min to do", cells(path, "markdown")[0].source)[1])
-    words = sum(len(cell.source.split()) for cell in cells(path, "markdown"))
+    exercises = int(re.search(r"(\d+) min of exercises", cells(path, "markdown")[0].source)[1])
+    text = "\n".join(cell.source for cell in cells(path, "markdown"))
+    words = len(re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL).split())
     assert abs(reading - words / 200) <= 1
+    assert exercises == sum(EXERCISES[e.name].minutes for e in classroom.exercises_of(classroom.load(path)))
     line = next(line for line in (ROOT / "README.md").read_text().splitlines() if f"({path.relative_to(ROOT)})" in line)
-    assert f"| {reading} + {doing} |" in line
+    assert f"| {reading} + {doing} + {exercises} |" in line
 
 
 def test_the_network_is_blocked_where_notebooks_run():

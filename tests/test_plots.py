@@ -27,6 +27,7 @@ ALL = {
     "attention_over_image": lambda: plots.attention_over_image(IMAGE, torch.rand(2, 3), query=(1, 2)),
     "attention_grid": lambda: plots.attention_grid(IMAGE, torch.rand(2, 4, 2, 3), query=(1, 2)),
     "curves": lambda: plots.curves({"a": [1, 2, 3], "b": [3, 2, 1]}, xlabel="epoch", ylabel="loss", log="y"),
+    "expected_and_received": lambda: plots.expected_and_received(torch.zeros(2, 3, 4), torch.ones(2, 3, 4)),
     "predictions": lambda: plots.predictions(IMAGE[None].repeat(3, 1, 1, 1), torch.eye(3), "xyz", labels=[0, 1, 1]),
 }
 
@@ -109,3 +110,16 @@ def test_colour_map_rises_in_lightness():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_expected_and_received_show_the_plane_where_they_part_and_mark_it():
+    expected = torch.zeros(2, 3, 4, 5)
+    received = expected.clone()
+    received[1, 2, 3, 4] = 7
+    figure = plots.expected_and_received(expected, received)
+    left, right = figure.axes[:2]
+    assert pictures(left)[0].shape == (4, 5) and pictures(left)[0].max() == 0 and pictures(right)[0][3, 4] == 7
+    assert "[1, 2, :, :]" in right.get_title()
+    assert left.get_images()[0].get_clim() == right.get_images()[0].get_clim() == (0, 7)
+    assert not left.lines and [line.get_xydata().tolist() for line in right.lines] == [[[4, 3]]] * 2
+    assert plots.expected_and_received(torch.zeros(3), torch.ones(3)).axes

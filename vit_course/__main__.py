@@ -1,4 +1,4 @@
-"""The command line: `python -m vit_course lab`, `train`, `check`."""
+"""The command line: `python -m vit_course lab`, `train`, `classroom`, `check`."""
 
 import argparse
 import json
@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_lab(commands)
     _add_train(commands)
+    _add_classroom(commands)
     check = commands.add_parser("check", help="say whether everything the course needs is installed")
     check.set_defaults(run=_check)
     options, rest = parser.parse_known_args(arguments)
@@ -52,18 +53,48 @@ def _add_lab(commands) -> None:
     lab.set_defaults(run=_lab)
 
 
-def _lab(options) -> int:
+def _need_the_checkout() -> None:
     if not (REPOSITORY / FIRST_CHAPTER).is_file():
         raise ValueError(
             f"there is no {FIRST_CHAPTER} in {REPOSITORY}: run this in a checkout of the course, "
             "installed there with pip install -e ."
         )
+
+
+def _lab(options) -> int:
+    _need_the_checkout()
     from jupyterlab.labapp import LabApp
 
     # The root is the repository and not notebooks/, so that the diagrams in res/ are served too.
     place = [f"--ServerApp.root_dir={REPOSITORY}", f"--LabApp.default_url=/lab/tree/{FIRST_CHAPTER}"]
     given = {flag.split("=")[0] for flag in options.rest}  # JupyterLab refuses a flag that comes twice
     LabApp.launch_instance(argv=[*(flag for flag in place if flag.split("=")[0] not in given), *options.rest])
+    return 0
+
+
+def _add_classroom(commands) -> None:
+    classroom = commands.add_parser(
+        "classroom",
+        help="make an nbgrader course of the exercises",
+        description="Makes an nbgrader course folder: an assignment a chapter, with solutions and hidden tests. "
+        "res/teachers_guide.md says how a class is run with it.",
+    )
+    classroom.add_argument("folder", type=Path, help="the course folder to make")
+    classroom.add_argument("--chapters", nargs="+", metavar="NN", help="only these, such as 00 04 (default: all)")
+    classroom.add_argument(
+        "--overwrite", action="store_true", help="write the assignments anew in a folder that is there already"
+    )
+    classroom.set_defaults(run=_classroom)
+
+
+def _classroom(options) -> int:
+    from vit_course.classroom import make_course
+
+    _need_the_checkout()
+    notebooks = (REPOSITORY / FIRST_CHAPTER).parent
+    names = make_course(notebooks, options.folder, options.chapters, options.overwrite)
+    print(f"{options.folder}: {len(names)} assignments: {', '.join(names)}")
+    print(f"next: cd {options.folder} && nbgrader generate_assignment {names[0]} --create")
     return 0
 
 

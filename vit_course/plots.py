@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 COLOUR_MAP = "viridis"  # lightness rises evenly, so it reads the same in grey
 MARKERS = "os^Dv*"
@@ -207,6 +208,30 @@ def predictions(images, probabilities, class_names: Sequence[str], labels=None, 
         if labels is not None and best != labels[i]:
             axes.set_xlabel(f"wrong: {class_names[int(labels[i])]}", fontsize=9)
             axes.spines[:].set(linewidth=3, linestyle="--")
+    return figure
+
+
+def expected_and_received(expected, received) -> Figure:
+    """Two tensors of one shape, side by side, as the plane of the last two axes in which they first differ.
+
+    A cross marks each number that differs. Both share one scale.
+    """
+    expected, received = np.atleast_2d(_array(expected)).astype(float), np.atleast_2d(_array(received)).astype(float)
+    apart = ~np.isclose(expected, received, rtol=1e-4, atol=1e-5)
+    first = tuple(np.argwhere(apart)[0][:-2]) if apart.any() else (0,) * (expected.ndim - 2)
+    planes = {"expected": expected[first], "received": received[first]}
+    low, high = min(plane.min() for plane in planes.values()), max(plane.max() for plane in planes.values())
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    place = f", at [{', '.join(map(str, first))}, :, :]" if first else ""
+    rows, columns = np.nonzero(apart[first])
+    for axes, (name, plane) in zip(figure.subplots(1, 2), planes.items(), strict=True):
+        image = axes.imshow(plane, cmap=COLOUR_MAP, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
+        axes.set(title=name + place, xlabel="index on the last axis", ylabel="index on the axis before it")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
+    for colour, width in (("black", 2.6), ("white", 1.0)):  # a white cross with a black rim is seen on any colour
+        axes.plot(columns, rows, "x", color=colour, markeredgewidth=width, markersize=6)
+    figure.colorbar(image, ax=figure.axes, label="value")
     return figure
 
 

@@ -1,0 +1,225 @@
+"""Every check: right answers pass, wrong ones are named, stubs are not attempted, nothing makes it raise."""
+
+import sys
+import time
+
+import answers
+import exercises
+import numpy as np
+import pytest
+import torch
+from conftest import ROOT
+from torch import nn
+
+from vit_course import checks
+from vit_course.checks.exercise import EXERCISES
+
+answers.load()
+NAMES = list(EXERCISES)
+every = pytest.mark.parametrize("name", NAMES)
+GENERIC = {"wrong-values", "wrong-shape", "wrong-answer", "wrong-parameters", "wrong-behaviour"}
+
+
+def check(name, answer, **options):
+    return EXERCISES[name].check(answer, **options)
+
+
+def label(item):
+    return getattr(item, "__name__", str(item))
+
+
+def listed(table):
+    return [pytest.param(name, *entry, id=f"{name}-{'-'.join(map(label, entry[::-1]))}-{index}")
+            for name in table for index, entry in enumerate(table[name])]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "answer"), listed(answers.RIGHT))
+def test_right_answers_pass(name, answer):
+    report = check(name, answer)
+    assert (report.status, report.score, report.mistake) == ("passed", 1.0, None), report.text
+
+
+@pytest.mark.parametrize(("name", "answer"), listed(answers.RIGHT))
+def test_right_answers_pass_on_other_draws(name, answer):
+    for seed in (1, 20_26):
+        assert check(name, answer, seed=seed).status == "passed", check(name, answer, seed=seed).text
+
+
+@pytest.mark.parametrize(("name", "answer", "mistake"), listed(answers.WRONG))
+def test_wrong_answers_are_named(name, answer, mistake):
+    report = check(name, answer)
+    assert (report.status, report.mistake) == ("failed", mistake), report.text
+    assert report.score < 1 and f"[{mistake}]" in report.text
+    assert report.text == check(name, answer).text, "the text is the same each time"
+
+
+@pytest.mark.parametrize(("name", "answer"), listed(answers.UNFORESEEN))
+def test_unforeseen_answers_fail_with_what_was_expected(name, answer):
+    report = check(name, answer)
+    assert report.status == "failed" and report.mistake in GENERIC, report.text
+    if report.mistake != "wrong-answer":  # worked out by hand: the right number is not shown
+        assert "Expected: " in report.text and "Received: " in report.text
+
+
+@every
+def test_enough_answers(name):
+    assert len(answers.RIGHT[name]) >= 3
+    assert len({mistake for _, mistake in answers.WRONG[name]}) >= 4
+    assert answers.UNFORESEEN[name]
+
+
+def test_no_answers_to_an_exercise_that_does_not_exist():
+    assert set(answers.RIGHT) | set(answers.WRONG) | set(answers.UNFORESEEN) == set(EXERCISES)
+
+
+@every
+def test_the_stub_is_not_attempted(name):
+    report = check(name, exercises.stub(name))
+    assert (report.status, report.score, report.mistake) == ("not attempted", 0.0, None)
+
+
+@every
+def test_the_worked_solution_passes(name):
+    report = check(name, exercises.solution(name))
+    assert report.status == "passed", report.text
+
+
+# ---- whatever comes
+
+
+def endless(*_, **__):
+    while True:
+        pass
+
+
+class Endless(nn.Module):
+    def __init__(self, *_, **__):
+        super().__init__()
+        while True:
+            pass
+
+
+def raises(*_, **__):
+    raise KeyError("a learner's error")
+
+
+def leaves(*_, **__):
+    sys.exit(3)
+
+
+def gives(value):
+    return lambda *_, **__: value
+
+
+HOSTILE = {
+    "None": None,
+    "a number": 3,
+    "a string": "attention",
+    "an array": np.zeros((2, 3)),
+    "a tensor": torch.zeros(2, 3),
+    "a class that is no module": object,
+    "a module instance": nn.Linear(2, 3),
+    "a module class": nn.Linear,
+    "a module": torch,
+    "raises": raises,
+    "exits": leaves,
+    "returns None": gives(None),
+    "returns a number": gives(1.5),
+    "returns numpy": gives(np.ones((2, 3))),
+    "returns NaN": gives(torch.full((2, 3), torch.nan)),
+    "returns meta": gives(torch.zeros(2, 3, device="meta")),
+    "returns float64": gives(torch.zeros(2, 3, dtype=torch.float64)),
+    "returns an empty tensor": gives(torch.zeros(0)),
+    "returns a list": gives([1, [2, None]]),
+    "returns itself": lambda *a, **k: a[0] if a else {},
+    "returns a strange dict": gives({1: object(), None: None}),
+    "returns a module": gives(nn.Identity()),
+    "endless recursion": lambda *a, **k: HOSTILE["endless recursion"](*a, **k),
+    "a string subclass": gives(type("S", (str,), {})("a")),
+}
+
+
+@every
+@pytest.mark.parametrize("thing", HOSTILE)
+def test_nothing_makes_a_check_raise(name, thing):
+    report = check(name, HOSTILE[thing])
+    assert report.status == "failed" and report.mistake and report.score < 1, report.text
+    assert len(report.text) < 2_000
+
+
+@pytest.mark.parametrize("answer", [endless, Endless])
+def test_what_never_returns_is_stopped(monkeypatch, answer):
+    monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: real_run(f, 0.5))
+    from vit_course.checks.limited import run_limited as real_run
+
+    started = time.monotonic()
+    report = check("attention.weights" if answer is endless else "attention.module", answer)
+    assert report.mistake == "never-returned" and time.monotonic() - started < 4
+    assert "It was then at line" in report.text and "could not be stopped" not in report.text
+
+
+def test_what_cannot_be_stopped_is_said(monkeypatch):
+    monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: real_run(f, 0.2))
+    from vit_course.checks.limited import run_limited as real_run
+
+    report = check("attention.weights", lambda q, k: time.sleep(6))
+    assert report.mistake == "never-returned" and "restart the kernel" in report.text
+
+
+def test_the_learners_own_line_is_shown():
+    def broken(q, k):
+        scores = q @ k.mT
+        return scores.softmax(dim=7)
+
+    text = check("attention.weights", broken).text
+    assert "IndexError" in text and "`return scores.softmax(dim=7)`" in text
+
+
+def test_output_random_state_and_dtype_are_as_before(capsys):
+    def noisy(q, k):
+        print("one\ntwo")
+        torch.manual_seed(99)
+        torch.set_default_dtype(torch.float64)
+        return answers.RIGHT["attention.weights"][0][0](q, k)
+
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    report = check("attention.weights", noisy)
+    assert torch.equal(before, torch.get_rng_state()) and torch.get_default_dtype() == torch.float32
+    assert capsys.readouterr().out == "" and "printed" in report.text
+
+
+def test_state_between_calls_is_found():
+    seen = []
+
+    def remembers(q, k):
+        seen.append(1)
+        return answers.RIGHT["attention.weights"][0][0](q, k) * (1.0 if len(seen) < 5 else 2.0)
+
+    assert check("attention.weights", remembers).mistake == "keeps-state"
+
+
+def test_partial_credit():
+    numbers = dict(answers.RIGHT["attention.counts"][0][0]())
+    numbers["head_width"] = 1
+    report = check("attention.counts", lambda: numbers)
+    assert report.score == 0.75 and report.status == "failed" and "score 0.75" in report.text
+
+
+@every
+def test_a_picture_can_be_drawn(name):
+    for answer, *_ in answers.UNFORESEEN[name]:
+        report = check(name, answer)
+        if report.expected is not None:
+            assert report.figure().axes
+
+
+def test_the_readme_shows_what_a_check_says():
+    (columns,) = [answer for answer, mistake in answers.WRONG["attention.weights"] if mistake == "softmax-over-queries"]
+    assert f"```\n{check('attention.weights', columns)}\n```" in (ROOT / "README.md").read_text()
+
+
+def test_the_checks_keep_to_their_words():
+    for name, one in EXERCISES.items():
+        assert one.difficulty in (1, 2, 3) and 2 <= one.minutes <= 40 and one.check.__doc__, name
+        assert hasattr(getattr(checks, one.chapter), name.split(".")[1])

@@ -1,0 +1,286 @@
+"""A class of six on real nbgrader: assignment, submissions, grades, feedback, gradebook."""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import answers
+import nbformat
+import pytest
+from conftest import ROOT
+
+from vit_course import classroom
+from vit_course.__main__ import main
+from vit_course.checks import EXERCISES
+
+CHAPTER = "04_attention"
+NAMES = ["weights", "split_heads", "counts", "mended", "module"]
+POINTS = {name: EXERCISES[f"attention.{name}"].points for name in NAMES}
+FORESEEN = {
+    "weights": ("no-scale", "def weights(q, k):\n    return (q @ k.mT).softmax(-1)"),
+    "split_heads": ("bare-reshape", "def split_heads(x, h):\n    return x.reshape(len(x), h, x.shape[1], -1)"),
+    "counts": ("float-count", "def counts():\n    return {'head_width': 384 / 6, 'weights_per_image': 232854,\n"
+               "            'layer_parameters': 591360, 'parameters_with_twice_the_heads': 591360}"),
+    "mended": ("both-bugs", "mended = faulty"),
+    "module": ("no-super-init", "class MySelfAttention(nn.Module):\n    def __init__(self, D, h):\n"
+               "        self.layer = nn.Linear(D, 3 * D)"),
+}  # fmt: skip
+OUTSIDE = "written_by_a_submission.txt"
+
+
+def nbgrader(course: Path, *arguments: str) -> subprocess.CompletedProcess:
+    # A gradebook's tables are made by alembic, whose own deprecation warnings are not our subject.
+    return subprocess.run(
+        [sys.executable, "-m", "nbgrader", *arguments], cwd=course, capture_output=True, text=True, timeout=900,
+        env={**os.environ, "OMP_NUM_THREADS": "2"},
+    )  # fmt: skip
+
+
+def cell_of(notebook, identity: str):
+    return next(cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == identity)
+
+
+def answer_with(notebook, name: str, source: str) -> None:
+    cell_of(notebook, f"attention-{name}-answer").source = source
+
+
+def shortened(place: Path) -> Path:
+    """A folder of chapters that holds chapter 04 with its imports and its exercises alone, to save minutes."""
+    notebook = classroom.load(ROOT / "notebooks" / f"{CHAPTER}.ipynb")
+    start = next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("## Exercises"))
+    end = classroom.exercises_of(notebook)[-1].check
+    imports = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    notebook.cells = [notebook.cells[0], imports, *notebook.cells[2:3], *notebook.cells[start : end + 1]]
+    (place / "notebooks").mkdir()
+    (place / "res").symlink_to(ROOT / "res")
+    nbformat.write(notebook, place / "notebooks" / f"{CHAPTER}.ipynb")
+    return place / "notebooks"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """The whole course of events, once."""
+    place = tmp_path_factory.mktemp("class")
+    folder = place / "course"
+    assert classroom.make_course(shortened(place), folder, ["04"]) == [CHAPTER]
+    done = nbgrader(folder, "generate_assignment", CHAPTER, "--create")
+    assert done.returncode == 0, done.stderr
+    release = folder / "release" / CHAPTER
+    source = nbformat.read(folder / "source" / CHAPTER / f"{CHAPTER}.ipynb", 4)
+    solutions = {name: cell_of(source, f"attention-{name}-answer").source for name in NAMES}
+
+    def submit(student: str, change=lambda notebook: None) -> None:
+        place = folder / "submitted" / student / CHAPTER
+        shutil.copytree(release, place)
+        notebook = nbformat.read(place / f"{CHAPTER}.ipynb", 4)
+        change(notebook)
+        nbformat.write(notebook, place / f"{CHAPTER}.ipynb")
+
+    def all_right(notebook):
+        for name in NAMES:
+            answer_with(notebook, name, solutions[name])
+
+    def half(notebook):
+        for name in ("weights", "split_heads"):
+            answer_with(notebook, name, solutions[name])
+        # Three of four numbers: partial credit.
+        answer_with(notebook, "counts", solutions["counts"].replace("D // h", "D"))
+
+    def foreseen(notebook):
+        for name, (_, code) in FORESEEN.items():
+            answer_with(notebook, name, code)
+
+    def hostile(notebook):
+        answer_with(notebook, "weights", "def weights(q, k):\n    while True:\n        pass")
+        answer_with(notebook, "split_heads", "import os\n\n\ndef split_heads(x, h):\n    os._exit(0)")
+        # Right, but its grading cell is gone; then a wrong one whose grading cell was made kinder.
+        answer_with(notebook, "counts", solutions["counts"])
+        notebook.cells.remove(cell_of(notebook, "attention-counts"))
+        answer_with(notebook, "mended", "mended = faulty")
+        cell_of(notebook, "attention-mended").source = "4"
+        # Checks made kinder in memory; a file outside the folder, and the gradebook.
+        answer_with(notebook, "module", (
+            "import os, types\nfrom pathlib import Path\nfrom vit_course import checks\n"
+            "kind = types.SimpleNamespace(score=1.0, status='passed')\n"
+            "checks.attention.module = lambda *_, **__: kind\n"
+            "class MySelfAttention(nn.Module):\n    def __init__(self, D, h):\n        super().__init__()\n"
+            "for path in (Path.home() / 'NAME', Path('../../../gradebook.db'), Path('../../../nbgrader_config.py')):\n"
+            "    try:\n        path.write_text('mine')\n"
+            "    except OSError as error:\n        print(type(error).__name__)\n"
+        ).replace("NAME", OUTSIDE))  # fmt: skip
+
+    submit("a_all_right", all_right)
+    submit("b_half", half)
+    submit("c_untouched")
+    submit("d_foreseen", foreseen)
+    submit("e_hostile", hostile)
+    submit("f_unreadable")
+    (folder / "submitted" / "f_unreadable" / CHAPTER / f"{CHAPTER}.ipynb").write_text('{"cells": [')
+    graded = nbgrader(folder, "autograde", CHAPTER)
+    feedback = nbgrader(folder, "generate_feedback", CHAPTER)
+    exported = nbgrader(folder, "export")
+    assert exported.returncode == 0, exported.stderr
+    with (folder / "grades.csv").open() as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    return folder, graded, feedback, rows
+
+
+def text_of(cell) -> str:
+    return "".join(output.get("text", "") for output in cell.outputs)
+
+
+def autograded(course, student):
+    folder = course[0]
+    return nbformat.read(folder / "autograded" / student / CHAPTER / f"{CHAPTER}.ipynb", 4)
+
+
+@pytest.mark.parametrize(
+    ("student", "score"),
+    [
+        ("a_all_right", sum(POINTS.values())),
+        ("b_half", POINTS["weights"] + POINTS["split_heads"] + 0.75 * POINTS["counts"]),
+        ("c_untouched", 0),
+        ("d_foreseen", 0.75 * POINTS["counts"]),
+        ("e_hostile", POINTS["counts"]),
+        ("f_unreadable", 0),
+    ],
+)
+def test_scores(course, student, score):
+    row = course[3][student]
+    assert float(row["score"]) == score and float(row["max_score"]) == sum(POINTS.values())
+
+
+def test_the_unreadable_submission_is_named_and_the_others_are_graded(course):
+    folder, graded, _, rows = course
+    assert graded.returncode != 0, "the teacher's shell is told"
+    assert f"There was an error processing assignment '{CHAPTER}' for student 'f_unreadable'" in graded.stderr
+    assert graded.stderr.count("There was an error processing assignment '") == 1
+    assert set(rows) == {path.name for path in (folder / "submitted").iterdir()}
+    assert not (folder / "autograded" / "f_unreadable" / CHAPTER).exists()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_foreseen_mistakes_are_named_to_the_learner(course, name):
+    cell = cell_of(autograded(course, "d_foreseen"), f"attention-{name}")
+    assert f"[{FORESEEN[name][0]}]" in text_of(cell)
+    html = (course[0] / "feedback" / "d_foreseen" / CHAPTER / f"{CHAPTER}.html").read_text()
+    assert f"[{FORESEEN[name][0]}]" in html
+
+
+def test_the_hostile_submission_harms_nothing(course):
+    notebook = autograded(course, "e_hostile")
+    assert "[never-returned]" in text_of(cell_of(notebook, "attention-weights"))
+    assert "[raised-error]" in text_of(cell_of(notebook, "attention-split_heads"))
+    assert "os._exit" in text_of(cell_of(notebook, "attention-split_heads"))
+    assert text_of(cell_of(notebook, "attention-module-answer")).split() == ["PermissionError"] * 3
+    assert not (Path.home() / OUTSIDE).exists()
+    assert "configure" in (course[0] / "nbgrader_config.py").read_text()
+
+
+def test_the_release_holds_no_solution_and_no_hidden_test(course):
+    folder = course[0]
+    released = nbformat.read(folder / "release" / CHAPTER / f"{CHAPTER}.ipynb", 4)
+    text = "\n".join(cell.source for cell in released.cells)
+    assert "SOLUTION" not in text and "HIDDEN" not in text and "<summary>Solution" not in text
+    assert text.count("<summary>Hint 3</summary>") == len(NAMES)
+    for seed in hidden_seeds(folder):
+        assert seed not in text
+    chapter = classroom.load(ROOT / "notebooks" / f"{CHAPTER}.ipynb")
+    for exercise in classroom.exercises_of(chapter):
+        name = exercise.name.split(".")[1]
+        assert cell_of(released, f"attention-{name}-answer").source == exercise.stub_code
+        assert cell_of(released, f"attention-{name}").metadata.nbgrader.points == POINTS[name]
+    for name in re.findall(r"\]\((res/[^)]+)\)", text):
+        assert (folder / "release" / CHAPTER / name).is_file()
+
+
+def test_the_feedback_holds_no_hidden_test(course):
+    folder, _, feedback, _ = course
+    assert feedback.returncode == 0, feedback.stderr
+    pages = sorted((folder / "feedback").glob("*/*/*.html"))
+    assert len(pages) == 5
+    for page in pages:
+        text = page.read_text()
+        assert "HIDDEN" not in text and "sys.modules" not in text
+        for seed in hidden_seeds(folder):
+            assert seed not in text
+        for exercise in NAMES:
+            assert f"attention.{exercise}" in text
+
+
+def hidden_seeds(folder: Path) -> list[str]:
+    text = (folder / "source" / CHAPTER / f"{CHAPTER}.ipynb").read_text()
+    seeds = [seed for pair in re.findall(r"for seed in \[(\d+), (\d+)\]", text) for seed in pair]
+    assert len(seeds) == 2 * len(NAMES)
+    return seeds
+
+
+def test_answers_for_the_shown_inputs_alone_fail_the_hidden_tests():
+    # What the notebook's check sees, learnt by heart.
+    shown = {}
+
+    def spy(q, k):
+        out = answers.RIGHT["attention.weights"][0][0](q, k)
+        shown[tuple(q.shape)] = out.detach()
+        return out
+
+    answers.load()
+    check = EXERCISES["attention.weights"].check
+    assert check(spy).status == "passed"
+
+    def by_heart(q, k):
+        return shown[tuple(q.shape)] + 0 * q.sum()
+
+    assert check(by_heart).status == "passed" and check(by_heart, seed=4711).status == "failed"
+
+
+# ---- the command
+
+
+def test_all_chapters_become_assignments(tmp_path, capsys):
+    assert main(["classroom", str(tmp_path / "course")]) == 0
+    names = sorted(path.name for path in (tmp_path / "course" / "source").iterdir())
+    assert names == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    printed = capsys.readouterr().out
+    for name in names:
+        assert name in printed
+        notebook = nbformat.read(tmp_path / "course" / "source" / name / f"{name}.ipynb", 4)
+        graded = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+        assert len(graded) == len(classroom.exercises_of(classroom.load(ROOT / "notebooks" / f"{name}.ipynb")))
+        assert all(cell.source.endswith("* report.score") for cell in graded)
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path, capsys):
+    (tmp_path / "gradebook.db").write_text("precious")
+    assert main(["classroom", str(tmp_path)]) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["gradebook.db"]
+    assert main(["classroom", str(tmp_path), "--overwrite", "--chapters", "04"]) == 0
+    assert (tmp_path / "gradebook.db").read_text() == "precious"
+    (tmp_path / "nbgrader_config.py").write_text("# mine")
+    assert main(["classroom", str(tmp_path), "--overwrite", "--chapters", "04"]) == 0
+    assert (tmp_path / "nbgrader_config.py").read_text() == "# mine"
+
+
+def test_bad_input(tmp_path, capsys):
+    assert main(["classroom", str(tmp_path / "new"), "--chapters", "04", "77"]) == 2
+    assert "no chapter '77'" in capsys.readouterr().err and not (tmp_path / "new").exists()
+    (tmp_path / "file").write_text("x")
+    assert main(["classroom", str(tmp_path / "file")]) == 2
+    assert "is a file" in capsys.readouterr().err
+
+
+def test_an_exercise_without_its_parts_is_named(tmp_path):
+    notebook = nbformat.read(ROOT / "notebooks" / f"{CHAPTER}.ipynb", 4)
+    exercise = classroom.exercises_of(notebook)[0]
+    text = notebook.cells[exercise.text]
+    text.source = text.source.replace("<summary>Solution", "<summary>Answer")
+    (tmp_path / "notebooks").mkdir()
+    nbformat.write(notebook, tmp_path / "notebooks" / "04_attention.ipynb")
+    with pytest.raises(ValueError, match=r"attention\.weights: no folded solution"):
+        classroom.make_course(tmp_path / "notebooks", tmp_path / "course")
+    assert not (tmp_path / "course").exists()

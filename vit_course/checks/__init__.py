@@ -1,0 +1,25 @@
+"""Checks of the exercises: `print(checks.attention.weights(my_weights))` says what was done wrong.
+
+Each takes the learner's object and returns a `Report` with `.status`, `.mistake`, `.score` and a text. It never
+raises, whatever it is given. `print(checks.progress())` shows how far you are.
+"""
+
+# In the order of the chapters: the table of progress has the same.
+from vit_course.checks import start, patchify, class_token, positions, attention, encoder, vit, training, maps, capstone  # isort: skip
+from vit_course.checks.exercise import EXERCISES
+from vit_course.checks.table import progress
+
+__all__ = [
+    "EXERCISES",
+    "attention",
+    "capstone",
+    "class_token",
+    "encoder",
+    "maps",
+    "patchify",
+    "positions",
+    "progress",
+    "start",
+    "training",
+    "vit",
+]

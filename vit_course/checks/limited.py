@@ -1,0 +1,134 @@
+"""Runs code that may never return, print, exit or fail, in any notebook on any system.
+
+A thread and not a process: the learner's function lives in the notebook and cannot be sent elsewhere, and the
+signals that could interrupt it in place do not exist on Windows.
+"""
+
+import contextlib
+import ctypes
+import io
+import linecache
+import random
+import sys
+import sysconfig
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+
+import numpy as np
+import torch
+
+# Files under these are not the learner's.
+_NOT_THEIRS = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+_PACKAGE = str(Path(__file__).parents[1])
+
+
+class _Stop(BaseException):
+    """Thrown into a thread that has had its time. Not an Exception, so that `except Exception` does not eat it."""
+
+
+@dataclass
+class Outcome:
+    """How it went: a value, or an error, or neither where the time was up.
+
+    Args:
+        value: what the function returned.
+        error: what it raised.
+        line: where the learner's code was when the time was up, or None.
+        printed: the lines that it printed.
+        still_running: whether the code could not be stopped.
+    """
+
+    value: object = None
+    error: BaseException | None = None
+    timed_out: bool = False
+    line: str | None = None
+    printed: int = 0
+    still_running: bool = False
+
+
+def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
+    """Calls `function` in a thread for at most so many seconds; never raises what the function raises.
+
+    Output is swallowed and counted. Random states, the default dtype and warnings are as before afterwards.
+    """
+    outcome = Outcome()
+
+    def work():
+        try:
+            outcome.value = function()
+        except _Stop:
+            outcome.timed_out = True
+        except BaseException as error:  # SystemExit and KeyboardInterrupt of the learner's code too
+            outcome.error = error
+
+    thread = threading.Thread(target=work, daemon=True)
+    output = io.StringIO()
+    with _as_before(), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        thread.start()
+        try:
+            thread.join(seconds)
+        finally:  # also where the user presses the stop button
+            if thread.is_alive():
+                outcome.timed_out = True
+                outcome.line = _line_of(sys._current_frames().get(thread.ident))
+                outcome.still_running = not _stop(thread)
+    outcome.printed = len(output.getvalue().splitlines())
+    return outcome
+
+
+def learners_line(error: BaseException) -> str | None:
+    """The last line of the learner's own code in the error's traceback, as "line 3: `x = y @ z`", or None."""
+    found = None
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        if _is_theirs(trace.tb_frame):
+            found = _describe(trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def _stop(thread: threading.Thread) -> bool:
+    # Asked again and again: code such as `while True: try ... except: pass` catches the first ones.
+    end = time.monotonic() + 2
+    while thread.is_alive() and time.monotonic() < end:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
+        thread.join(0.05)
+    return not thread.is_alive()
+
+
+@contextlib.contextmanager
+def _as_before():
+    # The old global state of numpy is the one that a learner's code may use and that would be shifted.
+    python, numpy, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    dtype = torch.get_default_dtype()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)  # noqa: NPY002
+        torch.set_rng_state(torch_state)
+        torch.set_default_dtype(dtype)
+
+
+def _line_of(frame: FrameType | None) -> str | None:
+    while frame is not None:
+        if _is_theirs(frame):
+            return _describe(frame, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+def _is_theirs(frame: FrameType) -> bool:
+    return not frame.f_code.co_filename.startswith((*_NOT_THEIRS, _PACKAGE, "<frozen"))
+
+
+def _describe(frame: FrameType, line: int) -> str:
+    text = linecache.getline(frame.f_code.co_filename, line).strip()
+    return f"line {line}: `{text}`" if text else f"line {line} of {frame.f_code.co_name}"

@@ -1,0 +1,124 @@
+"""An nbgrader course folder, made from the chapters."""
+
+import re
+import secrets
+import shutil
+from pathlib import Path
+
+import nbformat
+
+from vit_course.checks import EXERCISES
+from vit_course.classroom.exercises import ExerciseCells, exercises_of, load, with_holes
+
+# What nbgrader reads; a teacher's own settings go below the call.
+CONFIG = '''"""Settings of nbgrader for this course: nbgrader_config.py"""
+
+from vit_course.classroom.grading import configure
+
+c = get_config()  # noqa: F821
+configure(c, __file__)
+# c.CourseDirectory.course_id = "vit-2026"  # on JupyterHub: the name of the course
+'''
+# Run after the visible check, on the same answer: the checks anew from disk, whatever the notebook did to them in
+# memory, on inputs that were never shown. The lowest score counts.
+HIDDEN = """\
+### BEGIN HIDDEN TESTS
+import sys
+
+for module in [module for module in sys.modules if module.startswith("vit_course")]:
+    del sys.modules[module]
+from vit_course.checks import EXERCISES
+
+for seed in {seeds} if report.score else []:
+    again = EXERCISES["{name}"].check(globals().get("{answer}"), seed=seed)
+    if again.score < report.score:
+        report = again
+        print("On inputs that the notebook does not show:", report, sep="\\n")
+### END HIDDEN TESTS
+"""
+
+
+def make_course(notebooks: Path, folder: Path, chapters: list[str] | None = None, overwrite: bool = False) -> list[str]:
+    """Writes the source notebooks and settings of an nbgrader course; returns the names of the assignments.
+
+    Args:
+        notebooks: the folder of the chapters.
+        folder: the course folder to make.
+        chapters: the first characters of the wanted chapters' names, such as "04"; all of them by default.
+        overwrite: write the assignments' sources anew where the folder is a course already. What learners handed
+            in, the releases and the gradebook stay.
+
+    Raises:
+        ValueError: a folder that is there and not empty, a chapter that does not exist, a chapter whose exercises
+            cannot be read.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file, not a folder")
+    if folder.exists() and any(folder.iterdir()) and not overwrite:
+        raise ValueError(f"{folder} is there already and not empty: add --overwrite to write its assignments anew")
+    every = sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))
+    for chapter in chapters or []:
+        if not any(path.name.startswith(chapter) for path in every):
+            known = ", ".join(path.stem for path in every)
+            raise ValueError(f"there is no chapter {chapter!r}; known are {known}")
+    wanted = [path for path in every if not chapters or path.name.startswith(tuple(chapters))]
+    # All are made before the first is written: a chapter that cannot be read leaves no half course behind.
+    made = {path: _assignment(load(path)) for path in wanted}
+    for path, notebook in made.items():
+        source = folder / "source" / path.stem
+        source.mkdir(parents=True, exist_ok=True)
+        _bring_files(notebook, notebooks, source)
+        nbformat.write(notebook, source / path.name)
+    if not (folder / "nbgrader_config.py").exists():
+        (folder / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
+    return [path.stem for path in wanted]
+
+
+def _assignment(notebook):
+    """The chapter with its stubs solved, its checks graded and its folded solutions taken out."""
+    for exercise in exercises_of(notebook):
+        text, stub, check = (notebook.cells[i] for i in (exercise.text, exercise.stub, exercise.check))
+        text.source = re.sub(r"\n*<details><summary>Solution</summary>.*?</details>", "", text.source, flags=re.DOTALL)
+        stub.source = with_holes(exercise)
+        identity = exercise.name.replace(".", "-")
+        _mark(stub, f"{identity}-answer", solution=True)
+        check.source = _graded(exercise)
+        _mark(check, identity, grade=True, locked=True, points=EXERCISES[exercise.name].points)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return notebook
+
+
+def _graded(exercise: ExerciseCells) -> str:
+    seeds = [secrets.randbelow(10**6) + 1 for _ in range(2)]
+    # An answer that was deleted is None, and the check says so; a name error would end the cell.
+    return (
+        f'from vit_course import checks\n\nreport = checks.{exercise.name}(globals().get("{exercise.answer}"))\n'
+        "print(report)\n"
+        + HIDDEN.format(seeds=seeds, name=exercise.name, answer=exercise.answer)
+        + f"{EXERCISES[exercise.name].points} * report.score"
+    )
+
+
+def _mark(cell, identity: str, **options) -> None:
+    cell.metadata["nbgrader"] = {
+        "schema_version": 3,
+        "grade_id": identity,
+        "grade": False,
+        "locked": False,
+        "solution": False,
+        "task": False,
+        **options,
+    }
+
+
+def _bring_files(notebook, notebooks: Path, target: Path) -> None:
+    # An assignment is a folder of its own: its pictures and tables come along, its links go one folder further.
+    for cell in notebook.cells:
+        for name in re.findall(r"\.\./(res/[\w./-]+\.\w+)", cell.source):
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(notebooks.parent / name, target / name)
+        cell.source = cell.source.replace("../res/", "res/")
+        if cell.cell_type == "markdown":
+            cell.source = re.sub(r"\]\(((\d\d_\w+)\.ipynb)", r"](../\2/\1", cell.source)

@@ -1,0 +1,97 @@
+"""The exercises of a notebook as data, and an nbgrader course made of them."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+CHECK = re.compile(r"^print\(checks\.(\w+\.\w+)\((\w+)\)\)$")
+SOLUTION = re.compile(r"<details><summary>Solution</summary>\s*```python\n(.*?)```.*?</details>\s*", re.DOTALL)
+HOLE = "raise NotImplementedError"
+
+
+@dataclass(frozen=True)
+class ExerciseCells:
+    """One exercise in a notebook.
+
+    Args:
+        name: such as "attention.weights".
+        answer: the name of the function or class that the learner writes.
+        text, stub, check: the index of the markdown cell, of the learner's cell and of the check's.
+        given: code of the cells between text and stub.
+        stub_code, solution: the learner's cell as it is given, and the worked solution.
+    """
+
+    name: str
+    answer: str
+    text: int
+    stub: int
+    check: int
+    given: tuple[str, ...]
+    stub_code: str
+    solution: str
+
+
+def exercises_of(notebook) -> list[ExerciseCells]:
+    """The exercises of a notebook node, in order.
+
+    Raises:
+        ValueError: an exercise that has not its four parts: text under "### Exercise", solution, stub and check.
+    """
+    cells, found = notebook.cells, []
+    for index, cell in enumerate(cells):
+        match = CHECK.match(cell.source) if cell.cell_type == "code" else None
+        if not match:
+            continue
+        name, answer = match.groups()
+        text = next((i for i in range(index, -1, -1) if cells[i].source.startswith("### Exercise ")), None)
+        if text is None or any(cells[i].cell_type != "code" for i in range(text + 1, index)) or text + 1 == index:
+            raise ValueError(
+                f"exercise {name}: its cells are not text under '### Exercise', stub and check, in this order"
+            )
+        solution = SOLUTION.search(cells[text].source)
+        if solution is None:
+            raise ValueError(f"exercise {name}: no folded solution in its text")
+        given = tuple(cells[i].source for i in range(text + 1, index - 1))
+        stub = cells[index - 1].source
+        found.append(ExerciseCells(name, answer, text, index - 1, index, given, stub, solution[1].rstrip("\n")))
+    return found
+
+
+def with_holes(exercise: ExerciseCells, begin: str = "### BEGIN SOLUTION", end: str = "### END SOLUTION") -> str:
+    """The worked solution, with marks around what replaces each `raise NotImplementedError` of the stub.
+
+    Raises:
+        ValueError: a solution that changes a line of the stub.
+    """
+    solution = exercise.solution.split("\n")
+    lines, place = [], 0
+    stub = exercise.stub_code.split("\n")
+    for index, line in enumerate(stub):
+        if line.strip() != HOLE:
+            if place >= len(solution) or solution[place] != line:
+                raise ValueError(f"exercise {exercise.name}: the solution does not keep the stub's line {line!r}")
+            lines.append(line)
+            place += 1
+            continue
+        indent = line[: len(line) - len(line.lstrip())]
+        after = next((later for later in stub[index + 1 :] if later.strip()), None)
+        stop = len(solution) if after is None else solution.index(after, place) if after in solution[place:] else -1
+        if stop < 0:
+            raise ValueError(f"exercise {exercise.name}: the solution does not keep the stub's line {after!r}")
+        # Blank lines of the stub between the hole and the next line stay outside the marks.
+        blank = (
+            sum(1 for later in stub[index + 1 :] if not later.strip())
+            if after is None
+            else stub[index + 1 :].index(after)
+        )
+        filled = solution[place : stop - blank]
+        lines += [indent + begin, *filled, indent + end]
+        place = stop - blank
+    return "\n".join(lines)
+
+
+def load(path: Path):
+    """A notebook file as a notebook node of format 4."""
+    return nbformat.read(path, as_version=4)
