@@ -23,9 +23,14 @@ def regenerate(path: Path) -> None:
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,
+        store_widget_state=False,
         resources={"metadata": {"path": str(path.parent)}},
     )
     client.execute()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            # A live view belongs to the session that made it; the picture and the text beside it stay.
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
     # Only what does not depend on the machine.
     notebook.metadata = nbformat.from_dict(
         {

@@ -147,6 +147,38 @@ def test_nothing_makes_a_check_raise(name, thing):
     assert len(report.text) < 2_000
 
 
+def spoilt(change):
+    """A right answer, then changed."""
+    return lambda q, k: change(answers.RIGHT["attention.weights"][0][0](q, k))
+
+
+@pytest.mark.parametrize(
+    ("mistake", "change"),
+    [
+        ("wrong-device", lambda out: out.to("meta")),
+        ("not-finite", lambda out: out / (out < 9).logical_not()),
+        ("wrong-dtype", lambda out: out.double()),
+        ("wrong-shape", lambda out: out[:, :, 1:]),
+        ("numpy-array", lambda out: out.detach().numpy()),
+        ("wrong-type", lambda out: (out, out)),
+        ("returned-nothing", lambda out: None),
+        ("wrong-values", lambda out: out + 0.01),
+        ("gradient-cut", lambda out: out.detach()),
+    ],
+)
+def test_what_comes_back_is_looked_at_in_every_way(mistake, change):
+    report = check("attention.weights", spoilt(change))
+    assert report.mistake == mistake, report.text
+    assert mistake == "gradient-cut" or "Input:    q = tensor (8, 9, 5, 4)" in report.text
+
+
+def test_an_operation_that_torch_has_not_is_an_error_and_no_stub():
+    def answer(q, k):
+        raise NotImplementedError("'softmax' not implemented for 'Half'")
+
+    assert check("attention.weights", answer).mistake == "raised-error"
+
+
 @pytest.mark.parametrize("answer", [endless, Endless])
 def test_what_never_returns_is_stopped(monkeypatch, answer):
     monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: real_run(f, 0.5))

@@ -233,7 +233,7 @@ def test_answers_for_the_shown_inputs_alone_fail_the_hidden_tests():
     assert check(spy).status == "passed"
 
     def by_heart(q, k):
-        return shown[tuple(q.shape)] + 0 * q.sum()
+        return shown[tuple(q.shape)] + 0 * (q.sum() + k.sum())
 
     assert check(by_heart).status == "passed" and check(by_heart, seed=4711).status == "failed"
 

@@ -120,3 +120,29 @@ def test_lab_opens_at_chapter_00():
         for path in ("notebooks/00_start_here.ipynb", "res/diagrams/model.svg"):
             with urllib.request.urlopen(f"{address}/api/contents/{path}?content=0", timeout=30) as answer:
                 assert json.load(answer)["path"] == path
+
+
+def test_explore_writes_a_page(tmp_path, capsys):
+    from PIL import Image
+
+    photograph = tmp_path / "photograph.png"
+    Image.effect_noise((90, 60), 80).save(photograph)
+    assert main(["explore", str(photograph)]) == 0
+    page = (tmp_path / "photograph.html").read_text()
+    assert "<h1>Attention in photograph.png</h1>" in page and '"layers": 4' in page and len(page) < 150_000
+    assert "4 layers, 4 heads" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.png"], "there is no file none.png"),
+        (["README.md"], "no readable image"),
+        (["res/screenshot.png", "--checkpoint", "none"], "there is no checkpoint 'none'"),
+        (["res/screenshot.png", "-o", "page.txt"], "must end in .html, got page.txt"),
+    ],
+)
+def test_explore_says_what_is_wrong(arguments, message, capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert main(["explore", *arguments]) == 2
+    assert message in capsys.readouterr().err

@@ -13,7 +13,8 @@ CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 IMPORTED_AS = {
-    "PIL": "pillow", "sklearn": "scikit-learn", "IPython": "ipykernel", "nbformat": "jupyterlab"
+    "PIL": "pillow", "sklearn": "scikit-learn", "IPython": "ipykernel", "nbformat": "jupyterlab",
+    "traitlets": "anywidget",
 }  # fmt: skip
 
 

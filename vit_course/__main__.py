@@ -1,4 +1,4 @@
-"""The command line: `python -m vit_course lab`, `train`, `classroom`, `check`."""
+"""The command line: `python -m vit_course lab`, `train`, `explore`, `classroom`, `check`."""
 
 import argparse
 import json
@@ -26,6 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_lab(commands)
     _add_train(commands)
+    _add_explore(commands)
     _add_classroom(commands)
     check = commands.add_parser("check", help="say whether everything the course needs is installed")
     check.set_defaults(run=_check)
@@ -69,6 +70,43 @@ def _lab(options) -> int:
     place = [f"--ServerApp.root_dir={REPOSITORY}", f"--LabApp.default_url=/lab/tree/{FIRST_CHAPTER}"]
     given = {flag.split("=")[0] for flag in options.rest}  # JupyterLab refuses a flag that comes twice
     LabApp.launch_instance(argv=[*(flag for flag in place if flag.split("=")[0] not in given), *options.rest])
+    return 0
+
+
+def _add_explore(commands) -> None:
+    explore = commands.add_parser(
+        "explore",
+        help="write a page with the attention maps of an image",
+        description="Writes one HTML page that holds the attention explorer for an image: it opens in any browser, "
+        "without Python and without a network.",
+    )
+    explore.add_argument("image", type=Path, help="a picture in any common format")
+    explore.add_argument("--checkpoint", default="shapes", help="a shipped name or a .safetensors file of yours")
+    explore.add_argument("-o", "--out", type=Path, help="the page (default: the image's name with .html)")
+    explore.set_defaults(run=_explore)
+
+
+def _explore(options) -> int:
+    from vit_course import data, pretrained
+    from vit_course.explorer import explore
+
+    model = pretrained.load(options.checkpoint)
+    image = data.open_image(options.image, model.config.image_size)  # (3, H, W)
+    if model.config.in_channels == 1:
+        image = image.float().mean(dim=0, keepdim=True).round().to(image.dtype)  # (1, H, W)
+    out = options.out or options.image.with_suffix(".html")
+    if out.suffix != ".html":
+        raise ValueError(f"the page must end in .html, got {out}")
+    # The run's own record says what it was trained on, and so how its images were normalised.
+    record = Path(options.checkpoint).with_name("config.json")
+    if not Path(options.checkpoint).is_file():
+        record = REPOSITORY / "res" / options.checkpoint / "config.json"
+    if not record.is_file():
+        raise ValueError(f"there is no {record}: it says on what the checkpoint was trained")
+    dataset = _dataset(data, json.loads(record.read_text(encoding="utf-8"))["data"])
+    explorer = explore(model, image, preprocess=dataset.normalise, layer=model.config.num_layers - 1)
+    explorer.save_html(out, title=f"Attention in {options.image.name}")
+    print(f"{out}: {model.config.num_layers} layers, {model.config.num_heads} heads; open it in a browser")
     return 0
 
 

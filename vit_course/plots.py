@@ -133,8 +133,11 @@ def attention_over_image(image, attention, title: str = "", query: tuple[int, in
     return figure
 
 
-def attention_grid(image, maps, title: str = "", query: tuple[int, int] | None = None) -> Figure:
-    """(C, H, W), (L, h, rows, columns) -> one query's attention in every layer (down) and head (across), one legend."""
+def attention_grid(image, maps, title: str = "", query: tuple[int, int] | None = None, first_layer: int = 0) -> Figure:
+    """(C, H, W), (L, h, rows, columns) -> one query's attention in every layer (down) and head (across), one legend.
+
+    `first_layer` is the number of the first row, where only some layers are shown.
+    """
     image, maps = to_picture(image), _array(maps)
     layers, heads = maps.shape[:2]
     height, width = image.shape[:2]
@@ -151,7 +154,7 @@ def attention_grid(image, maps, title: str = "", query: tuple[int, int] | None =
             if layer == layers - 1:
                 axes.set_xlabel(f"head {head}")
             if head == 0:
-                axes.set_ylabel(f"layer {layer}")
+                axes.set_ylabel(f"layer {first_layer + layer}")
     figure.colorbar(drawn, ax=all_axes, label="attention weight", shrink=0.7)
     figure.suptitle(title or "attention by layer and head", fontsize=11)
     return figure

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+import torch.nn.functional as F
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from vit_course.attention import SelfAttention
 
@@ -22,6 +24,12 @@ class RecordedMaps:
             ValueError: where nothing was recorded, or where layers or passes have different shapes.
         """
         counts = [len(maps) for maps in self.by_layer]
+        if not counts:
+            raise ValueError(
+                "nothing was recorded: run the model inside the with block; if it ran, its attention goes by a way "
+                "that PyTorch's functions do not show, such as a compiled or a custom kernel (try the model's eager "
+                "attention, uncompiled)"
+            )
         if 0 in counts:
             raise ValueError(
                 f"{counts.count(0)} of {len(counts)} attention layers recorded nothing: "
@@ -30,29 +38,38 @@ class RecordedMaps:
         shapes = {tuple(m.shape[1:]) for maps in self.by_layer for m in maps}
         if len(shapes) > 1 or len(set(counts)) > 1:
             raise ValueError(f"maps of different shapes (h, T, T) cannot be stacked: {sorted(shapes)}")
+        batches = {sum(map(len, maps)) for maps in self.by_layer}
+        if len(batches) > 1:
+            raise ValueError(
+                f"layers saw different numbers of sequences, {sorted(batches)}: a model of windows or of several "
+                "resolutions, such as Swin, has no maps over the whole image"
+            )
         return torch.stack([torch.cat(maps) for maps in self.by_layer], dim=1)  # (B, L, h, T, T)
 
 
 @contextmanager
 def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
-    """Records the attention weights of every `SelfAttention` in `model` while the with block runs.
+    """Records the attention weights of `model` while the with block runs.
 
-    The forward pass itself is untouched, so its output is the same with and without recording, whichever
-    path the attention takes: a hook computes the weights from the layer's input, softmax(q k^T / sqrt(d)), before
-    dropout, so each row sums to 1. No hook is left behind, also after an exception. Nested recordings see the same.
+    Of every `SelfAttention` in it, where it holds ours; the forward pass itself is untouched, so its output is the
+    same with and without recording, whichever path the attention takes: a hook computes the weights from the
+    layer's input, softmax(q k^T / sqrt(d)), before dropout, so each row sums to 1. Of other people's models, such as
+    those of torchvision, timm and Hugging Face, every call by which PyTorch computes attention is seen, fused or
+    not, and its weights are computed beside it; so run nothing else inside the block. No hook is left behind, also
+    after an exception. Nested recordings of our models see the same.
 
     Args:
-        model: any module that holds our `SelfAttention`.
+        model: any module whose attention goes through our `SelfAttention`, `nn.MultiheadAttention`,
+            `F.scaled_dot_product_attention` or a softmax over (B, h, T, T).
 
     Yields:
-        `RecordedMaps`; `maps.stacked()` gives (B, L, h, T, T) on the model's device.
-
-    Raises:
-        ValueError: where the model holds no `SelfAttention`.
+        `RecordedMaps`; `maps.stacked()` gives (B, L, h, T, T) on the model's device, or says that nothing was seen.
     """
     layers = [module for module in model.modules() if isinstance(module, SelfAttention)]
     if not layers:
-        raise ValueError(f"{type(model).__name__} holds no vit_course SelfAttention, so there is nothing to record")
+        with _record_calls(model) as maps:
+            yield maps
+        return
     maps = RecordedMaps(len(layers))
 
     def recorder(store: list[torch.Tensor]):
@@ -68,3 +85,57 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     finally:
         for hook in hooks:
             hook.remove()
+
+
+@contextmanager
+def _record_calls(model: nn.Module) -> Iterator[RecordedMaps]:
+    maps = RecordedMaps(0)
+    calls = _AttentionCalls(maps)
+    # The calls of each forward pass are counted from the first layer again.
+    hooks = [model.register_forward_pre_hook(lambda *_: calls.begin())]
+    try:
+        with calls:
+            yield maps
+    finally:
+        hooks[0].remove()
+
+
+class _AttentionCalls(TorchFunctionMode):
+    """Sees every call of PyTorch's attention functions, whoever makes it."""
+
+    def __init__(self, maps: RecordedMaps):
+        super().__init__()
+        self.maps = maps
+        self.layer = 0
+
+    def begin(self) -> None:
+        self.layer = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)  # what happens inside is not seen again
+        weights = None
+        with torch.no_grad():
+            if func is F.scaled_dot_product_attention:
+                weights = _weights_of(*args, **kwargs)
+            elif func is F.multi_head_attention_forward:
+                asked = {"need_weights": True, "average_attn_weights": False, "training": False}
+                weights = func(*args, **{**kwargs, **asked})[1]  # (B, h, T, T)
+            elif getattr(func, "__name__", "") == "softmax":
+                weights = result.detach()
+        if isinstance(weights, torch.Tensor) and weights.ndim == 4 and weights.shape[2] == weights.shape[3]:
+            if self.layer == len(self.maps.by_layer):
+                self.maps.by_layer.append([])
+            self.maps.by_layer[self.layer].append(weights)
+            self.layer += 1
+        return result
+
+
+def _weights_of(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, **_) -> torch.Tensor:
+    # The weights that the fused kernel never stores.
+    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)  # (B, h, T, T)
+    if is_causal:
+        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -torch.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    return scores.softmax(dim=-1)

@@ -11,64 +11,6 @@ from torch import nn
 from answers import right, unforeseen, wrong
 from vit_course.training import parameter_groups, warmup_cosine
 
-# ---- numbers
-
-NUMBERS = {"steps": 380, "logit_gradient": -0.25, "smoothed_target": 0.84, "clipped": 4, "weight": 1.86}
-
-
-@right("training.numbers")
-def as_numbers():
-    return NUMBERS
-
-
-@right("training.numbers")
-def as_products():
-    return dict(
-        steps=math.ceil(1197 / 64) * 20,
-        logit_gradient=3 / 4 - 1,
-        smoothed_target=0.8 + 0.2 / 5,
-        clipped=8 * 5 / math.hypot(6, 8),
-        weight=2 * (1 - 0.1 * 0.2) - 0.1,
-    )
-
-
-@right("training.numbers")
-def as_tensors():
-    return {name: torch.tensor(value) for name, value in NUMBERS.items()}
-
-
-def _numbers(mistake, **changes):
-    wrong("training.numbers", mistake)(lambda: NUMBERS | changes)
-
-
-_numbers("short-batch-dropped", steps=360)
-_numbers("part-of-a-step", steps=1197 / 64 * 20)
-_numbers("rounded-at-the-end", steps=375)
-_numbers("rounded-at-the-end", steps=374)
-_numbers("one-epoch-only", steps=19)
-_numbers("images-counted", steps=23_940)
-_numbers("float-count", steps=380.0)
-_numbers("gradient-sign", logit_gradient=0.25)
-_numbers("probability-for-gradient", logit_gradient=0.75)
-_numbers("other-class", logit_gradient=-0.75)
-_numbers("loss-for-gradient", logit_gradient=0.2877)
-_numbers("own-share-forgotten", smoothed_target=0.8)
-_numbers("what-was-taken", smoothed_target=0.2)
-_numbers("other-class", smoothed_target=0.04)
-_numbers("one-share-taken", smoothed_target=0.96)
-_numbers("not-clipped", clipped=8)
-_numbers("clipped-number-by-number", clipped=5.0)
-_numbers("first-number", clipped=3)
-_numbers("shortened-to-one", clipped=0.8)
-_numbers("decay-forgotten", weight=1.9)
-_numbers("decay-only", weight=1.96)
-_numbers("decay-without-rate", weight=1.5)
-_numbers("plain-descent", weight=-3.04)
-_numbers("plain-descent", weight=-3)
-_numbers("upwards", weight=2.06)
-unforeseen("training.numbers")(lambda: NUMBERS | {"weight": 7})
-
-
 # ---- rate
 
 

@@ -47,7 +47,7 @@ def record(exercise: str, score: float) -> str:
         if message:  # the damaged file is set aside: somebody may want to mend it
             file.replace(file.with_suffix(".damaged"))
             message = f"The progress file was damaged; it now lies in {file.with_suffix('.damaged')}."
-        best[exercise] = max(score, best.get(exercise, 0.0))
+        best[exercise] = score
         write_atomically(file, json.dumps({"best": dict(sorted(best.items()))}, indent=1).encode())
     except OSError as error:
         return f"Your progress could not be saved in {file}: {error.strerror}."

@@ -1,4 +1,4 @@
-"""Checks of chapter 07: the numbers of a recipe, the schedule, a step, decay groups, the evaluation, curves."""
+"""Checks of chapter 07: the schedule, a step, decay groups, the evaluation, curves."""
 
 import math
 
@@ -10,74 +10,6 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools import Mistake, call, describe, same_answers, same_function, same_values
-
-
-@exercise("The numbers of a recipe", difficulty=1, minutes=8)
-def numbers(answer, draw, parts):
-    """`answer()` -> {"steps", "logit_gradient", "smoothed_target", "clipped", "weight"}."""
-    logits = torch.tensor([[0.0, math.log(3)]], requires_grad=True)  # p = 1/4, 3/4
-    F.cross_entropy(logits, torch.tensor([1])).backward()
-    even = torch.zeros(1, 5, requires_grad=True)  # p = 1/5 each, and the gradient is p - t
-    F.cross_entropy(even, torch.tensor([0]), label_smoothing=0.2).backward()
-    clipped = nn.Parameter(torch.zeros(2))
-    clipped.grad = torch.tensor([6.0, 8.0])
-    nn.utils.clip_grad_norm_([clipped], max_norm=5.0)
-    weight = nn.Parameter(torch.tensor([2.0]))
-    weight.grad = torch.tensor([50.0])
-    torch.optim.AdamW([weight], lr=0.1, weight_decay=0.2).step()
-    same_answers(
-        call(answer),
-        {
-            "steps": 20 * len(torch.arange(1197).split(64)),
-            "logit_gradient": logits.grad[0, 1].item(),
-            "smoothed_target": 0.2 - even.grad[0, 0].item(),
-            "clipped": round(clipped.grad[1].item(), 4),
-            "weight": weight.item(),
-        },
-        parts,
-        mistakes={
-            "steps": {
-                20 * (1197 // 64): ("short-batch-dropped", "The last, shorter batch of each epoch is left out."),
-                math.ceil(20 * 1197 / 64): (
-                    "rounded-at-the-end",
-                    "This rounds once for the whole run, as if a batch could reach into the next epoch.",
-                ),
-                20 * 1197 // 64: (
-                    "rounded-at-the-end",
-                    "This rounds once for the whole run, as if a batch could reach into the next epoch.",
-                ),
-                20 * 1197 / 64: ("part-of-a-step", "A step with fewer images is still a whole step."),
-                math.ceil(1197 / 64): ("one-epoch-only", "This counts the steps of one epoch."),
-                20 * 1197: ("images-counted", "This counts images; a step takes a batch of them."),
-            },
-            "logit_gradient": {
-                0.25: ("gradient-sign", "The sign is turned: the loss falls when this logit rises."),
-                0.75: ("probability-for-gradient", "This is the probability: the target has no part in it."),
-                -0.75: ("other-class", "This takes the probability of the other class for that of the right one."),
-                -math.log(0.75): ("loss-for-gradient", "This is the loss itself, not how fast it changes."),
-            },
-            "smoothed_target": {
-                0.8: ("own-share-forgotten", "What was taken away is spread over the other classes only."),
-                0.2: ("what-was-taken", "This is what is taken away and spread."),
-                0.04: ("other-class", "This is the target of a wrong class."),
-                0.96: ("one-share-taken", "This takes away the share of a single class, not the whole fifth."),
-            },
-            "clipped": {
-                8: ("not-clipped", "The gradient is longer than the limit, and this is its number as it was."),
-                5: ("clipped-number-by-number", "This cuts each number at the limit; the direction would change."),
-                3: ("first-number", "This is the other of the two numbers."),
-                0.8: ("shortened-to-one", "This shortens the gradient to length 1."),
-            },
-            "weight": {
-                1.9: ("decay-forgotten", "Decay has no part in this."),
-                1.96: ("decay-only", "Decay is all that moves the weight here; it has a gradient too."),
-                1.5: ("decay-without-rate", "The decay is taken whole, not times the rate."),
-                -3.0: ("plain-descent", "This moves by rate times gradient, which is plain descent."),
-                -3.04: ("plain-descent", "This moves by rate times gradient, which is plain descent."),
-                2.06: ("upwards", "This moves along the gradient, where the loss rises."),
-            },
-        },
-    )
 
 
 @exercise("The rate of every step", difficulty=2, minutes=8)

@@ -1,0 +1,79 @@
+"""The attention explorer on a model: anybody's ViT, an image, one line."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from vit_course.data import open_image
+from vit_course.recording import record_attention
+from vit_course.widgets import AttentionExplorer
+
+
+def explore(
+    model: nn.Module,
+    image,
+    preprocess: Callable[[torch.Tensor], torch.Tensor] | None = None,
+    grid: tuple[int, int] | None = None,
+    **state,
+) -> AttentionExplorer:
+    """Runs the model on one image and returns an `AttentionExplorer` of its maps.
+
+    Args:
+        model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`
+            can see.
+        image: a path, or a tensor (C, H, W) or (1, C, H, W): bytes, or floats. An image of another size than the model
+            takes is resized.
+        preprocess: from the image as a batch (1, C, H, W), in the model's size and of the given dtype, to what the
+            model takes, such as `dataset.normalise`. By default floats go in as they are, and bytes divided by 255.
+        grid: (rows, columns) of patches; by default the grid of square patches that fits.
+        state: of the `AttentionExplorer`, such as `layer=3`.
+
+    Raises:
+        ValueError: an image that cannot be used, or a model whose attention cannot be seen.
+    """
+    size = _input_size(model)
+    if isinstance(image, (str, Path)):
+        image = open_image(image, size)
+    if not isinstance(image, torch.Tensor):
+        raise ValueError(f"image must be a path or a tensor (C, H, W), got {type(image).__name__}")
+    if image.ndim == 4 and len(image) == 1:
+        image = image[0]
+    if image.ndim != 3:
+        raise ValueError(f"one image is (C, H, W), got shape {tuple(image.shape)}")
+    if size is not None and tuple(image.shape[1:]) != size:
+        resized = nn.functional.interpolate(image[None].float(), size, mode="bilinear", antialias=True)[0]
+        image = resized.round().to(torch.uint8) if image.dtype == torch.uint8 else resized
+    shown = image.float() / 255 if image.dtype == torch.uint8 else image.float()  # (C, H, W)
+    first = next(model.parameters())
+    given = shown[None] if preprocess is None else preprocess(image[None])  # (1, C, H, W)
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad(), record_attention(model) as recorded:
+            model(given.to(first.device, first.dtype))
+    finally:
+        model.train(was_training)
+    maps = recorded.stacked()[0].float().cpu()  # (L, h, T, T)
+    low, high = float(shown.min()), float(shown.max())
+    if low < 0 or high > 1:  # normalised numbers: shown from darkest to brightest
+        shown = (shown - low) / (high - low)
+    return AttentionExplorer(maps, shown, grid=grid or _grid_of(model), **state)
+
+
+def _input_size(model: nn.Module) -> tuple[int, int] | None:
+    # Where the four code bases keep it; None where nobody says, and the image stays as it is.
+    for place in ("config.image_size", "image_size", "patch_embed.img_size"):
+        found = model
+        for name in place.split("."):
+            found = getattr(found, name, None)
+        if isinstance(found, int):
+            return found, found
+        if isinstance(found, (tuple, list)) and len(found) == 2:
+            return tuple(found)
+    return None
+
+
+def _grid_of(model: nn.Module) -> tuple[int, int] | None:
+    return getattr(getattr(model, "config", None), "grid", None)

@@ -1,0 +1,246 @@
+"""The attention explorer: point at a patch, and every head shows what it attends to."""
+
+import base64
+import html
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import anywidget
+import numpy as np
+import traitlets
+
+from vit_course import plots
+
+FOLDER = Path(__file__).parent
+FUSIONS = ("head", "mean", "max", "rollout")
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+body {{ margin: 16px; background: #fff; color: #1a1a1a; font: 16px/1.5 system-ui, sans-serif; }}
+{css}
+</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<div id="explorer"></div>
+</main>
+<script type="application/json" id="state">{state}</script>
+<script type="module">
+{module}
+const state = JSON.parse(document.getElementById("state").textContent);
+for (const name of ["_weights", "_scales", "_pictures"])
+  state[name] = new DataView(Uint8Array.from(atob(state[name]), (c) => c.charCodeAt(0)).buffer);
+// What anywidget's model is in a notebook; here nobody else listens.
+const model = {{
+  get: (name) => state[name],
+  set: (name, value) => {{ state[name] = value; }},
+  save_changes: () => {{}},
+  on: () => {{}},
+  off: () => {{}},
+}};
+explorer.render({{ model, el: document.getElementById("explorer") }});
+</script>
+</body>
+</html>
+"""
+
+
+class AttentionExplorer(anywidget.AnyWidget):
+    """Shows the attention maps of one image, or of several side by side with linked queries.
+
+    The maps are sent to the browser once, as eight bits a weight with the largest weight of each row in full, so a
+    weight is exact to 1/510 of the largest in its row. Pointing asks nothing of the kernel.
+
+    Args:
+        maps: (L, h, T, T) as `record_attention(model).stacked()[0]` gives them, T = rows x columns and the tokens that
+            belong to no patch in front; or a list of such arrays.
+        image: (C, H, W) or (H, W), shown in grey beneath the map; or a list, one for each of the maps.
+        grid: (rows, columns) of patches; or a list. By default the grid of the image's proportions that fits T.
+        titles: a name for each of several.
+        layer, head, query, fusion, opacity, threshold, pinned: the state to begin with, see below.
+
+    The state is there to be set and to be observed: `layer`, `head`, `query` (a token, 0 the class token where there
+    is one; the last one pinned, set by a key or from Python), `fusion` ("head", "mean", "max", "rollout" up to the
+    layer), `opacity` of the map (0 to 1), `threshold` (weights below this share of the largest are not drawn) and
+    `pinned`.
+
+    Raises:
+        ValueError: maps that are not (L, h, T, T), whose rows do not sum to 1, or a grid that does not fit T.
+
+    Source: rollout by Abnar & Zuidema 2020 (arXiv:2005.00928); the idea of a viewer of heads by Vig 2019
+    (arXiv:1906.05714).
+    """
+
+    _esm = FOLDER / "attention_explorer.js"
+    _css = FOLDER / "attention_explorer.css"
+
+    _panels = traitlets.List().tag(sync=True)
+    _weights = traitlets.Bytes().tag(sync=True)
+    _scales = traitlets.Bytes().tag(sync=True)
+    _pictures = traitlets.Bytes().tag(sync=True)
+
+    layer = traitlets.Int(0).tag(sync=True)
+    head = traitlets.Int(0).tag(sync=True)
+    query = traitlets.Int(0).tag(sync=True)
+    fusion = traitlets.Enum(FUSIONS, "head").tag(sync=True)
+    opacity = traitlets.Float(0.75, min=0, max=1).tag(sync=True)
+    threshold = traitlets.Float(0.0, min=0, max=1).tag(sync=True)
+    pinned = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(self, maps, image, grid=None, titles: Sequence[str] | None = None, **state):
+        several = isinstance(maps, (list, tuple))
+        maps, images = (list(maps), list(image)) if several else ([maps], [image])
+        grids = list(grid) if several and grid is not None else [grid] * len(maps)
+        titles = list(titles) if titles is not None else [""] * len(maps) if not several else _letters(len(maps))
+        if not maps or not len(maps) == len(images) == len(grids) == len(titles):
+            raise ValueError(
+                f"{len(maps)} maps, {len(images)} images, {len(grids)} grids and {len(titles)} titles: "
+                "there must be as many of each, and at least one"
+            )
+        self._maps = [_checked(each) for each in maps]
+        self._images = images
+        panels, weights, scales, pictures = [], [], [], []
+        for each, shown, size, title in zip(self._maps, images, grids, titles, strict=True):
+            grey = _grey(plots.to_picture(shown))
+            layers, heads, tokens, _ = each.shape
+            rows, columns = _grid(tokens, grey.shape, size)
+            largest = each.max(axis=-1, keepdims=True)  # (L, h, T, 1)
+            weights.append(np.rint(each / np.maximum(largest, 1e-30) * 255).astype(np.uint8).tobytes())
+            scales.append(largest.astype("<f4").tobytes())
+            pictures.append(grey.tobytes())
+            panels.append(
+                dict(title=title, layers=layers, heads=heads, tokens=tokens, prefix=tokens - rows * columns, rows=rows,
+                     columns=columns, height=grey.shape[0], width=grey.shape[1])
+            )  # fmt: skip
+        super().__init__(
+            _panels=panels, _weights=b"".join(weights), _scales=b"".join(scales), _pictures=b"".join(pictures)
+        )
+        # After the panels, because the limits of these come from them.
+        for name, value in state.items():
+            if not self.has_trait(name) or name.startswith("_"):
+                raise TypeError(f"AttentionExplorer has no state {name!r}")
+            setattr(self, name, value)
+
+    @traitlets.validate("layer", "head", "query")
+    def _within(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        sizes = [panel[{"layer": "layers", "head": "heads", "query": "tokens"}[name]] for panel in self._panels]
+        limit = sizes[0] if name == "query" else max(sizes)
+        if not 0 <= value < limit:
+            raise traitlets.TraitError(f"{name} must be from 0 to {limit - 1}, got {value}")
+        return value
+
+    def attention(self, panel: int = 0) -> np.ndarray:
+        """-> (T,): what the query gives to each token in the present state, as the browser shows it but unrounded."""
+        maps = self._maps[panel]
+        layer, head = min(self.layer, len(maps) - 1), min(self.head, maps.shape[1] - 1)
+        if self.fusion == "head":
+            return maps[layer, head, self.query]
+        if self.fusion == "max":
+            return maps[layer].max(axis=0)[self.query]
+        means = maps.mean(axis=1)  # (L, T, T)
+        if self.fusion == "mean":
+            return means[layer][self.query]
+        flow = np.eye(maps.shape[-1], dtype=maps.dtype)[self.query]
+        for mean in means[layer::-1]:
+            flow = 0.5 * flow + 0.5 * flow @ mean
+        return flow
+
+    def figure(self):
+        """A matplotlib Figure of what a reader sees who cannot point: image, map and heads in the present state."""
+        panel, maps = self._panels[0], self._maps[0]
+        grid, prefix = (panel["rows"], panel["columns"]), panel["prefix"]
+        place = self.query - prefix
+        query = divmod(place, panel["columns"]) if place >= 0 else None
+        layer = min(self.layer, len(maps) - 1)
+        heads = maps[layer : layer + 1, :, self.query, prefix:].reshape(1, panel["heads"], *grid)
+        name = "class token" if query is None else f"row {query[0]}, column {query[1]}"
+        title = f"layer {layer}, all heads: where the query ({name}) attends"
+        return plots.attention_grid(self._images[0], heads, title=title, query=query, first_layer=layer)
+
+    def save_html(self, path: str | Path, title: str = "Attention explorer") -> None:
+        """Writes one page that needs no server and no network: it opens from a folder, a mail or a memory stick."""
+        module = (FOLDER / "attention_explorer.js").read_text(encoding="utf-8")
+        names = ("layer", "head", "query", "fusion", "opacity", "threshold", "pinned", "_panels")
+        state = {name: getattr(self, name) for name in names}
+        for name in ("_weights", "_scales", "_pictures"):
+            state[name] = base64.b64encode(getattr(self, name)).decode()
+        page = PAGE.format(
+            title=html.escape(title),
+            css=(FOLDER / "attention_explorer.css").read_text(encoding="utf-8"),
+            # A title may hold anything, also the end of a script.
+            state=json.dumps(state).replace("<", "\\u003c"),
+            module=module.replace("export default { render };", "const explorer = { render };"),
+        )
+        Path(path).write_text(page, encoding="utf-8")
+
+    def _repr_mimebundle_(self, **kwargs):
+        # A text that never changes with the session; the class's own would hold all the numbers.
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        sizes = [f"{p['layers']} layers, {p['heads']} heads, {p['tokens']} tokens" for p in self._panels]
+        return {**data, "text/plain": f"AttentionExplorer({'; '.join(sizes)})"}, metadata
+
+    def _ipython_display_(self):
+        # Two outputs: a picture for a notebook that was reopened and for pages where no kernel answers, and the
+        # explorer, which hides the picture when it comes alive.
+        from IPython.display import display
+
+        buffer = io.BytesIO()
+        self.figure().savefig(buffer, format="png", dpi=80, metadata={"Software": None})
+        alt = f"The attention explorer, not live: all heads of layer {self.layer}, for one query"
+        picture = {"image/png": base64.b64encode(buffer.getvalue()).decode(), "text/plain": "the explorer's picture"}
+        display(picture, raw=True, metadata={"image/png": {"alt": alt}})
+        data, metadata = self._repr_mimebundle_()
+        display(data, raw=True, metadata=metadata)
+
+
+def _letters(count: int) -> list[str]:
+    return [chr(ord("A") + index) for index in range(count)]
+
+
+def _checked(maps) -> np.ndarray:
+    maps = np.asarray(maps.detach().cpu() if hasattr(maps, "detach") else maps, dtype=np.float32)
+    if maps.ndim == 5 and len(maps) == 1:
+        maps = maps[0]
+    if maps.ndim != 4 or maps.shape[2] != maps.shape[3] or 0 in maps.shape:
+        raise ValueError(f"maps must be (L, h, T, T) of one image, got shape {maps.shape}")
+    if not np.isfinite(maps).all():
+        raise ValueError(f"maps hold {(~np.isfinite(maps)).sum()} numbers that are NaN or infinite")
+    sums = maps.sum(axis=-1)
+    if not np.allclose(sums, 1, atol=1e-3) or maps.min() < 0:
+        raise ValueError(
+            f"each row of an attention map sums to 1 and holds no negative number; here a sum is "
+            f"{sums.flat[np.abs(sums - 1).argmax()]:.3f} and the smallest number {maps.min():.3f}"
+        )
+    return maps
+
+
+def _grey(picture: np.ndarray) -> np.ndarray:
+    # The weights of ITU-R BT.601, as in Pillow.
+    grey = picture @ np.array([0.299, 0.587, 0.114]) if picture.ndim == 3 else picture
+    return np.rint(np.clip(grey, 0, 1) * 255).astype(np.uint8)
+
+
+def _grid(tokens: int, size: tuple[int, int], grid) -> tuple[int, int]:
+    if grid is not None:
+        rows, columns = grid
+        if not 0 < rows * columns <= tokens:
+            raise ValueError(
+                f"a grid of {rows} x {columns} has {rows * columns} patches, the maps have {tokens} tokens"
+            )
+        return rows, columns
+    # Square patches: the grid has the proportions of the image. Up to five tokens belong to no patch (a class token,
+    # a distillation token, four registers).
+    height, width = size
+    for extra in (1, 0, 2, 5, 4, 3):
+        rows = round(((tokens - extra) * height / width) ** 0.5)
+        if rows and (tokens - extra) % rows == 0 and rows * width == (tokens - extra) // rows * height:
+            return rows, (tokens - extra) // rows
+    raise ValueError(f"no grid of square patches over an image of {height} x {width} has {tokens} tokens: give grid")
