@@ -1,7 +1,15 @@
 import pytest
 import torch
 
-from vit_course.interpret import attention_distance, mask_score, patch_part, rollout
+from vit_course.interpret import (
+    attention_distance,
+    fuse_heads,
+    mask_score,
+    patch_part,
+    pointing_game,
+    relevance,
+    rollout,
+)  # fmt: skip
 
 B, L, h, GRID = 2, 3, 4, (2, 3)
 N, T = 6, 7
@@ -81,3 +89,39 @@ def test_patch_part_drops_the_class_token():
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_fusion_by_mean_and_by_maximum():
+    maps = random_maps()
+    torch.testing.assert_close(fuse_heads(maps).sum(-1), torch.ones(B, L, T))
+    assert torch.equal(fuse_heads(maps, "max"), maps.max(2).values)
+    with pytest.raises(ValueError, match="how must be 'mean' or 'max', got 'min'"):
+        fuse_heads(maps, "min")
+
+
+def test_relevance_by_hand():
+    maps, gradients = random_maps(), torch.randn(B, L, h, T, T)
+    found = relevance(maps, gradients)
+    for image in range(B):
+        expected = torch.eye(T)
+        for layer in range(L):
+            rise = sum((maps[image, layer, head] * gradients[image, layer, head]).relu() for head in range(h)) / h
+            expected = expected + rise @ expected
+        torch.testing.assert_close(found[image], expected)
+    assert torch.equal(relevance(maps, -torch.ones_like(maps)), torch.eye(T).expand(B, T, T))
+    with pytest.raises(ValueError, match=r"gradients have shape \(2, 3, 4, 7, 6\)"):
+        relevance(maps, gradients[..., 1:])
+
+
+def test_pointing_game_asks_for_the_centre_of_the_largest_patch():
+    mask = torch.zeros(2, 8, 12, dtype=torch.bool)
+    mask[0, 2, 6] = True  # the centre of patch (0, 1)
+    mask[1, 0:2, 4:8] = True  # part of the same patch, without its centre
+    map = torch.zeros(2, 2, 3)
+    map[:, 0, 1] = 1.0
+    assert pointing_game(map, mask).tolist() == [True, False]
+    map[0, 1, 2] = 2.0
+    assert pointing_game(map, mask).tolist() == [False, False]
+    assert pointing_game(map[:, None].expand(-1, 4, -1, -1), mask[:, None]).shape == (2, 4)
+    with pytest.raises(ValueError, match="8 x 12 is no multiple of a map of 3 x 3"):
+        pointing_game(torch.ones(3, 3), mask[0])

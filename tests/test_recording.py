@@ -8,7 +8,7 @@ from vit_course import attention
 from vit_course.attention import SelfAttention, attention_weights
 from vit_course.config import ViTConfig
 from vit_course.pretrained import load_torchvision
-from vit_course.recording import record_attention
+from vit_course.recording import attention_gradients, record_attention
 from vit_course.vit import ViT
 
 CONFIG = ViTConfig(
@@ -251,3 +251,65 @@ def test_windows_and_hierarchies_are_refused():
         swin(torch.randn(1, 3, 32, 32))
     with pytest.raises(ValueError, match=r"layers saw different numbers of sequences, \[4, 16\]"):
         maps.stacked()
+
+
+# ---- gradients of a logit with respect to the weights
+
+
+@pytest.mark.parametrize("explicit_tokens", [256, 0])
+def test_gradients_are_those_of_finite_differences(monkeypatch, explicit_tokens):
+    # In float64, with either path of the attention.
+    monkeypatch.setattr(attention, "EXPLICIT_TOKENS", explicit_tokens)
+    model = ViT(CONFIG).eval().double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.4)
+    images, classes = torch.randn(2, 3, 8, 12, dtype=torch.float64), torch.tensor([1, 4])
+    maps, gradients = attention_gradients(model, images, classes)
+    assert maps.shape == gradients.shape == (2, 2, 3, 7, 7)
+    torch.testing.assert_close(maps.sum(-1), torch.ones(2, 2, 3, 7, dtype=torch.float64))
+
+    def logits_with(layer, place, step):
+        """One weight of one layer changed by hand, in the explicit path."""
+        monkeypatch.setattr(attention, "EXPLICIT_TOKENS", 256)
+        calls = []
+
+        def changed(q, k):
+            weights = attention_weights(q, k)
+            calls.append(1)
+            if len(calls) == layer + 1:
+                weights = weights.clone()
+                weights[place] += step
+            return weights
+
+        with monkeypatch.context() as patch, torch.no_grad():
+            patch.setattr(attention, "attention_weights", changed)
+            return model(images)
+
+    step = 1e-5
+    for layer, place in ((0, (0, 2, 3, 5)), (0, (1, 0, 0, 6)), (1, (0, 1, 0, 4)), (1, (1, 2, 0, 0))):
+        image = place[0]
+        rise = (logits_with(layer, place, step) - logits_with(layer, place, -step))[image, classes[image]] / (2 * step)
+        torch.testing.assert_close(gradients[place[0], layer][place[1:]], rise, rtol=1e-5, atol=1e-8)
+    # The last layer's other rows have no part in the class token's logits.
+    assert gradients[:, 1, :, 1:].abs().max() == 0 and gradients[:, 0, :, 1:].abs().min() > 0
+
+
+def test_gradients_of_other_peoples_models():
+    for name in ("timm", "timm eager", "huggingface", "huggingface eager"):
+        model = MODELS[name]().eval()
+        images = torch.randn(2, 3, 8, 16)
+        maps, gradients = attention_gradients(model, images, torch.tensor([0, 1]))
+        assert maps.shape == gradients.shape == (2, 3, 2, 9, 9) and gradients.isfinite().all(), name
+    with pytest.raises(ValueError, match="no part in the logits"):
+        attention_gradients(from_torchvision().eval(), torch.randn(1, 3, 8, 8), torch.tensor([0]))
+    with pytest.raises(ValueError, match="2 images and 3 classes"):
+        attention_gradients(model, images, torch.tensor([0, 1, 2]))
+
+
+def test_the_gradient_of_another_class_is_another(model, odd_images):
+    one, two = (attention_gradients(model, odd_images, torch.full((2,), k))[1] for k in (0, 3))
+    assert not torch.allclose(one, two)
+    with torch.no_grad():  # works inside no_grad, and leaves no gradient at the parameters
+        attention_gradients(model, odd_images, torch.tensor([0, 0]))
+    assert all(parameter.grad is None for parameter in model.parameters())

@@ -1,6 +1,25 @@
-"""What attention maps say, in numbers: rollout, attention distance, scores against a mask."""
+"""What attention maps say, in numbers: fusion, rollout, relevance, attention distance, scores against a mask."""
 
 import torch
+
+
+def fuse_heads(maps: torch.Tensor, how: str = "mean") -> torch.Tensor:
+    """(B, L, h, T, T) -> (B, L, T, T)
+
+    One map for all heads of a layer. The rows of a mean sum to 1; those of a maximum sum to more, unless the heads
+    agree.
+
+    Args:
+        maps: from `record_attention(...).stacked()`.
+        how: "mean" or "max".
+
+    Raises:
+        ValueError: not five axes, maps that are not square, or another `how`.
+    """
+    _check_maps(maps)
+    if how not in ("mean", "max"):
+        raise ValueError(f"how must be 'mean' or 'max', got {how!r}")
+    return maps.mean(dim=2) if how == "mean" else maps.amax(dim=2)
 
 
 def rollout(maps: torch.Tensor) -> torch.Tensor:
@@ -23,6 +42,31 @@ def rollout(maps: torch.Tensor) -> torch.Tensor:
     flow = layers[:, 0]  # (B, T, T)
     for layer in layers.unbind(1)[1:]:
         flow = layer @ flow  # (B, T, T)
+    return flow
+
+
+def relevance(maps: torch.Tensor, gradients: torch.Tensor) -> torch.Tensor:
+    """(B, L, h, T, T), (B, L, h, T, T) -> (B, T, T)
+
+    Which tokens carried a class's logit: each weight counts as much as the logit would rise with it, falls are left
+    out, heads are averaged, and the layers are followed as in rollout, the residual in full. Another class has
+    another map, which is not so for rollout. Row 0 is the class token's.
+
+    Args:
+        maps, gradients: from `attention_gradients`.
+
+    Raises:
+        ValueError: not five axes, maps that are not square, or gradients of another shape.
+
+    Source: Chefer, Gur & Wolf 2021 (arXiv:2103.15679), Eq. 5 and 6, for self-attention.
+    """
+    _check_maps(maps)
+    if maps.shape != gradients.shape:
+        raise ValueError(f"maps have shape {tuple(maps.shape)}, gradients have shape {tuple(gradients.shape)}")
+    layers = (maps * gradients).clamp(min=0).mean(dim=2)  # (B, L, T, T)
+    flow = torch.eye(maps.shape[-1], dtype=maps.dtype, device=maps.device).expand(len(maps), -1, -1)  # (B, T, T)
+    for layer in layers.unbind(1):
+        flow = flow + layer @ flow  # (B, T, T)
     return flow
 
 
@@ -71,6 +115,30 @@ def mask_score(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     tiles = mask.to(map).unflatten(-1, (columns, -1)).unflatten(-3, (rows, -1))  # (..., rows, P, columns, P)
     covered = tiles.mean(dim=(-3, -1))  # (..., rows, columns), the part of each patch that the object covers
     return (map * covered).sum(dim=(-2, -1)) / total
+
+
+def pointing_game(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """(..., rows, columns), (..., H, W) -> (...) of bool
+
+    Whether the patch with the largest weight, the first of several, has its centre on the object. By chance it has
+    with the mask's share of the patches' centres.
+
+    Args:
+        map: attention over the grid of patches.
+        mask: True on the object, at the image's size.
+
+    Raises:
+        ValueError: a mask whose size is no multiple of the grid.
+
+    Source: Zhang et al. 2016, "Top-down neural attention by excitation backprop" (arXiv:1608.00507), section 4.
+    """
+    (rows, columns), (height, width) = map.shape[-2:], mask.shape[-2:]
+    if height % rows or width % columns:
+        raise ValueError(f"a mask of {height} x {width} is no multiple of a map of {rows} x {columns}")
+    down, across = height // rows, width // columns
+    centres = mask[..., down // 2 :: down, across // 2 :: across]  # (..., rows, columns)
+    most = map.flatten(-2).argmax(dim=-1, keepdim=True)  # (..., 1)
+    return centres.expand(map.shape).flatten(-2).gather(-1, most)[..., 0]
 
 
 def patch_part(maps: torch.Tensor, grid: tuple[int, int]) -> torch.Tensor:

@@ -103,9 +103,11 @@ def _record_calls(model: nn.Module) -> Iterator[RecordedMaps]:
 class _AttentionCalls(TorchFunctionMode):
     """Sees every call of PyTorch's attention functions, whoever makes it."""
 
-    def __init__(self, maps: RecordedMaps):
+    def __init__(self, maps: RecordedMaps, openly: bool = False):
         super().__init__()
         self.maps = maps
+        # Openly: the fused call is taken apart, so that its weights are there for autograd.
+        self.openly = openly
         self.layer = 0
 
     def begin(self) -> None:
@@ -113,22 +115,60 @@ class _AttentionCalls(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        result = func(*args, **kwargs)  # what happens inside is not seen again
         weights = None
+        if self.openly and func is F.scaled_dot_product_attention:
+            weights = _weights_of(*args, **kwargs)
+            result = weights @ (args[2] if len(args) > 2 else kwargs["value"])
+        else:
+            result = func(*args, **kwargs)  # what happens inside is not seen again
         with torch.no_grad():
-            if func is F.scaled_dot_product_attention:
+            if weights is not None:
+                pass
+            elif func is F.scaled_dot_product_attention:
                 weights = _weights_of(*args, **kwargs)
             elif func is F.multi_head_attention_forward:
                 asked = {"need_weights": True, "average_attn_weights": False, "training": False}
                 weights = func(*args, **{**kwargs, **asked})[1]  # (B, h, T, T)
             elif getattr(func, "__name__", "") == "softmax":
-                weights = result.detach()
+                weights = result if self.openly else result.detach()
         if isinstance(weights, torch.Tensor) and weights.ndim == 4 and weights.shape[2] == weights.shape[3]:
             if self.layer == len(self.maps.by_layer):
                 self.maps.by_layer.append([])
             self.maps.by_layer[self.layer].append(weights)
             self.layer += 1
         return result
+
+
+def attention_gradients(
+    model: nn.Module, images: torch.Tensor, classes: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(B, C, H, W), (B,) -> (B, L, h, T, T), (B, L, h, T, T)
+
+    The attention weights, and how fast the logit of one class of each image rises with each weight.
+
+    Args:
+        model: ours, timm's or Hugging Face's.
+        images: as the model takes them.
+        classes: the index of one logit for each image.
+
+    Raises:
+        ValueError: as `record_attention`, or where the weights have no part in the logits.
+    """
+    maps = RecordedMaps(0)
+    with torch.enable_grad(), _AttentionCalls(maps, openly=True):
+        out = model(images)
+        logits = out if isinstance(out, torch.Tensor) else out.logits  # (B, num_classes)
+    maps.stacked()  # says what is wrong, if anything is
+    weights = [layer[0] for layer in maps.by_layer]
+    if len(classes) != len(logits):
+        raise ValueError(f"there are {len(logits)} images and {len(classes)} classes")
+    with torch.enable_grad():
+        picked = logits.gather(1, classes[:, None]).sum()  # the images do not depend on each other
+    try:
+        gradients = torch.autograd.grad(picked, weights)
+    except RuntimeError as error:
+        raise ValueError("the attention weights have no part in the logits that autograd could follow") from error
+    return torch.stack(weights, dim=1).detach(), torch.stack(gradients, dim=1)
 
 
 def _weights_of(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, **_) -> torch.Tensor:
