@@ -147,8 +147,7 @@ def attention_gradients(
     The attention weights, and how fast the logit of one class of each image rises with each weight.
 
     Args:
-        model: ours, timm's or Hugging Face's.
-        images: as the model takes them.
+        model, images: ours, timm's or Hugging Face's, and what it takes.
         classes: the index of one logit for each image.
 
     Raises:
