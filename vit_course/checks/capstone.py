@@ -141,7 +141,7 @@ def vit(answer, draw):
             raise Wrong("no-positions", "Rows of patches can change places and no logit changes: places are not told.")
 
 
-@exercise("Trained", difficulty=2, minutes=15, seconds=240)
+@exercise("Trained", difficulty=2, minutes=15, seconds=60)
 def trained(answer, draw):
     """`answer(images, labels)` -> a trained module (B, 1, 8, 8) -> (B, 10); images and labels of digits."""
     data = digits()

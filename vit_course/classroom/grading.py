@@ -9,8 +9,9 @@ from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import ClearHiddenTests, GetGrades
 
 GUARD = Path(__file__).parent / "guard"
-# A check stops the learner's code after 20 seconds; a cell that loops by itself is stopped after this.
-CELL_SECONDS = 90
+# A check stops the learner's code after 20 seconds, that of the capstone's training after 60, and the hidden tests run
+# it twice more; a cell that loops by itself is stopped after this.
+CELL_SECONDS = 240
 
 
 class HideHiddenTests(ClearHiddenTests):
