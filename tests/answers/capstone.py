@@ -156,6 +156,13 @@ class Block(nn.Module):
 right("capstone.block")(Block)
 
 
+@right("capstone.block")
+class NoBiasInAttention(Block):
+    def __init__(self, D, h, M):
+        super().__init__(D, h, M)
+        self.a.projection = nn.Linear(D, D, bias=False)
+
+
 def block_variant(mistake):
     def register(forward):
         return wrong("capstone.block", mistake)(type(forward.__name__, (Block,), {"forward": forward}))

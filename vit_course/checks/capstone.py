@@ -261,13 +261,12 @@ def _block_parameters(module: nn.Module, width: int, inner: int) -> None:
     right = norms + mlp + attention
     _counted(
         module,
-        {right, right - 3 * width},  # with or without biases for queries, keys and values
+        {right, right - 3 * width, right - 4 * width},  # with or without biases in the attention
         {
             **{
                 right - bias - 2 * width: ("shared-norm", "There is one norm for two branches.")
                 for bias in (0, 3 * width)
             },
-            **{right - bias - 4 * width: ("no-norm", "There is no norm with parameters.") for bias in (0, 3 * width)},
             right - mlp: ("no-mlp", "There is no MLP."),
             right - attention: ("no-attention", "There is no attention."),
         },
