@@ -49,3 +49,16 @@ def seeded():
 def odd_images():
     """(2, 3, 8, 12): every size different, so that no transposition slips through."""
     return torch.randn(2, 3, 8, 12)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium, shared by all browser tests."""
+    from lab import BROWSER_FLAGS, chromium
+    from playwright.sync_api import sync_playwright
+
+    assert chromium(), "CI needs Chromium: .ci/run installs it"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
+        yield browser
+        browser.close()

@@ -70,3 +70,34 @@ def _wait_for_address(lab: subprocess.Popen, log: Path) -> str:
                 return match[0]
         time.sleep(0.2)
     raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()}")
+
+
+def wait_for_kernel(page) -> None:
+    """Waits until the open notebook's kernel is there; run before that, JupyterLab asks which kernel to take."""
+    page.wait_for_function(
+        """() => {
+            const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
+            return kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
+        }""",
+        timeout=90_000,
+    )
+
+
+def run_cell(page, index: int) -> list[dict]:
+    """Runs one cell of the open notebook and returns its outputs."""
+    return page.evaluate(
+        """async index => {
+            const notebook = window.jupyterapp.shell.currentWidget.content;
+            notebook.activeCellIndex = index;
+            await window.jupyterapp.commands.execute('notebook:run-cell');
+            return notebook.widgets[index].model.sharedModel.toJSON().outputs;
+        }""",
+        index,
+    )
+
+
+def note_outside(page) -> None:
+    """Makes `page.outside` a list of what the page asks of other machines."""
+    inside = ("http://localhost", "http://127.0.0.1", "ws://localhost", "ws://127.0.0.1", "data:", "blob:", "file:")
+    page.outside = []
+    page.on("request", lambda request: None if request.url.startswith(inside) else page.outside.append(request.url))

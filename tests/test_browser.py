@@ -1,5 +1,6 @@
 """Every notebook, opened and run in a real JupyterLab in a real browser. Screenshots are kept in screenshots/."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -9,8 +10,8 @@ from itertools import groupby
 import nbformat
 import pytest
 from conftest import ROOT
-from lab import BROWSER_FLAGS, chromium, running_lab
-from playwright.sync_api import Browser, Page, TimeoutError, sync_playwright
+from lab import chromium, note_outside, run_cell, running_lab, wait_for_kernel
+from playwright.sync_api import Browser, Page, TimeoutError
 
 from vit_course import classroom
 
@@ -33,33 +34,16 @@ def address(tmp_path_factory):
         yield url
 
 
-@pytest.fixture(scope="module")
-def browser():
-    assert chromium(), "CI needs Chromium: .ci/run installs it"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
-        yield browser
-        browser.close()
-
-
 @contextmanager
 def new_page(browser: Browser) -> Iterator[Page]:
     """A page that notes in `outside` what it asks of other machines; its kernels end with it."""
     page = browser.new_page(viewport={"width": 1200, "height": 1800})
-    page.outside = []
-    page.on("request", lambda request: _note_outside(page, request.url))
+    note_outside(page)
     try:
         yield page
     finally:
         page.evaluate("() => window.jupyterapp?.serviceManager.sessions.shutdownAll()")
         page.close()
-
-
-def _note_outside(page: Page, url: str) -> None:
-    if not url.startswith(
-        ("http://localhost", "http://127.0.0.1", "ws://localhost", "ws://127.0.0.1", "data:", "blob:")
-    ):
-        page.outside.append(url)
 
 
 CELLS = """() => {
@@ -74,14 +58,7 @@ CELLS = """() => {
 def open_notebook(page: Page, address: str, name: str) -> None:
     page.goto(f"{address}/lab/tree/notebooks/{name}?reset")
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-    # Run before the kernel is there, JupyterLab asks which kernel to take, and waits.
-    page.wait_for_function(
-        """() => {
-            const kernel = window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel;
-            return kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
-        }""",
-        timeout=60_000,
-    )
+    wait_for_kernel(page)
 
 
 def kinds(cell: dict) -> list[str]:
@@ -164,21 +141,9 @@ def compare_and_look(page: Page, name: str) -> None:
 
 def test_a_wrong_answer_is_named_and_drawn_and_a_right_one_passes(address, browser):
     name = "04_attention.ipynb"
-    cells = nbformat.read(ROOT / "notebooks" / name, as_version=4).cells
-    exercise = classroom.exercises_of(nbformat.read(ROOT / "notebooks" / name, as_version=4))[0]
-    imports = next(index for index, cell in enumerate(cells) if cell.cell_type == "code")
-
-    def run(page: Page, index: int) -> str:
-        page.evaluate(
-            """async index => {
-                const notebook = window.jupyterapp.shell.currentWidget.content;
-                notebook.activeCellIndex = index;
-                await window.jupyterapp.commands.execute('notebook:run-cell');
-            }""",
-            index,
-        )
-        cell = f"window.jupyterapp.shell.currentWidget.content.widgets[{index}].model.sharedModel.toJSON()"
-        return page.evaluate(f"() => JSON.stringify({cell}.outputs)")
+    notebook = classroom.load(ROOT / "notebooks" / name)
+    exercise = classroom.exercises_of(notebook)[0]
+    imports = next(index for index, cell in enumerate(notebook.cells) if cell.cell_type == "code")
 
     def write(page: Page, source: str) -> str:
         page.evaluate(
@@ -188,13 +153,13 @@ def test_a_wrong_answer_is_named_and_drawn_and_a_right_one_passes(address, brows
             }""",
             [exercise.stub, source],
         )
-        run(page, exercise.stub)
-        return run(page, exercise.check)
+        run_cell(page, exercise.stub)
+        return json.dumps(run_cell(page, exercise.check))
 
     wrong = "def weights(q, k):\n    return (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-2)"
     with new_page(browser) as page:
         open_notebook(page, address, name)
-        run(page, imports)
+        run_cell(page, imports)
         outputs = write(page, wrong)
         assert "[softmax-over-queries]" in outputs and "image/png" in outputs
         page.wait_for_timeout(500)

@@ -33,17 +33,16 @@ class _Stop(BaseException):
 
 @dataclass
 class Outcome:
-    """How it went: a value, or an error, or neither where the time was up.
+    """How it went.
 
     Args:
-        value: what the function returned.
-        error: what it raised.
+        error: what the function raised, or None.
+        timed_out: whether its time was up.
         line: where the learner's code was when the time was up, or None.
         printed: the lines that it printed.
         still_running: whether the code could not be stopped.
     """
 
-    value: object = None
     error: BaseException | None = None
     timed_out: bool = False
     line: str | None = None
@@ -60,7 +59,7 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
 
     def work():
         try:
-            outcome.value = function()
+            function()
         except _Stop:
             outcome.timed_out = True
         except BaseException as error:  # SystemExit and KeyboardInterrupt of the learner's code too

@@ -1,6 +1,5 @@
 """The verdict on one exercise, and the error by which a check reaches it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import torch
@@ -99,6 +98,3 @@ class Parts:
     def first_mistake(self) -> Wrong | None:
         """The first part that is wrong, or None."""
         return next((error for _, error in self.results if error is not None), None)
-
-
-Check = Callable[..., Report]

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 
 from vit_course.checks import EXERCISES
-from vit_course.classroom.exercises import ExerciseCells, exercises_of, load, with_holes
+from vit_course.classroom.exercises import SOLUTION, ExerciseCells, exercises_of, load, with_holes
 
 # What nbgrader reads; a teacher's own settings go below the call.
 CONFIG = '''"""Settings of nbgrader for this course: nbgrader_config.py"""
@@ -78,7 +78,7 @@ def _assignment(notebook):
     """The chapter with its stubs solved, its checks graded and its folded solutions taken out."""
     for exercise in exercises_of(notebook):
         text, stub, check = (notebook.cells[i] for i in (exercise.text, exercise.stub, exercise.check))
-        text.source = re.sub(r"\n*<details><summary>Solution</summary>.*?</details>", "", text.source, flags=re.DOTALL)
+        text.source = SOLUTION.sub("", text.source).rstrip()
         stub.source = with_holes(exercise)
         identity = exercise.name.replace(".", "-")
         _mark(stub, f"{identity}-answer", solution=True)
