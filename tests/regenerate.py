@@ -3,6 +3,7 @@
 Run twice, it leaves the tree unchanged but for figures that show measured times.
 """
 
+import base64
 import os
 import sys
 import time
@@ -11,7 +12,17 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from vit_course.widgets import embedded
+
 ROOT = Path(__file__).parents[1]
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def state_of(client: NotebookClient, model_id: str) -> dict:
+    """A widget's state, with the bytes that travel beside it."""
+    buffers = client.widget_buffers.get(model_id, {}).values()
+    binary = {buffer["path"][0]: base64.b64decode(buffer["data"]) for buffer in buffers}
+    return {**client.widget_state[model_id], **binary}
 
 
 def regenerate(path: Path) -> None:
@@ -23,14 +34,17 @@ def regenerate(path: Path) -> None:
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,
-        store_widget_state=False,
+        store_widget_state=True,
         resources={"metadata": {"path": str(path.parent)}},
     )
     client.execute()
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
-            # A live view belongs to the session that made it; the picture and the text beside it stay.
-            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+            # A live view belongs to the session that made it; the picture and the text beside it stay, and of an
+            # explorer its state, for the site.
+            view = output.get("data", {}).pop(VIEW, None)
+            if view and "_panels" in (state := state_of(client, view["model_id"])):
+                output["data"][VIEW] = embedded.pack(state)
     # Only what does not depend on the machine.
     notebook.metadata = nbformat.from_dict(
         {

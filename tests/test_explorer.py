@@ -15,8 +15,9 @@ from vit_course import interpret
 from vit_course.explorer import explore
 from vit_course.recording import record_attention
 from vit_course.vit import ViT, ViTConfig
-from vit_course.widgets import AttentionExplorer
+from vit_course.widgets import AttentionExplorer, embedded
 
+VIEW = "application/vnd.jupyter.widget-view+json"
 L, H, ROWS, COLUMNS = 3, 2, 2, 4
 T = ROWS * COLUMNS + 1
 
@@ -150,8 +151,32 @@ def test_the_saved_page_is_whole_and_asks_for_nothing(maps, image, tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert not re.search(r"(src|href|import|fetch|url)\s*[=(]\s*[\"']?(https?:|//)", page)
     assert "&lt;/script&gt;&lt;b&gt;mine &amp; yours" in page and "</script><b>" not in page
-    state = json.loads(re.search(r'id="state">(.*?)</script>', page, re.DOTALL)[1])
+    state = json.loads(re.search(r'class="vit-explorer-state">(.*?)</script>', page, re.DOTALL)[1])
     assert state["layer"] == 1 and state["_panels"][0]["tokens"] == T
+
+
+def test_a_state_packed_for_a_stored_notebook_comes_back(maps, image):
+    explorer = AttentionExplorer([maps, maps], [image, image], layer=2, fusion="max")
+    state = {name: getattr(explorer, name) for name in embedded.NAMES + embedded.BUFFERS}
+    view = embedded.pack(state)
+    assert embedded.unpack(json.loads(json.dumps(view))) == state
+    # JupyterLab hides a view that names no model; another widget's view is not ours.
+    assert view["model_id"] == "" and embedded.unpack({"model_id": "123"}) is None
+
+
+def test_stored_explorers_take_less_than_100_kilobytes_each():
+    found = 0
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            views = [
+                view
+                for o in cell.get("outputs", [])
+                if (view := o.get("data", {}).get(VIEW)) and embedded.STORED in view
+            ]
+            found += len(views)
+            if views:
+                assert len(json.dumps(cell["outputs"])) < 100_000 * len(views), path.name
+    assert found
 
 
 def test_the_tiny_model_makes_a_small_page(tmp_path):

@@ -3,17 +3,17 @@
 import base64
 import html
 import io
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import anywidget
 import numpy as np
 import traitlets
+from PIL import Image
 
 from vit_course import plots
+from vit_course.widgets import embedded
 
-FOLDER = Path(__file__).parent
 FUSIONS = ("head", "mean", "max", "rollout")
 PAGE = """<!doctype html>
 <html lang="en">
@@ -23,29 +23,16 @@ PAGE = """<!doctype html>
 <title>{title}</title>
 <style>
 body {{ margin: 16px; background: #fff; color: #1a1a1a; font: 16px/1.5 system-ui, sans-serif; }}
-{css}
+{style}
 </style>
 </head>
 <body>
 <main>
 <h1>{title}</h1>
-<div id="explorer"></div>
+{markup}
 </main>
-<script type="application/json" id="state">{state}</script>
 <script type="module">
-{module}
-const state = JSON.parse(document.getElementById("state").textContent);
-for (const name of ["_weights", "_scales", "_pictures"])
-  state[name] = new DataView(Uint8Array.from(atob(state[name]), (c) => c.charCodeAt(0)).buffer);
-// What anywidget's model is in a notebook; here nobody else listens.
-const model = {{
-  get: (name) => state[name],
-  set: (name, value) => {{ state[name] = value; }},
-  save_changes: () => {{}},
-  on: () => {{}},
-  off: () => {{}},
-}};
-explorer.render({{ model, el: document.getElementById("explorer") }});
+{script}
 </script>
 </body>
 </html>
@@ -78,8 +65,8 @@ class AttentionExplorer(anywidget.AnyWidget):
     (arXiv:1906.05714).
     """
 
-    _esm = FOLDER / "attention_explorer.js"
-    _css = FOLDER / "attention_explorer.css"
+    _esm = embedded.FOLDER / "attention_explorer.js"
+    _css = embedded.FOLDER / "attention_explorer.css"
 
     _panels = traitlets.List().tag(sync=True)
     _weights = traitlets.Bytes().tag(sync=True)
@@ -167,17 +154,12 @@ class AttentionExplorer(anywidget.AnyWidget):
 
     def save_html(self, path: str | Path, title: str = "Attention explorer") -> None:
         """Writes one page that needs no server and no network: it opens from a folder, a mail or a memory stick."""
-        module = (FOLDER / "attention_explorer.js").read_text(encoding="utf-8")
-        names = ("layer", "head", "query", "fusion", "opacity", "threshold", "pinned", "_panels")
-        state = {name: getattr(self, name) for name in names}
-        for name in ("_weights", "_scales", "_pictures"):
-            state[name] = base64.b64encode(getattr(self, name)).decode()
+        state = {name: getattr(self, name) for name in embedded.NAMES + embedded.BUFFERS}
         page = PAGE.format(
             title=html.escape(title),
-            css=(FOLDER / "attention_explorer.css").read_text(encoding="utf-8"),
-            # A title may hold anything, also the end of a script.
-            state=json.dumps(state).replace("<", "\\u003c"),
-            module=module.replace("export default { render };", "const explorer = { render };"),
+            style=embedded.style(),
+            markup=embedded.markup(state),
+            script=embedded.script(),
         )
         Path(path).write_text(page, encoding="utf-8")
 
@@ -192,8 +174,10 @@ class AttentionExplorer(anywidget.AnyWidget):
         # explorer, which hides the picture when it comes alive.
         from IPython.display import display
 
-        buffer = io.BytesIO()
-        self.figure().savefig(buffer, format="png", dpi=80, metadata={"Software": None})
+        drawn, buffer = io.BytesIO(), io.BytesIO()
+        self.figure().savefig(drawn, format="png", dpi=80)
+        # 128 colours are enough for it, and halve what a stored notebook grows by.
+        Image.open(drawn).convert("RGB").quantize(128).save(buffer, format="png", optimize=True)
         alt = f"The attention explorer, not live: all heads of layer {self.layer}, for one query"
         picture = {"image/png": base64.b64encode(buffer.getvalue()).decode(), "text/plain": "the explorer's picture"}
         display(picture, raw=True, metadata={"image/png": {"alt": alt}})
