@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "interpret": set(),
     "data": set(),
     "training": {"data"},
-    "pretrained": {"config", "training", "vit"},
+    "pretrained": {"config", "data", "embeddings", "training", "vit"},
     "plots": set(),
     "ledger": set(),
     "installation": set(),

@@ -61,7 +61,7 @@ def test_the_shipped_shapes_model_is_as_good_as_its_log_says():
     assert accuracy == pytest.approx(result["test_accuracy"], abs=0.003)
     assert result["linear_test_accuracy"] < 0.35
     assert len(rows) == recipe["training"]["epochs"]
-    assert model.config.to_dict() == recipe["model"]
+    assert model.config == ViTConfig(**recipe["model"])
 
 
 def test_load_by_path_and_errors(tmp_path):
