@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "interpret": set(),
     "data": set(),
     "training": {"data"},
-    "pretrained": {"config", "data", "embeddings", "training", "vit"},
+    "pretrained": {"config", "data", "embeddings", "recording", "training", "vit"},
     "plots": set(),
     "ledger": set(),
     "installation": set(),

@@ -1,6 +1,8 @@
 """The names that four code bases give to the parts of one network."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -14,6 +16,7 @@ class Library:
         block: how the name of a layer in block `{}` begins.
         in_block: as `layers`, within a block. Three names are query, key and value apart, where we keep them in one.
         norm_epsilon: of the norms of its published models; no shape tells it.
+        fixed: what a `ViTConfig` cannot choose in this library.
     """
 
     name: str
@@ -22,6 +25,7 @@ class Library:
     block: str
     in_block: dict[str, str | tuple[str, str, str]]
     norm_epsilon: float
+    fixed: dict[str, str | bool | int]
 
     def keys(self, ours: str) -> tuple[str, ...]:
         """The name of one of our parameters -> theirs: one name, or three for query, key and value."""
@@ -34,6 +38,17 @@ class Library:
             names, begin = self.in_block, self.block.format(number)
         theirs = names[layer]
         return tuple(begin + name.format(kind) for name in ((theirs,) if isinstance(theirs, str) else theirs))
+
+    def depth(self, keys: Iterable[str]) -> int:
+        """How many blocks these names speak of; a block that is missing between others is not counted."""
+        number = re.compile(re.escape(self.block).replace(r"\{\}", r"(\d+)"))
+        return len({found[1] for key in keys if (found := number.match(key))})
+
+    def without(self, prefix: str) -> "Library":
+        """The names in a backbone alone, which leaves out the name that it has in the whole."""
+        tokens = {ours: key.removeprefix(prefix) for ours, key in self.tokens.items()}
+        layers = {ours: key.removeprefix(prefix) for ours, key in self.layers.items()}
+        return replace(self, tokens=tokens, layers=layers, block=self.block.removeprefix(prefix))
 
 
 TORCHVISION = Library(
@@ -55,7 +70,12 @@ TORCHVISION = Library(
         "mlp.contract": "mlp.3.{}",
     },
     norm_epsilon=1e-6,
+    fixed={"pool": "cls", "qkv_bias": True, "patch_norm": False},
 )
+
+# The names of torchvision's first ViTs, which its published files still have.
+_FIRST = {"mlp.expand": "mlp.linear_1.{}", "mlp.contract": "mlp.linear_2.{}"}
+TORCHVISION_1 = replace(TORCHVISION, in_block=TORCHVISION.in_block | _FIRST)
 
 TIMM = Library(
     name="timm",
@@ -76,6 +96,7 @@ TIMM = Library(
         "mlp.contract": "mlp.fc2.{}",
     },
     norm_epsilon=1e-6,
+    fixed={"patch_norm": False},
 )
 
 HUGGINGFACE = Library(
@@ -97,13 +118,12 @@ HUGGINGFACE = Library(
         "mlp.contract": "mlp.fc2.{}",
     },
     norm_epsilon=1e-12,
+    fixed={"pool": "cls", "patch_norm": False},
 )
 
 # The names before version 5 of transformers, which the published files still have.
-HUGGINGFACE_4 = Library(
-    name="Hugging Face",
-    tokens=HUGGINGFACE.tokens,
-    layers=HUGGINGFACE.layers,
+HUGGINGFACE_4 = replace(
+    HUGGINGFACE,
     block="vit.encoder.layer.{}.",
     in_block={
         "norm1": "layernorm_before.{}",
@@ -113,7 +133,6 @@ HUGGINGFACE_4 = Library(
         "mlp.expand": "intermediate.dense.{}",
         "mlp.contract": "output.dense.{}",
     },
-    norm_epsilon=1e-12,
 )
 
 VIT_PYTORCH = Library(
@@ -136,4 +155,24 @@ VIT_PYTORCH = Library(
         "mlp.contract": "1.net.4.{}",
     },
     norm_epsilon=1e-5,
+    fixed={"qkv_bias": False, "representation_size": 0, "patch_norm": True},
 )
+
+OURS = Library(
+    name="vit_course",
+    tokens={name: name for name in TIMM.tokens},
+    layers={name: f"{name}.{{}}" for name in VIT_PYTORCH.layers | TIMM.layers},
+    block="encoder.blocks.{}.",
+    in_block={name: f"{name}.{{}}" for name in TIMM.in_block},
+    norm_epsilon=1e-6,
+    fixed={},
+)
+_BACKBONES = (HUGGINGFACE.without("vit."), HUGGINGFACE_4.without("vit."))
+LIBRARIES = (OURS, TORCHVISION, TIMM, HUGGINGFACE, HUGGINGFACE_4, *_BACKBONES, VIT_PYTORCH)
+
+
+def library_of(keys: Iterable[str]) -> Library | None:
+    """The library whose names these parameters or modules have, or None."""
+    keys = set(keys)
+    signs = ("patch_embedding.projection.weight", "encoder.blocks.0.norm1.weight")
+    return next((each for each in LIBRARIES if all(each.keys(sign)[0] in keys for sign in signs)), None)
