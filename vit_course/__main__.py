@@ -1,4 +1,4 @@
-"""The command line: `python -m vit_course lab`, `train`, `explore`, `classify`, `classroom`, `check`."""
+"""The command line: `python -m vit_course` with lab, train, explore, classify, classroom, site or check."""
 
 import argparse
 import json
@@ -29,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     _add_explore(commands)
     _add_classify(commands)
     _add_classroom(commands)
+    _add_site(commands)
     check = commands.add_parser("check", help="say whether everything the course needs is installed")
     check.set_defaults(run=_check)
     options, rest = parser.parse_known_args(arguments)
@@ -175,6 +176,26 @@ def _classroom(options) -> int:
     names = make_course(notebooks, options.folder, options.chapters, options.overwrite)
     print(f"{options.folder}: {len(names)} assignments: {', '.join(names)}")
     print(f"next: cd {options.folder} && nbgrader generate_assignment {names[0]} --create")
+    return 0
+
+
+def _add_site(commands) -> None:
+    site = commands.add_parser(
+        "site",
+        help="write all chapters as web pages",
+        description="Writes a folder of web pages with all chapters and their stored outputs: it opens in any browser, "
+        "without Python and without a network. Nothing is executed.",
+    )
+    site.add_argument("-o", "--out", type=Path, default=Path("site"), help="the folder (default: site)")
+    site.set_defaults(run=_site)
+
+
+def _site(options) -> int:
+    from vit_course.site import build
+
+    _need_the_checkout()
+    pages = build(REPOSITORY, options.out)
+    print(f"{options.out}: {pages} pages; open {options.out / 'index.html'} in a browser")
     return 0
 
 

@@ -1,9 +1,12 @@
 """Four sources of images, one call each: generated shapes with masks, real digits, CIFAR-10, a folder of your own."""
 
+import io
 import random
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import torch
@@ -209,25 +212,66 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
     return _with_statistics(Path(root).name, train, validation, test, tuple(files.classes))
 
 
-def open_image(path: str | Path, image_size: int | tuple[int, int] | None = None) -> torch.Tensor:
+def open_image(path: str | Path | bytes | BinaryIO, image_size: int | tuple[int, int] | None = None) -> torch.Tensor:
     """A file -> (3, H, W) uint8, upright, in RGB; resized to cover `image_size` and cropped at the centre if given.
 
-    Raises:
-        ValueError: no such file, or no readable image.
-    """
-    from PIL import Image, ImageOps
+    Upright: turned as the camera noted (EXIF). What is transparent is put on white, of 16 bits a value the upper eight
+    are kept, and of an animation the first picture.
 
+    Args:
+        path: a path, the bytes of a file, or a binary file object, whose `name` errors then mention.
+        image_size: in pixels; one int means a square, a pair is (height, width).
+
+    Raises:
+        ValueError: no such file, no readable image, or one of more pixels than Pillow takes for harmless.
+    """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    name = path if isinstance(path, (str, Path)) else getattr(path, "name", "the picture")
+    file = io.BytesIO(path) if isinstance(path, bytes) else path
     try:
-        with Image.open(path) as file:
-            image = ImageOps.exif_transpose(file).convert("RGB")
+        # What Pillow only warns of, such as damaged EXIF, leaves a picture to look at.
+        with warnings.catch_warnings(action="ignore"), Image.open(file) as opened:
+            image = _rgb(ImageOps.exif_transpose(opened))
     except FileNotFoundError:
-        raise ValueError(f"there is no file {path}") from None
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{path} is no readable image: {error}") from error
+        raise ValueError(f"there is no file {name}") from None
+    except Image.DecompressionBombError as error:
+        numbers = str(error).split(",")[0]  # what follows speaks of an attack
+        raise ValueError(f"{name} has too many pixels: {numbers}") from error
+    except UnidentifiedImageError as error:
+        raise ValueError(f"{name} is no readable image: {_why_unknown(file)}") from error
+    except Exception as error:  # a damaged file can end in nearly any error, depending on its format
+        raise ValueError(f"{name} is no readable image: {error or type(error).__name__}") from error
     if image_size is not None:
         height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
         image = ImageOps.fit(image, (width, height), Image.Resampling.BICUBIC)
     return torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()  # (3, H, W)
+
+
+def _rgb(image):
+    # Pillow's own conversion cuts 16 bits off at 255 and shows the colours that lie hidden where a picture is clear.
+    from PIL import Image
+
+    if image.mode.startswith("I"):
+        image = Image.fromarray((np.clip(np.asarray(image), 0, 65535) >> 8).astype(np.uint8))
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    return image.convert("RGB")
+
+
+def _why_unknown(file) -> str:
+    # Reached only by a file that can be read, so it can be read again.
+    if isinstance(file, (str, Path)):
+        head = Path(file).read_bytes()[:12]
+    else:
+        file.seek(0)
+        head = file.read(12)
+    if not head:
+        return "it is empty"
+    if head[4:8] == b"ftyp" and head[8:] in (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"):
+        return "it is a HEIC photograph, which cannot be read here; save it as JPEG on the phone or computer it is from"
+    return "its content has no image format that is known here"
 
 
 def shift_and_flip(
