@@ -248,10 +248,10 @@ def test_what_is_no_picture(tmp_path):
         SQUARE(tmp_path / "part.jpg")
     with (
         Image.open(tmp_path / "part.jpg") as lazy,
-        pytest.raises(ValueError, match=r"the picture is damaged: .*truncated"),
+        pytest.raises(ValueError, match=r"the picture is no readable image: .*truncated"),
     ):
         SQUARE(lazy)
-    with pytest.raises(ValueError, match="must be a path or a PIL image, got Tensor"):
+    with pytest.raises(ValueError, match="a path, bytes, a file or a PIL image, got Tensor"):
         SQUARE(torch.zeros(3, 24, 24))
 
 

@@ -6,10 +6,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import torch
+
+if TYPE_CHECKING:
+    import PIL.Image
 
 SHAPES = ("circle", "square", "triangle", "cross", "ring")
 
@@ -213,26 +216,49 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
 
 
 def open_image(path: str | Path | bytes | BinaryIO, image_size: int | tuple[int, int] | None = None) -> torch.Tensor:
-    """A file -> (3, H, W) uint8, upright, in RGB; resized to cover `image_size` and cropped at the centre if given.
+    """A file -> (3, H, W) uint8: `open_picture`, resized to cover `image_size` and cropped at the centre if given.
+
+    Args:
+        path: as `open_picture` takes it.
+        image_size: in pixels; one int means a square, a pair is (height, width).
+
+    Raises:
+        ValueError: as `open_picture`.
+    """
+    from PIL import Image, ImageOps
+
+    image = open_picture(path)
+    if image_size is not None:
+        height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
+        image = ImageOps.fit(image, (width, height), Image.Resampling.BICUBIC)
+    return torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()  # (3, H, W)
+
+
+def open_picture(source: "str | Path | bytes | BinaryIO | PIL.Image.Image") -> "PIL.Image.Image":
+    """A file, or an image of Pillow's in any mode -> an image of Pillow's, upright, in RGB.
 
     Upright: turned as the camera noted (EXIF). What is transparent is put on white, of 16 bits a value the upper eight
     are kept, and of an animation the first picture.
 
     Args:
-        path: a path, the bytes of a file, or a binary file object, whose `name` errors then mention.
-        image_size: in pixels; one int means a square, a pair is (height, width).
+        source: a path, the bytes of a file, a binary file object, whose `name` errors then mention, or an image.
 
     Raises:
         ValueError: no such file, no readable image, or one of more pixels than Pillow takes for harmless.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
-    name = path if isinstance(path, (str, Path)) else getattr(path, "name", "the picture")
-    file = io.BytesIO(path) if isinstance(path, bytes) else path
+    name = source if isinstance(source, (str, Path)) else getattr(source, "name", "the picture")
+    file = io.BytesIO(source) if isinstance(source, bytes) else source
+    if not (isinstance(file, (str, Path, Image.Image)) or hasattr(file, "read")):
+        raise ValueError(f"a picture is a path, bytes, a file or a PIL image, got {type(source).__name__}")
     try:
         # What Pillow only warns of, such as damaged EXIF, leaves a picture to look at.
-        with warnings.catch_warnings(action="ignore"), Image.open(file) as opened:
-            image = _rgb(ImageOps.exif_transpose(opened))
+        with warnings.catch_warnings(action="ignore"):
+            if isinstance(file, Image.Image):
+                return _rgb(ImageOps.exif_transpose(file))
+            with Image.open(file) as opened:
+                return _rgb(ImageOps.exif_transpose(opened))
     except FileNotFoundError:
         raise ValueError(f"there is no file {name}") from None
     except Image.DecompressionBombError as error:
@@ -242,10 +268,6 @@ def open_image(path: str | Path | bytes | BinaryIO, image_size: int | tuple[int,
         raise ValueError(f"{name} is no readable image: {_why_unknown(file)}") from error
     except Exception as error:  # a damaged file can end in nearly any error, depending on its format
         raise ValueError(f"{name} is no readable image: {error or type(error).__name__}") from error
-    if image_size is not None:
-        height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
-        image = ImageOps.fit(image, (width, height), Image.Resampling.BICUBIC)
-    return torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()  # (3, H, W)
 
 
 def _rgb(image):

@@ -3,12 +3,10 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
 import torch
 
-from vit_course.data import open_image
+from vit_course.data import open_picture
 
 # Hugging Face writes Pillow's numbers.
 RESAMPLE = {0: "nearest-exact", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
@@ -22,8 +20,8 @@ MOST_PIXELS = 100_000_000
 class Preprocessing:
     """A picture -> (1, C, H, W) float32, as the model was trained: resized, cropped at the centre, normalised.
 
-    Call it with a path or a PIL image of any mode. The picture is turned upright (EXIF) and made RGB, or grey where
-    `mean` has one value; what is transparent is put on white.
+    Call it with what `data.open_picture` takes, such as a path or a PIL image. It is made grey where `mean` has one
+    value.
 
     Args:
         resize: an int is the new shorter side, and the proportions stay; a pair is (height, width), whatever they were.
@@ -64,7 +62,7 @@ class Preprocessing:
         from torchvision.transforms import InterpolationMode
         from torchvision.transforms.v2 import functional
 
-        picture = _picture(image).convert("RGB" if len(self.mean) == 3 else "L")
+        picture = open_picture(image).convert("RGB" if len(self.mean) == 3 else "L")
         height, width = self._resized(picture.height, picture.width)
         if self.on_tensor:
             picture = functional.pil_to_tensor(picture)  # (C, H, W) uint8
@@ -175,23 +173,3 @@ def _size(value) -> int | tuple[int, int]:
 
 def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
     return (value, value) if isinstance(value, int) else tuple(value)
-
-
-def _picture(image):
-    """A path or a PIL image of any mode -> an upright PIL image without transparency, of 8 bits a value."""
-    from PIL import Image, ImageOps
-
-    if isinstance(image, (str, Path)):
-        return Image.fromarray(open_image(image).permute(1, 2, 0).numpy())
-    if not isinstance(image, Image.Image):
-        raise ValueError(f"the picture must be a path or a PIL image, got {type(image).__name__}")
-    try:
-        image = ImageOps.exif_transpose(image)  # reads the pixels, which `Image.open` had not done yet
-    except (OSError, SyntaxError) as error:
-        raise ValueError(f"the picture is damaged: {error}") from error
-    if image.mode.startswith("I"):  # 16 bits: Pillow's own conversion cuts them off at 255
-        image = Image.fromarray((np.clip(np.asarray(image), 0, 65535) >> 8).astype(np.uint8))
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    return image
