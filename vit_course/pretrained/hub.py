@@ -108,8 +108,6 @@ def _from_torchvision(entry, num_classes: int | None) -> Pretrained:
         else:
             with out_of_reach(cached.name, cached.parent):
                 state = entry.get_state_dict(progress=True, check_hash=True, weights_only=True, map_location="cpu")
-        # The published files are older than torchvision's present names of these two layers.
-        state = {key.replace("mlp.linear_1.", "mlp.0.").replace("mlp.linear_2.", "mlp.3."): state[key] for key in state}
         names = list(entry.meta["categories"])
         return _together(load_torchvision(state), Preprocessing.from_torchvision(entry), names, num_classes)
 
