@@ -302,14 +302,15 @@ def test_touch(browser, maps, tmp_path):
     context.close()
 
 
-def test_a_large_model_is_drawn(browser, tmp_path):
-    # ViT-B/16 at 224: 12 layers, 12 heads, 197 tokens.
-    maps = torch.randn(12, 12, 197, 197).softmax(dim=-1)
+@pytest.mark.parametrize(("name", "layers", "heads"), [("ViT-B/16", 12, 12), ("ViT-L/16", 24, 16)])
+def test_a_large_model_is_drawn(browser, tmp_path, name, layers, heads):
+    # At 224: 197 tokens.
+    maps = torch.randn(layers, heads, 197, 197).softmax(dim=-1)
     AttentionExplorer(maps, torch.rand(3, 224, 224)).save_html(tmp_path / "large.html")
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     page.goto((tmp_path / "large.html").as_uri())
     page.wait_for_selector(".vit-explorer[data-ready]")
-    assert page.locator(".vit-head").count() == 12
+    assert page.locator(".vit-head").count() == heads
     page.mouse.move(*patch(page, 3, 9, 14, 14))
     drawn(page)
     row = maps[0, 0, 1 + 3 * 14 + 9]
@@ -338,5 +339,5 @@ def test_a_large_model_is_drawn(browser, tmp_path):
             return times;
         }"""
     )
-    print("redraw at ViT-B/16, median ms:", json.dumps(sorted(times)[len(times) // 2]))
+    print(f"redraw at {name}, median ms:", json.dumps(sorted(times)[len(times) // 2]))
     page.close()

@@ -23,14 +23,26 @@ MAY_IMPORT = {
     "vit": {"config", "patches", "embeddings", "encoder"},
     "recording": {"attention"},
     "interpret": set(),
+    "controls": {"patches"},
     "data": set(),
     "training": {"data"},
-    "pretrained": {"config", "training", "vit"},
+    "pretrained": {"config", "data", "embeddings", "recording", "training", "vit"},
     "plots": set(),
     "ledger": set(),
     "installation": set(),
     "explorer": {"data", "recording", "widgets"},
-    "__main__": {"classroom", "config", "data", "explorer", "installation", "plots", "pretrained", "training", "vit"},
+    "__main__": {
+        "classroom",
+        "config",
+        "data",
+        "explorer",
+        "installation",
+        "plots",
+        "pretrained",
+        "site",
+        "training",
+        "vit",
+    },
     "__init__": set(),
     # Packages, each as one unit.
     "checks": {
@@ -44,12 +56,14 @@ MAY_IMPORT = {
         "interpret",
         "data",
         "training",
+        "pretrained",
         "plots",
     },
     "classroom": {"checks"},
+    "site": {"widgets"},
     "widgets": {"plots"},
 }
-TORCH_ONLY = ("patches", "embeddings", "attention", "encoder", "vit", "recording", "interpret")
+TORCH_ONLY = ("patches", "embeddings", "attention", "encoder", "vit", "recording", "interpret", "controls")
 MODULES = sorted({path.stem for path in PACKAGE.glob("*.py")} | {path.parent.name for path in PACKAGE.glob("*/*.py")})
 
 

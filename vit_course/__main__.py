@@ -1,4 +1,4 @@
-"""The command line: `python -m vit_course lab`, `train`, `explore`, `classroom`, `check`."""
+"""The command line: `python -m vit_course` with lab, train, explore, classify, classroom, site or check."""
 
 import argparse
 import json
@@ -27,7 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     _add_lab(commands)
     _add_train(commands)
     _add_explore(commands)
+    _add_classify(commands)
     _add_classroom(commands)
+    _add_site(commands)
     check = commands.add_parser("check", help="say whether everything the course needs is installed")
     check.set_defaults(run=_check)
     options, rest = parser.parse_known_args(arguments)
@@ -87,26 +89,67 @@ def _add_explore(commands) -> None:
 
 
 def _explore(options) -> int:
-    from vit_course import data, pretrained
     from vit_course.explorer import explore
 
-    model = pretrained.load(options.checkpoint)
-    image = data.open_image(options.image, model.config.image_size)  # (3, H, W)
-    if model.config.in_channels == 1:
-        image = image.float().mean(dim=0, keepdim=True).round().to(image.dtype)  # (1, H, W)
     out = options.out or options.image.with_suffix(".html")
     if out.suffix != ".html":
         raise ValueError(f"the page must end in .html, got {out}")
-    # The run's own record says what it was trained on, and so how its images were normalised.
-    record = Path(options.checkpoint).with_name("config.json")
-    if not Path(options.checkpoint).is_file():
-        record = REPOSITORY / "res" / options.checkpoint / "config.json"
-    if not record.is_file():
-        raise ValueError(f"there is no {record}: it says on what the checkpoint was trained")
-    dataset = _dataset(data, json.loads(record.read_text(encoding="utf-8"))["data"])
+    model, dataset, image = _own(options.checkpoint, options.image)
     explorer = explore(model, image, preprocess=dataset.normalise, layer=model.config.num_layers - 1)
     explorer.save_html(out, title=f"Attention in {options.image.name}")
     print(f"{out}: {model.config.num_layers} layers, {model.config.num_heads} heads; open it in a browser")
+    return 0
+
+
+def _own(checkpoint: str, path: Path):
+    """-> (model, the data that it was trained on, the picture for it) of a shipped name or a .safetensors file."""
+    from vit_course import data, pretrained
+
+    model = pretrained.load(checkpoint)
+    image = data.open_image(path, model.config.image_size)  # (3, H, W)
+    if model.config.in_channels == 1:
+        image = image.float().mean(dim=0, keepdim=True).round().to(image.dtype)  # (1, H, W)
+    # The run's own record says what it was trained on, and so how its images were normalised.
+    record = Path(checkpoint).with_name("config.json")
+    if not Path(checkpoint).is_file():
+        record = REPOSITORY / "res" / checkpoint / "config.json"
+    if not record.is_file():
+        raise ValueError(f"there is no {record}: it says on what the checkpoint was trained")
+    return model, _dataset(data, json.loads(record.read_text(encoding="utf-8"))["data"]), image
+
+
+def _add_classify(commands) -> None:
+    classify = commands.add_parser(
+        "classify",
+        help="say what is in a picture",
+        description="Prints the five classes that a published or an own model finds most probable for a picture. "
+        "Published weights are downloaded the first time.",
+    )
+    classify.add_argument("image", type=Path, help="a picture in any common format")
+    classify.add_argument(
+        "--weights",
+        default="vit_b_16",
+        help="a published name of torchvision, timm or Hugging Face, a folder that such a library has saved, a name "
+        "that comes with the course such as shapes, or a .safetensors file of yours (default: torchvision's vit_b_16)",
+    )
+    classify.set_defaults(run=_classify)
+
+
+def _classify(options) -> int:
+    from vit_course import data, pretrained
+
+    weights = options.weights
+    if (Path(weights) / "best.safetensors").is_file():  # the folder of a run
+        weights = str(Path(weights) / "best.safetensors")
+    if weights.endswith(".safetensors") or (REPOSITORY / "res" / weights / "best.safetensors").is_file():
+        model, dataset, image = _own(weights, options.image)
+        model = pretrained.Pretrained(model, lambda _: dataset.normalise(image[None]), list(dataset.class_names))
+    else:
+        data.open_image(options.image)  # says what is wrong with the picture before anything is downloaded
+        model = pretrained.from_pretrained(weights)
+    print(f"{options.image}, as {options.weights} sees it:")
+    for name, probability in model.top(options.image):
+        print(f"{probability:7.1%}  {name}")
     return 0
 
 
@@ -133,6 +176,26 @@ def _classroom(options) -> int:
     names = make_course(notebooks, options.folder, options.chapters, options.overwrite)
     print(f"{options.folder}: {len(names)} assignments: {', '.join(names)}")
     print(f"next: cd {options.folder} && nbgrader generate_assignment {names[0]} --create")
+    return 0
+
+
+def _add_site(commands) -> None:
+    site = commands.add_parser(
+        "site",
+        help="write all chapters as web pages",
+        description="Writes a folder of web pages with all chapters and their stored outputs: it opens in any browser, "
+        "without Python and without a network. Nothing is executed.",
+    )
+    site.add_argument("-o", "--out", type=Path, default=Path("site"), help="the folder (default: site)")
+    site.set_defaults(run=_site)
+
+
+def _site(options) -> int:
+    from vit_course.site import build
+
+    _need_the_checkout()
+    pages = build(REPOSITORY, options.out)
+    print(f"{options.out}: {pages} pages; open {options.out / 'index.html'} in a browser")
     return 0
 
 

@@ -22,6 +22,10 @@ class ViTConfig:
         dropout: after the positions, in the MLP and after the attention's output projection.
         attention_dropout: on the attention weights.
         gelu: "none" for the exact GELU, "tanh" for the approximation that the original JAX code uses.
+        norm_epsilon: what every LayerNorm adds to the variance.
+        representation_size: the width of a hidden layer with a tanh before the head, as in the paper's pre-training;
+            0 for none.
+        patch_norm: a norm before and after the patch projection, as in vit-pytorch.
 
     Raises:
         ValueError: where a value is impossible by itself; sizes that must fit together are checked by the
@@ -44,6 +48,9 @@ class ViTConfig:
     dropout: float = 0.0
     attention_dropout: float = 0.0
     gelu: str = "none"
+    norm_epsilon: float = 1e-6
+    representation_size: int = 0
+    patch_norm: bool = False
 
     def __post_init__(self):
         size = self.image_size
@@ -62,6 +69,10 @@ class ViTConfig:
         ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {getattr(self, name)!r}")
+        if self.representation_size < 0:
+            raise ValueError(f"representation_size must not be negative, got {self.representation_size!r}")
+        if not self.norm_epsilon > 0:
+            raise ValueError(f"norm_epsilon must be greater than 0, got {self.norm_epsilon!r}")
         for name in ("dropout", "attention_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and less than 1, got {getattr(self, name)!r}")

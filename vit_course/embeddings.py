@@ -100,7 +100,11 @@ def sincos2d(grid: tuple[int, int], hidden_dim: int, temperature: float = 10_000
 
 
 def interpolate_positions(
-    table: torch.Tensor, grid: tuple[int, int], new_grid: tuple[int, int], class_token: bool = True
+    table: torch.Tensor,
+    grid: tuple[int, int],
+    new_grid: tuple[int, int],
+    class_token: bool = True,
+    antialias: bool = False,
 ) -> torch.Tensor:
     """(1, T, D) -> (1, T', D)
 
@@ -112,6 +116,7 @@ def interpolate_positions(
         grid: (rows, columns) that the table was made for.
         new_grid: (rows, columns) wanted.
         class_token: whether the first row belongs to a class token.
+        antialias: another cubic, and where the new grid is smaller a smoothed one; timm's way.
 
     Raises:
         ValueError: where the table does not have one row a token of `grid`.
@@ -127,7 +132,7 @@ def interpolate_positions(
         )
     class_row, patch_rows = table[:, :prefix], table[:, prefix:]  # (1, 0 or 1, D), (1, N, D)
     picture = patch_rows.unflatten(1, grid).permute(0, 3, 1, 2)  # (1, D, rows, columns)
-    picture = F.interpolate(picture, size=new_grid, mode="bicubic", align_corners=False)  # (1, D, rows', columns')
+    picture = F.interpolate(picture, size=new_grid, mode="bicubic", antialias=antialias)  # (1, D, rows', columns')
     return torch.cat([class_row, picture.flatten(2).transpose(1, 2)], dim=1)  # (1, T', D)
 
 

@@ -45,6 +45,7 @@ class EncoderBlock(nn.Module):
         num_heads: h.
         mlp_dim: the width inside the MLP.
         qkv_bias, dropout, attention_dropout, gelu: see `SelfAttention` and `MLP`.
+        norm_epsilon: what the norms add to the variance.
 
     Source: Dosovitskiy et al. 2020, Eq. 2 and 3.
     """
@@ -58,11 +59,12 @@ class EncoderBlock(nn.Module):
         dropout: float = 0.0,
         attention_dropout: float = 0.0,
         gelu: str = "none",
+        norm_epsilon: float = NORM_EPSILON,
     ):
         super().__init__()
-        self.norm1 = nn.LayerNorm(hidden_dim, eps=NORM_EPSILON)
+        self.norm1 = nn.LayerNorm(hidden_dim, eps=norm_epsilon)
         self.attention = SelfAttention(hidden_dim, num_heads, qkv_bias, dropout, attention_dropout)
-        self.norm2 = nn.LayerNorm(hidden_dim, eps=NORM_EPSILON)
+        self.norm2 = nn.LayerNorm(hidden_dim, eps=norm_epsilon)
         self.mlp = MLP(hidden_dim, mlp_dim, dropout, gelu)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -85,7 +87,7 @@ class Encoder(nn.Module):
     def __init__(self, num_layers: int, hidden_dim: int, num_heads: int, mlp_dim: int, **options):
         super().__init__()
         self.blocks = nn.ModuleList(EncoderBlock(hidden_dim, num_heads, mlp_dim, **options) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(hidden_dim, eps=NORM_EPSILON)
+        self.norm = nn.LayerNorm(hidden_dim, eps=options.get("norm_epsilon", NORM_EPSILON))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for block in self.blocks:

@@ -1,14 +1,15 @@
-"""The attention explorer on a model: anybody's ViT, an image, one line."""
+"""The attention explorer on a model: anybody's ViT, an image, one line; or a button for the image."""
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import torch
 from torch import nn
 
 from vit_course.data import open_image
 from vit_course.recording import record_attention
-from vit_course.widgets import AttentionExplorer
+from vit_course.widgets import AttentionExplorer, PictureUpload
 
 
 def explore(
@@ -23,8 +24,9 @@ def explore(
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`
             can see.
-        image: a path, or a tensor (C, H, W) or (1, C, H, W): bytes, or floats. An image of another size than the model
-            takes is resized.
+        image: a tensor (C, H, W) or (1, C, H, W), bytes or floats; or a file: its path, its bytes, or the file object.
+            Of another size than the model takes, a tensor is stretched to it, and a file's picture, once upright,
+            resized to cover it and cropped at the centre.
         preprocess: from the image as a batch (1, C, H, W), in the model's size and of the given dtype, to what the
             model takes, such as `dataset.normalise`. By default floats go in as they are, and bytes divided by 255.
         grid: (rows, columns) of patches; by default the grid of square patches that fits.
@@ -34,8 +36,10 @@ def explore(
         ValueError: an image that cannot be used, or a model whose attention cannot be seen.
     """
     size = _input_size(model)
-    if isinstance(image, (str, Path)):
+    if isinstance(image, (str, Path, bytes)) or hasattr(image, "read"):
         image = open_image(image, size)
+        if getattr(getattr(model, "config", None), "in_channels", 3) == 1:  # grey, as of the digits
+            image = image.float().mean(dim=0, keepdim=True).round().to(torch.uint8)  # (1, H, W)
     if not isinstance(image, torch.Tensor):
         raise ValueError(f"image must be a path or a tensor (C, H, W), got {type(image).__name__}")
     if image.ndim == 4 and len(image) == 1:
@@ -60,6 +64,35 @@ def explore(
     if low < 0 or high > 1:  # normalised numbers: shown from darkest to brightest
         shown = (shown - low) / (high - low)
     return AttentionExplorer(maps, shown, grid=grid or _grid_of(model), **state)
+
+
+def upload(
+    model: nn.Module,
+    preprocess: Callable[[torch.Tensor], torch.Tensor] | None = None,
+    grid: tuple[int, int] | None = None,
+    **state,
+) -> PictureUpload:
+    """Shows a button for a picture of your own, and below it the `AttentionExplorer` of each picture that is chosen.
+
+    Args:
+        model, preprocess, grid, state: as `explore` takes them.
+
+    Returns:
+        The button; its `explorer` is the one of the last picture, or None.
+
+    Raises:
+        ValueError: a model that does not say what size of image it takes.
+    """
+    size = _input_size(model)
+    if size is None:
+        raise ValueError(
+            "upload cannot see what size of image the model takes: resize the picture yourself and call explore"
+        )
+
+    def show(file: BinaryIO) -> AttentionExplorer:
+        return explore(model, file, preprocess, grid, **state)
+
+    return PictureUpload(show, f"upright and cropped at its centre, at {size[0]} x {size[1]} pixels")
 
 
 def _input_size(model: nn.Module) -> tuple[int, int] | None:

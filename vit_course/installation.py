@@ -19,11 +19,11 @@ def report(distribution: str = "vit-course") -> tuple[str, bool]:
             continue
         problem = _problem(requirement)
         complete = complete and problem is None
-        lines.append(f"{requirement.name:<14}{problem or 'ok'}")
+        lines.append(f"{requirement.name:<17}{problem or 'ok'}")
     wanted = metadata.metadata(distribution)["Requires-Python"]
     if not Requirement(f"python{wanted}").specifier.contains(sys.version.split()[0]):
         complete = False
-        lines.append(f"python        {sys.version.split()[0]} found, {wanted} is needed: install another Python")
+        lines.append(f"python           {sys.version.split()[0]} found, {wanted} is needed: install another Python")
     if complete:
         lines.append("Everything is here. You need no network and no GPU from now on.")
     else:

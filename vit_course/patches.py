@@ -86,6 +86,35 @@ class PatchEmbedding(nn.Module):
         return x.flatten(2).transpose(1, 2)  # (B, N, D)
 
 
+class NormedPatchEmbedding(nn.Module):
+    """(B, C, H, W) -> (B, N, D)
+
+    As `PatchEmbedding`, with a norm before and after: of the patch's numbers, and of the token's.
+
+    Args:
+        patch_size, in_channels, hidden_dim: as in `PatchEmbedding`.
+
+    Raises:
+        ValueError: as `PatchEmbedding`.
+
+    Source: the code of vit-pytorch; Kumar et al. 2023, "Dual PatchNorm" (arXiv:2302.01327).
+    """
+
+    def __init__(self, patch_size: int, in_channels: int, hidden_dim: int):
+        super().__init__()
+        self.patch_size = patch_size
+        self.in_channels = in_channels
+        self.norm1 = nn.LayerNorm(patch_size**2 * in_channels)
+        self.projection = nn.Linear(patch_size**2 * in_channels, hidden_dim)
+        self.norm2 = nn.LayerNorm(hidden_dim)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        x = patchify(images, self.patch_size)  # (B, N, P*P*C)
+        if images.shape[1] != self.in_channels:
+            raise ValueError(f"images have {images.shape[1]} channels, the model takes {self.in_channels}")
+        return self.norm2(self.projection(self.norm1(x)))  # (B, N, D)
+
+
 def patch_grid_of(images: torch.Tensor, patch_size: int) -> tuple[int, int]:
     """(B, C, H, W) -> (rows, columns) of the patch grid; a `ValueError` where the images cannot be cut."""
     if images.ndim != 4:

@@ -6,7 +6,7 @@ from torch import nn
 from vit_course.config import ViTConfig
 from vit_course.embeddings import ClassToken, LearnedPositions, SinCos2DPositions
 from vit_course.encoder import Encoder
-from vit_course.patches import PatchEmbedding
+from vit_course.patches import NormedPatchEmbedding, PatchEmbedding
 
 
 class ViT(nn.Module):
@@ -28,7 +28,8 @@ class ViT(nn.Module):
             if size % config.patch_size:
                 raise ValueError(f"image {name} {size} is not a multiple of patch size {config.patch_size}")
         self.config = config
-        self.patch_embedding = PatchEmbedding(config.patch_size, config.in_channels, config.hidden_dim)
+        embedding = NormedPatchEmbedding if config.patch_norm else PatchEmbedding
+        self.patch_embedding = embedding(config.patch_size, config.in_channels, config.hidden_dim)
         self.class_token = ClassToken(config.hidden_dim) if config.pool == "cls" else nn.Identity()
         self.positions = _positions(config)
         self.dropout = nn.Dropout(config.dropout)
@@ -41,14 +42,18 @@ class ViT(nn.Module):
             dropout=config.dropout,
             attention_dropout=config.attention_dropout,
             gelu=config.gelu,
+            norm_epsilon=config.norm_epsilon,
         )
-        self.head = nn.Linear(config.hidden_dim, config.num_classes)
+        width = config.representation_size or config.hidden_dim
+        hidden = nn.Sequential(nn.Linear(config.hidden_dim, width), nn.Tanh())
+        self.pre_logits = hidden if config.representation_size else nn.Identity()
+        self.head = nn.Linear(width, config.num_classes)
         self._initialise()
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         z = self.features(images)  # (B, T, D)
         y = z[:, 0] if self.config.pool == "cls" else z.mean(dim=1)  # (B, D), Eq. 4
-        return self.head(y)  # (B, num_classes)
+        return self.head(self.pre_logits(y))  # (B, num_classes)
 
     def features(self, images: torch.Tensor) -> torch.Tensor:
         """(B, C, H, W) -> (B, T, D): every token after the last norm."""

@@ -164,7 +164,8 @@ function render({ model, el }) {
     const picture = element("canvas", { width: panel.width, height: panel.height, "aria-hidden": "true" });
     const context = picture.getContext("2d");
     const pixels = context.createImageData(panel.width, panel.height);
-    panel.picture.forEach((grey, i) => pixels.data.set([grey, grey, grey, 255], 4 * i));
+    panel.picture.forEach((grey, i) => pixels.data.fill(grey, 4 * i, 4 * i + 3));
+    for (let i = 3; i < pixels.data.length; i += 4) pixels.data[i] = 255;
     context.putImageData(pixels, 0, 0);
     const overlay = element("canvas", { width: panel.columns, height: panel.rows, "aria-hidden": "true" });
     const mark = element("div", { class: "vit-mark", "aria-hidden": "true" });
@@ -398,6 +399,7 @@ function render({ model, el }) {
   // The picture for pages where nothing is live stands in the output before this one.
   let picture = null;
   const hidePicture = () => {
+    if (el.closest(".widget-box")) return; // inside another widget there is none
     const before = el.closest(".jp-OutputArea-child")?.previousElementSibling;
     if (before?.querySelector("img")) {
       picture = before;

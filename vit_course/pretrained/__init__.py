@@ -1,0 +1,34 @@
+"""Trained weights for our ViT: the course's own, and those of torchvision, timm, Hugging Face and vit-pytorch."""
+
+from vit_course.pretrained.compare import Comparison, first_difference
+from vit_course.pretrained.convert import (
+    load_huggingface,
+    load_timm,
+    load_torchvision,
+    load_vit_pytorch,
+    resize,
+)
+from vit_course.pretrained.export import to_huggingface, to_timm, to_torchvision, to_vit_pytorch
+from vit_course.pretrained.hub import Pretrained, from_pretrained
+from vit_course.pretrained.preprocessing import Preprocessing
+from vit_course.pretrained.shipped import load
+from vit_course.pretrained.taps import stages
+
+__all__ = [
+    "Comparison",
+    "Preprocessing",
+    "Pretrained",
+    "first_difference",
+    "from_pretrained",
+    "load",
+    "load_huggingface",
+    "load_timm",
+    "load_torchvision",
+    "load_vit_pytorch",
+    "resize",
+    "stages",
+    "to_huggingface",
+    "to_timm",
+    "to_torchvision",
+    "to_vit_pytorch",
+]

@@ -1,0 +1,114 @@
+"""Where do two models first differ? Ours, or those of torchvision, timm, Hugging Face and vit-pytorch."""
+
+import copy
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from vit_course.pretrained.taps import known_library, stages
+
+
+class Stage(NamedTuple):
+    """One row of a comparison: the largest difference, infinite where the shapes differ already."""
+
+    name: str
+    difference: float
+    shapes: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two models stage by stage: printed, it says where they first differ; `table()` shows every stage.
+
+    Args:
+        stages: in running order, those that both models show.
+        tolerance: the largest difference that counts as none.
+    """
+
+    stages: tuple[Stage, ...]
+    tolerance: float
+
+    @property
+    def first(self) -> Stage | None:
+        """The first stage that differs, or None."""
+        return next((stage for stage in self.stages if not self._same(stage)), None)
+
+    @property
+    def agreeing(self) -> int:
+        """How many stages come before the first that differs."""
+        return self.stages.index(self.first) if self.first else len(self.stages)
+
+    def table(self) -> str:
+        """Every stage, its largest difference and whether it is the same, as lines of text."""
+        width = max(len(stage.name) for stage in self.stages)
+        lines = [f"{'stage':<{width}}  largest difference"]
+        for stage in self.stages:
+            verdict = "same" if self._same(stage) else "DIFFERS"
+            lines.append(f"{stage.name:<{width}}  {stage.difference:18.1e}  {verdict}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        before = self.stages[: self.agreeing]
+        within = f"to within {max((stage.difference for stage in before), default=0):.1e}"
+        if self.first is None:
+            return f"the models agree in all {len(before)} stages, {within}"
+        name, difference, (ours, theirs) = self.first
+        how = f"by up to {difference:.1e}" if ours == theirs else f"in shape, {ours} and {theirs}"
+        count = "the 1 stage before agrees" if len(before) == 1 else f"the {len(before)} stages before agree"
+        return f"the models first differ at {name!r}, {how}; " + (
+            f"{count}, {within}" if before else "nothing is before"
+        )
+
+    def _same(self, stage: Stage) -> bool:
+        return stage.difference <= self.tolerance
+
+
+def first_difference(ours: nn.Module, theirs: nn.Module, images: torch.Tensor, tolerance: float = 1e-9) -> Comparison:
+    """Runs both models on the same images and compares what each part gave.
+
+    Copies run, in eval mode, on the CPU and in float64, where rounding stays far below the tolerance: a difference
+    is a fault. The models stay as they are.
+
+    Args:
+        ours, theirs: two models of the kinds that `stages` takes; they may be of the same kind.
+        images: (B, C, H, W); one or two are enough.
+        tolerance: the largest difference of two numbers that counts as none.
+
+    Raises:
+        ValueError: models of different depth or made for images of different size, and as `stages`.
+    """
+    _check_sizes(ours, theirs)
+    images = images.detach().to("cpu", torch.float64)
+    first, second = (stages(_exact(model), images) for model in (ours, theirs))
+    rows = []
+    for name in (name for name in first if name in second):
+        a, b = first[name], second[name]
+        difference = (a - b).abs().max().item() if a.shape == b.shape else float("inf")
+        rows.append(Stage(name, difference, (tuple(a.shape), tuple(b.shape))))
+    return Comparison(tuple(rows), tolerance)
+
+
+def _exact(model: nn.Module) -> nn.Module:
+    model = copy.deepcopy(model).to("cpu", torch.float64).eval()
+    if hasattr(model, "set_attn_implementation"):
+        model.set_attn_implementation("sdpa")  # Hugging Face's eager softmax is float32 whatever the model is
+    return model
+
+
+def _check_sizes(ours: nn.Module, theirs: nn.Module) -> None:
+    models = [(known_library(model), model.state_dict()) for model in (ours, theirs)]
+    first, second = (library.depth(state) for library, state in models)
+    if first != second:
+        raise ValueError(f"the models have {first} and {second} blocks: only models of the same depth can be compared")
+    for ours_key, what in (("patch_embedding.projection.weight", "patch embeddings"), ("positions.table", "positions")):
+        keys = [library.keys(ours_key)[0] for library, _ in models]
+        shapes = [
+            tuple(state[key].squeeze(0).shape) for key, (_, state) in zip(keys, models, strict=True) if key in state
+        ]
+        if len(set(shapes)) > 1:
+            raise ValueError(
+                f"the {what} have shapes {shapes[0]} and {shapes[1]}: only models for images and patches of one size "
+                "can be compared, and of one width"
+            )

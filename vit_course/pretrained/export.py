@@ -1,0 +1,49 @@
+"""Our weights under the names of other libraries, which load them strictly."""
+
+import torch
+
+from vit_course.pretrained.libraries import HUGGINGFACE, TIMM, TORCHVISION, VIT_PYTORCH, Library
+from vit_course.vit import ViT
+
+
+def to_torchvision(model: ViT) -> dict[str, torch.Tensor]:
+    """The weights under torchvision's names; its model of the same sizes, norms and GELU loads them strictly.
+
+    Raises:
+        ValueError: where the library has no such ViT, saying what of the config it cannot have.
+    """
+    return _export(TORCHVISION, model)
+
+
+def to_timm(model: ViT) -> dict[str, torch.Tensor]:
+    """As `to_torchvision`, for timm; a hidden layer before the head has the name it had in timm's early releases."""
+    return _export(TIMM, model)
+
+
+def to_huggingface(model: ViT) -> dict[str, torch.Tensor]:
+    """As `to_torchvision`, for `ViTForImageClassification`; without the head and without `vit.`, for `ViTModel`.
+
+    A hidden layer before the head becomes the pooler, which only `ViTModel` has.
+    """
+    return _export(HUGGINGFACE, model)
+
+
+def to_vit_pytorch(model: ViT) -> dict[str, torch.Tensor]:
+    """As `to_torchvision`, for vit-pytorch; only for a model with norms around its patches and without q, k, v bias."""
+    return _export(VIT_PYTORCH, model)
+
+
+def _export(library: Library, model: ViT) -> dict[str, torch.Tensor]:
+    for name, only in {"position": "learned", **library.fixed}.items():
+        value = getattr(model.config, name)
+        if value != only:
+            raise ValueError(f"a ViT of {library.name} has {name} {only!r}, this model has {value!r}")
+    found = {}
+    for key, value in model.state_dict().items():
+        theirs = library.keys(key)
+        if library is VIT_PYTORCH and key in library.tokens:
+            value = value[0]  # it keeps no axis for the batch
+        found.update(zip(theirs, value.chunk(len(theirs)), strict=True))
+    if library is VIT_PYTORCH and model.config.pool == "mean":
+        found["cls_token"] = model.head.weight.new_zeros(0, model.config.hidden_dim)
+    return {key: value.detach().clone() for key, value in found.items()}

@@ -1,0 +1,134 @@
+"""Published models by their names: the weights in our ViT, the preprocessing and the names of the classes."""
+
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from vit_course.pretrained.configs import from_huggingface, from_timm, rebuilt
+from vit_course.pretrained.convert import load_torchvision
+from vit_course.pretrained.download import Find, in_folder, in_repository, out_of_reach, read_json, read_state
+from vit_course.pretrained.preprocessing import Preprocessing
+from vit_course.vit import ViT
+
+
+class Pretrained(NamedTuple):
+    """A published model and what is needed to use it: `model, preprocess, class_names = from_pretrained(...)`.
+
+    `model` is our `ViT` in eval mode, `preprocess` takes a path or a PIL image to its input (1, C, H, W), and
+    `class_names[i]` is what logit i stands for.
+    """
+
+    model: ViT
+    preprocess: Preprocessing
+    class_names: list[str]
+
+    def top(self, image, count: int = 5) -> list[tuple[str, float]]:
+        """The most probable classes of a picture, a path or a PIL image, with their probabilities."""
+        with torch.no_grad():
+            logits = self.model(self.preprocess(image).to(self.model.head.weight))[0]  # (num_classes)
+        best = logits.softmax(dim=0).topk(min(count, len(logits)))
+        return [(self.class_names[i], p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+
+    def __repr__(self) -> str:
+        return f"Pretrained({self.model.config}, {self.preprocess}, {len(self.class_names)} class names)"
+
+
+def from_pretrained(name: str | Path, num_classes: int | None = None) -> Pretrained:
+    """A published Vision Transformer by its name, as our `ViT`, with its preprocessing and its class names.
+
+    The first time, the weights are downloaded by the library that owns them, into its cache, with a bar and a
+    checksum; afterwards no network is needed. Safetensors are preferred, and nothing is ever unpickled freely.
+
+    Args:
+        name: of Hugging Face ("google/vit-base-patch16-224"), timm ("vit_base_patch16_224.augreg2_in21k_ft_in1k"),
+            torchvision ("vit_b_16", or "vit_b_16.IMAGENET1K_SWAG_E2E_V1"), or a local folder that transformers or timm
+            has saved.
+        num_classes: where the model has a head for another number of classes, or none, a fresh one for so many is put
+            on, to be trained. Weights that come without a head need it.
+
+    Raises:
+        ValueError: an unknown name, no network, a file that is missing, damaged or holds more than weights, or a model
+            of another architecture.
+    """
+    folder, name = Path(name), str(name)
+    if folder.is_dir():
+        return _from_files(in_folder(folder), name, num_classes)
+    entry = _torchvision_entry(name)
+    if entry is not None:
+        return _from_torchvision(entry, num_classes)
+    if re.fullmatch(r"(vit|deit)\w*_patch\d+\w*", name):
+        raise ValueError(f"timm's name {name!r} needs the tag of its weights, as in {name}.augreg_in21k_ft_in1k")
+    if re.fullmatch(r"(vit|deit)\w*_patch\d+\w*\.\w+", name):
+        name = f"timm/{name}"
+    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
+        raise ValueError(
+            f"there is no folder {name!r}, and it is no name of published weights, such as 'vit_b_16', "
+            "'vit_base_patch16_224.augreg2_in21k_ft_in1k' or 'google/vit-base-patch16-224'; "
+            "pretrained.load takes the checkpoints of the course and your own"
+        )
+    return _from_files(in_repository(name), name, num_classes)
+
+
+def _from_files(find: Find, place: str, num_classes: int | None) -> Pretrained:
+    with _naming(place):
+        path = find("config.json")
+        if path is None:
+            raise ValueError("there is no config.json, which says what kind of model it is")
+        config = read_json(path)
+        read = from_timm if "architecture" in config else from_huggingface
+        try:
+            return _together(*read(config, find, num_classes), num_classes)
+        except (TypeError, KeyError, AttributeError) as error:  # a value of a kind that the libraries never write
+            raise ValueError(f"a configuration file holds what cannot be used: {error}") from error
+
+
+def _torchvision_entry(name: str):
+    from torchvision import models
+
+    model, _, variant = name.partition(".")
+    model = model.lower().removesuffix("_weights")
+    if model not in models.list_models():
+        return None
+    if not model.startswith("vit_"):
+        raise ValueError(f"torchvision's {model} is no plain Vision Transformer; those are vit_b_16 and its siblings")
+    entries = models.get_model_weights(model)
+    if variant and variant not in entries.__members__:
+        raise ValueError(f"torchvision's {model} has no weights {variant!r}, only {', '.join(entries.__members__)}")
+    return entries[variant or "DEFAULT"]
+
+
+def _from_torchvision(entry, num_classes: int | None) -> Pretrained:
+    with _naming(str(entry)):
+        cached = Path(torch.hub.get_dir()) / "checkpoints" / Path(entry.url).name
+        if cached.is_file():
+            state = read_state(cached)
+        else:
+            with out_of_reach(cached.name, cached.parent):
+                state = entry.get_state_dict(progress=True, check_hash=True, weights_only=True, map_location="cpu")
+        names = list(entry.meta["categories"])
+        return _together(load_torchvision(state), Preprocessing.from_torchvision(entry), names, num_classes)
+
+
+def _together(model: ViT, preprocess: Preprocessing, names: list[str], num_classes: int | None) -> Pretrained:
+    given, needed = preprocess.image_size, model.config.image_size
+    if given != needed or len(preprocess.mean) != model.config.in_channels:
+        raise ValueError(
+            f"the preprocessing gives images (C, H, W) = {(len(preprocess.mean), *(given or 'HW'))}, "
+            f"the model takes {(model.config.in_channels, *needed)}"
+        )
+    if names and len(names) != model.config.num_classes:
+        raise ValueError(f"there are {len(names)} class names for {model.config.num_classes} classes")
+    if num_classes not in (None, model.config.num_classes):
+        model, names = rebuilt(model, num_classes=num_classes), []
+    return Pretrained(model, preprocess, names or [f"class {i}" for i in range(model.config.num_classes)])
+
+
+@contextmanager
+def _naming(place: str):
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error

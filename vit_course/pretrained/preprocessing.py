@@ -1,0 +1,175 @@
+"""From a photograph to what a published model takes: the resize, the crop and the numbers it was trained with."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+from vit_course.data import open_picture
+
+# Hugging Face writes Pillow's numbers.
+RESAMPLE = {0: "nearest-exact", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
+# What its processors do where the file says nothing.
+VIT = {"size": 224, "resample": 2, "do_center_crop": False, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+DEIT = {**VIT, "size": 256, "resample": 3, "do_center_crop": True, "crop_size": 224}
+MOST_PIXELS = 100_000_000
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """A picture -> (1, C, H, W) float32, as the model was trained: resized, cropped at the centre, normalised.
+
+    Call it with what `data.open_picture` takes, such as a path or a PIL image. It is made grey where `mean` has one
+    value.
+
+    Args:
+        resize: an int is the new shorter side, and the proportions stay; a pair is (height, width), whatever they were.
+        crop: (height, width) of the part at the centre that is kept; None keeps all.
+        interpolation: "bilinear", "bicubic" or another in torchvision's words.
+        mean: of each channel, on the scale 0 to 1, to be subtracted.
+        std: of each channel, to be divided by.
+        on_tensor: whether bytes in a tensor are resized, as Hugging Face does since its version 5, or the picture by
+            Pillow, as all others do. The results differ by one step of 255, at less than one value in a hundred.
+
+    Raises:
+        ValueError: a crop larger than the resized picture, an unknown interpolation or a number of channels other than
+            1 and 3; when called, no readable picture, or one so long that it would not fit into memory.
+    """
+
+    resize: int | tuple[int, int]
+    crop: tuple[int, int] | None
+    interpolation: str
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    on_tensor: bool = False
+
+    def __post_init__(self):
+        from torchvision.transforms import InterpolationMode
+
+        for name, sides in (("resize", _pair(self.resize)), ("crop", self.crop or _pair(self.resize))):
+            if len(sides) != 2 or not all(isinstance(side, int) and side > 0 for side in sides):
+                raise ValueError(f"{name} must be a positive int or a pair (height, width), got {getattr(self, name)}")
+        if self.crop and any(part > side for part, side in zip(self.crop, _pair(self.resize), strict=True)):
+            raise ValueError(f"crop {self.crop} is larger than the picture, which is resized to {self.resize}")
+        if len(self.mean) != len(self.std) or len(self.mean) not in (1, 3):
+            raise ValueError(f"mean and std must have 1 or 3 values, got {len(self.mean)} and {len(self.std)}")
+        modes = [mode.value for mode in InterpolationMode]
+        if self.interpolation not in modes:
+            raise ValueError(f"interpolation must be one of {', '.join(modes)}, got {self.interpolation!r}")
+
+    def __call__(self, image) -> torch.Tensor:
+        from torchvision.transforms import InterpolationMode
+        from torchvision.transforms.v2 import functional
+
+        picture = open_picture(image).convert("RGB" if len(self.mean) == 3 else "L")
+        height, width = self._resized(picture.height, picture.width)
+        if self.on_tensor:
+            picture = functional.pil_to_tensor(picture)  # (C, H, W) uint8
+        picture = functional.resize(picture, [height, width], InterpolationMode(self.interpolation), antialias=True)
+        if self.crop and self.on_tensor:  # the two code bases place a crop differently where half a pixel is left
+            picture = functional.crop(picture, (height - self.crop[0]) // 2, (width - self.crop[1]) // 2, *self.crop)
+        elif self.crop:
+            picture = functional.center_crop(picture, list(self.crop))
+        if not self.on_tensor:
+            picture = functional.pil_to_tensor(picture)  # (C, H, W) uint8
+        return functional.normalize(picture[None] / 255, list(self.mean), list(self.std))  # (1, C, H, W)
+
+    @property
+    def image_size(self) -> tuple[int, int] | None:
+        """(H, W) of what comes out; None where it depends on the picture."""
+        return self.crop or (None if isinstance(self.resize, int) else self.resize)
+
+    def _resized(self, height: int, width: int) -> tuple[int, int]:
+        if not isinstance(self.resize, int):
+            return self.resize
+        short, long = sorted((height, width))
+        long = self.resize * long // short
+        if self.resize * long > MOST_PIXELS:
+            raise ValueError(
+                f"the picture is {height} x {width}: with its shorter side resized to {self.resize} it would have "
+                f"{self.resize * long:,} pixels, and at most {MOST_PIXELS:,} are taken; crop it first"
+            )
+        return (self.resize, long) if height <= width else (long, self.resize)
+
+    @classmethod
+    def from_torchvision(cls, weights) -> "Preprocessing":
+        """Of an entry of a torchvision weights enum, such as `ViT_B_16_Weights.IMAGENET1K_V1`."""
+        preset = weights.transforms()
+        return cls(
+            resize=preset.resize_size[0],
+            crop=_pair(preset.crop_size[0]),
+            interpolation=preset.interpolation.value,
+            mean=tuple(preset.mean),
+            std=tuple(preset.std),
+        )
+
+    @classmethod
+    def from_timm(cls, config: Mapping) -> "Preprocessing":
+        """Of the `pretrained_cfg` of a timm model: a model's attribute, or a part of its config.json.
+
+        Raises:
+            ValueError: a crop mode other than "center" and "squash".
+        """
+        # timm's own defaults, where a file says nothing.
+        _, height, width = config.get("input_size") or (3, 224, 224)
+        share = config.get("crop_pct") or 0.875
+        resized = math.floor(height / share), math.floor(width / share)
+        mode = config.get("crop_mode") or "center"
+        if mode == "center" and height != width:
+            raise ValueError(f"images of {height} x {width} with crop mode 'center' are not handled, only square ones")
+        if mode not in ("center", "squash"):
+            raise ValueError(f"crop mode must be 'center' or 'squash', got {mode!r}")
+        return cls(
+            resize=resized[0] if mode == "center" else resized,
+            crop=(height, width),
+            interpolation=config.get("interpolation") or "bicubic",
+            mean=tuple(config.get("mean") or (0.485, 0.456, 0.406)),
+            std=tuple(config.get("std") or (0.229, 0.224, 0.225)),
+        )
+
+    @classmethod
+    def from_huggingface(cls, config: Mapping) -> "Preprocessing":
+        """Of the content of a preprocessor_config.json, as written by versions 3 to 5 of transformers.
+
+        Resized as version 5 does by default, on tensors. `dataclasses.replace(..., on_tensor=False)` leaves it to
+        Pillow, as the versions before did.
+
+        Raises:
+            ValueError: a processor that is not of ViT or DeiT, or a step that has no place here.
+        """
+        config = config.get("image_processor", config)  # version 5 may keep it within a processor_config.json
+        kind = config.get("image_processor_type") or config.get("feature_extractor_type") or "ViT"
+        if not kind.startswith(("ViT", "DeiT")):
+            raise ValueError(f"the preprocessing is that of a {kind}; only those of ViT and DeiT are known here")
+        config = {**(DEIT if kind.startswith("DeiT") else VIT), **config}
+        for step in ("do_resize", "do_rescale", "do_normalize"):
+            if config.get(step) is False:
+                raise ValueError(f"the preprocessing leaves out a step: {step} is false, which is not handled")
+        if not math.isclose(config.get("rescale_factor") or 1 / 255, 1 / 255, rel_tol=1e-6):
+            raise ValueError(f"rescale_factor must be 1/255, got {config['rescale_factor']}")
+        if config["resample"] not in RESAMPLE:
+            raise ValueError(f"resample must be one of {', '.join(map(str, RESAMPLE))}, got {config['resample']!r}")
+        return cls(
+            resize=_size(config["size"]),
+            crop=_pair(_size(config["crop_size"])) if config["do_center_crop"] else None,
+            interpolation=RESAMPLE[config["resample"]],
+            mean=tuple(config["image_mean"]),
+            std=tuple(config["image_std"]),
+            on_tensor=True,
+        )
+
+
+def _size(value) -> int | tuple[int, int]:
+    # A number is a square. {"shortest_edge": n} alone keeps the proportions.
+    if isinstance(value, int):
+        return value, value
+    if isinstance(value, Mapping) and value.keys() == {"height", "width"}:
+        return value["height"], value["width"]
+    if isinstance(value, Mapping) and value.keys() == {"shortest_edge"}:
+        return value["shortest_edge"]
+    raise ValueError(f"a size must be a number, a height and a width, or a shortest_edge, got {value!r}")
+
+
+def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else tuple(value)

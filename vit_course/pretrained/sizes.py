@@ -1,0 +1,119 @@
+"""The sizes of a model, read from the shapes of its weights."""
+
+from collections.abc import Mapping
+
+import torch
+
+from vit_course.config import ViTConfig
+from vit_course.pretrained.libraries import Library
+from vit_course.pretrained.refusals import looks_like, missing
+
+
+def read_config(
+    library: Library,
+    state: Mapping[str, torch.Tensor],
+    num_heads: int | None,
+    num_classes: int | None,
+    in_channels: int,
+) -> ViTConfig:
+    """The config of the model whose weights these are; what the shapes do not tell is given or as published.
+
+    Raises:
+        ValueError: naming the first key that is missing, or whose shape is no ViT's.
+    """
+    normed = library.fixed["patch_norm"]
+    patch_key, patches = _weight(library, state, "patch_embedding.projection.weight", axes=2 if normed else 4)
+    hidden_dim = patches.shape[0]
+    if normed:
+        patch_size = round((patches.shape[1] / in_channels) ** 0.5)
+        if patch_size**2 * in_channels != patches.shape[1]:
+            raise ValueError(
+                f"key {patch_key!r} has shape {tuple(patches.shape)}: {patches.shape[1]} numbers a patch are no square "
+                f"of pixels with {in_channels} channels, {(hidden_dim, patch_size**2 * in_channels)} would be one: "
+                "give in_channels"
+            )
+    else:
+        in_channels, patch_size = patches.shape[1:3]
+    side, pool = _positions(library, state, hidden_dim)
+    _check_width(library, state, hidden_dim)
+    _, expand = _weight(library, state, "encoder.blocks.0.mlp.expand.weight", axes=2)
+    depth = library.depth(state)
+    biases = {library.keys(f"encoder.blocks.{number}.attention.qkv.bias")[0] for number in range(depth)}
+    no_pre_logits = library.fixed.get("representation_size") == 0
+    return ViTConfig(
+        image_size=side * patch_size,
+        patch_size=patch_size,
+        in_channels=in_channels,
+        num_classes=_rows(library, state, "head") or num_classes or 1,
+        hidden_dim=hidden_dim,
+        num_layers=depth,
+        num_heads=_usual_heads(hidden_dim) if num_heads is None else num_heads,
+        mlp_dim=len(expand),
+        pool=pool,
+        qkv_bias=library.fixed.get("qkv_bias", not biases.isdisjoint(state)),
+        norm_epsilon=library.norm_epsilon,
+        representation_size=0 if no_pre_logits else _rows(library, state, "pre_logits.0"),
+        patch_norm=normed,
+    )
+
+
+def _weight(library: Library, state: Mapping, ours: str, axes: int) -> tuple[str, torch.Tensor]:
+    key = library.keys(ours)[0]
+    if key not in state:
+        raise missing(library, state, key)
+    if state[key].ndim != axes:
+        raise ValueError(f"key {key!r} has shape {tuple(state[key].shape)}, {axes} axes are needed")
+    return key, state[key]
+
+
+def _rows(library: Library, state: Mapping, layer: str) -> int:
+    # How wide a layer is that need not be there.
+    there = any(library.keys(f"{layer}.{kind}")[0] in state for kind in ("weight", "bias"))
+    return len(_weight(library, state, f"{layer}.weight", axes=2)[1]) if there else 0
+
+
+def _positions(library: Library, state: Mapping, hidden_dim: int) -> tuple[int, str]:
+    # The side of the square of patches, and whether there is a row for a class token.
+    key = library.keys("positions.table")[0]
+    if key not in state:
+        raise missing(library, state, key)
+    shape = tuple(state[key].shape)
+    rows = shape[-2] if len(shape) > 1 else 0
+    token_key = library.tokens["class_token.token"]
+    token = state.get(token_key)
+    if token is None and (library.fixed.get("pool") == "cls" or (rows > 1 and _is_square(rows - 1))):
+        raise missing(library, state, token_key)
+    prefix = int(token is not None and token.numel() > 0)
+    if rows <= prefix or not _is_square(rows - prefix):
+        side = max(1, round(max(0, rows - prefix) ** 0.5))
+        extra = "one for a class token and " if prefix else ""
+        raise ValueError(
+            f"key {key!r} has shape {shape}: {rows} rows are not {extra}a square number of patches, "
+            f"{(1, side**2 + prefix, hidden_dim)} would be{looks_like(library, state)}"
+        )
+    return round((rows - prefix) ** 0.5), "cls" if prefix else "mean"
+
+
+def _is_square(number: int) -> bool:
+    return round(number**0.5) ** 2 == number
+
+
+def _check_width(library: Library, state: Mapping, hidden_dim: int) -> None:
+    names = library.keys("encoder.blocks.0.attention.qkv.weight")
+    key, weight = _weight(library, state, "encoder.blocks.0.attention.qkv.weight", axes=2)
+    needed = 3 * hidden_dim // len(names), hidden_dim
+    if len(weight) != needed[0]:
+        raise ValueError(
+            f"key {key!r} has shape {tuple(weight.shape)}, {needed} is needed: all heads together are "
+            f"{len(weight) * len(names) / 3:g} wide, in our ViT as wide as hidden_dim, {hidden_dim}"
+        )
+
+
+def _usual_heads(hidden_dim: int) -> int:
+    width = 80 if hidden_dim == 1280 else 64
+    if hidden_dim % width:
+        raise ValueError(
+            f"the number of heads is not in the weights, and hidden_dim {hidden_dim} is no multiple of {width}, "
+            "the usual width of a head: give num_heads"
+        )
+    return hidden_dim // width

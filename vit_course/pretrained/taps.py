@@ -1,0 +1,116 @@
+"""What each part of a model gave: ours, or torchvision's, timm's, Hugging Face's and vit-pytorch's."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from vit_course.pretrained.libraries import Library, library_of
+from vit_course.recording import record_attention
+
+
+def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
+    """What each part of the model gave for these images, in running order: name of the stage -> tensor.
+
+    Tokens are (B, T, D), attention weights (B, h, T, T), logits (B, num_classes). What a library's model does not
+    show is left out. The model runs as it stands, so put it in eval mode before.
+
+    Args:
+        model: a ViT of ours, torchvision's, timm's, Hugging Face's or vit-pytorch's.
+        images: (B, C, H, W).
+
+    Raises:
+        ValueError: where the model has no parts of known names, or cannot take the images.
+    """
+    library = known_library(model)
+    depth = library.depth(model.state_dict())
+    modules, seen, order, hooks = dict(model.named_modules()), {}, [], []
+    for stage, layer, part, pick in _taps(depth):
+        order.append(stage)
+        module = _find(library, modules, layer, part)
+        if module is not None:
+            hooks.append(module.register_forward_hook(partial(_keep, seen, stage, pick)))
+    try:
+        with torch.no_grad(), record_attention(model) as maps:
+            model(images)
+    except (AssertionError, RuntimeError, ValueError) as error:
+        raise ValueError(f"the {library.name} model cannot take images {tuple(images.shape)}: {error}") from error
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if len(maps.by_layer) == depth:
+        seen.update({f"block {number}: attention": layer[0] for number, layer in enumerate(maps.by_layer)})
+    return {stage: seen[stage] for stage in order if stage in seen}
+
+
+def _taps(depth: int) -> Iterator[tuple[str, str, int, Callable | None]]:
+    # A stage, our layer, its part of query, key and value, and what to take there: what goes in or what comes out.
+    yield "norm of the patches", "patch_embedding.norm1", 0, _out
+    yield "patch embedding", "patch_embedding.projection", 0, _out
+    yield "norm of the patch embedding", "patch_embedding.norm2", 0, _out
+    yield "class token and positions", "encoder.blocks.0.norm1", 0, _into
+    for number in range(depth):
+        block, name = f"encoder.blocks.{number}.", f"block {number}: "
+        yield name + "norm 1", block + "norm1", 0, _out
+        for part, what in enumerate(("queries", "keys", "values")):
+            yield name + what, block + "attention.qkv", part, partial(_projected, part)
+        yield name + "attention", "", 0, None  # the weights; no module gives them
+        yield name + "heads side by side", block + "attention.projection", 0, _into
+        yield name + "attention output", block + "attention.projection", 0, _out
+        yield name + "after attention", block + "norm2", 0, _into
+        yield name + "norm 2", block + "norm2", 0, _out
+        yield name + "MLP, hidden (before GELU)", block + "mlp.expand", 0, _out
+        yield name + "MLP, after GELU", block + "mlp.contract", 0, _into
+        yield name + "MLP output", block + "mlp.contract", 0, _out
+        following = f"encoder.blocks.{number + 1}.norm1" if number + 1 < depth else "encoder.norm"
+        yield name + "after MLP", following, 0, _into
+    yield "norm", "encoder.norm", 0, _out
+    yield "pre-logits", "pre_logits.0", 0, _out
+    yield "into the head", "head", 0, _into
+    yield "logits", "head", 0, _out
+
+
+def _keep(seen, stage, pick, module, inputs, output) -> None:
+    value = pick(module, inputs, output)
+    if value is not None:
+        seen[stage] = value.flatten(2).transpose(1, 2) if stage == "patch embedding" and value.ndim == 4 else value
+
+
+def _into(module, inputs, output) -> torch.Tensor | None:
+    # torchvision's attention uses its projection without calling it: what goes in there is not shown.
+    return None if isinstance(module, nn.MultiheadAttention) else inputs[0]
+
+
+def _out(module, inputs, output) -> torch.Tensor:
+    return output[0] if isinstance(output, tuple) else output
+
+
+def _projected(part, module, inputs, output) -> torch.Tensor:
+    if isinstance(module, nn.MultiheadAttention):
+        bias = module.in_proj_bias
+        return F.linear(inputs[0], module.in_proj_weight.chunk(3)[part], None if bias is None else bias.chunk(3)[part])
+    fused = output.shape[-1] == 3 * inputs[0].shape[-1]
+    return output.chunk(3, dim=-1)[part] if fused else output
+
+
+def _find(library: Library, modules: dict[str, nn.Module], layer: str, part: int) -> nn.Module | None:
+    try:
+        keys = library.keys(f"{layer}.weight")
+    except KeyError:
+        return None
+    name = keys[part if len(keys) > 1 else 0].removesuffix(".weight")
+    around = modules.get(name.rpartition(".")[0])
+    return around if isinstance(around, nn.MultiheadAttention) else modules.get(name)
+
+
+def known_library(model: nn.Module) -> Library:
+    """The library whose names the parts of this model have; a `ValueError` where it is none that is known."""
+    library = library_of(model.state_dict())
+    if library is None:
+        raise ValueError(
+            f"the parts of this {type(model).__name__} have no known names: give a ViT of ours, torchvision's, "
+            "timm's, Hugging Face's or vit-pytorch's"
+        )
+    return library

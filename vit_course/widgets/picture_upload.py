@@ -1,0 +1,72 @@
+"""A button for a picture of the reader's own, and below it whatever is made of that picture."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import anywidget
+import ipywidgets
+import traitlets
+
+FOLDER = Path(__file__).parent
+
+
+class PictureButton(anywidget.AnyWidget):
+    """The button and the line of words beside it: sends a file's name and bytes, and says what `message` holds.
+
+    Not `ipywidgets.FileUpload`: Jupyter's connection breaks at a message above 10 MiB, which many photographs are.
+    This one makes such a picture smaller in the browser, and says so.
+    """
+
+    _esm = FOLDER / "picture_upload.js"
+    _css = FOLDER / "picture_upload.css"
+
+    message = traitlets.Unicode().tag(sync=True)
+
+
+class PictureUpload(ipywidgets.VBox):
+    """A `PictureButton`, and below it the widget that `show` makes of the last picture.
+
+    What is seen always belongs to the file chosen last: a file that cannot be used takes the earlier widget away.
+
+    Args:
+        show: from a binary file, whose `name` is the picture's, to a widget; a `ValueError` is told to the reader.
+        treatment: what `show` does to a picture, in words that follow its name.
+
+    `explorer` is that widget, or None before the first picture and after one that could not be used.
+    """
+
+    def __init__(self, show: Callable[[BinaryIO], ipywidgets.Widget], treatment: str = ""):
+        self._show, self._treatment = show, treatment
+        self.explorer: ipywidgets.Widget | None = None
+        self._button = PictureButton()
+        self._button.on_msg(self._chosen)
+        super().__init__([self._button])
+
+    def _chosen(self, button: PictureButton, content: dict, buffers: list) -> None:
+        button.message = ""  # so that the same words, said again, are a change
+        earlier, self.explorer = self.explorer, None
+        message = content["refusal"]
+        if not message:
+            file = io.BytesIO(buffers[0])
+            file.name = content["name"]
+            message, self.explorer = self._made(file)
+        self.children = [button] if self.explorer is None else [button, self.explorer]
+        if earlier is not None:
+            earlier.close()
+        button.message = " ".join(filter(None, [content["note"], message]))
+
+    def _made(self, file: BinaryIO) -> tuple[str, ipywidgets.Widget | None]:
+        try:
+            made = self._show(file)
+        except ValueError as error:
+            return f"{error}. Please choose another picture.", None
+        except Exception as error:  # nobody sees what is raised while the browser's messages are handled
+            return f"{file.name} could not be shown: {type(error).__name__}: {error}", None
+        return f"Below: {file.name}, {self._treatment}." if self._treatment else f"Below: {file.name}.", made
+
+    def _repr_mimebundle_(self, **kwargs):
+        # The same words in every session, and of use where nothing is live.
+        data = super()._repr_mimebundle_(**kwargs)
+        return {**data, "text/plain": "A button for a picture of your own: run this cell to use it."}
