@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import nn
 
-from vit_course import data, training
+from vit_course import checkpoints, data, training
+from vit_course.checkpoints import load_weights
 from vit_course.config import ViTConfig
-from vit_course.training import TrainingConfig, evaluate, load_weights, parameter_groups, train, warmup_cosine
+from vit_course.training import TrainingConfig, evaluate, parameter_groups, train, warmup_cosine
 from vit_course.vit import ViT
 
 CONFIG = ViTConfig(
@@ -141,7 +142,7 @@ def test_best_and_last_checkpoint_and_log(dataset, tmp_path):
 def test_best_is_the_epoch_of_the_highest_validation_accuracy(dataset, tmp_path, monkeypatch):
     accuracies, weights = [0.5, 0.9, 0.4], []
 
-    def scripted(model, *arguments):
+    def scripted(model, *arguments, **options):
         weights.append({key: value.clone() for key, value in model.state_dict().items()})
         return 1.0, accuracies[len(weights) - 1]
 
@@ -154,7 +155,7 @@ def test_best_is_the_epoch_of_the_highest_validation_accuracy(dataset, tmp_path,
 
 def test_a_new_file_appears_whole_in_one_step(tmp_path, monkeypatch):
     path = tmp_path / "file"
-    training.write_atomically(path, b"old")
+    checkpoints.write_atomically(path, b"old")
 
     def power_cut(self, target):
         assert (
@@ -162,22 +163,22 @@ def test_a_new_file_appears_whole_in_one_step(tmp_path, monkeypatch):
         )  # the whole content is on the disk before the name changes
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(training.Path, "replace", power_cut)
+    monkeypatch.setattr(checkpoints.Path, "replace", power_cut)
     with pytest.raises(KeyboardInterrupt):
-        training.write_atomically(path, b"new")
+        checkpoints.write_atomically(path, b"new")
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "file"
-    training.write_atomically(path, b"old")
+    checkpoints.write_atomically(path, b"old")
 
     def full_disk(number):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(training.os, "fsync", full_disk)
+    monkeypatch.setattr(checkpoints.os, "fsync", full_disk)
     with pytest.raises(OSError, match="No space left"):
-        training.write_atomically(path, b"new")
+        checkpoints.write_atomically(path, b"new")
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
@@ -261,7 +262,7 @@ def test_bad_recipes(values, message):
 
 
 def test_metadata_round_trip(tmp_path):
-    training.save_weights(tmp_path / "w.safetensors", nn.Linear(2, 3), note={"a": [1, 2]})
+    checkpoints.save_weights(tmp_path / "w.safetensors", nn.Linear(2, 3), note={"a": [1, 2]})
     state, metadata = load_weights(tmp_path / "w.safetensors")
     assert state["weight"].shape == (3, 2) and metadata == {"note": {"a": [1, 2]}}
     assert json.dumps(metadata)

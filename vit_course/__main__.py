@@ -1,6 +1,7 @@
 """The command line: `python -m vit_course` with lab, train, explore, classify, classroom, site or check."""
 
 import argparse
+import io
 import json
 import sys
 import time
@@ -38,8 +39,8 @@ def main(arguments: list[str] | None = None) -> int:
     options.rest = rest
     try:
         return options.run(options)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (ValueError, OSError) as error:
+        print(f"error: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
@@ -224,10 +225,14 @@ def _add_train(commands) -> None:
     train.add_argument("--out", type=Path, help="the run folder (default: runs/ and the recipe's name)")
     train.add_argument("--resume", action="store_true", help="go on with the run in the run folder")
     train.add_argument("--device", default="cpu", help="cpu, cuda or mps")
+    train.add_argument("--accumulate", type=int, default=1, help="parts in which a batch goes through, for less memory")
+    train.add_argument("--compiled", action="store_true", help="run the model through torch.compile")
+    train.add_argument("--workers", type=int, default=0, help="processes that read images, with --on-disk")
     data = train.add_argument_group("data")
     data.add_argument("--data", help="shapes, digits, cifar10, or a folder with one sub-folder of images a class")
     data.add_argument("--image-size", type=int, help="of the shapes, or to which a folder's images are resized")
     data.add_argument("--num-train", type=int, help="of the shapes")
+    data.add_argument("--on-disk", action="store_true", help="leave a folder's images on disk: more than memory holds")
     for group, config in (("model", ViTConfig), ("training", TrainingConfig)):
         section = train.add_argument_group(group)
         for field in fields(config):
@@ -241,7 +246,7 @@ def _add_train(commands) -> None:
 
 
 def _train(options) -> int:
-    from vit_course import data, plots, training
+    from vit_course import checkpoints, data, plots, training
     from vit_course.config import ViTConfig
     from vit_course.vit import ViT
 
@@ -252,7 +257,11 @@ def _train(options) -> int:
     if (out / "last.safetensors").exists() and not resume:
         raise ValueError(f"{out} holds a run already: add --resume to go on with it, or name another folder with --out")
 
-    dataset = _dataset(data, recipe["data"])
+    engine = training.engine_for(_device(options.device))
+    say = print if engine.is_main_process else lambda *_: None
+    # One process downloads and unpacks; the others then find the files.
+    with engine.main_process_first():
+        dataset = _dataset(data, recipe["data"])
     config = _build(training.TrainingConfig, recipe["training"])
     data.seed_everything(config.seed)
     model = ViT(
@@ -264,37 +273,57 @@ def _train(options) -> int:
             num_classes=len(dataset.class_names),
         )
     )
-    model.to(_device(options.device))
+    model.to(engine.device)
     resolved = {"data": recipe["data"], "model": model.config.to_dict(), "training": asdict(config)}
-    print(f"{dataset.name}: {len(dataset.train)} training images of {dataset.image_size[0]} x {dataset.image_size[1]}")
-    print(f"model: {sum(p.numel() for p in model.parameters())} parameters; run folder {out}")
+    say(f"{dataset.name}: {len(dataset.train)} training images of {dataset.image_size[0]} x {dataset.image_size[1]}")
+    say(f"model: {sum(p.numel() for p in model.parameters())} parameters; run folder {out}")
+    if engine.num_processes > 1:
+        say(f"{engine.num_processes} processes share each batch of {config.batch_size} images")
 
     started = time.perf_counter()
     try:
-        history = training.train(model, dataset, config, run_dir=out, resume=resume)
+        history = training.train(
+            model,
+            dataset,
+            config,
+            run_dir=out,
+            resume=resume,
+            accumulate=options.accumulate,
+            compiled=options.compiled,
+            workers=options.workers,
+        )
     except KeyboardInterrupt:
-        raise ValueError(
-            f"stopped; the same command with --resume goes on from the last whole epoch in {out}"
-        ) from None
+        print(f"\nstopped; the same command with --resume goes on from the last whole epoch in {out}", file=sys.stderr)
+        return 130
     seconds = time.perf_counter() - started
 
-    best, _ = training.load_weights(out / "best.safetensors")
+    best, _ = checkpoints.load_weights(out / "best.safetensors")
     model.load_state_dict(best)
-    result = {
-        "test_accuracy": training.evaluate(model, dataset.test, dataset)[1],
-        "linear_test_accuracy": training.linear_baseline(dataset),
-        "training_seconds": round(seconds),
-    }
+    _, accuracy = training.evaluate(model, dataset.test, dataset, engine=engine, workers=options.workers)
+    result = {"test_accuracy": accuracy}
+    if not recipe["data"].get("on_disk"):  # ten more times through all files would take too long
+        result["linear_test_accuracy"] = training.linear_baseline(dataset)
+    result |= {"training_seconds": round(seconds), "processes": engine.num_processes}
+    unreadable = data.unreadable(dataset, engine)
+    engine.end_training()
+    if not engine.is_main_process:
+        return 0
+    if unreadable:
+        checkpoints.write_atomically(out / "unreadable.txt", ("\n".join(unreadable) + "\n").encode())
+        print(f"{len(unreadable)} files could not be read and were left out, such as {unreadable[0]}: unreadable.txt")
     figure = plots.curves(
         {key: [row[key] for row in history] for key in ("train_accuracy", "validation_accuracy")},
         xlabel="epoch",
         ylabel="accuracy",
-        title=f"{name}: test accuracy {result['test_accuracy']:.3f}",
+        title=f"{name}: test accuracy {accuracy:.3f}",
     )
+    png = io.BytesIO()
+    figure.savefig(png, dpi=100, metadata={"Software": None})
+    checkpoints.write_atomically(out / "curves.png", png.getvalue())
     _write_json(out / "config.json", resolved)
     _write_json(out / "result.json", result)
-    figure.savefig(out / "curves.png", dpi=100, metadata={"Software": None})
-    print(f"test accuracy {result['test_accuracy']:.3f}, of a linear classifier {result['linear_test_accuracy']:.3f}")
+    linear = result.get("linear_test_accuracy")
+    print(f"test accuracy {accuracy:.3f}" + (f", of a linear classifier {linear:.3f}" if linear is not None else ""))
     return 0
 
 
@@ -319,7 +348,7 @@ def _recipe(given: dict) -> tuple[str, dict]:
     parts = {part: dict(values) for part, values in recipe.items()}
     if "data" in given and given["data"] != parts["data"]["source"]:
         parts["data"] = {"source": given["data"]}
-    parts["data"] |= {key: given[key] for key in ("image_size", "num_train") if key in given}
+    parts["data"] |= {key: given[key] for key in ("image_size", "num_train", "on_disk") if key in given}
     from vit_course.config import ViTConfig
     from vit_course.training import TrainingConfig
 
@@ -358,7 +387,7 @@ def _device(name: str):
 
 
 def _write_json(path: Path, values: dict) -> None:
-    from vit_course.training import write_atomically
+    from vit_course.checkpoints import write_atomically
 
     write_atomically(path, (json.dumps(values, indent=2) + "\n").encode())
 

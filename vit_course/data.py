@@ -1,18 +1,15 @@
 """Four sources of images, one call each: generated shapes with masks, real digits, CIFAR-10, a folder of your own."""
 
-import io
 import random
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import torch
+from torch.utils.data import DataLoader
 
-if TYPE_CHECKING:
-    import PIL.Image
+from vit_course.pictures import open_image
 
 SHAPES = ("circle", "square", "triangle", "cross", "ring")
 
@@ -22,11 +19,13 @@ class ImageSet:
     """Images with their labels, in memory.
 
     `images` (n, C, H, W) uint8, `labels` (n,) int64, and for the shapes `masks` (n, H, W) bool: the object's pixels.
+    `unreadable` names the files that were to be among the images and could not be opened.
     """
 
     images: torch.Tensor
     labels: torch.Tensor
     masks: torch.Tensor | None = None
+    unreadable: tuple[str, ...] = ()
 
     def __post_init__(self):
         if len(self.images) != len(self.labels):
@@ -35,9 +34,102 @@ class ImageSet:
     def __len__(self) -> int:
         return len(self.images)
 
+    @property
+    def image_size(self) -> tuple[int, int]:
+        """(H, W)."""
+        return tuple(self.images.shape[2:])
+
     def __getitem__(self, index: slice | torch.Tensor) -> "ImageSet":
         """Some of the images, by slice or tensor of indices."""
         return ImageSet(self.images[index], self.labels[index], None if self.masks is None else self.masks[index])
+
+
+@dataclass(frozen=True)
+class ImageFiles:
+    """Images that stay on disk and are opened when they are asked for: for more of them than the memory holds.
+
+    A file that cannot be read is left out, and its name is put into `unreadable`.
+
+    Args:
+        paths: n files.
+        labels: (n,) int64.
+        image_size: (H, W), to which each is resized and cropped (`pictures.open_image`).
+    """
+
+    paths: np.ndarray
+    labels: torch.Tensor
+    image_size: tuple[int, int]
+    unreadable: set[str] = field(default_factory=set)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: slice | torch.Tensor) -> ImageSet:
+        """Some of the images, opened: at most as many as were asked for."""
+        images, labels, unreadable = [], [], []
+        for path, label in zip(self.paths[index], self.labels[index], strict=True):
+            try:
+                images.append(open_image(str(path), self.image_size))
+                labels.append(label)
+            except ValueError:
+                unreadable.append(str(path))
+        self.unreadable.update(unreadable)
+        stacked = torch.stack(images) if images else torch.empty(0, 3, *self.image_size, dtype=torch.uint8)
+        return ImageSet(stacked, torch.tensor(labels, dtype=torch.int64), None, tuple(unreadable))
+
+    __getitems__ = __getitem__  # a worker of PyTorch's DataLoader asks for a whole batch by this name
+
+
+Images = ImageSet | ImageFiles
+
+
+def load_batches(images: Images, batches: list[torch.Tensor], workers: int = 0) -> Iterator[ImageSet]:
+    """The images in batches, one after the other; those on disk are read ahead.
+
+    Args:
+        images: a part of a dataset.
+        batches: the indices of each batch.
+        workers: processes that read files; 0 reads in this one.
+
+    Raises:
+        ValueError: a worker that died.
+    """
+    if isinstance(images, ImageSet):
+        yield from (images[batch] for batch in batches)
+        return
+    # Its own generator: DataLoader would draw from the global one, from which dropout draws.
+    loader = DataLoader(
+        images,
+        batch_sampler=[batch.numpy() for batch in batches],
+        num_workers=workers,
+        collate_fn=_as_it_is,
+        generator=torch.Generator().manual_seed(0),
+    )
+    try:
+        for batch in loader:
+            images.unreadable.update(batch.unreadable)
+            yield batch
+    except RuntimeError as error:
+        if "worker" not in str(error):
+            raise
+        raise ValueError(
+            f"one of {workers} workers that read images died, often for want of memory; try fewer: {error}"
+        ) from error
+
+
+def unreadable(dataset: "Dataset", engine=None) -> list[str]:
+    """-> the files of `dataset` that could not be read so far, by all processes of `engine` (Accelerate), sorted."""
+    parts = (dataset.train, dataset.validation, dataset.test)
+    names = [name for part in parts if isinstance(part, ImageFiles) for name in part.unreadable]
+    if engine is not None and engine.num_processes > 1:
+        from accelerate.utils import gather_object
+
+        names = gather_object(names)
+    return sorted(set(names))
+
+
+def _as_it_is(batch: ImageSet) -> ImageSet:
+    return batch  # a function of the module, since workers are handed it by name
 
 
 @dataclass(frozen=True)
@@ -48,9 +140,9 @@ class Dataset:
     """
 
     name: str
-    train: ImageSet
-    validation: ImageSet
-    test: ImageSet
+    train: Images
+    validation: Images
+    test: Images
     class_names: tuple[str, ...]
     mean: tuple[float, ...]
     std: tuple[float, ...]
@@ -58,12 +150,12 @@ class Dataset:
     @property
     def image_size(self) -> tuple[int, int]:
         """(H, W)."""
-        return tuple(self.train.images.shape[2:])
+        return self.train.image_size
 
     @property
     def in_channels(self) -> int:
         """C."""
-        return self.train.images.shape[1]
+        return len(self.mean)
 
     def normalise(self, images: torch.Tensor) -> torch.Tensor:
         """(B, C, H, W) uint8 -> (B, C, H, W) float32 with mean 0 and standard deviation 1 over the training set."""
@@ -180,7 +272,7 @@ def cifar10(root: str | Path = "data", download: bool = True, seed: int = 0) -> 
     return _with_statistics("cifar10", train, validation, test, tuple(sources[0].classes))
 
 
-def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int = 0) -> Dataset:
+def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int = 0, on_disk: bool = False) -> Dataset:
     """Your own images: one sub-folder a class, named as the class. Split 80 / 10 / 10 by chance.
 
     Every image is turned upright (EXIF), made RGB, resized so that it covers `image_size`, and cropped at the centre.
@@ -189,16 +281,18 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
         root: the folder of the classes.
         image_size: in pixels; one int means a square, a pair is (height, width).
         seed: which image goes where.
+        on_disk: leave the images on disk and open them batch by batch, for more than the memory holds. Damaged files
+            are then left out and named in `unreadable`; mean and deviation are those of 1,000 images.
 
     Raises:
         ValueError: no such folder, fewer than two classes, a class without images, fewer than 10 images in all,
-            or a file that is no readable image, by name.
+            or, where all are read at once, a file that is no readable image, by name.
     """
     from torchvision.datasets import ImageFolder
 
     height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
     try:
-        files = ImageFolder(root, loader=lambda path: open_image(path, (height, width)))
+        files = ImageFolder(root)
     except FileNotFoundError as error:
         raise ValueError(
             f"{Path(root).resolve()} must be a folder with a sub-folder of images for each class: {error}"
@@ -207,93 +301,19 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
         raise ValueError(f"{Path(root).resolve()} has {len(files.classes)} class, at least 2 are needed")
     if len(files) < 10:
         raise ValueError(f"{Path(root).resolve()} has {len(files)} images, at least 10 are needed for three parts")
-    images, labels = zip(*(files[i] for i in range(len(files))), strict=True)
-    whole = ImageSet(torch.stack(images), torch.tensor(labels))
-    order = torch.from_numpy(np.random.RandomState(seed).permutation(len(whole)))
-    tenth = len(whole) // 10
-    train, validation, test = (whole[part] for part in order.split((len(whole) - 2 * tenth, tenth, tenth)))
-    return _with_statistics(Path(root).name, train, validation, test, tuple(files.classes))
+    order = np.random.RandomState(seed).permutation(len(files))
+    tenth = len(order) // 10
+    parts = np.split(order, [len(order) - 2 * tenth, len(order) - tenth])
+    paths, labels = np.array([path for path, _ in files.samples]), torch.tensor(files.targets)
+    on_disk_parts = [ImageFiles(paths[part], labels[part], (height, width)) for part in parts]
+    if on_disk:
+        return _with_statistics(Path(root).name, *on_disk_parts, tuple(files.classes))
+    return _with_statistics(Path(root).name, *(_read(part) for part in on_disk_parts), tuple(files.classes))
 
 
-def open_image(path: str | Path | bytes | BinaryIO, image_size: int | tuple[int, int] | None = None) -> torch.Tensor:
-    """A file -> (3, H, W) uint8: `open_picture`, resized to cover `image_size` and cropped at the centre if given.
-
-    Args:
-        path: as `open_picture` takes it.
-        image_size: in pixels; one int means a square, a pair is (height, width).
-
-    Raises:
-        ValueError: as `open_picture`.
-    """
-    from PIL import Image, ImageOps
-
-    image = open_picture(path)
-    if image_size is not None:
-        height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
-        image = ImageOps.fit(image, (width, height), Image.Resampling.BICUBIC)
-    return torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()  # (3, H, W)
-
-
-def open_picture(source: "str | Path | bytes | BinaryIO | PIL.Image.Image") -> "PIL.Image.Image":
-    """A file, or an image of Pillow's in any mode -> an image of Pillow's, upright, in RGB.
-
-    Upright: turned as the camera noted (EXIF). What is transparent is put on white, of 16 bits a value the upper eight
-    are kept, and of an animation the first picture.
-
-    Args:
-        source: a path, the bytes of a file, a binary file object, whose `name` errors then mention, or an image.
-
-    Raises:
-        ValueError: no such file, no readable image, or one of more pixels than Pillow takes for harmless.
-    """
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
-    name = source if isinstance(source, (str, Path)) else getattr(source, "name", "the picture")
-    file = io.BytesIO(source) if isinstance(source, bytes) else source
-    if not (isinstance(file, (str, Path, Image.Image)) or hasattr(file, "read")):
-        raise ValueError(f"a picture is a path, bytes, a file or a PIL image, got {type(source).__name__}")
-    try:
-        # What Pillow only warns of, such as damaged EXIF, leaves a picture to look at.
-        with warnings.catch_warnings(action="ignore"):
-            if isinstance(file, Image.Image):
-                return _rgb(ImageOps.exif_transpose(file))
-            with Image.open(file) as opened:
-                return _rgb(ImageOps.exif_transpose(opened))
-    except FileNotFoundError:
-        raise ValueError(f"there is no file {name}") from None
-    except Image.DecompressionBombError as error:
-        numbers = str(error).split(",")[0]  # what follows speaks of an attack
-        raise ValueError(f"{name} has too many pixels: {numbers}") from error
-    except UnidentifiedImageError as error:
-        raise ValueError(f"{name} is no readable image: {_why_unknown(file)}") from error
-    except Exception as error:  # a damaged file can end in nearly any error, depending on its format
-        raise ValueError(f"{name} is no readable image: {error or type(error).__name__}") from error
-
-
-def _rgb(image):
-    # Pillow's own conversion cuts 16 bits off at 255 and shows the colours that lie hidden where a picture is clear.
-    from PIL import Image
-
-    if image.mode.startswith("I"):
-        image = Image.fromarray((np.clip(np.asarray(image), 0, 65535) >> 8).astype(np.uint8))
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    return image.convert("RGB")
-
-
-def _why_unknown(file) -> str:
-    # Reached only by a file that can be read, so it can be read again.
-    if isinstance(file, (str, Path)):
-        head = Path(file).read_bytes()[:12]
-    else:
-        file.seek(0)
-        head = file.read(12)
-    if not head:
-        return "it is empty"
-    if head[4:8] == b"ftyp" and head[8:] in (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"):
-        return "it is a HEIC photograph, which cannot be read here; save it as JPEG on the phone or computer it is from"
-    return "its content has no image format that is known here"
+def _read(files: ImageFiles) -> ImageSet:
+    images = [open_image(str(path), files.image_size) for path in files.paths]  # the first damaged one is named
+    return ImageSet(torch.stack(images), files.labels)
 
 
 def shift_and_flip(
@@ -313,17 +333,28 @@ def shift_and_flip(
     Raises:
         ValueError: where the padding does not fit into the image.
     """
+    return shift_images(images, random_shifts(len(images), padding, flip, generator), padding)
+
+
+def random_shifts(count: int, padding: int, flip: bool, generator: torch.Generator | None = None) -> torch.Tensor:
+    """-> (count, 3): for each image its shift down and right, from -padding to padding, and whether to mirror it."""
+    shifts = torch.randint(0, 2 * max(0, padding) + 1, (2, count), generator=generator) - padding
+    mirror = (torch.rand(count, generator=generator) < 0.5) & flip
+    return torch.cat([shifts, mirror[None]]).T  # (count, 3)
+
+
+def shift_images(images: torch.Tensor, shifts: torch.Tensor, padding: int) -> torch.Tensor:
+    """(B, C, H, W), (B, 3) -> (B, C, H, W): `shift_and_flip` by the given `random_shifts` of at most `padding`."""
     batch, _, height, width = images.shape
     if not 0 <= padding < min(height, width):
         raise ValueError(
             f"padding {padding} does not fit an image of {height} x {width}: at least 0 and less than each side"
         )
-    top, left = torch.randint(0, 2 * padding + 1, (2, batch, 1), generator=generator)
-    mirror = (torch.rand(batch, 1, generator=generator) < 0.5) & flip
+    top, left, mirror = shifts[:, :, None].unbind(1)  # 3 x (B, 1)
     # Row and column numbers before the crop; a number outside the image is reflected back at its edge.
-    rows = _reflect(top - padding + torch.arange(height), height)  # (B, H)
+    rows = _reflect(top + torch.arange(height), height)  # (B, H)
     columns = torch.arange(width).expand(batch, -1)  # (B, W)
-    columns = _reflect(left - padding + torch.where(mirror, columns.flip(1), columns), width)  # (B, W)
+    columns = _reflect(left + torch.where(mirror.bool(), columns.flip(1), columns), width)  # (B, W)
     rows, columns = rows.to(images.device), columns.to(images.device)
     picked = torch.arange(batch, device=images.device)[:, None, None]
     return images.permute(0, 2, 3, 1)[picked, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)  # (B, C, H, W)
@@ -335,12 +366,15 @@ def _reflect(index: torch.Tensor, size: int) -> torch.Tensor:
 
 
 def _with_statistics(
-    name: str, train: ImageSet, validation: ImageSet, test: ImageSet, class_names: tuple[str, ...]
+    name: str, train: Images, validation: Images, test: Images, class_names: tuple[str, ...]
 ) -> Dataset:
     # By channel from a histogram of the 256 values: exact, the same on every machine, no float copy of the images.
     values = torch.arange(256, dtype=torch.float64) / 255
     mean, std = [], []
-    for channel in train.images.unbind(1):
+    images = train if isinstance(train, ImageSet) else train[:1000]  # in the order of the split, which is by chance
+    if not len(images):
+        raise ValueError(f"none of the first {min(1000, len(train))} training images of {name} can be read")
+    for channel in images.images.unbind(1):
         share = torch.bincount(channel.flatten(), minlength=256).double() / channel.numel()
         centre = (share * values).sum()
         mean.append(round(centre.item(), 4))

@@ -7,7 +7,7 @@ from typing import BinaryIO
 import torch
 from torch import nn
 
-from vit_course.data import open_image
+from vit_course.pictures import open_image
 from vit_course.recording import record_attention
 from vit_course.widgets import AttentionExplorer, PictureUpload
 

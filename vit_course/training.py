@@ -1,25 +1,24 @@
-"""Training: the loop, the schedule, the optimiser's two groups, and checkpoints that a crash cannot harm."""
+"""Training: the loop, the schedule and the optimiser's two groups, on one process or on many."""
 
-import csv
-import io
-import json
 import math
-import os
 import sys
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tqdm import tqdm
 
-from vit_course.data import Dataset, ImageSet, seed_everything, shift_and_flip
+from vit_course.checkpoints import remove_leftovers, restore_state, save_state, save_weights, write_csv
+from vit_course.data import Dataset, Images, ImageSet, load_batches, random_shifts, seed_everything, shift_images
 
-METADATA_KEY = "vit_course"
+if TYPE_CHECKING:
+    from accelerate import Accelerator
 
 
 @dataclass(frozen=True)
@@ -97,20 +96,45 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, images: ImageSet, dataset: Dataset, batch_size: int = 500) -> tuple[float, float]:
-    """-> (mean cross-entropy, accuracy) of `model` on a part of `dataset`, in eval mode; its own mode is put back."""
+def evaluate(
+    model: nn.Module,
+    images: Images,
+    dataset: Dataset,
+    batch_size: int = 500,
+    engine: "Accelerator | None" = None,
+    workers: int = 0,
+) -> tuple[float, float]:
+    """-> (mean cross-entropy, accuracy) of `model` on a part of `dataset`, in eval mode; its own mode is put back.
+
+    Args:
+        model: takes (B, C, H, W), gives (B, num_classes).
+        images: such as `dataset.validation`.
+        dataset: normalises the images.
+        batch_size: images at a time.
+        engine: of several processes, which then share the images.
+        workers: processes that read images ahead, where they are on disk.
+    """
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
-    loss = correct = 0.0
-    for start in range(0, len(images), batch_size):
-        batch = images[start : start + batch_size]
+    loss = correct = seen = 0.0
+    batches = torch.arange(len(images)).split(batch_size)
+    for batch in load_batches(images, [part[_mine(engine)] for part in batches], workers):
         labels = batch.labels.to(device)
         logits = model(dataset.normalise(batch.images.to(device)))  # (B, num_classes)
         loss += F.cross_entropy(logits, labels, reduction="sum").item()
         correct += (logits.argmax(dim=1) == labels).sum().item()
+        seen += len(labels)
     model.train(was_training)
-    return loss / len(images), correct / len(images)
+    loss, correct, seen = _sum_over_processes(engine, loss, correct, seen)
+    return loss / max(1, seen), correct / max(1, seen)
+
+
+def engine_for(device: torch.device) -> "Accelerator":
+    """Hugging Face Accelerate's view of this process: alone, or one of those that torchrun has started."""
+    from accelerate import Accelerator
+
+    return Accelerator(cpu=device.type == "cpu", device_placement=False)
 
 
 def train(
@@ -120,12 +144,19 @@ def train(
     run_dir: str | Path | None = None,
     resume: bool = False,
     progress: bool = True,
+    *,
+    accumulate: int = 1,
+    compiled: bool = False,
+    workers: int = 0,
 ) -> list[dict]:
     """Trains `model` in place, on the device where it is.
 
     With a `run_dir`, `last.safetensors` (everything needed to go on) and `log.csv` are written after every epoch,
     and `best.safetensors` (weights alone) whenever the validation accuracy is the highest so far; a crash at any
     moment leaves whole files behind.
+
+    Started by `torchrun` or `accelerate launch`, every process takes its share of each batch, so that the batch, and
+    with it the result, is that of one process; the first process alone writes.
 
     Args:
         model: takes (B, C, H, W), gives (B, num_classes).
@@ -134,79 +165,155 @@ def train(
         run_dir: a folder for the checkpoints, made if missing.
         resume: go on from `run_dir`'s `last.safetensors`; the result is that of the run without the break.
         progress: a bar and a line an epoch on standard output.
+        accumulate: in how many parts a batch goes through the model, for less memory; the step is the same.
+        compiled: run the model through `torch.compile`. Needs a C++ compiler; the first step takes a minute.
+        workers: processes that read images ahead, where the dataset leaves them on disk.
 
     Returns:
         One dict an epoch: epoch, learning_rate, train_loss, train_accuracy (as seen in training, augmented),
         validation_loss, validation_accuracy.
 
     Raises:
-        ValueError: nothing to resume, a run folder of another recipe or model, or a loss that is no longer a number.
+        ValueError: nothing to resume, a run folder of another recipe or model, a loss that is no longer a number,
+            or a worker that died.
+        OSError: a checkpoint that cannot be written; the last one is intact.
     """
+    if accumulate < 1 or workers < 0:
+        raise ValueError(f"accumulate must be at least 1 and workers at least 0, got {accumulate} and {workers}")
     device = next(model.parameters()).device
+    engine = engine_for(device)
     last = Path(run_dir) / "last.safetensors" if run_dir else None
     steps_an_epoch = math.ceil(len(dataset.train) / config.batch_size)
     total_steps = config.epochs * steps_an_epoch
     optimiser = torch.optim.AdamW(parameter_groups(model, config.weight_decay), betas=(0.9, config.beta2))
     generator = torch.Generator().manual_seed(config.seed)
     average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(config.average)) if config.average else None
-    seed_everything(config.seed)  # dropout draws from the global generator
+    modules = {"model": model} | ({} if average is None else {"average": average})
+    seed_everything(config.seed + engine.process_index)  # dropout draws from the global generator
     history: list[dict] = []
     if resume:
         if last is None:
             raise ValueError("resume=True needs the run_dir of the run to go on with, got None")
-        history = _restore(last, model, average, optimiser, generator, config)
+        random, history = restore_state(last, modules, optimiser, config)
+        generator.set_state(random["order"])
+        _restore_dropout(random["dropout"], engine)
+        if engine.is_main_process:
+            remove_leftovers(last.parent)
+            write_csv(last.with_name("log.csv"), history)
 
-    mixed = torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bfloat16")
+    replica, stepper = engine.prepare(model, optimiser)
+    if compiled:
+        replica = torch.compile(replica)
     model.train()
     for epoch in range(len(history), config.epochs):
-        losses = correct = 0.0
-        batches = torch.randperm(len(dataset.train), generator=generator).split(config.batch_size)
+        losses = correct = seen = 0.0
         label = f"epoch {epoch + 1}/{config.epochs}"
-        for i, chosen in enumerate(tqdm(batches, label, leave=False, file=sys.stdout, disable=not progress)):
+        batches = torch.randperm(len(dataset.train), generator=generator).split(config.batch_size)
+        parts = [part[_mine(engine)] for batch in batches for part in batch.chunk(accumulate)]
+        loaded = load_batches(dataset.train, parts, workers)
+        show = progress and engine.is_main_process
+        for i, chosen in enumerate(tqdm(batches, label, leave=False, file=sys.stdout, disable=not show)):
             rate = config.learning_rate * warmup_cosine(epoch * steps_an_epoch + i, total_steps, config.warmup)
             for group in optimiser.param_groups:
                 group["lr"] = rate
-            batch = dataset.train[chosen]
-            images = shift_and_flip(batch.images, config.padding, config.flip, generator).to(device)
-            labels = batch.labels.to(device)
-            with mixed:
-                logits = model(dataset.normalise(images))  # (B, num_classes)
-            loss = F.cross_entropy(logits.float(), labels, label_smoothing=config.label_smoothing)
-            if not loss.isfinite():
+            shifts = random_shifts(len(chosen), config.padding, config.flip, generator)
+            stepper.zero_grad()
+            batch_loss, right, count = _gradients(replica, dataset, loaded, shifts.chunk(accumulate), config, engine)
+            if not math.isfinite(batch_loss):
                 raise ValueError(
-                    f"the loss is {loss.item()} in {label}, step {i + 1}: a smaller learning_rate than "
+                    f"the loss is {batch_loss} in {label}, step {i + 1}: a smaller learning_rate than "
                     f"{config.learning_rate} is needed; checkpoints of earlier epochs are kept"
                 )
-            optimiser.zero_grad()
-            loss.backward()
             if config.clip_norm:
                 nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-            optimiser.step()
+            stepper.step()
             if average is not None:
                 average.update_parameters(model)
-            losses += loss.item() * len(labels)
-            correct += (logits.argmax(dim=1) == labels).sum().item()
+            losses, correct, seen = losses + batch_loss, correct + right, seen + count
+        correct, seen = _sum_over_processes(engine, correct, seen)
         kept = model if average is None else average.module
-        validation_loss, validation_accuracy = evaluate(kept, dataset.validation, dataset)
+        validation_loss, validation_accuracy = evaluate(
+            kept, dataset.validation, dataset, engine=engine, workers=workers
+        )
         best = max((row["validation_accuracy"] for row in history), default=-1.0)
         history.append(
             {
                 "epoch": epoch + 1,
                 "learning_rate": rate,
-                "train_loss": losses / len(dataset.train),
-                "train_accuracy": correct / len(dataset.train),
+                "train_loss": losses / max(1, seen),
+                "train_accuracy": correct / max(1, seen),
                 "validation_loss": validation_loss,
                 "validation_accuracy": validation_accuracy,
             }
         )
-        if progress:
-            tqdm.write(f"{label}: train loss {losses / len(dataset.train):.3f}, validation {validation_accuracy:.1%}")
+        if show:
+            tqdm.write(f"{label}: train loss {losses / max(1, seen):.3f}, validation {validation_accuracy:.1%}")
         if last is not None:
-            if validation_accuracy > best:
-                save_weights(last.with_name("best.safetensors"), kept)
-            _save_state(last, model, average, optimiser, generator, config, history)
-            write_csv(last.with_name("log.csv"), history)
+            random = {"order": generator.get_state(), "dropout": _dropout_states(engine)}
+            if engine.is_main_process:
+                if validation_accuracy > best:
+                    save_weights(last.with_name("best.safetensors"), kept)
+                save_state(last, modules, optimiser, random, config, history)
+                write_csv(last.with_name("log.csv"), history)
+            engine.wait_for_everyone()
     return history
+
+
+def _gradients(
+    model: nn.Module,
+    dataset: Dataset,
+    loaded: Iterator[ImageSet],
+    shifts: tuple[torch.Tensor, ...],
+    config: TrainingConfig,
+    engine: "Accelerator",
+) -> tuple[float, int, int]:
+    """Sets the gradients of one batch, which goes through in as many parts as there are `shifts`.
+
+    Returns:
+        The sum of the losses over all processes, and of this process how many answers were right, of how many.
+    """
+    device = next(model.parameters()).device
+    batch_size = sum(len(part) for part in shifts)
+    total, correct, seen = torch.zeros((), device=device), 0, 0
+    for i, shift in enumerate(shifts):
+        batch = next(loaded)
+        # All processes draw the shifts of the whole batch, so that each image moves as it would in one process.
+        images = shift_images(batch.images, shift[_mine(engine)][: len(batch)], config.padding).to(device)
+        labels = batch.labels.to(device)
+        # The processes exchange their gradients once a batch, with its last part.
+        with engine.no_sync(model) if i < len(shifts) - 1 else nullcontext():
+            with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
+                logits = model(dataset.normalise(images))  # (B, num_classes)
+            loss = F.cross_entropy(logits.float(), labels, label_smoothing=config.label_smoothing, reduction="sum")
+            # Makes the mean over the whole batch: the exchange divides by the number of processes.
+            engine.backward(loss * (engine.num_processes / batch_size))
+        total += loss.detach()
+        correct += (logits.argmax(dim=1) == labels).sum().item()
+        seen += len(labels)
+    return engine.reduce(total).item(), correct, seen
+
+
+def _mine(engine: "Accelerator | None") -> slice:
+    """What this process takes of anything that all of them share."""
+    return slice(None) if engine is None else slice(engine.process_index, None, engine.num_processes)
+
+
+def _sum_over_processes(engine: "Accelerator | None", *values: float) -> list[float]:
+    if engine is None or engine.num_processes == 1:
+        return list(values)
+    return engine.reduce(torch.tensor(values, dtype=torch.float64, device=engine.device)).tolist()
+
+
+def _dropout_states(engine: "Accelerator") -> torch.Tensor:
+    # (processes, bytes): each process draws its own dropout, on its own device.
+    state = torch.cuda.get_rng_state() if engine.device.type == "cuda" else torch.get_rng_state()
+    return engine.gather(state[None].to(engine.device)).cpu()
+
+
+def _restore_dropout(states: torch.Tensor, engine: "Accelerator") -> None:
+    if engine.process_index < len(states):  # more processes than before: the new ones keep their seed
+        setter = torch.cuda.set_rng_state if engine.device.type == "cuda" else torch.set_rng_state
+        setter(states[engine.process_index])
 
 
 def linear_baseline(dataset: Dataset, epochs: int = 10, seed: int = 0) -> float:
@@ -216,95 +323,3 @@ def linear_baseline(dataset: Dataset, epochs: int = 10, seed: int = 0) -> float:
     model = nn.Sequential(nn.Flatten(), nn.Linear(inputs, len(dataset.class_names)))
     train(model, dataset, TrainingConfig(epochs=epochs, seed=seed), progress=False)
     return evaluate(model, dataset.test, dataset)[1]
-
-
-def save_weights(path: str | Path, model: nn.Module, **metadata) -> None:
-    """Writes a model's weights as safetensors, whole or not at all; a ViT's config goes along, as do `metadata`."""
-    if hasattr(model, "config"):
-        metadata = {"config": model.config.to_dict(), **metadata}
-    _write(path, model.state_dict(), metadata)
-
-
-def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
-    """-> (state dict, metadata) of a safetensors file.
-
-    Raises:
-        ValueError: no such file, or a damaged one.
-    """
-    try:
-        with safe_open(path, "pt") as file:
-            metadata = json.loads((file.metadata() or {}).get(METADATA_KEY, "{}"))
-            return {key: file.get_tensor(key) for key in file.keys()}, metadata  # noqa: SIM118 (not a dict)
-    except FileNotFoundError:
-        raise ValueError(f"there is no checkpoint {path}") from None
-    except (SafetensorError, OSError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} is no whole checkpoint: {error}") from error
-
-
-def write_atomically(path: str | Path, content: bytes) -> None:
-    """Writes a file so that a reader, or a crash, finds the old content or the new, never a part."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_csv(path: str | Path, rows: list[dict]) -> None:
-    """Writes rows of equal keys as CSV, numbers to 6 decimals, whole or not at all."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=rows[0], lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()})
-    write_atomically(path, text.getvalue().encode())
-
-
-def _write(path: str | Path, tensors: dict[str, torch.Tensor], metadata: dict) -> None:
-    tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
-    # One key: safetensors writes several in random order, and the same run should give the same bytes.
-    write_atomically(path, save(tensors, {METADATA_KEY: json.dumps(metadata)}))
-
-
-def _save_state(path, model, average, optimiser, generator, config, history) -> None:
-    # One file, so that weights, optimiser and random state cannot come from different epochs.
-    tensors = {f"model.{key}": value for key, value in model.state_dict().items()}
-    if average is not None:
-        tensors |= {f"average.{key}": value for key, value in average.state_dict().items()}
-    for i, state in optimiser.state_dict()["state"].items():
-        tensors |= {f"optimiser.{i}.{key}": value for key, value in state.items()}
-    tensors["random.order"] = generator.get_state()
-    tensors["random.global"] = torch.get_rng_state()
-    _write(path, tensors, {"recipe": asdict(config), "history": history})
-
-
-def _restore(path, model, average, optimiser, generator, config) -> list[dict]:
-    tensors, metadata = load_weights(path)
-    for name, wanted in asdict(config).items():
-        found = metadata.get("recipe", {}).get(name)
-        if found != wanted:
-            raise ValueError(f"{path} was trained with {name} {found}, this run has {name} {wanted}")
-    parts: dict[str, dict] = {"model": {}, "average": {}, "optimiser": {}, "random": {}}
-    for key, tensor in tensors.items():
-        part, name = key.split(".", 1)
-        parts[part][name] = tensor
-    try:
-        model.load_state_dict(parts["model"])
-    except RuntimeError as error:
-        raise ValueError(f"{path} is of another model: {str(error).splitlines()[1].strip()}") from error
-    if average is not None:
-        average.load_state_dict(parts["average"])
-    state: dict[int, dict] = {}
-    for key, tensor in parts["optimiser"].items():
-        i, name = key.split(".")
-        state.setdefault(int(i), {})[name] = tensor
-    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
-    generator.set_state(parts["random"]["order"])
-    torch.set_rng_state(parts["random"]["global"])
-    return metadata["history"]

@@ -22,7 +22,7 @@ from unittest import mock
 
 import torch
 
-from vit_course import data, training
+from vit_course import checkpoints, data, training
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -110,7 +110,7 @@ def read(path: Path = TABLE) -> list[dict]:
 def write(rows: list[dict], path: Path = TABLE) -> None:
     """Writes all rows, in the order of `VARIANTS` and seeds, whole or not at all."""
     names = list(VARIANTS)
-    training.write_csv(path, sorted(rows, key=lambda row: (names.index(row["variant"]), int(row["seed"]))))
+    checkpoints.write_csv(path, sorted(rows, key=lambda row: (names.index(row["variant"]), int(row["seed"]))))
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ import json
 import os
 from pathlib import Path
 
-from vit_course.training import write_atomically
+from vit_course.checkpoints import write_atomically
 
 VARIABLE = "VIT_COURSE_PROGRESS"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from vit_course.data import open_picture
+from vit_course.pictures import open_picture
 
 # Hugging Face writes Pillow's numbers.
 RESAMPLE = {0: "nearest-exact", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
@@ -20,7 +20,7 @@ MOST_PIXELS = 100_000_000
 class Preprocessing:
     """A picture -> (1, C, H, W) float32, as the model was trained: resized, cropped at the centre, normalised.
 
-    Call it with what `data.open_picture` takes, such as a path or a PIL image. It is made grey where `mean` has one
+    Call it with what `pictures.open_picture` takes, such as a path or a PIL image. It is made grey where `mean` has one
     value.
 
     Args:

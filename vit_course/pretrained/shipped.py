@@ -4,8 +4,8 @@ from pathlib import Path
 
 import torch
 
+from vit_course.checkpoints import load_weights
 from vit_course.config import ViTConfig
-from vit_course.training import load_weights
 from vit_course.vit import ViT
 
 # In a checkout the checkpoints lie in res/, one folder a training run; a built wheel carries them inside the package.
