@@ -45,8 +45,10 @@ class ViT(nn.Module):
             norm_epsilon=config.norm_epsilon,
         )
         width = config.representation_size or config.hidden_dim
-        hidden = nn.Sequential(nn.Linear(config.hidden_dim, width), nn.Tanh())
-        self.pre_logits = hidden if config.representation_size else nn.Identity()
+        # Built only where it is used: an unused layer would draw random numbers, and so change every other weight.
+        self.pre_logits = nn.Identity()
+        if config.representation_size:
+            self.pre_logits = nn.Sequential(nn.Linear(config.hidden_dim, width), nn.Tanh())
         self.head = nn.Linear(width, config.num_classes)
         self._initialise()
 
