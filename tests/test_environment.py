@@ -9,12 +9,12 @@ from conftest import ROOT
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
+CONDA_NAMES = {"huggingface-hub": "huggingface_hub", "torch": "pytorch", "matplotlib": "matplotlib-base"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 IMPORTED_AS = {
     "PIL": "pillow", "sklearn": "scikit-learn", "IPython": "ipykernel", "nbformat": "jupyterlab",
-    "traitlets": "anywidget",
+    "traitlets": "anywidget", "huggingface_hub": "huggingface-hub",
 }  # fmt: skip
 
 

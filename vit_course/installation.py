@@ -35,7 +35,7 @@ def report(distribution: str = "vit-course") -> tuple[str, bool]:
 
 def _problem(requirement: Requirement) -> str | None:
     try:
-        importlib.import_module(IMPORTED_AS.get(requirement.name, requirement.name))
+        importlib.import_module(IMPORTED_AS.get(requirement.name, requirement.name.replace("-", "_")))
         found = metadata.version(requirement.name)
     except metadata.PackageNotFoundError:
         return "not installed"
