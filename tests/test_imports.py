@@ -50,6 +50,7 @@ MAY_IMPORT = {
     "__init__": set(),
     # Packages, each as one unit.
     "checks": {
+        "checkpoints",
         "patches",
         "embeddings",
         "attention",

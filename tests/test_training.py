@@ -204,7 +204,7 @@ def test_clipping_and_smoothing_are_applied(dataset, monkeypatch):
 
     monkeypatch.setattr(training.F, "cross_entropy", spy)
     train(new_model(), dataset, TrainingConfig(epochs=1, clip_norm=0.5, label_smoothing=0.2), progress=False)
-    assert seen == {"clip": 0.5, "label_smoothing": 0.2}
+    assert seen == {"clip": 0.5, "label_smoothing": 0.2, "reduction": "sum"}
     seen.clear()
     train(new_model(), dataset, TrainingConfig(epochs=1, clip_norm=0), progress=False)
     assert "clip" not in seen
@@ -254,6 +254,9 @@ def test_corrupt_checkpoints(damage, dataset, tmp_path):
         ({"label_smoothing": 1}, "label_smoothing must be at least 0 and less than 1, got 1"),
         ({"warmup": -0.1}, "warmup must be at least 0 and less than 1, got -0.1"),
         ({"padding": -1}, "padding must be at least 0, got -1"),
+        ({"average": 1}, "average must be at least 0 and less than 1, got 1"),
+        ({"precision": "float16"}, "precision must be 'float32' or 'bfloat16', got 'float16'"),
+        ({"optimiser": "sgd"}, "optimiser must be 'adamw' or 'muon', got 'sgd'"),
     ],
 )
 def test_bad_recipes(values, message):
@@ -266,3 +269,88 @@ def test_metadata_round_trip(tmp_path):
     state, metadata = load_weights(tmp_path / "w.safetensors")
     assert state["weight"].shape == (3, 2) and metadata == {"note": {"a": [1, 2]}}
     assert json.dumps(metadata)
+
+
+def test_what_is_validated_and_kept_is_the_running_average(dataset, tmp_path):
+    recipe = TrainingConfig(epochs=2, batch_size=50, average=0.75)
+    model, seen = new_model(), []
+    model.register_forward_pre_hook(lambda m, _: seen.append(m.head.bias.detach().clone()) if m.training else None)
+    train(model, dataset, recipe, tmp_path, progress=False)
+    steps = [*seen[1:], model.head.bias.detach()]  # the bias after each of the four steps
+    average = steps[0]
+    for step in steps[1:]:
+        average = 0.75 * average + 0.25 * step
+    tensors, _ = load_weights(tmp_path / "last.safetensors")
+    torch.testing.assert_close(tensors["average.module.head.bias"], average)
+    best, _ = load_weights(tmp_path / "best.safetensors")
+    kept = new_model()
+    kept.load_state_dict(best)
+    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    accuracies = [float(row["validation_accuracy"]) for row in rows]
+    assert evaluate(kept, dataset.validation, dataset)[1] == pytest.approx(max(accuracies))
+    if accuracies[1] > accuracies[0]:
+        torch.testing.assert_close(best["head.bias"], average)
+    assert not torch.allclose(average, model.head.bias, atol=1e-6)
+
+
+def test_mixed_precision_keeps_weights_and_loss_in_float32(dataset):
+    seen, histories = set(), []
+    for precision in ("bfloat16", "float32"):
+        model = new_model()
+        model.encoder.blocks[0].mlp.expand.register_forward_hook(
+            lambda m, i, out, precision=precision: seen.add((precision, m.training, out.dtype))
+        )
+        histories.append(train(model, dataset, TrainingConfig(epochs=2, precision=precision), progress=False))
+        assert all(p.dtype == torch.float32 for p in model.parameters())
+    # Validation is always in float32.
+    assert seen == {
+        ("bfloat16", True, torch.bfloat16), ("bfloat16", False, torch.float32),
+        ("float32", True, torch.float32), ("float32", False, torch.float32),
+    }  # fmt: skip
+    low, full = (history[-1]["train_loss"] for history in histories)
+    assert low != full and low == pytest.approx(full, abs=0.02)
+
+
+def test_muon_takes_the_hidden_matrices():
+    model = new_model()
+    muon, adamw = training.optimisers(model, TrainingConfig(optimiser="muon", weight_decay=0.2))
+    names = {id(p): name for name, p in model.named_parameters()}
+    by_muon = {names[id(p)] for group in muon.param_groups for p in group["params"]}
+    layers = ("attention.qkv", "attention.projection", "mlp.expand", "mlp.contract")
+    hidden = {f"encoder.blocks.{i}.{layer}.weight" for i in range(2) for layer in layers}
+    assert by_muon - {"patch_embedding.projection.weight"} == hidden
+    assert muon.param_groups[0]["weight_decay"] == 0.2
+    by_adamw = [names[id(p)] for group in adamw.param_groups for p in group["params"]]
+    assert sorted(by_adamw) == sorted(set(names.values()) - by_muon)
+    assert "head.weight" in {names[id(p)] for p in adamw.param_groups[0]["params"]}
+    (alone,) = training.optimisers(model, TrainingConfig())
+    assert isinstance(alone, torch.optim.AdamW)
+
+
+def test_parts_of_a_batch_give_the_same_gradient(dataset):
+    recipe = TrainingConfig(epochs=2, batch_size=48, padding=2, flip=True)
+    # A bias of the keys has no gradient but rounding, of which AdamW makes whole steps.
+    config = ViTConfig(**{**CONFIG.to_dict(), "dropout": 0.0, "qkv_bias": False})
+    models = []
+    for accumulate in (1, 5):
+        data.seed_everything(7)
+        models.append(ViT(config))
+        train(models[-1], dataset, recipe, progress=False, accumulate=accumulate)
+    for a, b in zip(*(model.state_dict().values() for model in models), strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-5)
+    with pytest.raises(ValueError, match="accumulate must be at least 1 and workers at least 0, got 0 and 0"):
+        train(models[0], dataset, recipe, accumulate=0)
+
+
+def test_the_compiled_model_trains_the_given_one(dataset, monkeypatch):
+    # The default backend needs a C++ compiler; which backend it is makes no difference to the loop.
+    real = torch.compile
+    monkeypatch.setattr(torch, "compile", lambda model: real(model, backend="aot_eager"))
+    recipe, models = TrainingConfig(epochs=1, batch_size=50), []
+    config = ViTConfig(**{**CONFIG.to_dict(), "dropout": 0.0})
+    for compiled in (False, True):
+        data.seed_everything(7)
+        models.append(ViT(config))
+        train(models[-1], dataset, recipe, progress=False, compiled=compiled)
+    for a, b in zip(*(model.state_dict().values() for model in models), strict=True):
+        torch.testing.assert_close(a, b, rtol=0, atol=1e-5)

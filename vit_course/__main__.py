@@ -226,7 +226,7 @@ def _add_train(commands) -> None:
     train.add_argument("--resume", action="store_true", help="go on with the run in the run folder")
     train.add_argument("--device", default="cpu", help="cpu, cuda or mps")
     train.add_argument("--accumulate", type=int, default=1, help="parts in which a batch goes through, for less memory")
-    train.add_argument("--compiled", action="store_true", help="run the model through torch.compile")
+    train.add_argument("--compiled", action="store_true", default=False, help="run the model through torch.compile")
     train.add_argument("--workers", type=int, default=0, help="processes that read images, with --on-disk")
     data = train.add_argument_group("data")
     data.add_argument("--data", help="shapes, digits, cifar10, or a folder with one sub-folder of images a class")

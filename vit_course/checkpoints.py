@@ -46,7 +46,7 @@ def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
 def save_state(
     path: str | Path,
     modules: dict[str, nn.Module],
-    optimiser: torch.optim.Optimizer,
+    optimisers: list[torch.optim.Optimizer],
     random: dict[str, torch.Tensor],
     config: "TrainingConfig",
     history: list[dict],
@@ -58,22 +58,23 @@ def save_state(
     Args:
         path: the file, replaced whole or not at all.
         modules: by name, such as "model" and "average".
-        optimiser: its moments and step counts are kept.
+        optimisers: their moments and step counts are kept.
         random: states of random generators, by name.
         config: the recipe, compared on `restore_state`.
         history: one dict an epoch.
     """
     tensors = {f"{name}.{key}": value for name, module in modules.items() for key, value in module.state_dict().items()}
-    for i, state in optimiser.state_dict()["state"].items():
-        tensors |= {f"optimiser.{i}.{key}": value for key, value in state.items()}
+    for i, optimiser in enumerate(optimisers):
+        for j, state in optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser.{i}.{j}.{key}": value for key, value in state.items()}
     tensors |= {f"random.{name}": state for name, state in random.items()}
     _write_tensors(path, tensors, {"recipe": asdict(config), "history": history})
 
 
 def restore_state(
-    path: str | Path, modules: dict[str, nn.Module], optimiser: torch.optim.Optimizer, config: "TrainingConfig"
+    path: str | Path, modules: dict[str, nn.Module], optimisers: list[torch.optim.Optimizer], config: "TrainingConfig"
 ) -> tuple[dict[str, torch.Tensor], list[dict]]:
-    """-> (random states by name, history); `modules` and `optimiser` get back what `save_state` wrote.
+    """-> (random states by name, history); `modules` and `optimisers` get back what `save_state` wrote.
 
     Raises:
         ValueError: no such file, a damaged one, no state of a run, one of another recipe, or of another model.
@@ -86,20 +87,24 @@ def restore_state(
         found = metadata["recipe"].get(name, getattr(type(config), name))
         if found != wanted:
             raise ValueError(f"{path} was trained with {name} {found}, this run has {name} {wanted}")
-    parts: dict[str, dict] = {name: {} for name in (*modules, "optimiser", "random")}
+    parts: dict[str, dict] = {}
     for key, tensor in tensors.items():
         part, name = key.split(".", 1)
-        parts[part][name] = tensor
+        parts.setdefault(part, {})[name] = tensor
+    if set(parts) != {*modules, "optimiser", "random"}:
+        needed = ", ".join((*modules, "optimiser", "random"))
+        raise ValueError(f"{path} holds the parts {', '.join(sorted(parts))}, this run needs {needed}")
     for part, module in modules.items():
         try:
             module.load_state_dict(parts[part])
         except RuntimeError as error:
             raise ValueError(f"{path} is of another model: {str(error).splitlines()[1].strip()}") from error
-    state: dict[int, dict] = {}
+    states: list[dict[int, dict]] = [{} for _ in optimisers]
     for key, tensor in parts["optimiser"].items():
-        i, name = key.split(".")
-        state.setdefault(int(i), {})[name] = tensor
-    optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+        i, j, name = key.split(".")
+        states[int(i)].setdefault(int(j), {})[name] = tensor
+    for optimiser, state in zip(optimisers, states, strict=True):
+        optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
     return parts["random"], metadata["history"]
 
 

@@ -19,13 +19,14 @@ class ImageSet:
     """Images with their labels, in memory.
 
     `images` (n, C, H, W) uint8, `labels` (n,) int64, and for the shapes `masks` (n, H, W) bool: the object's pixels.
-    `unreadable` names the files that were to be among the images and could not be opened.
+    Where some that were asked for could not be opened, `unreadable` names them and `kept` (n,) says which are here.
     """
 
     images: torch.Tensor
     labels: torch.Tensor
     masks: torch.Tensor | None = None
     unreadable: tuple[str, ...] = ()
+    kept: torch.Tensor | None = None
 
     def __post_init__(self):
         if len(self.images) != len(self.labels):
@@ -66,16 +67,18 @@ class ImageFiles:
 
     def __getitem__(self, index: slice | torch.Tensor) -> ImageSet:
         """Some of the images, opened: at most as many as were asked for."""
-        images, labels, unreadable = [], [], []
-        for path, label in zip(self.paths[index], self.labels[index], strict=True):
+        paths, labels = self.paths[index], self.labels[index]
+        images, kept, unreadable = [], [], []
+        for i, path in enumerate(paths):
             try:
                 images.append(open_image(str(path), self.image_size))
-                labels.append(label)
+                kept.append(i)
             except ValueError:
                 unreadable.append(str(path))
         self.unreadable.update(unreadable)
+        kept = torch.tensor(kept, dtype=torch.int64)
         stacked = torch.stack(images) if images else torch.empty(0, 3, *self.image_size, dtype=torch.uint8)
-        return ImageSet(stacked, torch.tensor(labels, dtype=torch.int64), None, tuple(unreadable))
+        return ImageSet(stacked, labels[kept], unreadable=tuple(unreadable), kept=kept)
 
     __getitems__ = __getitem__  # a worker of PyTorch's DataLoader asks for a whole batch by this name
 

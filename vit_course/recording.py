@@ -44,7 +44,7 @@ class RecordedMaps:
                 f"layers saw different numbers of sequences, {sorted(batches)}: a model of windows or of several "
                 "resolutions, such as Swin, has no maps over the whole image"
             )
-        return torch.stack([torch.cat(maps) for maps in self.by_layer], dim=1)  # (B, L, h, T, T)
+        return torch.stack([m[0] if len(m) == 1 else torch.cat(m) for m in self.by_layer], dim=1)  # (B, L, h, T, T)
 
 
 @contextmanager

@@ -31,6 +31,8 @@ class TrainingConfig:
         learning_rate: the peak, reached after the warm-up.
         warmup: the share of all steps in which the rate climbs from 0; the rest is half a cosine down to 0.
         weight_decay: on matrices only (`parameter_groups`).
+        optimiser: "adamw" for all parameters (Loshchilov & Hutter 2017, arXiv:1711.05101), or "muon" for the matrices
+            of all linear layers but the last, and AdamW for the rest (Liu et al. 2025, arXiv:2502.16982).
         beta2: AdamW's second momentum; its first is 0.9.
         label_smoothing: the share of the target that is spread over all classes.
         clip_norm: gradients longer than this are shortened to it; 0 for no clipping.
@@ -51,6 +53,7 @@ class TrainingConfig:
     learning_rate: float = 1e-3
     warmup: float = 0.05
     weight_decay: float = 0.05
+    optimiser: str = "adamw"
     beta2: float = 0.99
     label_smoothing: float = 0.0
     clip_norm: float = 1.0
@@ -66,8 +69,9 @@ class TrainingConfig:
                 raise ValueError(f"{name} must be at least {low}, got {getattr(self, name)}")
         if self.learning_rate <= 0:
             raise ValueError(f"learning_rate must be greater than 0, got {self.learning_rate}")
-        if self.precision not in ("float32", "bfloat16"):
-            raise ValueError(f"precision must be 'float32' or 'bfloat16', got {self.precision!r}")
+        for name, choices in (("precision", ("float32", "bfloat16")), ("optimiser", ("adamw", "muon"))):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be {choices[0]!r} or {choices[1]!r}, got {getattr(self, name)!r}")
         for name in ("warmup", "label_smoothing", "beta2", "average"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and less than 1, got {getattr(self, name)}")
@@ -95,6 +99,24 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
     return [{"params": decay, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
 
 
+def optimisers(model: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
+    """AdamW for all parameters, or Muon for the hidden matrices and AdamW for what is left.
+
+    Muon turns the momentum of a matrix into the nearest orthogonal one, so that a step changes all directions alike;
+    its steps are scaled to the size of AdamW's, so that one learning rate serves both.
+    """
+    decay, rest = parameter_groups(model, config.weight_decay)
+    # Not the last layer, nor what is no matrix, such as a convolution: there Muon is not meant to be used.
+    hidden = {id(m.weight) for m in [m for m in model.modules() if isinstance(m, nn.Linear)][:-1]}
+    hidden = [p for p in decay["params"] if id(p) in hidden] if config.optimiser == "muon" else []
+    taken = {id(p) for p in hidden}
+    decay["params"] = [p for p in decay["params"] if id(p) not in taken]
+    adamw = torch.optim.AdamW([decay, rest], betas=(0.9, config.beta2))
+    if not hidden:
+        return [adamw]
+    return [torch.optim.Muon(hidden, weight_decay=config.weight_decay, adjust_lr_fn="match_rms_adamw"), adamw]
+
+
 @torch.no_grad()
 def evaluate(
     model: nn.Module,
@@ -120,6 +142,8 @@ def evaluate(
     loss = correct = seen = 0.0
     batches = torch.arange(len(images)).split(batch_size)
     for batch in load_batches(images, [part[_mine(engine)] for part in batches], workers):
+        if len(batch) == 0:
+            continue
         labels = batch.labels.to(device)
         logits = model(dataset.normalise(batch.images.to(device)))  # (B, num_classes)
         loss += F.cross_entropy(logits, labels, reduction="sum").item()
@@ -131,10 +155,17 @@ def evaluate(
 
 
 def engine_for(device: torch.device) -> "Accelerator":
-    """Hugging Face Accelerate's view of this process: alone, or one of those that torchrun has started."""
-    from accelerate import Accelerator
+    """Hugging Face Accelerate's view of this process: alone, or one of those that torchrun has started.
 
-    return Accelerator(cpu=device.type == "cpu", device_placement=False)
+    Precision and accumulation are the recipe's and the caller's, whatever `accelerate launch` was told of them.
+    """
+    from accelerate import Accelerator
+    from accelerate.utils import GradientAccumulationPlugin
+
+    once = GradientAccumulationPlugin(num_steps=1)
+    return Accelerator(
+        cpu=device.type == "cpu", device_placement=False, mixed_precision="no", gradient_accumulation_plugin=once
+    )
 
 
 def train(
@@ -185,7 +216,7 @@ def train(
     last = Path(run_dir) / "last.safetensors" if run_dir else None
     steps_an_epoch = math.ceil(len(dataset.train) / config.batch_size)
     total_steps = config.epochs * steps_an_epoch
-    optimiser = torch.optim.AdamW(parameter_groups(model, config.weight_decay), betas=(0.9, config.beta2))
+    steppers = optimisers(model, config)
     generator = torch.Generator().manual_seed(config.seed)
     average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(config.average)) if config.average else None
     modules = {"model": model} | ({} if average is None else {"average": average})
@@ -194,14 +225,15 @@ def train(
     if resume:
         if last is None:
             raise ValueError("resume=True needs the run_dir of the run to go on with, got None")
-        random, history = restore_state(last, modules, optimiser, config)
+        random, history = restore_state(last, modules, steppers, config)
         generator.set_state(random["order"])
         _restore_dropout(random["dropout"], engine)
-        if engine.is_main_process:
-            remove_leftovers(last.parent)
+    if last is not None and engine.is_main_process:
+        remove_leftovers(last.parent)
+        if history:
             write_csv(last.with_name("log.csv"), history)
 
-    replica, stepper = engine.prepare(model, optimiser)
+    replica, *steppers = engine.prepare(model, *steppers)
     if compiled:
         replica = torch.compile(replica)
     model.train()
@@ -214,10 +246,11 @@ def train(
         show = progress and engine.is_main_process
         for i, chosen in enumerate(tqdm(batches, label, leave=False, file=sys.stdout, disable=not show)):
             rate = config.learning_rate * warmup_cosine(epoch * steps_an_epoch + i, total_steps, config.warmup)
-            for group in optimiser.param_groups:
-                group["lr"] = rate
+            for stepper in steppers:
+                stepper.zero_grad()
+                for group in stepper.param_groups:
+                    group["lr"] = rate
             shifts = random_shifts(len(chosen), config.padding, config.flip, generator)
-            stepper.zero_grad()
             batch_loss, right, count = _gradients(replica, dataset, loaded, shifts.chunk(accumulate), config, engine)
             if not math.isfinite(batch_loss):
                 raise ValueError(
@@ -226,7 +259,8 @@ def train(
                 )
             if config.clip_norm:
                 nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-            stepper.step()
+            for stepper in steppers:
+                stepper.step()
             if average is not None:
                 average.update_parameters(model)
             losses, correct, seen = losses + batch_loss, correct + right, seen + count
@@ -253,7 +287,7 @@ def train(
             if engine.is_main_process:
                 if validation_accuracy > best:
                     save_weights(last.with_name("best.safetensors"), kept)
-                save_state(last, modules, optimiser, random, config, history)
+                save_state(last, modules, steppers, random, config, history)
                 write_csv(last.with_name("log.csv"), history)
             engine.wait_for_everyone()
     return history
@@ -278,18 +312,24 @@ def _gradients(
     for i, shift in enumerate(shifts):
         batch = next(loaded)
         # All processes draw the shifts of the whole batch, so that each image moves as it would in one process.
-        images = shift_images(batch.images, shift[_mine(engine)][: len(batch)], config.padding).to(device)
+        shift = shift[_mine(engine)]
+        if batch.kept is not None:
+            shift = shift[batch.kept]
+        images = shift_images(batch.images, shift, config.padding).to(device)
         labels = batch.labels.to(device)
+        if len(batch) == 0:  # an image that counts for nothing: every process takes part in the exchange
+            images, labels = images.new_zeros(1, *images.shape[1:]), labels.new_zeros(1)
         # The processes exchange their gradients once a batch, with its last part.
         with engine.no_sync(model) if i < len(shifts) - 1 else nullcontext():
             with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
                 logits = model(dataset.normalise(images))  # (B, num_classes)
             loss = F.cross_entropy(logits.float(), labels, label_smoothing=config.label_smoothing, reduction="sum")
+            loss = loss if len(batch) else 0 * loss
             # Makes the mean over the whole batch: the exchange divides by the number of processes.
             engine.backward(loss * (engine.num_processes / batch_size))
         total += loss.detach()
-        correct += (logits.argmax(dim=1) == labels).sum().item()
-        seen += len(labels)
+        correct += (logits.argmax(dim=1) == labels).sum().item() if len(batch) else 0
+        seen += len(batch)
     return engine.reduce(total).item(), correct, seen
 
 

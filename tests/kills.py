@@ -1,0 +1,116 @@
+"""A program for test_faults.py: trains in children that are killed, resumes them, and prints what came out.
+
+Children are forked, so that a hundred of them cost seconds; one thread, since threads do not survive a fork.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import accelerate  # noqa: F401 (once and before the fork, as is _dynamo, which optimisers load)
+import torch
+import torch._dynamo
+
+torch.set_num_threads(1)
+
+from vit_course import checkpoints, data, training  # noqa: E402
+from vit_course.config import ViTConfig  # noqa: E402
+from vit_course.vit import ViT  # noqa: E402
+
+DATASET = data.shapes(90, 40, 40, image_size=(12, 8))
+SIZES = dict(image_size=(12, 8), patch_size=4, num_classes=5, hidden_dim=8, num_layers=1, num_heads=2, mlp_dim=8)
+RECIPE = training.TrainingConfig(
+    epochs=4, batch_size=32, padding=2, flip=True, average=0.9, optimiser="muon", precision="bfloat16"
+)
+
+
+def work(folder: Path) -> None:
+    data.seed_everything(7)
+    model = ViT(ViTConfig(**SIZES, dropout=0.1))
+    started = (folder / "last.safetensors").exists()
+    training.train(model, DATASET, RECIPE, folder, resume=started, progress=False)
+
+
+def child(task) -> int:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            task()
+        finally:
+            os._exit(0)
+    return pid
+
+
+def outcome(pid: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def killed_at(folder: Path, count: int) -> bool:
+    """Kills a run at the count-th of the moments just before and just after each step of writing a file."""
+
+    def task():
+        moments = 0
+
+        def moment():
+            nonlocal moments
+            moments += 1
+            if moments == count:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        def around(step):
+            def stepped(*arguments, **options):
+                moment()
+                result = step(*arguments, **options)
+                moment()
+                return result
+
+            return stepped
+
+        checkpoints.os.fsync = around(os.fsync)
+        checkpoints.Path.replace = around(Path.replace)
+        work(folder)
+
+    return outcome(child(task)) == -signal.SIGKILL
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def main(root: Path) -> None:
+    whole = root / "whole"
+    assert outcome(child(lambda: work(whole))) == 0
+    reference = files(whole)
+    result = {"files": sorted(reference), "moments": 0, "wrong": [], "kills": 0, "leftovers": 0}
+
+    while True:
+        result["moments"] += 1
+        folder = root / f"at-{result['moments']}"
+        if not killed_at(folder, result["moments"]):
+            break
+        result["leftovers"] += any(path.name.startswith(".") for path in folder.iterdir())
+        assert outcome(child(lambda folder=folder: work(folder))) == 0
+        if files(folder) != reference:
+            result["wrong"].append(folder.name)
+
+    rng = random.Random(0)
+    for i in range(6):
+        folder = root / f"random-{i}"
+        while True:
+            pid = child(lambda folder=folder: work(folder))
+            time.sleep(rng.uniform(0.005, 0.1))
+            if os.waitpid(pid, os.WNOHANG)[0] == pid:
+                break
+            os.kill(pid, signal.SIGKILL)
+            result["kills"] += outcome(pid) == -signal.SIGKILL
+        if files(folder) != reference:
+            result["wrong"].append(folder.name)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

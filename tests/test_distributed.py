@@ -1,0 +1,186 @@
+"""Several processes over gloo, started as a user starts them, give what one process gives."""
+
+import csv
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from conftest import ROOT
+from PIL import Image
+
+from vit_course.checkpoints import load_weights
+
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+# 300 is no multiple of 64, and the last batch of 44 goes into three parts of uneven shares.
+DATA = ["--data", "shapes", "--num-train", "300", "--image-size", "16"]
+MODEL = ["--hidden-dim", "16", "--num-layers", "2", "--num-heads", "2", "--mlp-dim", "24", "--no-qkv-bias"]
+RECIPE = ["--epochs", "3", "--batch-size", "64", "--padding", "2", "--flip", "--label-smoothing=0.1", "--average=0.9"]
+TRAIN = ["train", *DATA, *MODEL, *RECIPE]
+
+
+def run(*command, cwd, **environment):
+    outcome = subprocess.run(
+        [*map(str, command)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    return outcome.returncode, outcome.stdout, outcome.stderr
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone")
+    code, _, errors = run(sys.executable, "-m", "vit_course", *TRAIN, "--out", "run", cwd=folder)
+    assert code == 0, errors
+    return folder / "run"
+
+
+def rows(folder):
+    return [{k: float(v) for k, v in row.items()} for row in csv.DictReader((folder / "log.csv").open())]
+
+
+def assert_the_same_run(folder, alone, tolerance=1e-4):
+    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in alone.iterdir())
+    for ours, reference in zip(rows(folder), rows(alone), strict=True):
+        assert ours == pytest.approx(reference, abs=tolerance)
+    for name in ("best.safetensors", "last.safetensors"):
+        ours, reference = load_weights(folder / name)[0], load_weights(alone / name)[0]
+        for key, value in reference.items():
+            if not key.startswith("random.dropout"):  # one row a process
+                torch.testing.assert_close(ours[key], value, rtol=0, atol=tolerance)
+
+
+def test_two_processes_give_the_run_of_one(alone, tmp_path):
+    code, output, errors = run(*TORCHRUN, "-m", "vit_course", *TRAIN, "--out", "run", cwd=tmp_path)
+    assert code == 0, errors
+    assert output.count("2 processes share each batch of 64 images") == 1
+    assert output.count("epoch 3/3: train loss") == 1 and output.count("test accuracy") == 1  # one writes
+    assert_the_same_run(tmp_path / "run", alone)
+
+
+def test_the_recipe_rules_whatever_the_launcher_is_told(alone, tmp_path):
+    # On CPUs `accelerate launch` starts several processes through MPI alone, so here it starts one.
+    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=1", "--num_machines=1"]
+    told = ["--mixed_precision=bf16", "--gradient_accumulation_steps=4", "--dynamo_backend=no"]
+    code, _, errors = run(*launch, *told, "-m", "vit_course", *TRAIN, "--out", "run", cwd=tmp_path)
+    assert code == 0, errors
+    assert_the_same_run(tmp_path / "run", alone, tolerance=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("start", "more"),
+    [
+        ([sys.executable], ["--accumulate", "3"]),
+        ([*TORCHRUN], ["--accumulate", "3"]),
+    ],
+    ids=["accumulated", "accumulated on two"],
+)
+def test_parts_of_a_batch_give_the_same_run(start, more, alone, tmp_path):
+    code, _, errors = run(*start, "-m", "vit_course", *TRAIN, *more, "--out", "run", cwd=tmp_path)
+    assert code == 0, errors
+    assert_the_same_run(tmp_path / "run", alone)
+
+
+SCRIPT = """
+import sys, os
+from pathlib import Path
+from vit_course import data, pictures, training
+from vit_course.config import ViTConfig
+from vit_course.vit import ViT
+
+real = pictures.open_image
+def noted(path, size=None):
+    with Path(f"opened-{os.environ.get('RANK', '0')}.txt").open("a") as file:
+        file.write(f"{path}\\n")
+    return real(path, size)
+dataset = data.folder("images", image_size=(12, 8), on_disk=True)
+data.open_image = noted
+data.seed_everything(0)
+model = ViT(ViTConfig(image_size=(12, 8), patch_size=4, num_classes=2, hidden_dim=8, num_layers=1, num_heads=2,
+                      mlp_dim=8))
+recipe = training.TrainingConfig(epochs=1, batch_size=8, padding=2, flip=True)
+history = training.train(model, dataset, recipe, "run", progress=False, workers=int(sys.argv[1]))
+unreadable = data.unreadable(dataset, training.engine_for(next(model.parameters()).device))
+if os.environ.get("RANK", "0") == "0":
+    Path("unreadable.txt").write_text("\\n".join(unreadable))
+    Path("train.txt").write_text("\\n".join(sorted(dataset.train.paths)))
+"""
+
+
+@pytest.fixture
+def images(tmp_path):
+    """61 pictures of two classes, two of them damaged."""
+    for i in range(61):
+        path = tmp_path / "images" / f"class{i % 2}" / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.random.RandomState(i).randint(0, 256, (20, 30, 3), dtype=np.uint8)).save(path)
+    for i in (3, 30):
+        path = tmp_path / "images" / f"class{i % 2}" / f"{i}.png"
+        path.write_bytes(path.read_bytes()[:40])
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def opened(folder):
+    return [sorted(path.read_text().split()) for path in sorted(folder.glob("opened-*.txt"))]
+
+
+def test_two_processes_open_every_image_once_an_epoch(images):
+    code, _, errors = run(*TORCHRUN, "script.py", 0, cwd=images)
+    assert code == 0, errors
+    first, second = opened(images)
+    everything = sorted(first + second)
+    wanted = sorted(str(path.relative_to(images)) for path in (images / "images").rglob("*.png"))
+    train = (images / "train.txt").read_text().split()
+    assert set(train) <= set(wanted)
+    # Training and validation images, each by one process and once.
+    assert len(everything) == len(set(everything)) == 49 + 6 and set(train) <= set(everything)
+    assert abs(len(first) - len(second)) <= 8
+    found = (images / "unreadable.txt").read_text().split()
+    assert found == [name for name in ("images/class0/30.png", "images/class1/3.png") if name in everything]
+    two = rows(images / "run")
+    (images / "run").rename(images / "two")
+    assert run(sys.executable, "script.py", 2, cwd=images)[0] == 0  # one process that reads with two workers
+    assert two == [pytest.approx(row, abs=1e-4) for row in rows(images / "run")]
+
+
+def test_more_processes_resume_what_one_began(alone, tmp_path):
+    command = ["-m", "vit_course", *TRAIN, "--out", "run"]
+    code, _, _ = run(sys.executable, "-c", KILLED_AFTER_TWO, *command[2:], cwd=tmp_path)
+    assert code == 7 and len(rows(tmp_path / "run")) == 2
+    code, _, errors = run(*TORCHRUN, *command, "--resume", cwd=tmp_path)
+    assert code == 0, errors
+    assert_the_same_run(tmp_path / "run", alone)
+
+
+KILLED_AFTER_TWO = """
+import os, sys
+from vit_course import training
+from vit_course.__main__ import main
+real = training.write_csv
+def once(path, history):
+    real(path, history)
+    if len(history) == 2:
+        os._exit(7)
+training.write_csv = once
+main(sys.argv[1:])
+"""
+
+
+def test_a_process_that_dies_ends_the_others(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, sys\nfrom vit_course import training\nfrom vit_course.__main__ import main\n"
+        "real = training.evaluate\n"
+        "def dies(*a, **k):\n    os._exit(9) if os.environ['RANK'] == '1' else None\n    return real(*a, **k)\n"
+        "training.evaluate = dies\nmain(sys.argv[1:])\n"
+    )
+    code, _, errors = run(*TORCHRUN, script, *TRAIN, "--out", "run", cwd=tmp_path)
+    assert code != 0 and "exitcode  : 9" in errors
+    assert not list((tmp_path / "run").glob("*")) if (tmp_path / "run").exists() else True
