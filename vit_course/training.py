@@ -323,12 +323,11 @@ def _gradients(
         with engine.no_sync(model) if i < len(shifts) - 1 else nullcontext():
             with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
                 logits = model(dataset.normalise(images))  # (B, num_classes)
-            loss = F.cross_entropy(logits.float(), labels, label_smoothing=config.label_smoothing, reduction="sum")
-            loss = loss if len(batch) else 0 * loss
+            loss = F.cross_entropy(logits.float(), labels, label_smoothing=config.label_smoothing)
             # Makes the mean over the whole batch: the exchange divides by the number of processes.
-            engine.backward(loss * (engine.num_processes / batch_size))
-        total += loss.detach()
-        correct += (logits.argmax(dim=1) == labels).sum().item() if len(batch) else 0
+            engine.backward(loss * (engine.num_processes * len(batch) / batch_size))
+        total += loss.detach() * len(batch)
+        correct += (logits.argmax(dim=1)[: len(batch)] == labels[: len(batch)]).sum().item()
         seen += len(batch)
     return engine.reduce(total).item(), correct, seen
 

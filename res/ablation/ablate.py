@@ -1,20 +1,24 @@
-"""Each ingredient of the training recipe switched off in turn, five seeds each: the table that chapter 07 shows.
+"""Each ingredient of a training recipe switched off in turn: the tables that chapter 07 shows.
 
-    python res/ablation/ablate.py
+    python res/ablation/ablate.py                      # shapes, five seeds: ten minutes on two cores
+    python res/ablation/ablate.py cifar10 --data data  # recipe tiny-cifar cut to 6 epochs: an hour a seed on one core
 
-takes five to ten minutes on two cores and writes table.csv beside this file, whole after every run, so that it can be
-stopped and started again: runs that are in the table are skipped. To begin afresh, delete table.csv.
+Writes NAME.csv beside this file, whole after every run, so that it can be stopped and started again: runs that are in
+the table are skipped. To begin afresh, delete the table.
 
 A seed rules initialisation, order and augmentation; the images are the same in every run. The accuracy is that of the
 validation set, because recipes are compared here; the test set stays unused. Each run has one thread, so on one
-machine the table comes out the same each time; on another kind of processor single numbers differ a little.
+machine a table comes out the same each time; on another kind of processor single numbers differ a little.
 
 Two ingredients have no switch in `TrainingConfig`: the cosine and the decay groups. For those the function of that
 name in `vit_course.training` is replaced for the length of the run; the loop itself is always the package's.
 """
 
+import argparse
 import csv
 import multiprocessing
+import tomllib
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,29 +27,12 @@ from unittest import mock
 import torch
 
 from vit_course import checkpoints, data, training
+from vit_course.__main__ import RECIPES
 from vit_course.config import ViTConfig
+from vit_course.training import TrainingConfig, parameter_groups
 from vit_course.vit import ViT
 
-TABLE = Path(__file__).parent / "table.csv"
-SEEDS = range(5)
-PROCESSES = 2
 COLUMNS = ("variant", "seed", "train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
-
-IMAGES = dict(num_train=2_000, num_validation=2_000, num_test=1, image_size=24, noise=0.0, clutter=0)
-MODEL = ViTConfig(
-    image_size=24, patch_size=6, num_classes=5, hidden_dim=64, num_layers=2, num_heads=8, mlp_dim=256
-)  # fmt: skip
-RECIPE = training.TrainingConfig(
-    epochs=24,
-    batch_size=128,
-    learning_rate=5e-3,
-    warmup=0.1,
-    weight_decay=0.05,
-    label_smoothing=0.1,
-    clip_norm=1.0,
-    padding=2,
-    flip=True,
-)
 
 
 def warmup_constant(step: int, total_steps: int, warmup: float) -> float:
@@ -53,9 +40,9 @@ def warmup_constant(step: int, total_steps: int, warmup: float) -> float:
     return min(1.0, (step + 1) / max(1, round(warmup * total_steps)))
 
 
-def one_group(model: torch.nn.Module, weight_decay: float) -> list[dict]:
-    """In place of `training.parameter_groups`: every parameter decays, biases, norms and positions too."""
-    return [{"params": list(model.parameters()), "weight_decay": weight_decay}]
+def decay_on_everything(model: torch.nn.Module, weight_decay: float) -> list[dict]:
+    """In place of `training.parameter_groups`: biases, norms and positions decay too."""
+    return [{**group, "weight_decay": weight_decay} for group in parameter_groups(model, weight_decay)]
 
 
 @dataclass(frozen=True)
@@ -63,65 +50,115 @@ class Variant:
     """What differs from the full recipe.
 
     Args:
-        recipe: fields of `RECIPE`.
+        recipe: fields of the recipe.
+        model: fields of the `ViTConfig`.
         dataset: fields of the `Dataset`.
         functions: {name in `vit_course.training`: what takes its place}.
     """
 
     recipe: dict = field(default_factory=dict)
+    model: dict = field(default_factory=dict)
     dataset: dict = field(default_factory=dict)
     functions: dict = field(default_factory=dict)
 
 
-VARIANTS = {
-    "full recipe": Variant(),
+SWITCHED_OFF = {
     "no warm-up": Variant(recipe={"warmup": 0.0}),
     "no cosine": Variant(functions={"warmup_cosine": warmup_constant}),
-    "decay on everything": Variant(functions={"parameter_groups": one_group}),
+    "decay on everything": Variant(functions={"parameter_groups": decay_on_everything}),
     "no decay": Variant(recipe={"weight_decay": 0.0}),
     "no augmentation": Variant(recipe={"padding": 0, "flip": False}),
-    "no label smoothing": Variant(recipe={"label_smoothing": 0.0}),
     "no clipping": Variant(recipe={"clip_norm": 0.0}),
-    "no normalisation": Variant(dataset={"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0)}),
 }
 
 
-def run(job: tuple[str, int]) -> dict:
-    """(variant, seed) -> the last epoch's row of the training log."""
-    name, seed = job
+@dataclass(frozen=True)
+class Study:
+    """A recipe with its variants, and on how many seeds each is run."""
+
+    dataset: Callable[[Path], data.Dataset]
+    model: ViTConfig
+    recipe: TrainingConfig
+    seeds: int
+    variants: dict[str, Variant]
+
+
+TINY = tomllib.loads((RECIPES / "tiny-cifar.toml").read_text(encoding="utf-8"))
+STUDIES = {
+    "shapes": Study(
+        lambda _: data.shapes(2_000, 2_000, 1, image_size=24, noise=0.0, clutter=0),
+        ViTConfig(24, 6, 5, hidden_dim=64, num_layers=2, num_heads=8, mlp_dim=256),
+        TrainingConfig(
+            epochs=24,
+            batch_size=128,
+            learning_rate=5e-3,
+            warmup=0.1,
+            weight_decay=0.05,
+            label_smoothing=0.1,
+            clip_norm=1.0,
+            padding=2,
+            flip=True,
+        ),
+        seeds=5,
+        variants={
+            "full recipe": Variant(),
+            **SWITCHED_OFF,
+            "no label smoothing": Variant(recipe={"label_smoothing": 0.0}),
+            "no normalisation": Variant(dataset={"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0)}),
+        },
+    ),
+    "cifar10": Study(
+        data.cifar10,
+        ViTConfig(32, num_classes=10, **TINY["model"]),
+        replace(TrainingConfig(**TINY["training"]), epochs=6),
+        seeds=2,
+        variants={
+            "full recipe": Variant(),
+            "AdamW for all weights": Variant(recipe={"optimiser": "adamw"}),
+            **SWITCHED_OFF,
+            "label smoothing 0.1": Variant(recipe={"label_smoothing": 0.1}),
+            "no averaging": Variant(recipe={"average": 0.0}),
+            "float32": Variant(recipe={"precision": "float32"}),
+            "mean of the patches": Variant(model={"pool": "mean"}),
+        },
+    ),
+}
+
+
+def run(job: tuple[str, Path, str, int]) -> dict:
+    """(study, folder of the data, variant, seed) -> the last epoch's row of the training log."""
+    name, folder, variant_name, seed = job
     torch.set_num_threads(1)
-    variant = VARIANTS[name]
-    dataset = replace(data.shapes(**IMAGES), **variant.dataset)
+    study = STUDIES[name]
+    variant = study.variants[variant_name]
+    dataset = replace(study.dataset(folder), **variant.dataset)
     data.seed_everything(seed)
-    model = ViT(MODEL)
+    model = ViT(replace(study.model, **variant.model))
     with ExitStack() as stack:
         for function, instead in variant.functions.items():
             stack.enter_context(mock.patch.object(training, function, instead))
-        history = training.train(model, dataset, replace(RECIPE, seed=seed, **variant.recipe), progress=False)
-    last = {"variant": name, "seed": seed, **history[-1]}
+        history = training.train(model, dataset, replace(study.recipe, seed=seed, **variant.recipe), progress=False)
+    last = {"variant": variant_name, "seed": seed, **history[-1]}
     return {key: round(last[key], 4) if isinstance(last[key], float) else last[key] for key in COLUMNS}
 
 
-def read(path: Path = TABLE) -> list[dict]:
-    """-> the rows of the table so far, values as text."""
-    return list(csv.DictReader(path.read_text().splitlines())) if path.exists() else []
-
-
-def write(rows: list[dict], path: Path = TABLE) -> None:
-    """Writes all rows, in the order of `VARIANTS` and seeds, whole or not at all."""
-    names = list(VARIANTS)
-    checkpoints.write_csv(path, sorted(rows, key=lambda row: (names.index(row["variant"]), int(row["seed"]))))
-
-
 def main() -> None:
-    rows = read()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("study", nargs="?", default="shapes", choices=STUDIES)
+    parser.add_argument("--data", type=Path, default=Path("data"), help="the folder of CIFAR-10")
+    parser.add_argument("--processes", type=int, default=2)
+    options = parser.parse_args()
+    study, table = STUDIES[options.study], Path(__file__).with_name(f"{options.study}.csv")
+    rows = list(csv.DictReader(table.read_text().splitlines())) if table.exists() else []
     done = {(row["variant"], int(row["seed"])) for row in rows}
-    missing = [(name, seed) for seed in SEEDS for name in VARIANTS if (name, seed) not in done]
+    jobs = [(options.study, options.data, name, seed) for seed in range(study.seeds) for name in study.variants]
+    missing = [job for job in jobs if job[2:] not in done]
     print(f"{len(done)} runs in the table, {len(missing)} to do")
-    with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
+    names = list(study.variants)
+    with multiprocessing.get_context("spawn").Pool(options.processes) as pool:
         for row in pool.imap_unordered(run, missing):
             rows.append(row)
-            write(rows)
+            checkpoints.write_csv(table, sorted(rows, key=lambda r: (names.index(r["variant"]), int(r["seed"]))))
             print(f"{row['variant']}, seed {row['seed']}: validation accuracy {row['validation_accuracy']:.1%}")
 
 
