@@ -88,7 +88,7 @@ def test_a_run_of_the_learner(tmp_path, capsys):
     assert outputs[0] == outputs[1] and len(outputs[0]) == 5 and {name for name, _ in outputs[0]} <= set("0123456789")
     (run / "config.json").unlink()
     assert main(["classify", HOPPER, "--weights", str(run)]) == 2
-    assert "it says on what the checkpoint was trained" in capsys.readouterr().err
+    assert "config.json that says on what" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "attention": set(),
     "encoder": {"attention"},
     "vit": {"config", "patches", "embeddings", "encoder"},
+    "convnet": set(),
     "recording": {"attention"},
     "interpret": set(),
     "controls": {"patches"},
@@ -68,7 +69,7 @@ MAY_IMPORT = {
     "site": {"widgets"},
     "widgets": {"plots"},
 }
-TORCH_ONLY = ("patches", "embeddings", "attention", "encoder", "vit", "recording", "interpret", "controls")
+TORCH_ONLY = ("patches", "embeddings", "attention", "encoder", "vit", "recording", "interpret", "controls", "convnet")
 MODULES = sorted({path.stem for path in PACKAGE.glob("*.py")} | {path.parent.name for path in PACKAGE.glob("*/*.py")})
 
 

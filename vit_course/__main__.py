@@ -90,33 +90,17 @@ def _add_explore(commands) -> None:
 
 
 def _explore(options) -> int:
+    from vit_course import pretrained
     from vit_course.explorer import explore
 
     out = options.out or options.image.with_suffix(".html")
     if out.suffix != ".html":
         raise ValueError(f"the page must end in .html, got {out}")
-    model, dataset, image = _own(options.checkpoint, options.image)
-    explorer = explore(model, image, preprocess=dataset.normalise, layer=model.config.num_layers - 1)
+    model, preprocess, _ = pretrained.load_run(options.checkpoint)
+    explorer = explore(model, options.image, preprocess=preprocess.normalise, layer=model.config.num_layers - 1)
     explorer.save_html(out, title=f"Attention in {options.image.name}")
     print(f"{out}: {model.config.num_layers} layers, {model.config.num_heads} heads; open it in a browser")
     return 0
-
-
-def _own(checkpoint: str, path: Path):
-    """-> (model, the data that it was trained on, the picture for it) of a shipped name or a .safetensors file."""
-    from vit_course import data, pretrained
-
-    model = pretrained.load(checkpoint)
-    image = data.open_image(path, model.config.image_size)  # (3, H, W)
-    if model.config.in_channels == 1:
-        image = image.float().mean(dim=0, keepdim=True).round().to(image.dtype)  # (1, H, W)
-    # The run's own record says what it was trained on, and so how its images were normalised.
-    record = Path(checkpoint).with_name("config.json")
-    if not Path(checkpoint).is_file():
-        record = REPOSITORY / "res" / checkpoint / "config.json"
-    if not record.is_file():
-        raise ValueError(f"there is no {record}: it says on what the checkpoint was trained")
-    return model, _dataset(data, json.loads(record.read_text(encoding="utf-8"))["data"]), image
 
 
 def _add_classify(commands) -> None:
@@ -137,17 +121,13 @@ def _add_classify(commands) -> None:
 
 
 def _classify(options) -> int:
-    from vit_course import data, pretrained
+    from vit_course import pictures, pretrained
 
+    pictures.open_image(options.image)  # says what is wrong with the picture before anything is downloaded
     weights = options.weights
-    if (Path(weights) / "best.safetensors").is_file():  # the folder of a run
-        weights = str(Path(weights) / "best.safetensors")
-    if weights.endswith(".safetensors") or (REPOSITORY / "res" / weights / "best.safetensors").is_file():
-        model, dataset, image = _own(weights, options.image)
-        model = pretrained.Pretrained(model, lambda _: dataset.normalise(image[None]), list(dataset.class_names))
-    else:
-        data.open_image(options.image)  # says what is wrong with the picture before anything is downloaded
-        model = pretrained.from_pretrained(weights)
+    ours = weights in pretrained.shipped.names() or (Path(weights) / "best.safetensors").is_file()
+    load = pretrained.load_run if ours or weights.endswith(".safetensors") else pretrained.from_pretrained
+    model = load(weights)
     print(f"{options.image}, as {options.weights} sees it:")
     for name, probability in model.top(options.image):
         print(f"{probability:7.1%}  {name}")
@@ -274,7 +254,10 @@ def _train(options) -> int:
         )
     )
     model.to(engine.device)
-    resolved = {"data": recipe["data"], "model": model.config.to_dict(), "training": asdict(config)}
+    images = {"class_names": list(dataset.class_names), "mean": dataset.mean, "std": dataset.std}
+    resolved = {
+        "data": recipe["data"], "images": images, "model": model.config.to_dict(), "training": asdict(config)
+    }  # fmt: skip
     say(f"{dataset.name}: {len(dataset.train)} training images of {dataset.image_size[0]} x {dataset.image_size[1]}")
     say(f"model: {sum(p.numel() for p in model.parameters())} parameters; run folder {out}")
     if engine.num_processes > 1:
@@ -303,7 +286,8 @@ def _train(options) -> int:
     result = {"test_accuracy": accuracy}
     if not recipe["data"].get("on_disk"):  # ten more times through all files would take too long
         result["linear_test_accuracy"] = training.linear_baseline(dataset)
-    result |= {"training_seconds": round(seconds), "processes": engine.num_processes}
+    if not resume:
+        result["training_seconds"] = round(seconds)
     unreadable = data.unreadable(dataset, engine)
     engine.end_training()
     if not engine.is_main_process:

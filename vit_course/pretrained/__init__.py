@@ -11,7 +11,7 @@ from vit_course.pretrained.convert import (
 from vit_course.pretrained.export import to_huggingface, to_timm, to_torchvision, to_vit_pytorch
 from vit_course.pretrained.hub import Pretrained, from_pretrained
 from vit_course.pretrained.preprocessing import Preprocessing
-from vit_course.pretrained.shipped import load
+from vit_course.pretrained.shipped import load, load_run
 from vit_course.pretrained.taps import stages
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "from_pretrained",
     "load",
     "load_huggingface",
+    "load_run",
     "load_timm",
     "load_torchvision",
     "load_vit_pytorch",
