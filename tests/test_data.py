@@ -380,3 +380,76 @@ def test_truncated_and_missing_images(tmp_path):
 def test_image_set_checks_its_lengths():
     with pytest.raises(ValueError, match="3 images with 2 labels"):
         data.ImageSet(torch.zeros(3, 1, 2, 2), torch.zeros(2))
+
+
+def test_cut_out_by_hand():
+    images = torch.ones(3, 2, 5, 7)
+    places = torch.tensor([[2, 3], [0, 6], [4, 0]])
+    out = data.cut_out(images, places, 3)
+    expected = torch.ones(3, 5, 7)
+    expected[0, 1:4, 2:5] = 0
+    expected[1, 0:2, 5:7] = 0  # the rest of the square lies outside
+    expected[2, 3:5, 0:2] = 0
+    assert torch.equal(out, expected[:, None].expand(3, 2, 5, 7))
+    assert torch.equal(data.cut_out(images, places, 0), images) and images.min() == 1
+    drawn = data.random_places(500, (5, 7), torch.Generator().manual_seed(0))
+    assert drawn.shape == (500, 2) and drawn.min(0).values.tolist() == [0, 0] and drawn.max(0).values.tolist() == [4, 6]
+
+
+def test_shifts_are_drawn_apart_from_being_made(odd_images):
+    def generator():
+        return torch.Generator().manual_seed(3)
+
+    shifts = data.random_shifts(2, 3, True, generator())
+    assert shifts.shape == (2, 3) and shifts[:, :2].abs().max() <= 3
+    whole = data.shift_and_flip(odd_images, 3, True, generator())
+    for i in range(2):  # a part of the batch moves as it does in the whole
+        assert torch.equal(data.shift_images(odd_images[i : i + 1], shifts[i : i + 1], 3), whole[i : i + 1])
+    down = torch.tensor([[-2, 0, 0], [0, 1, 1]])
+    out = data.shift_images(odd_images, down, 2)
+    assert torch.equal(out[0, :, 2:], odd_images[0, :, :-2])
+    assert torch.equal(out[1, :, :, 1:-1], odd_images[1].flip(-1)[:, :, 2:]) or torch.equal(
+        out[1, :, :, 1:-1], odd_images[1].flip(-1)[:, :, :-2]
+    )
+
+
+def write_pictures(root, count=24):
+    for i in range(count):
+        path = root / f"class{i % 2}" / f"{i:02}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.random.RandomState(i).randint(0, 256, (20, 30, 3), dtype=np.uint8)).save(path)
+    return root
+
+
+def test_a_folder_left_on_disk_is_the_folder_in_memory(tmp_path):
+    root = write_pictures(tmp_path / "pictures")
+    memory, disk = data.folder(root, image_size=(8, 12)), data.folder(root, image_size=(8, 12), on_disk=True)
+    assert (disk.image_size, disk.in_channels, disk.class_names) == ((8, 12), 3, ("class0", "class1"))
+    assert (disk.mean, disk.std) == (memory.mean, memory.std)  # of the first thousand, which are all
+    for part in ("train", "validation", "test"):
+        ours, theirs = getattr(disk, part), getattr(memory, part)
+        assert len(ours) == len(theirs) and not hasattr(ours, "images")
+        for index in (slice(None), torch.tensor([1, 0])):
+            assert torch.equal(ours[index].images, theirs[index].images)
+            assert torch.equal(ours[index].labels, theirs[index].labels)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_from_disk_come_in_order_and_leave_damaged_files_out(workers, tmp_path):
+    root = write_pictures(tmp_path / "pictures")
+    whole = data.folder(root, image_size=8).train
+    files = data.folder(root, image_size=8, on_disk=True).train
+    damaged = str(files.paths[4])
+    (root / damaged).write_bytes(b"no picture")
+    batches = list(torch.arange(len(files)).split(6))
+    loaded = list(data.load_batches(files, batches, workers))
+    assert [len(batch) for batch in loaded] == [5, 6, 6, 3]
+    assert loaded[0].kept.tolist() == [0, 1, 2, 3, 5] and loaded[0].unreadable == (damaged,)
+    assert torch.equal(loaded[0].images, whole[torch.tensor([0, 1, 2, 3, 5])].images)
+    assert torch.equal(loaded[1].images, whole[6:12].images) and torch.equal(loaded[3].labels, whole[18:].labels)
+    assert files.unreadable == {damaged}
+    dataset = data.folder(root, image_size=8, on_disk=True)
+    assert data.unreadable(dataset) == [damaged]  # found while the mean was computed
+    state = torch.get_rng_state()
+    list(data.load_batches(files, batches, workers))
+    assert torch.equal(torch.get_rng_state(), state)  # dropout's draws do not depend on the reading

@@ -254,6 +254,7 @@ def test_corrupt_checkpoints(damage, dataset, tmp_path):
         ({"label_smoothing": 1}, "label_smoothing must be at least 0 and less than 1, got 1"),
         ({"warmup": -0.1}, "warmup must be at least 0 and less than 1, got -0.1"),
         ({"padding": -1}, "padding must be at least 0, got -1"),
+        ({"cutout": -1}, "cutout must be at least 0, got -1"),
         ({"average": 1}, "average must be at least 0 and less than 1, got 1"),
         ({"precision": "float16"}, "precision must be 'float32' or 'bfloat16', got 'float16'"),
         ({"optimiser": "sgd"}, "optimiser must be 'adamw' or 'muon', got 'sgd'"),
@@ -354,3 +355,21 @@ def test_the_compiled_model_trains_the_given_one(dataset, monkeypatch):
         train(models[-1], dataset, recipe, progress=False, compiled=compiled)
     for a, b in zip(*(model.state_dict().values() for model in models), strict=True):
         torch.testing.assert_close(a, b, rtol=0, atol=1e-5)
+
+
+def test_training_images_are_cut_and_validation_images_are_not(dataset):
+    blank = {True: [], False: []}
+
+    class Spy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(288, 5)
+
+        def forward(self, images):
+            blank[self.training] += (images == 0).all(dim=1).sum(dim=(1, 2)).tolist()
+            return self.linear(images.flatten(1))
+
+    train(Spy(), dataset, TrainingConfig(epochs=1, batch_size=32, cutout=4), progress=False)
+    assert len(blank[True]) == 100 and set(blank[False]) == {0}
+    # 16 pixels, fewer at an edge, and not always the same part.
+    assert max(blank[True]) == 16 and min(blank[True]) >= 4 and len(set(blank[True])) > 3

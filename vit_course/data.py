@@ -363,6 +363,34 @@ def shift_images(images: torch.Tensor, shifts: torch.Tensor, padding: int) -> to
     return images.permute(0, 2, 3, 1)[picked, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)  # (B, C, H, W)
 
 
+def random_places(count: int, image_size: tuple[int, int], generator: torch.Generator | None = None) -> torch.Tensor:
+    """-> (count, 2): a row and a column for each image, for `cut_out`."""
+    height, width = image_size
+    rows = torch.randint(0, height, (count,), generator=generator)
+    return torch.stack([rows, torch.randint(0, width, (count,), generator=generator)], dim=1)  # (count, 2)
+
+
+def cut_out(images: torch.Tensor, places: torch.Tensor, side: int) -> torch.Tensor:
+    """(B, C, H, W), (B, 2) -> (B, C, H, W)
+
+    Sets a square in each image to 0, which in a normalised image is the mean of the training set: the model cannot
+    rely on any one part. Of a square near the edge a part lies outside.
+
+    Args:
+        images: a batch, normalised.
+        places: the row and column of each square's middle, as `random_places` draws them.
+        side: of the square, in pixels; 0 for none.
+
+    Source: DeVries & Taylor 2017 (arXiv:1708.04552).
+    """
+    rows, columns = torch.arange(images.shape[2]), torch.arange(images.shape[3])
+    top, left = (places - side // 2).unbind(1)  # 2 x (B,)
+    inside_rows = (rows >= top[:, None]) & (rows < top[:, None] + side)  # (B, H)
+    inside_columns = (columns >= left[:, None]) & (columns < left[:, None] + side)  # (B, W)
+    square = inside_rows[:, None, :, None] & inside_columns[:, None, None, :]  # (B, 1, H, W)
+    return images.masked_fill(square.to(images.device), 0.0)
+
+
 def _reflect(index: torch.Tensor, size: int) -> torch.Tensor:
     index = index.abs()
     return torch.where(index < size, index, 2 * (size - 1) - index)

@@ -15,7 +15,17 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tqdm import tqdm
 
 from vit_course.checkpoints import remove_leftovers, restore_state, save_state, save_weights, write_csv
-from vit_course.data import Dataset, Images, ImageSet, load_batches, random_shifts, seed_everything, shift_images
+from vit_course.data import (
+    Dataset,
+    Images,
+    ImageSet,
+    cut_out,
+    load_batches,
+    random_places,
+    random_shifts,
+    seed_everything,
+    shift_images,
+)
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -38,6 +48,7 @@ class TrainingConfig:
         clip_norm: gradients longer than this are shortened to it; 0 for no clipping.
         padding: augmentation by random shifts of up to so many pixels.
         flip: augmentation by mirroring left and right.
+        cutout: augmentation by blanking a square of so many pixels a side at a random place; 0 for none.
         average: the decay a step of a running average of the weights, such as 0.999, which then is what is validated
             and kept as best; 0 for none (Polyak & Juditsky 1992).
         precision: "float32", or "bfloat16" for mixed precision: matrix products in bfloat16, sums and weights in
@@ -59,12 +70,14 @@ class TrainingConfig:
     clip_norm: float = 1.0
     padding: int = 0
     flip: bool = False
+    cutout: int = 0
     average: float = 0.0
     precision: str = "float32"
     seed: int = 0
 
     def __post_init__(self):
-        for name, low in (("epochs", 1), ("batch_size", 1), ("padding", 0), ("clip_norm", 0), ("weight_decay", 0)):
+        for name, low in (("epochs", 1), ("batch_size", 1), ("padding", 0), ("cutout", 0), ("clip_norm", 0),
+                          ("weight_decay", 0)):  # fmt: skip
             if getattr(self, name) < low:
                 raise ValueError(f"{name} must be at least {low}, got {getattr(self, name)}")
         if self.learning_rate <= 0:
@@ -250,8 +263,10 @@ def train(
                 stepper.zero_grad()
                 for group in stepper.param_groups:
                     group["lr"] = rate
-            shifts = random_shifts(len(chosen), config.padding, config.flip, generator)
-            batch_loss, right, count = _gradients(replica, dataset, loaded, shifts.chunk(accumulate), config, engine)
+            draws = random_shifts(len(chosen), config.padding, config.flip, generator)  # (B, 3)
+            if config.cutout:
+                draws = torch.cat([draws, random_places(len(chosen), dataset.image_size, generator)], dim=1)  # (B, 5)
+            batch_loss, right, count = _gradients(replica, dataset, loaded, draws.chunk(accumulate), config, engine)
             if not math.isfinite(batch_loss):
                 raise ValueError(
                     f"the loss is {batch_loss} in {label}, step {i + 1}: a smaller learning_rate than "
@@ -297,32 +312,34 @@ def _gradients(
     model: nn.Module,
     dataset: Dataset,
     loaded: Iterator[ImageSet],
-    shifts: tuple[torch.Tensor, ...],
+    draws: tuple[torch.Tensor, ...],
     config: TrainingConfig,
     engine: "Accelerator",
 ) -> tuple[float, int, int]:
-    """Sets the gradients of one batch, which goes through in as many parts as there are `shifts`.
+    """Sets the gradients of one batch, which goes through in as many parts as there are `draws`.
 
     Returns:
         The sum of the losses over all processes, and of this process how many answers were right, of how many.
     """
     device = next(model.parameters()).device
-    batch_size = sum(len(part) for part in shifts)
+    batch_size = sum(len(part) for part in draws)
     total, correct, seen = torch.zeros((), device=device), 0, 0
-    for i, shift in enumerate(shifts):
+    for i, draw in enumerate(draws):
         batch = next(loaded)
-        # All processes draw the shifts of the whole batch, so that each image moves as it would in one process.
-        shift = shift[_mine(engine)]
+        # All processes draw for the whole batch, so that each image changes as it would in one process.
+        draw = draw[_mine(engine)]
         if batch.kept is not None:
-            shift = shift[batch.kept]
-        images = shift_images(batch.images, shift, config.padding).to(device)
+            draw = draw[batch.kept]
+        images = dataset.normalise(shift_images(batch.images, draw[:, :3], config.padding).to(device))
+        if config.cutout:
+            images = cut_out(images, draw[:, 3:], config.cutout)
         labels = batch.labels.to(device)
         if len(batch) == 0:  # an image that counts for nothing: every process takes part in the exchange
             images, labels = images.new_zeros(1, *images.shape[1:]), labels.new_zeros(1)
         # The processes exchange their gradients once a batch, with its last part.
-        with engine.no_sync(model) if i < len(shifts) - 1 else nullcontext():
+        with engine.no_sync(model) if i < len(draws) - 1 else nullcontext():
             with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bfloat16"):
-                logits = model(dataset.normalise(images))  # (B, num_classes)
+                logits = model(images)  # (B, num_classes)
             loss = F.cross_entropy(logits.float(), labels, label_smoothing=config.label_smoothing)
             # Makes the mean over the whole batch: the exchange divides by the number of processes.
             engine.backward(loss * (engine.num_processes * len(batch) / batch_size))
