@@ -67,7 +67,7 @@ SWITCHED_OFF = {
     "no cosine": Variant(functions={"warmup_cosine": warmup_constant}),
     "decay on everything": Variant(functions={"parameter_groups": decay_on_everything}),
     "no decay": Variant(recipe={"weight_decay": 0.0}),
-    "no augmentation": Variant(recipe={"padding": 0, "flip": False}),
+    "no augmentation": Variant(recipe={"padding": 0, "flip": False, "cutout": 0}),
     "no clipping": Variant(recipe={"clip_norm": 0.0}),
 }
 
@@ -116,7 +116,8 @@ STUDIES = {
             "full recipe": Variant(),
             "AdamW for all weights": Variant(recipe={"optimiser": "adamw"}),
             **SWITCHED_OFF,
-            "label smoothing 0.1": Variant(recipe={"label_smoothing": 0.1}),
+            "no label smoothing": Variant(recipe={"label_smoothing": 0.0}),
+            "no cutout": Variant(recipe={"cutout": 0}),
             "no averaging": Variant(recipe={"average": 0.0}),
             "float32": Variant(recipe={"precision": "float32"}),
             "mean of the patches": Variant(model={"pool": "mean"}),
