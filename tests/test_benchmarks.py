@@ -92,3 +92,10 @@ def test_nonsense_takes_no_part(contenders):
         contenders.checked("x", torch.zeros(2, 3), (3, 2))
     with pytest.raises(ValueError, match="not finite"):
         contenders.checked("x", torch.tensor([[float("nan")]]), (1, 1))
+
+
+def test_reading_has_a_row_for_each_number_of_workers():
+    text = run("reading.py", "--pictures", "12", "--workers", "0", "1")
+    names = {"disk, 0 workers", "disk, 1 workers", "memory"}
+    assert set(rows(text)) == names and "10 images of 224 x 224" in text
+    assert set(re.findall(r"^(.+): \d+ images a second$", text, re.MULTILINE)) == names
