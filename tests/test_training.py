@@ -1,6 +1,7 @@
 import csv
 import json
 import math
+import tomllib
 from itertools import pairwise
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from torch import nn
 
 from vit_course import checkpoints, data, training
+from vit_course.__main__ import RECIPES
 from vit_course.checkpoints import load_weights
 from vit_course.config import ViTConfig
 from vit_course.training import TrainingConfig, evaluate, parameter_groups, train, warmup_cosine
@@ -373,3 +375,16 @@ def test_training_images_are_cut_and_validation_images_are_not(dataset):
     assert len(blank[True]) == 100 and set(blank[False]) == {0}
     # 16 pixels, fewer at an edge, and not always the same part.
     assert max(blank[True]) == 16 and min(blank[True]) >= 4 and len(set(blank[True])) > 3
+
+
+@pytest.mark.parametrize(
+    ("recipe", "millions"), [("shapes", 0.142), ("digits", 0.059), ("tiny-cifar", 0.119), ("small-cifar", 5.363)]
+)
+def test_every_recipe_makes_a_model_and_a_training(recipe, millions):
+    parts = tomllib.loads((RECIPES / f"{recipe}.toml").read_text(encoding="utf-8"))
+    assert set(parts) == {"data", "model", "training"} and parts["data"]["source"] in ("shapes", "digits", "cifar10")
+    side, channels, classes = {"shapes": (32, 3, 5), "digits": (8, 1, 10)}.get(parts["data"]["source"], (32, 3, 10))
+    model = ViT(ViTConfig(image_size=side, in_channels=channels, num_classes=classes, **parts["model"]))
+    assert sum(p.numel() for p in model.parameters()) / 1e6 == pytest.approx(millions, abs=0.0006)
+    training.optimisers(model, TrainingConfig(**parts["training"]))
+    assert {path.stem for path in RECIPES.glob("*.toml")} == {"shapes", "digits", "tiny-cifar", "small-cifar"}
