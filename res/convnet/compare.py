@@ -2,8 +2,8 @@
 
     python res/convnet/compare.py --data data
 
-trains on 500 to 50,000 images of CIFAR-10, about an hour and a half on one core, and writes table.csv beside this file, whole
-after every run, so that it can be stopped and started again. To begin afresh, delete table.csv.
+trains on 500 to 50,000 images of CIFAR-10, about an hour and a half on one core, and writes table.csv beside this
+file, whole after every run, so that it can be stopped and started again. To begin afresh, delete table.csv.
 
 Both networks have 119 thousand parameters, see the same images in the same number of epochs, and a step takes about as
 long. The recipe is that of tiny-cifar but for the epochs. Its optimiser, Muon, is made for the matrices of a
