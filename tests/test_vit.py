@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torchvision
+from torch import nn
 
 from vit_course import pretrained
 from vit_course.config import PRESETS, ViTConfig
@@ -148,3 +149,13 @@ def test_config_round_trip_presets_and_changes():
     assert set(PRESETS) == {"tiny-cifar", "vit-ti/16", "vit-s/16", "vit-b/16", "vit-l/16", "vit-h/14"}
     with pytest.raises(ValueError, match="unknown preset 'vit-x/9'; known are tiny-cifar, vit-ti/16"):
         ViTConfig.preset("vit-x/9")
+
+
+def test_every_layer_that_draws_weights_is_in_the_model(monkeypatch):
+    # One that is built and thrown away shifts the random numbers, and so all weights, of what is built after it.
+    drawn, real = [], nn.Linear.reset_parameters
+    monkeypatch.setattr(nn.Linear, "reset_parameters", lambda layer: drawn.append(layer) or real(layer))
+    for changes in ({}, {"representation_size": 5}, {"pool": "mean", "position": "none"}, {"patch_norm": True}):
+        drawn.clear()
+        model = ViT(ViTConfig(8, 4, 3, hidden_dim=8, num_layers=2, num_heads=2, mlp_dim=12, **changes))
+        assert set(drawn) == {module for module in model.modules() if isinstance(module, nn.Linear)}

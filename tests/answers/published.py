@@ -278,6 +278,15 @@ def taken_out(state, number):
     return found
 
 
+@wrong("published.block", "input-changed")
+def struck_out(state, number):
+    found = _converted(state, number)
+    for key in state:
+        if key.startswith(f"vit.encoder.layer.{number}."):
+            state[key] = None  # done with
+    return found
+
+
 @wrong("published.block", "returned-nothing")
 def only_computed(state, number):
     _converted(state, number)

@@ -78,10 +78,7 @@ def block(answer, draw):
     """`answer(state, number)`: a state dict of Hugging Face's older names -> that of one of our blocks."""
     for number in (2, 1, 11, 0):
         state, blocks = _older(draw)
-        before = {key: value.clone() for key, value in state.items()}
         received, expected = call(answer, state, number), blocks[number]
-        if state.keys() != before.keys() or not all(torch.equal(state[key], before[key]) for key in before):
-            raise Wrong("input-changed", "The state dict is not the same after the call: your code changed it.")
         _names(received, expected, number)
         if all(agree(received[key], expected[key]) for key in expected):
             continue
@@ -170,10 +167,7 @@ def mended(answer, draw):
     """`answer(state, config)`: torchvision's state dict and the right config -> our `ViT` with the same weights."""
     for _ in range(2):
         right, state = _published(draw)
-        before = {key: value.clone() for key, value in state.items()}
         model = call(answer, state, right.config)
-        if state.keys() != before.keys() or not all(torch.equal(state[key], before[key]) for key in before):
-            raise Wrong("input-changed", "The state dict is not the same after the call: your code changed it.")
         if model is None:
             raise Wrong("returned-nothing", "The result is None: nothing was returned.")
         if not isinstance(model, nn.Module):
@@ -194,6 +188,7 @@ def mended(answer, draw):
         raise Wrong("wrong-behaviour", "The two models differ.", _both(f"they first differ at {name!r}"))
 
 
+# By how the name of the first stage that differs ends.
 _FIRST = {
     "patch embedding": ("patches-differ", "The patch tokens differ already: the weights did not arrive."),
     "class token and positions": (
@@ -201,11 +196,14 @@ _FIRST = {
         "The patch tokens are right, and what enters block 0 is not: class token or positions are not as they were.",
     ),
     "norm 1": ("norm-differs", "The same tokens enter the first norm and other tokens leave it."),
-    "queries": ("qkv-differs", "The same tokens enter attention, and its queries, keys or values are others."),
-    "keys": ("qkv-differs", "The same tokens enter attention, and its queries, keys or values are others."),
-    "values": ("qkv-differs", "The same tokens enter attention, and its queries, keys or values are others."),
-    "heads side by side": ("heads-differ", "Queries, keys and values agree, and what the heads make of them does not."),
-    "attention": ("heads-differ", "Queries, keys and values agree, and what the heads make of them does not."),
+    ("queries", "keys", "values"): (
+        "qkv-differs",
+        "The same tokens enter attention, and its queries, keys or values are others.",
+    ),
+    ("heads side by side", "attention"): (
+        "heads-differ",
+        "Queries, keys and values agree, and what the heads make of them does not.",
+    ),
     "attention output": (
         "projection-differs",
         "What the heads give is right, and what the output projection makes of it is not.",

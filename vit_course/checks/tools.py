@@ -50,9 +50,18 @@ def call(function: Callable, *arguments, **keywords):
     except Exception as error:
         raise raised(error) from error
     for index, (old, new) in enumerate(zip(before, arguments, strict=True)):
-        if isinstance(old, torch.Tensor) and not (old.shape == new.shape and torch.equal(old, new)):
+        if not _unchanged(old, new):
             raise Wrong("input-changed", f"Argument {index + 1} is not the same after the call: your code changed it.")
     return result
+
+
+def _unchanged(old, new) -> bool:
+    # Tensors, and dicts of them such as a state dict; of anything else nothing is said.
+    if isinstance(old, torch.Tensor):
+        return isinstance(new, torch.Tensor) and old.shape == new.shape and torch.equal(old, new)
+    if isinstance(old, Mapping):
+        return old.keys() == new.keys() and all(_unchanged(old[key], new[key]) for key in old)
+    return True
 
 
 def build(cls: type, *arguments, **keywords) -> nn.Module:
