@@ -33,7 +33,7 @@ from vit_course.vit import ViT
 TABLE = Path(__file__).with_name("table.csv")
 RECIPE = TrainingConfig(**tomllib.loads((RECIPES / "tiny-cifar.toml").read_text(encoding="utf-8"))["training"])
 # As many epochs as there is time for: fewer where an epoch is long.
-EPOCHS = {500: 60, 1_000: 60, 2_500: 40, 5_000: 30, 10_000: 20, 20_000: 12, 50_000: 10}
+EPOCHS = {500: 60, 1_000: 60, 2_500: 40, 5_000: 30, 10_000: 20, 50_000: 10}
 SEEDS = {size: 2 if size <= 5_000 else 1 for size in EPOCHS}
 CONTENDERS = {"ViT, AdamW": (ViT, "adamw"), "ViT, Muon": (ViT, "muon"), "ConvNet, AdamW": (ConvNet, "adamw")}
 
