@@ -1,7 +1,7 @@
 """Each ingredient of a training recipe switched off in turn: the tables that chapter 07 shows.
 
     python res/ablation/ablate.py                      # shapes, five seeds: ten minutes on two cores
-    python res/ablation/ablate.py cifar10 --data data  # recipe tiny-cifar cut to 5 epochs: 50 minutes a seed on one core
+    python res/ablation/ablate.py cifar10 --data data  # recipe tiny-cifar cut to 5 epochs: an hour a seed
 
 Writes NAME.csv beside this file, whole after every run, so that it can be stopped and started again: runs that are in
 the table are skipped. To begin afresh, delete the table.
