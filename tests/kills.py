@@ -9,6 +9,8 @@ import random
 import signal
 import sys
 import time
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 import accelerate  # noqa: F401 (once and before the fork, as is _dynamo, which optimisers load)
@@ -38,15 +40,27 @@ def work(folder: Path) -> None:
 def child(task) -> int:
     pid = os.fork()
     if pid == 0:
+        code = 1
         try:
             task()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
-            os._exit(0)
+            os._exit(code)
     return pid
 
 
 def outcome(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def pauses(rng: random.Random) -> Iterator[float]:
+    """Seconds up to each kill: longer from try to try, so that on any machine one gets through an epoch."""
+    longest = 0.1
+    while True:
+        yield rng.uniform(0.005, longest)
+        longest *= 1.1
 
 
 def killed_at(folder: Path, count: int) -> bool:
@@ -100,13 +114,17 @@ def main(root: Path) -> None:
     rng = random.Random(0)
     for i in range(6):
         folder = root / f"random-{i}"
-        while True:
+        for pause in pauses(rng):
             pid = child(lambda folder=folder: work(folder))
-            time.sleep(rng.uniform(0.005, 0.1))
-            if os.waitpid(pid, os.WNOHANG)[0] == pid:
+            time.sleep(pause)
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                assert os.waitstatus_to_exitcode(status) == 0
                 break
             os.kill(pid, signal.SIGKILL)
-            result["kills"] += outcome(pid) == -signal.SIGKILL
+            killed = outcome(pid)
+            assert killed in (0, -signal.SIGKILL)
+            result["kills"] += killed == -signal.SIGKILL
         if files(folder) != reference:
             result["wrong"].append(folder.name)
     print(json.dumps(result))

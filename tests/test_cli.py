@@ -9,7 +9,7 @@ import torch
 from conftest import ROOT
 from lab import running_lab
 
-from vit_course import installation, pretrained
+from vit_course import installation, pretrained, training
 from vit_course.__main__ import main
 
 QUICK = ["--data", "shapes", "--num-train", "60", "--image-size", "8", "--epochs", "2", "--hidden-dim", "8"]
@@ -38,6 +38,45 @@ def test_a_run_is_not_overwritten_but_resumed_if_asked(tmp_path, capsys):
     assert "holds a run already: add --resume" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 0
     assert (tmp_path / "last.safetensors").read_bytes() == before
+
+
+def cut_after_one_epoch(command, monkeypatch):
+    real = training.write_csv
+
+    def interrupted(*of_the_log):
+        real(*of_the_log)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "write_csv", interrupted)
+        assert main(command) == 130
+
+
+def test_a_run_that_was_broken_off_can_be_used(tmp_path, monkeypatch):
+    command = ["train", *QUICK, "--num-heads", "2", "--out", str(tmp_path)]
+    cut_after_one_epoch(command, monkeypatch)
+    assert not (tmp_path / "result.json").exists()
+    model = pretrained.load_run(str(tmp_path))
+    assert len(model.class_names) == 5
+
+
+def test_a_resume_on_other_data_is_refused_and_changes_nothing(tmp_path, monkeypatch, capsys):
+    command = ["train", *QUICK, "--num-heads", "2", "--out", str(tmp_path)]
+    cut_after_one_epoch(command, monkeypatch)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    other = [*command, "--num-train", "61", "--resume"]
+    assert main(other) == 2
+    assert "data of num_train 60, this run's data are of num_train 61" in capsys.readouterr().err
+    (tmp_path / "config.json").unlink()
+    assert main(other) == 2
+    assert "data of training_images 60, this run's data are of training_images 61" in capsys.readouterr().err
+    (tmp_path / "config.json").write_bytes(before["config.json"])
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    # A checkpoint of an older version does not say on which data; what lies beside it does.
+    monkeypatch.setattr(training, "_describe", lambda dataset: {})
+    assert main([*command, "--image-size", "12", "--patch-size", "6", "--resume"]) == 2
+    assert "data of image_size 8, this run's data are of image_size 12" in capsys.readouterr().err
+    assert main([*command, "--resume"]) == 0
 
 
 def test_recipe_from_a_file_and_flags_over_it(tmp_path):

@@ -2,8 +2,10 @@
 
 import csv
 import os
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import torch
 from conftest import ROOT
 from PIL import Image
 
+from vit_course import data
 from vit_course.checkpoints import load_weights
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -110,12 +113,13 @@ unreadable = data.unreadable(dataset, training.engine_for(next(model.parameters(
 if os.environ.get("RANK", "0") == "0":
     Path("unreadable.txt").write_text("\\n".join(unreadable))
     Path("train.txt").write_text("\\n".join(sorted(dataset.train.paths)))
+    Path("alone.txt").write_text(dataset.validation.paths[1])
 """
 
 
 @pytest.fixture
 def images(tmp_path):
-    """61 pictures of two classes, two of them damaged."""
+    """61 pictures of two classes, three of them damaged, of which only the second process opens one."""
     for i in range(61):
         path = tmp_path / "images" / f"class{i % 2}" / f"{i}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +127,8 @@ def images(tmp_path):
     for i in (3, 30):
         path = tmp_path / "images" / f"class{i % 2}" / f"{i}.png"
         path.write_bytes(path.read_bytes()[:40])
+    # Not a training image, which all processes open for the mean.
+    Path(data.folder(tmp_path / "images", 8, on_disk=True).validation.paths[1]).write_bytes(b"")
     (tmp_path / "script.py").write_text(SCRIPT)
     return tmp_path
 
@@ -143,7 +149,10 @@ def test_two_processes_open_every_image_once_an_epoch(images):
     assert len(everything) == len(set(everything)) == 49 + 6 and set(train) <= set(everything)
     assert abs(len(first) - len(second)) <= 8
     found = (images / "unreadable.txt").read_text().split()
-    assert found == [name for name in ("images/class0/30.png", "images/class1/3.png") if name in everything]
+    alone = (images / "alone.txt").read_text()
+    assert alone in second and alone not in train
+    damaged = {alone, "images/class0/30.png", "images/class1/3.png"}
+    assert found == sorted(damaged & set(everything)) == (images / "run" / "unreadable.txt").read_text().split()
     two = rows(images / "run")
     (images / "run").rename(images / "two")
     assert run(sys.executable, "script.py", 2, cwd=images)[0] == 0  # one process that reads with two workers
@@ -183,4 +192,65 @@ def test_a_process_that_dies_ends_the_others(tmp_path):
     )
     code, _, errors = run(*TORCHRUN, script, *TRAIN, "--out", "run", cwd=tmp_path)
     assert code != 0 and "exitcode  : 9" in errors
-    assert not list((tmp_path / "run").glob("*")) if (tmp_path / "run").exists() else True
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["config.json"]
+
+
+APART = """
+import os, sys
+from pathlib import Path
+from vit_course import processes
+from vit_course.__main__ import main
+folder = Path("machine" + os.environ["RANK"])
+folder.mkdir()
+os.chdir(folder)
+processes.PATIENCE_SECONDS = 2.0
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_run_folder_that_not_all_processes_see_is_refused_before_training(tmp_path):
+    (tmp_path / "script.py").write_text(APART)
+    code, output, errors = run(*TORCHRUN, "script.py", *TRAIN, "--out", "run", cwd=tmp_path)
+    assert code != 0 and "epoch 1" not in output
+    assert "error: 1 of 2 processes do not see the run folder run that the first one writes to: all of them" in errors
+    assert [path.name for path in (tmp_path / "machine0" / "run").iterdir()] == ["config.json"]
+    assert not (tmp_path / "machine1" / "run").exists()
+
+
+TURNS = """
+import os, sys, time
+from pathlib import Path
+from vit_course import __main__
+def downloads(*_):
+    began = time.time()
+    time.sleep(0.5)
+    Path(os.environ["RANK"]).write_text(f"{began} {time.time()}")
+__main__._dataset = downloads
+__main__._build = lambda *_: sys.exit(0)  # the next step
+__main__.main(["train"])
+"""
+
+
+def test_on_each_machine_one_process_downloads_before_the_others(tmp_path):
+    (tmp_path / "script.py").write_text(TURNS)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    world = {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "script.py"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "RANK": str(rank), "LOCAL_RANK": str(rank % 2), **world},
+        )
+        for rank in range(4)  # two of each machine
+    ]
+    try:
+        assert [process.wait(timeout=240) for process in processes] == [0] * 4
+    finally:
+        for process in processes:
+            process.kill()  # nothing, where it has ended
+    (_, first), (one, _), (second, second_done), (three, _) = (
+        map(float, (tmp_path / str(rank)).read_text().split()) for rank in range(4)
+    )
+    assert first <= second and second_done <= min(one, three)

@@ -1,5 +1,7 @@
 """What can happen to a run: kills at any moment, a full disk, damaged and foreign checkpoints, a dying worker."""
 
+import errno
+import itertools
 import json
 import math
 import os
@@ -39,6 +41,30 @@ def files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+class Killed(Exception):
+    pass
+
+
+def cut_after(epochs, monkeypatch, folder, dataset, recipe, **changes):
+    """Begins a run in a folder and ends it in the epoch after so many."""
+    real, calls = training.evaluate, itertools.count(1)
+
+    def evaluate(*arguments, **options):
+        if next(calls) > epochs:
+            raise Killed
+        return real(*arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "evaluate", evaluate)
+        with pytest.raises(Killed):
+            train(new_model(**changes), dataset, recipe, folder, progress=False)
+
+
+def rewritten(path, change):
+    """Writes a checkpoint anew, with what `change` makes of its tensors and metadata."""
+    checkpoints._write_tensors(path, *change(*checkpoints.load_weights(path)))
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the children are forked, which this system cannot")
 def test_a_kill_at_any_moment_changes_nothing(tmp_path):
     outcome = subprocess.run(
@@ -54,6 +80,24 @@ def test_a_kill_at_any_moment_changes_nothing(tmp_path):
     # 4 epochs of at least 2 files, each with 4 moments; at some of them a part of a file is left behind.
     assert result["moments"] > 32 and result["leftovers"] > 8 and result["kills"] > 2
     assert result["wrong"] == []
+
+
+KILLS = """
+import itertools, random, kills
+print(kills.outcome(kills.child(lambda: 1 / 0)), kills.outcome(kills.child(lambda: None)))
+print(max(itertools.islice(kills.pauses(random.Random(0)), 60)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the children are forked, which this system cannot")
+def test_the_program_of_the_kills_tells_failures_and_gets_on():
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
+    outcome = subprocess.run(
+        [sys.executable, "-c", KILLS], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    codes, longest = outcome.stdout.splitlines()
+    assert codes == "1 0" and "ZeroDivisionError" in outcome.stderr
+    assert float(longest) > 10
 
 
 def test_a_full_disk_is_named_and_the_run_goes_on_later(dataset, tmp_path, monkeypatch):
@@ -89,8 +133,109 @@ def test_a_full_disk_on_the_command_line(tmp_path, monkeypatch, capsys):
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"could not be written .* what was there before is intact"):
+    with pytest.raises(OSError, match=r"could not be written .* what was there before is intact") as caught:
         checkpoints.write_atomically(tmp_path / "file" / "run" / "log.csv", b"x")
+    assert "bytes" not in str(caught.value), "the disk is not full"
+
+
+def test_an_error_of_the_system_keeps_the_name_of_its_file(tmp_path, monkeypatch, capsys):
+    out = tmp_path / "no" / "such" / "page.html"
+    assert main(["explore", str(ROOT / "res" / "screenshot.png"), "-o", str(out)]) == 2
+    assert capsys.readouterr().err == f"error: {out}: {os.strerror(errno.ENOENT)}\n"
+
+
+@pytest.mark.parametrize("recipe", [RECIPE, TrainingConfig(epochs=3, batch_size=32)], ids=["muon", "adamw"])
+def test_a_resume_on_other_data_is_refused(recipe, dataset, tmp_path):
+    train(new_model(), dataset, replace(recipe, epochs=1), tmp_path, progress=False)
+    path = tmp_path / "last.safetensors"
+    fewer = replace(dataset, train=dataset.train[:99])
+    renamed = replace(dataset, class_names=("a", "b", "c", "d", "e"))
+    brighter = replace(dataset, mean=(0.5, 0.5, 0.5))
+    for other, message in (
+        (fewer, r"trained on data of training_images 100, this run's data are of training_images 99"),
+        (renamed, r"class_names \['circle', .*\], this run's data are of class_names \['a', 'b', 'c', 'd', 'e'\]"),
+        (brighter, r"mean \[0.*\], this run's data are of mean \[0.5, 0.5, 0.5\]"),
+    ):
+        model = new_model()
+        with pytest.raises(ValueError, match=message):
+            train(model, other, replace(recipe, epochs=1), tmp_path, resume=True, progress=False)
+        assert all(torch.equal(a, b) for a, b in zip(model.parameters(), new_model().parameters(), strict=True))
+    # A file that does not say on which data is one of an older version.
+    rewritten(path, lambda tensors, metadata: (tensors, {k: v for k, v in metadata.items() if k != "data"}))
+    assert len(train(new_model(), fewer, replace(recipe, epochs=1), tmp_path, resume=True, progress=False)) == 1
+
+
+def test_a_resume_on_other_files_is_refused(pictures, tmp_path):
+    recipe = TrainingConfig(epochs=1, batch_size=8)
+    dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
+    train(new_model(num_classes=2), dataset, recipe, tmp_path / "run", progress=False)
+    (pictures / "class0" / "04.png").write_bytes(b"")
+    damaged = data.folder(pictures, image_size=(12, 8), on_disk=True)
+    assert damaged.mean != dataset.mean
+    train(new_model(num_classes=2), damaged, recipe, tmp_path / "run", resume=True, progress=False)
+    (pictures / "class0" / "04.png").rename(pictures / "class0" / "05.png")
+    other = data.folder(pictures, image_size=(12, 8), on_disk=True)
+    with pytest.raises(
+        ValueError, match=r"data of checksum_of_file_names \d+, this run's data are of checksum_of_file"
+    ):
+        train(new_model(num_classes=2), other, recipe, tmp_path / "run", resume=True, progress=False)
+
+
+def in_the_first_layout(tensors, metadata):
+    """As the first version wrote it: one optimiser without a number, one generator, fewer fields of the recipe."""
+    old = {}
+    for key, value in tensors.items():
+        part, name = key.split(".", 1)
+        if part == "optimiser":
+            assert name.startswith("0.")
+            key = f"optimiser.{name[2:]}"
+        elif key == "random.dropout":
+            key, value = "random.global", value[0]
+        old[key] = value
+    later = ("optimiser", "cutout", "average", "precision")
+    recipe = {name: value for name, value in metadata["recipe"].items() if name not in later}
+    return old, {"recipe": recipe, "history": metadata["history"]}
+
+
+def test_a_run_of_the_first_version_goes_on(dataset, tmp_path, monkeypatch):
+    recipe = TrainingConfig(epochs=3, batch_size=32, padding=2, flip=True)
+    whole = new_model(dropout=0.1)
+    history = train(whole, dataset, recipe, progress=False)
+    cut_after(2, monkeypatch, tmp_path, dataset, recipe, dropout=0.1)
+    rewritten(tmp_path / "last.safetensors", in_the_first_layout)
+    tensors, _ = checkpoints.load_weights(tmp_path / "last.safetensors")
+    assert "optimiser.0.exp_avg" in tensors and tensors["random.global"].ndim == 1
+    resumed = new_model(dropout=0.1)
+    assert train(resumed, dataset, recipe, tmp_path, resume=True, progress=False) == history
+    assert all(torch.equal(a, b) for a, b in zip(resumed.parameters(), whole.parameters(), strict=True))
+
+
+def test_a_run_goes_on_on_another_kind_of_device(dataset, tmp_path, monkeypatch):
+    whole = new_model()
+    history = train(whole, dataset, RECIPE, progress=False)
+    cut_after(2, monkeypatch, tmp_path, dataset, RECIPE)
+    # The state of a GPU's generator has 16 bytes.
+    gpu = {"random.dropout": torch.zeros(1, 16, dtype=torch.uint8)}
+    rewritten(tmp_path / "last.safetensors", lambda tensors, metadata: ({**tensors, **gpu}, metadata))
+    resumed = new_model()
+    assert train(resumed, dataset, RECIPE, tmp_path, resume=True, progress=False) == history
+    assert all(torch.equal(a, b) for a, b in zip(resumed.parameters(), whole.parameters(), strict=True))
+
+
+def test_only_our_own_dead_leftovers_are_removed(tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    gone = [f".last.safetensors.{dead.pid}", f".log.csv.{os.getpid()}", ".best.safetensors.99999999999999999999"]
+    stay = [f".last.safetensors.{os.getppid()}", f".bash_history.{dead.pid}", ".log.csv.old", "last.safetensors"]
+    for name in gone + stay:
+        (tmp_path / name).write_text("")
+    (tmp_path / ".log.csv.123").mkdir()
+    checkpoints.remove_leftovers(tmp_path)
+    assert sorted(files_and_folders(tmp_path)) == sorted([*stay, ".log.csv.123"])
+
+
+def files_and_folders(folder):
+    return [path.name for path in folder.iterdir()]
 
 
 def foreign_weights(path):
@@ -106,12 +251,12 @@ def a_pickle(path):
 
 
 def other_parts(path):
-    checkpoints.save_state(path, {"other": nn.Linear(2, 2)}, [], {}, RECIPE, [])
+    checkpoints.save_state(path, {"other": nn.Linear(2, 2)}, [], {}, RECIPE, {}, [])
 
 
 def without_optimiser(path):
     modules = {"model": new_model(), "average": new_model()}
-    checkpoints.save_state(path, modules, [], {"order": torch.zeros(1)}, RECIPE, [])
+    checkpoints.save_state(path, modules, [], {"order": torch.zeros(1)}, RECIPE, {}, [])
 
 
 @pytest.mark.parametrize(
@@ -164,6 +309,37 @@ def test_a_loss_that_is_no_number_leaves_the_last_epoch(dataset, tmp_path, monke
     assert train(new_model(), dataset, RECIPE, tmp_path / "cut", resume=True, progress=False) == history
 
 
+@pytest.mark.parametrize("clip_norm", [1.0, 0.0])
+def test_a_gradient_that_is_no_number_is_not_stepped_with(clip_norm, dataset, tmp_path):
+    recipe = replace(RECIPE, clip_norm=clip_norm)
+    model, steps = new_model(), itertools.count(1)
+    model.head.bias.register_hook(lambda gradient: gradient * math.nan if next(steps) == 8 else gradient)
+    message = r"the loss is finite, but the length of the gradient nan in epoch 2/3, step 4: a smaller learning_rate"
+    with pytest.raises(ValueError, match=message):  # the last step of the epoch
+        train(model, dataset, recipe, tmp_path, progress=False)
+    assert all(p.isfinite().all() for p in model.parameters())
+    history = train(new_model(), dataset, recipe, progress=False)
+    assert train(new_model(), dataset, recipe, tmp_path, resume=True, progress=False) == history
+
+
+def test_weights_that_are_no_numbers_are_not_saved(dataset, tmp_path, monkeypatch):
+    model, steps = new_model(), itertools.count(1)
+    real = training.AveragedModel.update_parameters
+    monkeypatch.setattr(training.AveragedModel, "update_parameters", lambda *a: (spoiling_step(), real(*a)))
+
+    def spoiling_step():
+        if next(steps) == 8:
+            with torch.no_grad():
+                model.head.bias.fill_(math.nan)
+
+    with pytest.raises(ValueError, match=r"the validation loss is nan after epoch 2/3: a smaller learning_rate than"):
+        train(model, dataset, RECIPE, tmp_path, progress=False)
+    for name in ("best.safetensors", "last.safetensors"):
+        tensors, _ = checkpoints.load_weights(tmp_path / name)
+        assert all(value.isfinite().all() for value in tensors.values())
+    assert len(checkpoints.load_weights(tmp_path / "last.safetensors")[1]["history"]) == 1
+
+
 @pytest.fixture
 def pictures(tmp_path):
     """24 pictures of two classes, (H, W) = (20, 30)."""
@@ -205,3 +381,131 @@ def test_nothing_but_damaged_pictures(pictures):
         path.write_bytes(b"")
     with pytest.raises(ValueError, match="none of the first 20 training images of pictures can be read"):
         data.folder(pictures, on_disk=True)
+
+
+def the_folder_goes_after_epoch(number, folder, monkeypatch):
+    real, calls = training.evaluate, itertools.count(1)
+
+    def evaluate(*arguments, **options):
+        result = real(*arguments, **options)
+        if next(calls) == number:
+            folder.rename(folder.with_name("elsewhere"))
+        return result
+
+    monkeypatch.setattr(training, "evaluate", evaluate)
+
+
+def test_pictures_that_vanish_end_the_run(pictures, tmp_path, monkeypatch):
+    dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
+    recipe, history = TrainingConfig(epochs=3, batch_size=8), None
+    the_folder_goes_after_epoch(1, pictures, monkeypatch)
+    with pytest.raises(ValueError, match=r"not one of 20 images could be read in epoch 2/3, such as .*png: is their d"):
+        history = train(new_model(num_classes=2), dataset, recipe, tmp_path / "run", progress=False)
+    assert history is None
+    assert len(checkpoints.load_weights(tmp_path / "run" / "last.safetensors")[1]["history"]) == 1
+    with pytest.raises(ValueError, match=r"not one of 2 images could be read in the evaluation, such as "):
+        training.evaluate(new_model(num_classes=2), dataset.test, dataset)
+
+
+@pytest.mark.parametrize(
+    ("fault", "number"),
+    [
+        (lambda: OSError(errno.EMFILE, "Too many open files"), errno.EMFILE),
+        (lambda: PermissionError(errno.EACCES, "Permission denied"), errno.EACCES),
+        (lambda: OSError(errno.EIO, "Input/output error"), errno.EIO),
+        (MemoryError, errno.ENOMEM),
+    ],
+    ids=["files", "permission", "disk", "memory"],
+)
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.skipif("sys.platform != 'linux'"))])
+def test_what_the_system_refuses_is_no_damaged_picture(workers, fault, number, pictures, monkeypatch):
+    dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
+
+    def refuses(*arguments):
+        raise fault()
+
+    monkeypatch.setattr("PIL.Image.open", refuses)
+    model, recipe = new_model(num_classes=2), TrainingConfig(epochs=1, batch_size=8)
+    with pytest.raises(OSError, match=rf"{os.strerror(number)}: '.*\.png'$") as caught:
+        train(model, dataset, recipe, progress=False, workers=workers)
+    assert (caught.value.errno == number or workers) and "\n" not in str(caught.value)
+    assert data.unreadable(dataset) == []
+
+
+def test_one_missing_picture_is_left_out(pictures, tmp_path):
+    dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
+    (tmp_path / dataset.train.paths[3]).unlink()
+    model, recipe = new_model(num_classes=2), TrainingConfig(epochs=1, batch_size=8)
+    train(model, dataset, recipe, tmp_path / "run", progress=False)
+    assert (tmp_path / "run" / "unreadable.txt").read_text().split() == [str(dataset.train.paths[3])]
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_a_batch_with_damaged_pictures_is_the_mean_over_the_others(accumulate, pictures, tmp_path, monkeypatch):
+    dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
+    whole = dataset.train[:]
+    for i in (1, 2, 11):
+        (tmp_path / dataset.train.paths[i]).write_bytes(b"")
+    kept = torch.tensor([i for i in range(20) if i not in (1, 2, 11)])
+    model, gradients = new_model(num_classes=2), []
+    recipe = TrainingConfig(epochs=1, batch_size=20, clip_norm=0.0)
+    monkeypatch.setattr(
+        torch.optim.AdamW, "step", lambda *_: gradients.extend(p.grad.clone() for p in model.parameters())
+    )
+    (row,) = train(model, dataset, recipe, progress=False, accumulate=accumulate)
+    model.zero_grad()
+    loss = nn.functional.cross_entropy(model(dataset.normalise(whole.images[kept])), whole.labels[kept])
+    loss.backward()
+    assert row["train_loss"] == pytest.approx(loss.item(), abs=1e-6)
+    for ours, p in zip(gradients, model.parameters(), strict=True):
+        torch.testing.assert_close(ours, p.grad, rtol=1e-4, atol=1e-7)
+
+
+def test_unreadable_files_are_listed_with_every_checkpoint(pictures, tmp_path, monkeypatch, capsys):
+    dataset = data.folder(pictures, image_size=8, on_disk=True)
+    early, late = sorted(str(dataset.train.paths[i]) for i in (3, 8))
+    command = "train --on-disk --image-size 8 --patch-size 4 --hidden-dim 8 --num-layers 1 --num-heads 1 --mlp-dim 8"
+    arguments = [
+        *command.split(),
+        "--data",
+        str(pictures),
+        "--epochs=2",
+        "--batch-size=5",
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    good = {name: (tmp_path / name).read_bytes() for name in (early, late)}
+    (tmp_path / early).write_bytes(b"")
+    real = training.write_csv
+
+    def power_cut(*of_the_log):
+        real(*of_the_log)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training, "write_csv", power_cut)
+    assert main(arguments) == 130
+    monkeypatch.setattr(training, "write_csv", real)
+    listed = tmp_path / "o" / "unreadable.txt"
+    assert listed.read_text().split() == [early]
+    (tmp_path / early).write_bytes(good[early])
+    (tmp_path / late).write_bytes(b"")
+    assert main([*arguments, "--resume"]) == 0
+    assert listed.read_text().split() == [early, late]
+    (tmp_path / late).write_bytes(good[late])
+    capsys.readouterr()
+    assert main([*arguments, "--resume"]) == 0  # a run that has come to its end
+    assert listed.read_text().split() == [early, late]
+    assert "2 files could not be read and were left out" in capsys.readouterr().out
+    train(new_model(image_size=8, num_classes=2), dataset, TrainingConfig(epochs=1), tmp_path / "o", progress=False)
+    assert not listed.exists(), "another run, without faults, in the same folder"
+
+
+def test_a_model_that_cannot_be_compiled(dataset, tmp_path, monkeypatch):
+    import torch._inductor.config as inductor
+
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    with (
+        inductor.patch({"cpp.cxx": (None, "/no/such/compiler"), "fx_graph_cache": False}),
+        pytest.raises(ValueError, match=r"^the model cannot be compiled \(.*compiler.*needs a C\+\+ compiler.*longer$"),
+    ):
+        train(new_model(), dataset, RECIPE, progress=False, compiled=True)

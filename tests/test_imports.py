@@ -28,7 +28,8 @@ MAY_IMPORT = {
     "pictures": set(),
     "data": {"pictures"},
     "checkpoints": {"training"},  # for the type of a recipe alone
-    "training": {"checkpoints", "data"},
+    "processes": set(),
+    "training": {"checkpoints", "data", "processes"},
     "pretrained": {"checkpoints", "config", "data", "embeddings", "pictures", "recording", "vit"},
     "plots": set(),
     "ledger": set(),

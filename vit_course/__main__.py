@@ -40,11 +40,18 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return options.run(options)
     except (ValueError, OSError) as error:
-        print(f"error: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
+        print(f"error: {_in_words(error)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("\nstopped", file=sys.stderr)
         return 130
+
+
+def _in_words(error: Exception) -> str:
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    # The system's own has the name of the file beside its words; ours has it in them.
+    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def _add_lab(commands) -> None:
@@ -204,7 +211,7 @@ def _add_train(commands) -> None:
     train.add_argument("--recipe", help=f"one of {names}, or the path of a .toml file of yours")
     train.add_argument("--out", type=Path, help="the run folder (default: runs/ and the recipe's name)")
     train.add_argument("--resume", action="store_true", help="go on with the run in the run folder")
-    train.add_argument("--device", default="cpu", help="cpu, cuda or mps")
+    train.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 or mps")
     train.add_argument("--accumulate", type=int, default=1, help="parts in which a batch goes through, for less memory")
     train.add_argument("--compiled", action="store_true", default=False, help="run the model through torch.compile")
     train.add_argument("--workers", type=int, default=0, help="processes that read images, with --on-disk")
@@ -239,8 +246,8 @@ def _train(options) -> int:
 
     engine = training.engine_for(_device(options.device))
     say = print if engine.is_main_process else lambda *_: None
-    # One process downloads and unpacks; the others then find the files.
-    with engine.main_process_first():
+    # One process downloads and unpacks, then one on each machine that does not see that one's disk; the others find it.
+    with engine.main_process_first(), engine.local_main_process_first():
         dataset = _dataset(data, recipe["data"])
     config = _build(training.TrainingConfig, recipe["training"])
     data.seed_everything(config.seed)
@@ -258,6 +265,10 @@ def _train(options) -> int:
     resolved = {
         "data": recipe["data"], "images": images, "model": model.config.to_dict(), "training": asdict(config)
     }  # fmt: skip
+    if resume:
+        _need_the_same_data(out / "config.json", resolved)
+    elif engine.is_main_process:  # before the training, so that a run that is broken off can be used too
+        _write_json(out / "config.json", resolved)
     say(f"{dataset.name}: {len(dataset.train)} training images of {dataset.image_size[0]} x {dataset.image_size[1]}")
     say(f"model: {sum(p.numel() for p in model.parameters())} parameters; run folder {out}")
     if engine.num_processes > 1:
@@ -282,18 +293,18 @@ def _train(options) -> int:
 
     best, _ = checkpoints.load_weights(out / "best.safetensors")
     model.load_state_dict(best)
-    _, accuracy = training.evaluate(model, dataset.test, dataset, engine=engine, workers=options.workers)
+    at_once = training.images_at_once(dataset.test, config.batch_size, options.accumulate)
+    _, accuracy = training.evaluate(model, dataset.test, dataset, at_once, engine=engine, workers=options.workers)
     result = {"test_accuracy": accuracy}
     if not recipe["data"].get("on_disk"):  # ten more times through all files would take too long
-        result["linear_test_accuracy"] = training.linear_baseline(dataset)
+        result["linear_test_accuracy"] = training.linear_baseline(dataset, device=engine.device)
     if not resume:
         result["training_seconds"] = round(seconds)
     unreadable = data.unreadable(dataset, engine)
     engine.end_training()
     if not engine.is_main_process:
         return 0
-    if unreadable:
-        checkpoints.write_atomically(out / "unreadable.txt", ("\n".join(unreadable) + "\n").encode())
+    if unreadable := checkpoints.add_names(out / "unreadable.txt", unreadable):
         print(f"{len(unreadable)} files could not be read and were left out, such as {unreadable[0]}: unreadable.txt")
     figure = plots.curves(
         {key: [row[key] for row in history] for key in ("train_accuracy", "validation_accuracy")},
@@ -340,6 +351,22 @@ def _recipe(given: dict) -> tuple[str, dict]:
         allowed = {field.name for field in fields(config)} - set(FROM_DATA)
         parts[part] |= {key: given[key] for key in allowed if key in given}
     return name, parts
+
+
+def _need_the_same_data(path: Path, resolved: dict) -> None:
+    """A last.safetensors of an older version does not say on which data it was trained; config.json beside it does."""
+    if not path.is_file():
+        return
+    stored, resolved = json.loads(path.read_text(encoding="utf-8")), json.loads(json.dumps(resolved))
+    # On disk, a file that is damaged later changes mean and std.
+    images = ("class_names",) if resolved["data"].get("on_disk") else ("class_names", "mean", "std")
+    for part, names in (("data", ("num_train", "image_size")), ("images", images)):
+        found, wanted = stored.get(part, {}), resolved[part]
+        for name in names:
+            if name in found and name in wanted and found[name] != wanted[name]:
+                raise ValueError(
+                    f"{path} is of a run on data of {name} {found[name]}, this run's data are of {name} {wanted[name]}"
+                )
 
 
 def _dataset(data, values: dict):

@@ -1,10 +1,13 @@
 """Files that a crash cannot harm: weights, the whole state of a run, and its log."""
 
 import csv
+import errno
 import io
 import json
 import os
+import reprlib
 import shutil
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from vit_course.training import TrainingConfig
 
 METADATA_KEY = "vit_course"
+RUN_FILES = (
+    "best.safetensors", "last.safetensors", "log.csv", "unreadable.txt", "config.json", "result.json", "curves.png"
+)  # fmt: skip
 
 
 def save_weights(path: str | Path, model: nn.Module, **metadata) -> None:
@@ -49,6 +55,7 @@ def save_state(
     optimisers: list[torch.optim.Optimizer],
     random: dict[str, torch.Tensor],
     config: "TrainingConfig",
+    data: dict,
     history: list[dict],
 ) -> None:
     """Writes everything that a run needs to go on.
@@ -61,6 +68,7 @@ def save_state(
         optimisers: their moments and step counts are kept.
         random: states of random generators, by name.
         config: the recipe, compared on `restore_state`.
+        data: what describes the dataset, in values that JSON has, compared likewise.
         history: one dict an epoch.
     """
     tensors = {f"{name}.{key}": value for name, module in modules.items() for key, value in module.state_dict().items()}
@@ -68,16 +76,22 @@ def save_state(
         for j, state in optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser.{i}.{j}.{key}": value for key, value in state.items()}
     tensors |= {f"random.{name}": state for name, state in random.items()}
-    _write_tensors(path, tensors, {"recipe": asdict(config), "history": history})
+    _write_tensors(path, tensors, {"recipe": asdict(config), "data": data, "history": history})
 
 
 def restore_state(
-    path: str | Path, modules: dict[str, nn.Module], optimisers: list[torch.optim.Optimizer], config: "TrainingConfig"
+    path: str | Path,
+    modules: dict[str, nn.Module],
+    optimisers: list[torch.optim.Optimizer],
+    config: "TrainingConfig",
+    data: dict,
 ) -> tuple[dict[str, torch.Tensor], list[dict]]:
     """-> (random states by name, history); `modules` and `optimisers` get back what `save_state` wrote.
 
+    A file of an older version is taken too, with what it says: it may lack the data, and newer fields of the recipe.
+
     Raises:
-        ValueError: no such file, a damaged one, no state of a run, one of another recipe, or of another model.
+        ValueError: no such file, a damaged one, no state of a run, one of another recipe, dataset or model.
     """
     tensors, metadata = load_weights(path)
     if "recipe" not in metadata:
@@ -87,6 +101,11 @@ def restore_state(
         found = metadata["recipe"].get(name, getattr(type(config), name))
         if found != wanted:
             raise ValueError(f"{path} was trained with {name} {found}, this run has {name} {wanted}")
+    for name, wanted in data.items():
+        found = metadata.get("data", {}).get(name, wanted)
+        if found != wanted:
+            found, wanted = reprlib.repr(found), reprlib.repr(wanted)
+            raise ValueError(f"{path} was trained on data of {name} {found}, this run's data are of {name} {wanted}")
     parts: dict[str, dict] = {}
     for key, tensor in tensors.items():
         part, name = key.split(".", 1)
@@ -94,15 +113,18 @@ def restore_state(
     if set(parts) != {*modules, "optimiser", "random"}:
         needed = ", ".join((*modules, "optimiser", "random"))
         raise ValueError(f"{path} holds the parts {', '.join(sorted(parts))}, this run needs {needed}")
+    if "global" in parts["random"]:  # the first version: one process, and so one generator
+        parts["random"]["dropout"] = parts["random"].pop("global")[None]
+    states: list[dict[int, dict]] = [{} for _ in optimisers]
+    for key, tensor in parts["optimiser"].items():
+        # The first version had one optimiser, and so no number of it.
+        i, j, name = key.split(".") if key.count(".") == 2 else ("0", *key.split("."))
+        states[int(i)].setdefault(int(j), {})[name] = tensor
     for part, module in modules.items():
         try:
             module.load_state_dict(parts[part])
         except RuntimeError as error:
             raise ValueError(f"{path} is of another model: {str(error).splitlines()[1].strip()}") from error
-    states: list[dict[int, dict]] = [{} for _ in optimisers]
-    for key, tensor in parts["optimiser"].items():
-        i, j, name = key.split(".")
-        states[int(i)].setdefault(int(j), {})[name] = tensor
     for optimiser, state in zip(optimisers, states, strict=True):
         optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
     return parts["random"], metadata["history"]
@@ -116,6 +138,19 @@ def write_csv(path: str | Path, rows: list[dict]) -> None:
     for row in rows:
         writer.writerow({key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()})
     write_atomically(path, text.getvalue().encode())
+
+
+def add_names(path: str | Path, names: list[str]) -> list[str]:
+    """-> all names of a list in a file, one a line, sorted, after `names` have joined it; no file where there are none.
+
+    What is there already stays: each part of a run that was broken off and gone on with has seen other names.
+    """
+    path = Path(path)
+    found = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")[:-1] if path.is_file() else []
+    everything = sorted({*found, *names})
+    if everything != found:
+        write_atomically(path, "".join(f"{name}\n" for name in everything).encode("utf-8", "surrogateescape"))
+    return everything
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:
@@ -141,18 +176,37 @@ def write_atomically(path: str | Path, content: bytes) -> None:
 
 
 def remove_leftovers(folder: str | Path) -> None:
-    """Removes the half-written files that a killed process left in a folder; whole files stay."""
-    for temporary in Path(folder).glob(".*.[0-9]*"):
-        if temporary.suffix[1:].isdigit():
-            temporary.unlink(missing_ok=True)
+    """Removes the half-written files of a run that a killed process left in a folder.
+
+    Whole files stay, and so does what another program made, or a process writes that still lives.
+    """
+    for name in RUN_FILES:
+        for temporary in Path(folder).glob(f".{name}.*"):
+            writer = temporary.suffix[1:]
+            if writer.isdecimal() and temporary.is_file() and not _lives(int(writer)):
+                # Where Windows refuses, it is in use.
+                with suppress(PermissionError):
+                    temporary.unlink(missing_ok=True)
+
+
+def _lives(process: int) -> bool:
+    if process == os.getpid() or os.name == "nt":  # Windows has no such question, and removes no file that is open
+        return False
+    try:
+        os.kill(process, 0)  # sends nothing
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
 
 
 def _why_not_written(path: Path, size: int, error: OSError) -> str:
-    existing = next(parent for parent in (path.parent, *path.parents) if parent.is_dir())
-    return (
-        f"{path} could not be written ({error.strerror or error}): {size} bytes are needed, "
-        f"{shutil.disk_usage(existing).free} are free in {existing}; what was there before is intact"
-    )
+    text = f"{path} could not be written ({error.strerror or error})"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        existing = next(parent for parent in (path.parent, *path.parents) if parent.is_dir())
+        text += f": {size} bytes are needed, {shutil.disk_usage(existing).free} are free in {existing}"
+    return f"{text}; what was there before is intact"
 
 
 def _write_tensors(path: str | Path, tensors: dict[str, torch.Tensor], metadata: dict) -> None:

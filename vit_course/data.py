@@ -49,7 +49,7 @@ class ImageSet:
 class ImageFiles:
     """Images that stay on disk and are opened when they are asked for: for more of them than the memory holds.
 
-    A file that cannot be read is left out, and its name is put into `unreadable`.
+    A file that is damaged or missing is left out, and its name is put into `unreadable`.
 
     Args:
         paths: n files.
@@ -66,7 +66,11 @@ class ImageFiles:
         return len(self.paths)
 
     def __getitem__(self, index: slice | torch.Tensor) -> ImageSet:
-        """Some of the images, opened: at most as many as were asked for."""
+        """Some of the images, opened: at most as many as were asked for.
+
+        Raises:
+            OSError: as `pictures.open_picture`: it is not the file that is damaged.
+        """
         paths, labels = self.paths[index], self.labels[index]
         images, kept, unreadable = [], [], []
         for i, path in enumerate(paths):
@@ -96,6 +100,7 @@ def load_batches(images: Images, batches: list[torch.Tensor], workers: int = 0) 
 
     Raises:
         ValueError: a worker that died.
+        OSError: a file that cannot be read for a cause that lies not in it, as `pictures.open_picture`.
     """
     if isinstance(images, ImageSet):
         yield from (images[batch] for batch in batches)
@@ -112,6 +117,11 @@ def load_batches(images: Images, batches: list[torch.Tensor], workers: int = 0) 
         for batch in loader:
             images.unreadable.update(batch.unreadable)
             yield batch
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        # Of a worker's error the loader keeps the class and, as its text, the whole traceback.
+        raise OSError(str(error).strip().splitlines()[-1]) from error
     except RuntimeError as error:
         if "worker" not in str(error):
             raise
@@ -122,9 +132,9 @@ def load_batches(images: Images, batches: list[torch.Tensor], workers: int = 0) 
 
 def unreadable(dataset: "Dataset", engine=None) -> list[str]:
     """-> the files of `dataset` that could not be read so far, by all processes of `engine` (Accelerate), sorted."""
-    parts = (dataset.train, dataset.validation, dataset.test)
-    names = [name for part in parts if isinstance(part, ImageFiles) for name in part.unreadable]
-    if engine is not None and engine.num_processes > 1:
+    parts = [part for part in (dataset.train, dataset.validation, dataset.test) if isinstance(part, ImageFiles)]
+    names = [name for part in parts for name in part.unreadable]
+    if parts and engine is not None and engine.num_processes > 1:
         from accelerate.utils import gather_object
 
         names = gather_object(names)
@@ -290,6 +300,7 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
     Raises:
         ValueError: no such folder, fewer than two classes, a class without images, fewer than 10 images in all,
             or, where all are read at once, a file that is no readable image, by name.
+        OSError: as `pictures.open_picture`.
     """
     from torchvision.datasets import ImageFolder
 
@@ -340,7 +351,10 @@ def shift_and_flip(
 
 
 def random_shifts(count: int, padding: int, flip: bool, generator: torch.Generator | None = None) -> torch.Tensor:
-    """-> (count, 3): for each image its shift down and right, from -padding to padding, and whether to mirror it."""
+    """-> (count, 3): for each image the row and the column at which the crop begins, and whether it is mirrored then.
+
+    Row and column run from -padding to padding; where they are positive, what is seen moves up and left.
+    """
     shifts = torch.randint(0, 2 * max(0, padding) + 1, (2, count), generator=generator) - padding
     mirror = (torch.rand(count, generator=generator) < 0.5) & flip
     return torch.cat([shifts, mirror[None]]).T  # (count, 3)

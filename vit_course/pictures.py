@@ -1,6 +1,8 @@
 """A picture of any kind, opened: upright, in RGB, and with a clear word where it cannot be read."""
 
+import errno
 import io
+import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -21,6 +23,7 @@ def open_image(path: str | Path | bytes | BinaryIO, image_size: int | tuple[int,
 
     Raises:
         ValueError: as `open_picture`.
+        OSError: likewise.
     """
     from PIL import Image, ImageOps
 
@@ -42,6 +45,8 @@ def open_picture(source: "str | Path | bytes | BinaryIO | PIL.Image.Image") -> "
 
     Raises:
         ValueError: no such file, no readable image, or one of more pixels than Pillow takes for harmless.
+        OSError: the cause lies in the system and not in the file, by its name: no permission, too many open files, a
+            disk that fails, no memory.
     """
     from PIL import Image, ImageOps, UnidentifiedImageError
 
@@ -63,6 +68,13 @@ def open_picture(source: "str | Path | bytes | BinaryIO | PIL.Image.Image") -> "
         raise ValueError(f"{name} has too many pixels: {numbers}") from error
     except UnidentifiedImageError as error:
         raise ValueError(f"{name} is no readable image: {_why_unknown(file)}") from error
+    except MemoryError as error:
+        raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), str(name)) from error
+    except OSError as error:
+        # Pillow's own have no number. A damaged file can send it to a place before the file's beginning: EINVAL.
+        if error.errno not in (None, errno.EINVAL, errno.EISDIR):
+            raise OSError(error.errno, error.strerror, str(name)) from error
+        raise ValueError(f"{name} is no readable image: {error.strerror or error}") from error
     except Exception as error:  # a damaged file can end in nearly any error, depending on its format
         raise ValueError(f"{name} is no readable image: {error or type(error).__name__}") from error
 

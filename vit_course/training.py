@@ -2,6 +2,7 @@
 
 import math
 import sys
+import zlib
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -14,9 +15,10 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tqdm import tqdm
 
-from vit_course.checkpoints import remove_leftovers, restore_state, save_state, save_weights, write_csv
+from vit_course.checkpoints import add_names, remove_leftovers, restore_state, save_state, save_weights, write_csv
 from vit_course.data import (
     Dataset,
+    ImageFiles,
     Images,
     ImageSet,
     cut_out,
@@ -25,6 +27,16 @@ from vit_course.data import (
     random_shifts,
     seed_everything,
     shift_images,
+    unreadable,
+)
+from vit_course.processes import (
+    Alone,
+    dropout_states,
+    engine_for,
+    mine,
+    need_the_same_folder,
+    restore_dropout,
+    sum_over_processes,
 )
 
 if TYPE_CHECKING:
@@ -136,7 +148,7 @@ def evaluate(
     images: Images,
     dataset: Dataset,
     batch_size: int = 500,
-    engine: "Accelerator | None" = None,
+    engine: "Accelerator | Alone | None" = None,
     workers: int = 0,
 ) -> tuple[float, float]:
     """-> (mean cross-entropy, accuracy) of `model` on a part of `dataset`, in eval mode; its own mode is put back.
@@ -148,13 +160,17 @@ def evaluate(
         batch_size: images at a time.
         engine: of several processes, which then share the images.
         workers: processes that read images ahead, where they are on disk.
+
+    Raises:
+        ValueError: not one of the images could be read, or a worker that died.
+        OSError: where the system, and not the file, is the cause that one could not be read.
     """
     device = next(model.parameters()).device
     was_training = model.training
     model.eval()
     loss = correct = seen = 0.0
     batches = torch.arange(len(images)).split(batch_size)
-    for batch in load_batches(images, [part[_mine(engine)] for part in batches], workers):
+    for batch in load_batches(images, [part[mine(engine)] for part in batches], workers):
         if len(batch) == 0:
             continue
         labels = batch.labels.to(device)
@@ -163,22 +179,19 @@ def evaluate(
         correct += (logits.argmax(dim=1) == labels).sum().item()
         seen += len(labels)
     model.train(was_training)
-    loss, correct, seen = _sum_over_processes(engine, loss, correct, seen)
+    loss, correct, seen = sum_over_processes(engine, loss, correct, seen)
+    if len(images) and not seen:
+        raise _none_read(images, "the evaluation")
     return loss / max(1, seen), correct / max(1, seen)
 
 
-def engine_for(device: torch.device) -> "Accelerator":
-    """Hugging Face Accelerate's view of this process: alone, or one of those that torchrun has started.
+def images_at_once(images: Images, batch_size: int, accumulate: int) -> int:
+    """-> how many images an evaluation takes at a time during a run: 500, which costs little memory without gradients.
 
-    Precision and accumulation are the recipe's and the caller's, whatever `accelerate launch` was told of them.
+    No more than a part of a batch where that is cut by `accumulate`, or where the images are read from disk.
     """
-    from accelerate import Accelerator
-    from accelerate.utils import GradientAccumulationPlugin
-
-    once = GradientAccumulationPlugin(num_steps=1)
-    return Accelerator(
-        cpu=device.type == "cpu", device_placement=False, mixed_precision="no", gradient_accumulation_plugin=once
-    )
+    sparing = accumulate > 1 or isinstance(images, ImageFiles)
+    return min(500, -(-batch_size // accumulate)) if sparing else 500
 
 
 def train(
@@ -197,19 +210,26 @@ def train(
 
     With a `run_dir`, `last.safetensors` (everything needed to go on) and `log.csv` are written after every epoch,
     and `best.safetensors` (weights alone) whenever the validation accuracy is the highest so far; a crash at any
-    moment leaves whole files behind.
+    moment leaves whole files behind. Files of images that could not be read are listed in `unreadable.txt`; a batch
+    then is the mean over those that could.
+
+    Where the recipe has an average, `model` holds the averaged weights after the last epoch: those that were validated.
+    `last.safetensors` has both.
 
     Started by `torchrun` or `accelerate launch`, every process takes its share of each batch, so that the batch, and
-    with it the result, is that of one process; the first process alone writes.
+    with it the result, is that of one process, but for dropout and for batch norm, which see only a share. The first
+    process alone writes, all read: the run folder must be the same for all, on several machines on a disk they share.
 
     Args:
         model: takes (B, C, H, W), gives (B, num_classes).
         dataset: from `vit_course.data`.
         config: the recipe. Its seed rules order and augmentation; call `seed_everything` before building the model.
         run_dir: a folder for the checkpoints, made if missing.
-        resume: go on from `run_dir`'s `last.safetensors`; the result is that of the run without the break.
+        resume: go on from `run_dir`'s `last.safetensors`; the result is that of the run without the break. Only
+            dropout draws anew where the run goes on on another kind of device, or in more processes.
         progress: a bar and a line an epoch on standard output.
-        accumulate: in how many parts a batch goes through the model, for less memory; the step is the same.
+        accumulate: in how many parts a batch goes through the model, for less memory; the step is the same, but for
+            dropout and for batch norm, which see only a part.
         compiled: run the model through `torch.compile`. Needs a C++ compiler; the first step takes a minute.
         workers: processes that read images ahead, where the dataset leaves them on disk.
 
@@ -218,9 +238,11 @@ def train(
         validation_loss, validation_accuracy.
 
     Raises:
-        ValueError: nothing to resume, a run folder of another recipe or model, a loss that is no longer a number,
-            or a worker that died.
-        OSError: a checkpoint that cannot be written; the last one is intact.
+        ValueError: nothing to resume, a run folder of another recipe, model or dataset, or one that not all processes
+            see, a loss or gradient that is no longer a number, an epoch in which not one image could be read, a worker
+            that died, or a model that cannot be compiled here.
+        OSError: a checkpoint that cannot be written, the last one is intact; or an image that cannot be read for a
+            cause that lies not in its file.
     """
     if accumulate < 1 or workers < 0:
         raise ValueError(f"accumulate must be at least 1 and workers at least 0, got {accumulate} and {workers}")
@@ -235,16 +257,21 @@ def train(
     modules = {"model": model} | ({} if average is None else {"average": average})
     seed_everything(config.seed + engine.process_index)  # dropout draws from the global generator
     history: list[dict] = []
+    described = _describe(dataset)
+    if last is not None:
+        need_the_same_folder(last.parent, engine)
     if resume:
         if last is None:
             raise ValueError("resume=True needs the run_dir of the run to go on with, got None")
-        random, history = restore_state(last, modules, steppers, config)
+        random, history = restore_state(last, modules, steppers, config, described)
         generator.set_state(random["order"])
-        _restore_dropout(random["dropout"], engine)
+        restore_dropout(random["dropout"], engine, device)
     if last is not None and engine.is_main_process:
         remove_leftovers(last.parent)
         if history:
             write_csv(last.with_name("log.csv"), history)
+        if not resume:
+            last.with_name("unreadable.txt").unlink(missing_ok=True)
 
     replica, *steppers = engine.prepare(model, *steppers)
     if compiled:
@@ -254,7 +281,7 @@ def train(
         losses = correct = seen = 0.0
         label = f"epoch {epoch + 1}/{config.epochs}"
         batches = torch.randperm(len(dataset.train), generator=generator).split(config.batch_size)
-        parts = [part[_mine(engine)] for batch in batches for part in batch.chunk(accumulate)]
+        parts = [part[mine(engine)] for batch in batches for part in batch.chunk(accumulate)]
         loaded = load_batches(dataset.train, parts, workers)
         show = progress and engine.is_main_process
         for i, chosen in enumerate(tqdm(batches, label, leave=False, file=sys.stdout, disable=not show)):
@@ -266,24 +293,39 @@ def train(
             draws = random_shifts(len(chosen), config.padding, config.flip, generator)  # (B, 3)
             if config.cutout:
                 draws = torch.cat([draws, random_places(len(chosen), dataset.image_size, generator)], dim=1)  # (B, 5)
-            batch_loss, right, count = _gradients(replica, dataset, loaded, draws.chunk(accumulate), config, engine)
-            if not math.isfinite(batch_loss):
+            try:
+                batch_loss, right, count = _gradients(replica, dataset, loaded, draws.chunk(accumulate), config, engine)
+            except RuntimeError as error:
+                if not compiled or not isinstance(error, torch._dynamo.exc.BackendCompilerFailed):
+                    raise
                 raise ValueError(
-                    f"the loss is {batch_loss} in {label}, step {i + 1}: a smaller learning_rate than "
-                    f"{config.learning_rate} is needed; checkpoints of earlier epochs are kept"
-                )
+                    f"the model cannot be compiled ({str(error).splitlines()[0]}): compiled needs a C++ compiler, "
+                    "without it training is the same and takes longer"
+                ) from error
+            if not math.isfinite(batch_loss):
+                raise _diverged(f"the loss is {batch_loss} in {label}, step {i + 1}", config)
             if config.clip_norm:
-                nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+                length = nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
+            else:
+                length = nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+            if not length.isfinite():  # a finite loss can have such a gradient, and the step would spoil all weights
+                found = f"the loss is finite, but the length of the gradient {length.item()}"
+                raise _diverged(f"{found} in {label}, step {i + 1}", config)
             for stepper in steppers:
                 stepper.step()
             if average is not None:
                 average.update_parameters(model)
             losses, correct, seen = losses + batch_loss, correct + right, seen + count
-        correct, seen = _sum_over_processes(engine, correct, seen)
+        correct, seen = sum_over_processes(engine, correct, seen)
+        if not seen:
+            raise _none_read(dataset.train, label)
         kept = model if average is None else average.module
+        at_once = images_at_once(dataset.validation, config.batch_size, accumulate)
         validation_loss, validation_accuracy = evaluate(
-            kept, dataset.validation, dataset, engine=engine, workers=workers
+            kept, dataset.validation, dataset, at_once, engine=engine, workers=workers
         )
+        if not math.isfinite(validation_loss):  # the last step of the epoch can have spoilt the weights
+            raise _diverged(f"the validation loss is {validation_loss} after {label}", config)
         best = max((row["validation_accuracy"] for row in history), default=-1.0)
         history.append(
             {
@@ -298,13 +340,17 @@ def train(
         if show:
             tqdm.write(f"{label}: train loss {losses / max(1, seen):.3f}, validation {validation_accuracy:.1%}")
         if last is not None:
-            random = {"order": generator.get_state(), "dropout": _dropout_states(engine)}
+            random = {"order": generator.get_state(), "dropout": dropout_states(engine, device)}
+            names = unreadable(dataset, engine)
             if engine.is_main_process:
+                add_names(last.with_name("unreadable.txt"), names)
                 if validation_accuracy > best:
                     save_weights(last.with_name("best.safetensors"), kept)
-                save_state(last, modules, steppers, random, config, history)
+                save_state(last, modules, steppers, random, config, described, history)
                 write_csv(last.with_name("log.csv"), history)
             engine.wait_for_everyone()
+    if average is not None:
+        model.load_state_dict(average.module.state_dict())
     return history
 
 
@@ -314,7 +360,7 @@ def _gradients(
     loaded: Iterator[ImageSet],
     draws: tuple[torch.Tensor, ...],
     config: TrainingConfig,
-    engine: "Accelerator",
+    engine: "Accelerator | Alone",
 ) -> tuple[float, int, int]:
     """Sets the gradients of one batch, which goes through in as many parts as there are `draws`.
 
@@ -327,7 +373,7 @@ def _gradients(
     for i, draw in enumerate(draws):
         batch = next(loaded)
         # All processes draw for the whole batch, so that each image changes as it would in one process.
-        draw = draw[_mine(engine)]
+        draw = draw[mine(engine)]
         if batch.kept is not None:
             draw = draw[batch.kept]
         images = dataset.normalise(shift_images(batch.images, draw[:, :3], config.padding).to(device))
@@ -346,36 +392,41 @@ def _gradients(
         total += loss.detach() * len(batch)
         correct += (logits.argmax(dim=1)[: len(batch)] == labels[: len(batch)]).sum().item()
         seen += len(batch)
-    return engine.reduce(total).item(), correct, seen
+    total, read = engine.reduce(torch.stack([total, total.new_tensor(seen)])).tolist()
+    if 0 < read < batch_size:  # some could not be read, and only now is it known how many: the mean over the others
+        for gradient in [p.grad for p in model.parameters() if p.grad is not None]:
+            gradient *= batch_size / read
+    return total, correct, seen
 
 
-def _mine(engine: "Accelerator | None") -> slice:
-    """What this process takes of anything that all of them share."""
-    return slice(None) if engine is None else slice(engine.process_index, None, engine.num_processes)
+def _diverged(what: str, config: TrainingConfig) -> ValueError:
+    return ValueError(
+        f"{what}: a smaller learning_rate than {config.learning_rate} is needed; checkpoints of earlier epochs are kept"
+    )
 
 
-def _sum_over_processes(engine: "Accelerator | None", *values: float) -> list[float]:
-    if engine is None or engine.num_processes == 1:
-        return list(values)
-    return engine.reduce(torch.tensor(values, dtype=torch.float64, device=engine.device)).tolist()
+def _none_read(images: Images, when: str) -> ValueError:
+    such = f", such as {min(images.unreadable)}" if isinstance(images, ImageFiles) and images.unreadable else ""
+    return ValueError(f"not one of {len(images)} images could be read in {when}{such}: is their disk still there?")
 
 
-def _dropout_states(engine: "Accelerator") -> torch.Tensor:
-    # (processes, bytes): each process draws its own dropout, on its own device.
-    state = torch.cuda.get_rng_state() if engine.device.type == "cuda" else torch.get_rng_state()
-    return engine.gather(state[None].to(engine.device)).cpu()
+def _describe(dataset: Dataset) -> dict:
+    """What tells one dataset from another, as JSON has it."""
+    known = {
+        "training_images": len(dataset.train),
+        "image_size": list(dataset.image_size),
+        "class_names": list(dataset.class_names),
+    }
+    if isinstance(dataset.train, ImageFiles):  # not the mean, which a file that is damaged later changes
+        names = ("/".join(Path(path).parts[-2:]) for path in dataset.train.paths)
+        return known | {"checksum_of_file_names": zlib.crc32("\n".join(names).encode("utf-8", "surrogateescape"))}
+    return known | {name: [float(value) for value in getattr(dataset, name)] for name in ("mean", "std")}
 
 
-def _restore_dropout(states: torch.Tensor, engine: "Accelerator") -> None:
-    if engine.process_index < len(states):  # more processes than before: the new ones keep their seed
-        setter = torch.cuda.set_rng_state if engine.device.type == "cuda" else torch.set_rng_state
-        setter(states[engine.process_index])
-
-
-def linear_baseline(dataset: Dataset, epochs: int = 10, seed: int = 0) -> float:
+def linear_baseline(dataset: Dataset, epochs: int = 10, seed: int = 0, device: str | torch.device = "cpu") -> float:
     """-> the test accuracy of a linear classifier on the pixels, trained by the same loop: the figure to beat."""
     seed_everything(seed)
     inputs = dataset.in_channels * math.prod(dataset.image_size)
-    model = nn.Sequential(nn.Flatten(), nn.Linear(inputs, len(dataset.class_names)))
+    model = nn.Sequential(nn.Flatten(), nn.Linear(inputs, len(dataset.class_names))).to(device)
     train(model, dataset, TrainingConfig(epochs=epochs, seed=seed), progress=False)
     return evaluate(model, dataset.test, dataset)[1]
