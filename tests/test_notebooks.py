@@ -59,7 +59,7 @@ def test_figures_have_alt_text_and_captions(path):
 def test_cells_are_short_and_the_file_is_small(path):
     for cell in cells(path, "code"):
         assert len(cell.source.splitlines()) <= 30
-    assert len(nbformat.read(path, as_version=4).cells) <= 75
+    assert len(nbformat.read(path, as_version=4).cells) <= 85
     assert path.stat().st_size < 2_500_000
 
 
