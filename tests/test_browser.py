@@ -100,7 +100,10 @@ def run_all(page: Page, address: str, name: str) -> None:
             page.wait_for_function(
                 f"done => ({CELLS})().filter(cell => cell.count).length > done", arg=done, timeout=120_000
             )
-            done = sum(cell["count"] is not None for cell in page.evaluate(CELLS))
+            state = page.evaluate(CELLS)
+            # JupyterLab runs nothing after an error: waiting longer would only hide what it says.
+            assert not [o for cell in state for o in cell["outputs"] if o["output_type"] == "error"]
+            done = sum(cell["count"] is not None for cell in state)
         page.wait_for_function(
             "() => document.querySelector('.jp-Notebook-ExecutionIndicator').dataset.status === 'idle'", timeout=120_000
         )

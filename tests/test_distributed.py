@@ -93,7 +93,7 @@ def test_parts_of_a_batch_give_the_same_run(start, more, alone, tmp_path):
 SCRIPT = """
 import sys, os
 from pathlib import Path
-from vit_course import data, pictures, training
+from vit_course import data, pictures, processes, training
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -109,7 +109,7 @@ model = ViT(ViTConfig(image_size=(12, 8), patch_size=4, num_classes=2, hidden_di
                       mlp_dim=8))
 recipe = training.TrainingConfig(epochs=1, batch_size=8, padding=2, flip=True)
 history = training.train(model, dataset, recipe, "run", progress=False, workers=int(sys.argv[1]))
-unreadable = data.unreadable(dataset, training.engine_for(next(model.parameters()).device))
+unreadable = data.unreadable(dataset, processes.engine_for(next(model.parameters()).device))
 if os.environ.get("RANK", "0") == "0":
     Path("unreadable.txt").write_text("\\n".join(unreadable))
     Path("train.txt").write_text("\\n".join(sorted(dataset.train.paths)))

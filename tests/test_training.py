@@ -72,6 +72,19 @@ def test_training_learns_digits():
     }  # fmt: skip
 
 
+class Spy(nn.Module):
+    """Keeps in `seen` each batch that it got, and whether it was in training mode."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(288, 5)
+        self.seen = []
+
+    def forward(self, images):
+        self.seen.append((self.training, images.detach().clone()))
+        return self.linear(images.flatten(1))
+
+
 def test_the_same_seed_gives_the_same_weights(dataset):
     runs = []
     for _ in range(2):
@@ -85,19 +98,9 @@ def test_the_same_seed_gives_the_same_weights(dataset):
 
 
 def test_every_image_once_an_epoch_and_the_short_batch_too(dataset):
-    seen = []
-
-    class Spy(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.linear = nn.Linear(288, 5)
-
-        def forward(self, images):
-            if self.training:
-                seen.append(images.detach().clone())
-            return self.linear(images.flatten(1))
-
-    train(Spy(), dataset, TrainingConfig(epochs=1, batch_size=32), progress=False)
+    model = Spy()
+    train(model, dataset, TrainingConfig(epochs=1, batch_size=32), progress=False)
+    seen = [images for training, images in model.seen if training]
     assert [len(batch) for batch in seen] == [32, 32, 32, 4]
     rows = sorted(map(tuple, torch.cat(seen).flatten(1).tolist()))
     assert rows == sorted(map(tuple, dataset.normalise(dataset.train.images).flatten(1).tolist()))
@@ -316,20 +319,9 @@ def test_validation_takes_no_more_images_than_fit_into_memory(accumulate, on_dis
         for path, image in zip(paths, dataset.validation.images, strict=True):
             Image.fromarray(image.permute(1, 2, 0).numpy()).save(path)
         dataset = replace(dataset, validation=data.ImageFiles(paths, dataset.validation.labels, (12, 8)))
-    seen = []
-
-    class Spy(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.linear = nn.Linear(288, 5)
-
-        def forward(self, images):
-            if not self.training:
-                seen.append(len(images))
-            return self.linear(images.flatten(1))
-
-    train(Spy(), dataset, TrainingConfig(epochs=1, batch_size=30), progress=False, accumulate=accumulate)
-    assert seen == at_once
+    model = Spy()
+    train(model, dataset, TrainingConfig(epochs=1, batch_size=30), progress=False, accumulate=accumulate)
+    assert [len(images) for training, images in model.seen if not training] == at_once
 
 
 def test_mixed_precision_keeps_weights_and_loss_in_float32(dataset, monkeypatch):

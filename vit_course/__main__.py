@@ -233,7 +233,7 @@ def _add_train(commands) -> None:
 
 
 def _train(options) -> int:
-    from vit_course import checkpoints, data, plots, training
+    from vit_course import checkpoints, data, plots, processes, training
     from vit_course.config import ViTConfig
     from vit_course.vit import ViT
 
@@ -244,7 +244,7 @@ def _train(options) -> int:
     if (out / "last.safetensors").exists() and not resume:
         raise ValueError(f"{out} holds a run already: add --resume to go on with it, or name another folder with --out")
 
-    engine = training.engine_for(_device(options.device))
+    engine = processes.engine_for(_device(options.device))
     say = print if engine.is_main_process else lambda *_: None
     # One process downloads and unpacks, then one on each machine that does not see that one's disk; the others find it.
     with engine.main_process_first(), engine.local_main_process_first():
