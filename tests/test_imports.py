@@ -45,6 +45,7 @@ MAY_IMPORT = {
         "pictures",
         "plots",
         "pretrained",
+        "processes",
         "site",
         "training",
         "vit",
