@@ -136,3 +136,21 @@ def words(page: Page) -> str:
 
 def drawn(page: Page) -> None:
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def modules_page(browser) -> Page:
+    """A blank page that may import the explorer's modules, as `import("/rows.js")`; nothing listens anywhere."""
+    page = browser.new_page(viewport={"width": 800, "height": 600})
+
+    def answer(route):
+        name = route.request.url.rpartition("/")[2]
+        path = JS / name
+        if path.is_file():
+            kind = "text/css" if path.suffix == ".css" else "text/javascript"
+            route.fulfill(body=path.read_text(encoding="utf-8"), content_type=kind)
+        else:
+            route.fulfill(body="<!doctype html><title>Modules</title>", content_type="text/html")
+
+    page.route("http://explorer.test/**", answer)
+    page.goto("http://explorer.test/")
+    return page
