@@ -14,7 +14,7 @@ const SCALES = {
 const ABOUT = {
   outline: "of the weight on patches, in as few as possible",
   off: "the picture as the model gets it",
-  colours: "three principal components as red, green, blue",
+  colours: "three principal components as colours",
   similarity: "cosine with the token of the query",
 };
 

@@ -114,7 +114,7 @@ export class Photo {
     if (!this.panel.picture) return;
     const [bright, dark] = darkened(this.panel.picture, width, height);
     this.layers = { bright, dark, mask: new Mask(this.panel) };
-    this.context = this.canvas.getContext("2d", { alpha: false });
+    this.context = this.canvas.getContext("2d");
     this.context.drawImage(bright, 0, 0);
     this.state.schedule();
   }
