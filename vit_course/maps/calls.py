@@ -35,8 +35,9 @@ class AttentionCalls(TorchFunctionMode):
     """Sees every call of PyTorch's functions, and tells `seen` of each attention.
 
     Of a fused call, and of `nn.MultiheadAttention`, queries and keys are kept, where these alone make the weights; of
-    all others the weights. Weights are what a softmax made of products, on their way into a product with values. A softmax that meets no
-    values, such as that of a classifier, is none; and rows that sum to 1 are weights however they were made.
+    all others the weights. Weights are what a softmax made of products, on their way into a product with values. A
+    softmax that meets no values, such as that of a classifier, is none; and rows that sum to 1 are weights however they
+    were made.
 
     Args:
         seen: takes what is `Kept` of the weights (B, h, T, S), or of such with other axes; "" or what changed them

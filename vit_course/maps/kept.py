@@ -90,7 +90,9 @@ def of_pair(q: torch.Tensor, k: torch.Tensor, scale: float | None = None) -> Kep
         q, k: before they are scaled.
         scale: of the scores, where it is not 1 / sqrt(d).
     """
-    leading = torch.broadcast_shapes(q.shape[:-2], k.shape[:-2])
+    leading = q.shape[:-2]
+    if leading != k.shape[:-2]:  # asked first, as the function loads half of PyTorch when it is first called
+        leading = torch.broadcast_shapes(leading, k.shape[:-2])
     shape = torch.Size((*leading, q.shape[-2], k.shape[-2]))
     factor = 1.0 if scale is None else scale * q.shape[-1] ** 0.5
     q, k = q.detach().clone(), k.detach().clone()
