@@ -53,9 +53,8 @@ class QueriesAndKeys:
                 whole, step = quantised(both[place].numpy(), axis=1)  # (h, T, d), (h, d)
                 sections.steps(name, whole, index)
                 steps[place, index] = step
-                stored.append(
-                    torch.from_numpy(whole * step[:, None])
-                )  # what the browser has, so that its rows sum to 1
+                # What the browser has: so its rows sum to 1.
+                stored.append(torch.from_numpy(whole * step[:, None]))
             for head, (q, k) in enumerate(zip(*stored, strict=True)):
                 torch.mm(self.scale * q, k.T, out=square)
                 largest = square.amax(dim=1)  # (T,)
