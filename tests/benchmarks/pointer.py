@@ -4,7 +4,7 @@
 
 The page holds the shapes of ViT-S/14 (12 layers, 6 heads of 64) with numbers drawn at random, which take as long as
 real ones. A time is counted from the browser's own stamp of the event to the first task after the frame that shows it.
-What is printed: the median and the 95th percentile in milliseconds, and how long the page's own drawing took.
+What is printed: the median and the 95th percentile in milliseconds.
 """
 
 import argparse
@@ -16,14 +16,16 @@ import numpy as np
 from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from explored import Described, random_panel
+from explored import random_panel
 from lab import BROWSER_FLAGS, chromium
+
+from vit_course.explorer import AttentionExplorer
 
 WATCH = """() => {
     window.times = [];
     const channel = new MessageChannel();
     const open = [];
-    channel.port1.onmessage = () => { const now = performance.now(); while (open.length) times.push(now - open.pop()); };
+    channel.port1.onmessage = () => { while (open.length) times.push(performance.now() - open.pop()); };
     document.querySelector(".vit-main").addEventListener("pointermove", (event) => {
         open.push(event.timeStamp);
         requestAnimationFrame(() => channel.port2.postMessage(0));
@@ -52,14 +54,16 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
         for size in options.size:
             side = size // 14
-            described = Described()
-            described.add(**random_panel(layers=12, heads=6, grid=(side, side), dim=64, width=384))
+            explorer = AttentionExplorer(**random_panel(layers=12, heads=6, grid=(side, side), dim=64, width=384))
+            explorer.save_html(Path(folder) / "page.html", overwrite=True)
             page = browser.new_page(viewport={"width": 1280, "height": 900})
-            page.goto(described.write(Path(folder) / "page.html").as_uri())
+            page.goto((Path(folder) / "page.html").as_uri())
             page.wait_for_selector(".vit-grid[data-complete=true]", timeout=60_000)
             times = measured(page, options.moves, side)
             median, late = np.percentile(times, [50, 95])
-            print(f"{side * side + 1} tokens: median {median:.1f} ms, 95th percentile {late:.1f} ms, {len(times)} moves")
+            print(
+                f"{side * side + 1} tokens: median {median:.1f} ms, 95th percentile {late:.1f} ms, {len(times)} moves"
+            )
             page.close()
         browser.close()
 
