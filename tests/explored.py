@@ -77,7 +77,7 @@ class Described:
         state = dict(layer=self.panels[0]["layers"] - 1) | state
         values = json.dumps(DEFAULTS | state | {"_panels": self.panels}).replace("<", "\\u003c")
         script = (ROOT / "vit_course" / "explorer" / "static" / "page.js").read_text(encoding="utf-8")
-        style = "".join((JS / f"{name}.css").read_text() for name in ("explorer", "page"))
+        style = "".join((JS / f"{name}.css").read_text() for name in ("explorer", "parts", "page"))
         path.write_text(
             '<!doctype html><html lang="en" class="vit-auto"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'

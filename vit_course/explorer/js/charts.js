@@ -4,7 +4,8 @@ export function bars(values, top) {
   // Signed bars of width 1 around the height 0, `top` drawn at 1. -> [outline of those above, of those below]
   const outlines = ["", ""];
   values.forEach((value, i) => {
-    const height = top > 0 ? Math.min(Math.abs(value) / top, 1) : 0;
+    // What is there at all is seen.
+    const height = value !== 0 && top > 0 ? Math.max(Math.min(Math.abs(value) / top, 1), 0.03) : 0;
     if (height > 0) outlines[value < 0 ? 1 : 0] += `M${i + 0.08} 0h.84v${(value < 0 ? height : -height).toFixed(3)}h-.84z`;
   });
   return outlines;
@@ -15,7 +16,6 @@ export function steps(values) {
   const top = values.reduce((a, b) => Math.max(a, b), 0) || 1;
   let outline = "";
   values.forEach((value, i) => {
-    // What is there at all is seen.
     if (value > 0) outline += `M${i + 0.06} 1h.88v${(-Math.max(value / top, 0.03)).toFixed(3)}h-.88z`;
   });
   return outline;

@@ -45,8 +45,8 @@ export function times(value) {
 export function share(value) {
   // A weight as a percentage.
   const percent = 100 * value;
-  if (percent > 0 && percent < 0.005) return "under 0.01 %";
-  return `${percent >= 9.95 ? percent.toFixed(0) : percent >= 0.95 ? percent.toFixed(1) : percent.toFixed(2)} %`;
+  if (percent > 0 && percent < 0.005) return "under 0.01\u00a0%";
+  return `${percent >= 9.95 ? percent.toFixed(0) : percent >= 0.95 ? percent.toFixed(1) : percent.toFixed(2)}\u00a0%`;
 }
 
 export function signed(value, digits = 2) {

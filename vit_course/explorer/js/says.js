@@ -27,7 +27,7 @@ export function settled(lens) {
   return { index, row };
 }
 
-export const percent = (value) => `${(100 * value).toFixed(value >= 0.0995 ? 0 : 1)} %`;
+export const percent = (value) => `${(100 * value).toFixed(value >= 0.0995 ? 0 : 1)}\u00a0%`;
 
 export function afterLayer(row) {
   return row === 0 ? "before the first layer" : `after layer ${row - 1}`;
@@ -43,12 +43,14 @@ export function told(says) {
   // In a sentence.
   const { index, row } = settled(says.lens);
   const label = says.labels[index];
-  if (row === 0) return `The head says “${label}” before the first layer already, and never changes its mind.`;
-  if (row === says.lens.length - 1) return `Only the last layer makes it “${label}”.`;
-  return `From layer ${row - 1} on the head says “${label}”.`;
+  if (row === 0) return `The head says “${label}” before the first layer already, and after every layer.`;
+  if (row === says.lens.length - 1) return `Only after the last layer does the head say “${label}” for good.`;
+  return `After layer ${row - 1} the head says “${label}”, and keeps to it.`;
 }
 
 export function drawnClasses(says, count = 3) {
-  // The classes whose curves are drawn: the most probable ones at the end. -> indices
-  return Array.from(says.labels.keys()).sort((a, b) => says.lens.at(-1)[b] - says.lens.at(-1)[a]).slice(0, count);
+  // The classes whose curves are drawn: the one that comes first at the end, and those that rise highest on the way.
+  const last = first(says.lens.at(-1));
+  const peak = (i) => (i === last ? Infinity : Math.max(...says.lens.map((row) => row[i])));
+  return Array.from(says.labels.keys()).sort((a, b) => peak(b) - peak(a)).slice(0, count);
 }

@@ -30,14 +30,14 @@ export class Tour {
     this.progress = element("span", { class: "vit-figure" });
     this.dots = element("span", { class: "vit-tour-dots", "aria-hidden": "true" });
     this.title = element("h3", { class: "vit-part-title", tabindex: "-1" });
-    this.question = element("p");
+    this.question = element("p", { class: "vit-tour-question" });
     this.hint = element("p");
     this.folded = element("details", {}, element("summary", { text: "Hint" }), this.hint);
     this.found = element("p", { class: "vit-tour-found", role: "status" });
     this.back = button("Back", () => this.go(-1));
-    this.next = button("Next", () => this.go(1));
+    this.next = button("Next", () => this.go(1), { class: "vit-tour-next" });
     this.show = button("Show me one", () => this.solve());
-    const leave = button("Leave the tour", () => this.state.set({ tour: "" }));
+    const leave = button("Leave", () => this.state.set({ tour: "" }), { "aria-label": "Leave the tour" });
     const [head, foot] = [["vit-tour-head", this.name, this.dots, this.progress, leave],
       ["vit-tour-foot", this.back, this.next, this.show]].map(([name, ...parts]) => element("div", { class: name }, ...parts));
     this.body = element("div", { class: "vit-tour-body" }, head, this.title, this.question, this.folded, this.found, foot);
@@ -118,7 +118,7 @@ export class Tour {
 
   mark() {
     this.dots.replaceChildren(...this.tour.steps.map((_, i) => element("span", {
-      class: `${this.at.found.has(i) ? "vit-done" : ""}${i === this.at.step ? " vit-here" : ""}` })));
+      class: `${this.at.found.has(i) ? "vit-done" : ""}${i === this.at.step ? " vit-now" : ""}` })));
     this.body.classList.toggle("vit-passed", this.at.found.has(this.at.step) && !this.without);
   }
 

@@ -42,7 +42,7 @@ const fewest = {
     while (!ready(panel, layer)) yield;
     const counts = halves(panel, layer, query);
     const head = counts.indexOf(Math.min(...counts));
-    return Math.max(...counts) > counts[head] ? { ...ONE_HEAD, layer, head, query, overlay: "outline" } : null;
+    return Math.max(...counts) > counts[head] ? { ...ONE_HEAD, layer, head, query } : null;
   },
 };
 

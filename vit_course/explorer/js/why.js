@@ -36,10 +36,10 @@ export function explain(panel, layer, head, query, key) {
   };
 }
 
-export function strongest(map) {
-  // The token that a map's largest weight lies on.
-  let best = 0;
-  for (let t = 1; t < map.length; t++) if (map[t] > map[best]) best = t;
+export function strongest(map, panel) {
+  // The patch that a map's largest weight on patches lies on.
+  let best = panel.prefix;
+  for (let t = panel.prefix; t < panel.tokens; t++) if (map[t] > map[best]) best = t;
   return best;
 }
 
@@ -73,7 +73,7 @@ export function because(found, panel, { layer, head }) {
   // -> sentences that answer "why there?".
   const name = (token) => (token < panel.prefix ? `the ${panel.name(token)}` : `the patch in ${panel.name(token)}`);
   const asks = name(found.query);
-  const asked = found.key === found.query ? "it itself" : name(found.key);
+  const asked = found.key === found.query ? "itself" : name(found.key);
   const { up, dimensions, brings } = cause(found.own);
   const where = `${dimensions.length === 1 ? "dimension" : "dimensions"} ${list(dimensions)}`;
   const agree = dimensions.length
@@ -82,7 +82,7 @@ export function because(found, panel, { layer, head }) {
     : "Its key fits the query as well as the average key does.";
   const even = found.times < 0.005 ? "far less than an even share" : `${times(found.times)} times an even share`;
   return [
-    `Layer ${panel.layer_numbers[layer]}, head ${head}: ${asks} asks, and ${asked} gets ${share(found.weight)} of its attention, ${even}.`,
+    `Layer ${panel.layer_numbers[layer]}, head ${head}: ${asks} gives ${share(found.weight)} of its attention to ${asked}, ${even}.`,
     agree,
     `That makes a score of ${signed(found.score)}, ${place(found.rank, found.tokens)}. ${softened(found)}`,
   ];

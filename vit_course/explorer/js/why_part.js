@@ -9,7 +9,7 @@ const STRIPS = [
   ["q", "query"],
   ["k", "key"],
   ["product", "query × key"],
-  ["own", "minus average key"],
+  ["own", "own part"],
 ];
 
 export class Why {
@@ -18,24 +18,29 @@ export class Why {
     this.words = element("div", { class: "vit-why-words" });
     this.strips = STRIPS.map(([name, label]) => this.strip(name, label));
     this.sums = element("dl", { class: "vit-why-sums" });
-    this.before = this.chart("scores of all keys");
-    this.after = this.chart("attention that they get");
+    this.before = this.chart("keys by score");
+    this.after = this.chart("attention by score");
     this.axis = element("div", { class: "vit-why-axis" });
-    const strips = element("div", { class: "vit-why-strips" }, ...this.strips.map(({ node }) => node), this.sums);
+    const strips = element("div", { class: "vit-vectors" }, ...this.strips.map(({ node }) => node), this.sums);
     const charts = element("div", { class: "vit-why-charts" }, this.before.node, this.after.node, this.axis);
     this.body = element("div", { class: "vit-why-body" }, strips, charts);
-    this.note = element("p", { class: "vit-part-note", text: "Click a patch to pin it, then point at another to compare the two." });
+    this.note = element("p", { class: "vit-part-note", text: "The own part leaves out what the average key gets. Click a patch to pin it, then point at another to compare the two." });
     this.node = element("section", { class: "vit-part vit-why", "aria-label": "Why there?" },
       element("h3", { class: "vit-part-title", text: "Why there?" }), this.words, this.body, this.note);
+    this.seen = new IntersectionObserver((entries) => {
+      this.visible = entries.at(-1).isIntersecting;
+      if (this.visible && this.shown) this.draw(this.shown);
+    }, { rootMargin: "200px" });
+    this.seen.observe(this.node);
   }
 
   strip(name, label) {
     const [up, down] = [svg("path", { class: "vit-up" }), svg("path", { class: "vit-down" })];
     const zero = svg("path", { class: "vit-zero", "vector-effect": "non-scaling-stroke" });
-    const mark = svg("rect", { class: "vit-column", y: -1, width: 1, height: 2, x: -2 });
+    const mark = svg("rect", { class: "vit-lit", y: -1, width: 1, height: 2, x: -2 });
     const drawing = svg("svg", { preserveAspectRatio: "none", "aria-hidden": "true" }, mark, up, down, zero);
     const value = element("span", { class: "vit-figure" });
-    const node = element("div", { class: "vit-strip" }, element("span", { class: "vit-strip-name", text: label }), drawing, value);
+    const node = element("div", { class: "vit-vector" }, element("span", { class: "vit-vector-name", text: label }), drawing, value);
     drawing.addEventListener("pointermove", (event) => {
       const box = drawing.getBoundingClientRect();
       this.point(Math.floor(((event.clientX - box.left) / box.width) * (this.found?.q.length ?? 0)));
@@ -53,11 +58,18 @@ export class Why {
   }
 
   draw(shown) {
-    if (!this.node.offsetParent) return; // folded, or not on the page
+    // After the frame with the photograph, which is not to wait; and only while it can be seen.
+    this.shown = shown;
+    if (this.visible) this.waiting ||= setTimeout(() => this.paint());
+  }
+
+  paint() {
+    this.waiting = 0;
+    const { shown } = this;
     const one = shown[Math.min(this.state.pointed ?? 0, shown.length - 1)];
     const { panel, q, key, layer, head, fusion, direction, map } = one;
     const why = cannot(panel, fusion);
-    const other = key >= 0 ? key : strongest(map);
+    const other = key >= 0 ? key : strongest(map, panel);
     const [asks, asked] = direction === "to" ? [other, q] : [q, other];
     this.found = why ? null : explain(panel, layer, head, asks, asked);
     this.body.hidden = this.note.hidden = !!why;
@@ -71,15 +83,14 @@ export class Why {
 
   drawStrips() {
     const { found } = this;
-    const together = largest(found.product, found.own); // one scale, so that the two may be compared
     for (const { name, drawing, up, down, zero, value } of this.strips) {
-      const top = name === "q" || name === "k" ? largest(found[name]) : together;
+      const top = largest(found[name]);
       const count = found.q.length;
       drawing.setAttribute("viewBox", `0 -1 ${count} 2`);
       zero.setAttribute("d", `M0 0H${count}`);
       bars(found[name], top).forEach((outline, i) => [up, down][i].setAttribute("d", outline));
       const sum = name === "product" ? found.sum : name === "own" ? found.ownSum : null;
-      value.textContent = sum === null ? `±${top.toFixed(1)}` : `Σ ${signed(sum)}`;
+      value.textContent = sum === null ? `up to ${top.toFixed(1)}` : `sum ${signed(sum)}`;
     }
   }
 
@@ -105,9 +116,14 @@ export class Why {
     const on = added(found);
     const lines = some
       ? [[`dimension ${i}`, `${signed(found.q[i])} × ${signed(found.k[i])} = ${signed(found.product[i])}`],
-         ["of it this key's own", signed(found.own[i])], ["", ""]]
-      : [["the product adds up", on.parts], ["average key, own part", on.shared], ["scaled: the score", on.scaled]];
-    this.sums.replaceChildren(...lines.flatMap(([name, text]) =>
-      [element("dt", { text: name }), element("dd", { text: text || "\u00a0" })]));
+         ["of it the own part", signed(found.own[i])], ["", ""]]
+      : [["adds up", on.parts], ["shared + own part", on.shared], ["scaled", on.scaled]];
+    this.sums.replaceChildren(...lines.map(([name, text]) =>
+      element("div", {}, element("dt", { text: name || "\u00a0" }), element("dd", { text }))));
+  }
+
+  end() {
+    clearTimeout(this.waiting);
+    this.seen.disconnect();
   }
 }
