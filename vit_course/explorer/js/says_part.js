@@ -12,7 +12,7 @@ export class Says {
     this.charts = state.panels.filter((panel) => panel.says).map((panel) => this.chart(panel));
     if (!this.charts.length) return; // no node, no part
     this.node = element("section", { class: "vit-part vit-says", "aria-label": "What the model says" },
-      element("h3", { class: "vit-part-title", text: "What the model says" }), ...this.charts.map(({ node }) => node));
+      element("div", { class: "vit-part-title", text: "What the model says" }), ...this.charts.map(({ node }) => node));
   }
 
   chart(panel) {
@@ -21,7 +21,7 @@ export class Says {
     const { shown, others, rest } = classes(says);
     for (const { label, probability } of shown) bars.append(bar(label, probability));
     if (others) bars.append(bar(`${others} others`, rest));
-    const title = this.state.panels.length > 1 && panel.title ? [element("h4", { text: panel.title })] : [];
+    const title = this.state.panels.length > 1 && panel.title ? [element("div", { class: "vit-says-title", text: panel.title })] : [];
     const lens = says.lens?.length > 1 ? this.lens(panel) : null;
     const about = element("p", { class: "vit-part-note", text: `Read by ${says.about}.${lens ? " The curve is the same head on the class token between layers, where it was never trained to read." : ""}` });
     const node = element("div", { class: "vit-says-one" }, ...title, bars, ...(lens ? [lens.node] : []), about);

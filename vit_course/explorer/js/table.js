@@ -19,8 +19,10 @@ export function meaning({ panel, q, layer, head, fusion, direction }, view) {
   return `${title}${direction === "to" ? `what each token gives to ${token}` : `what ${token} gives to each token`}, ${which}`;
 }
 
-function quoted(text) {
-  // A spreadsheet takes what begins with these signs for a formula, so a name gets an apostrophe before them.
+function quoted(value) {
+  // A spreadsheet takes a name that begins with one of these signs for a formula: it gets an apostrophe in front.
+  if (typeof value === "number") return String(value);
+  const text = value;
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
@@ -38,7 +40,7 @@ export function csv(shown, view) {
         view === "similarity" ? view : direction, panel.name(t), ...where, Number(values[t].toPrecision(6))]);
     }
   });
-  return lines.map((line) => line.map((value) => quoted(String(value))).join(",") + "\r\n").join("");
+  return lines.map((line) => line.map((value) => quoted(value)).join(",") + "\r\n").join("");
 }
 
 export function fileName({ panel, q, layer, head, fusion }, view, ending) {

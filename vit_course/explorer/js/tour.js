@@ -29,7 +29,7 @@ export class Tour {
     this.name = element("span", { class: "vit-tour-name" });
     this.progress = element("span", { class: "vit-figure" });
     this.dots = element("span", { class: "vit-tour-dots", "aria-hidden": "true" });
-    this.title = element("h3", { class: "vit-part-title", tabindex: "-1" });
+    this.title = element("div", { class: "vit-part-title", tabindex: "-1" });
     this.question = element("p", { class: "vit-tour-question" });
     this.hint = element("p");
     this.folded = element("details", {}, element("summary", { text: "Hint" }), this.hint);

@@ -69,7 +69,7 @@ function list(numbers) {
   return numbers.length < 2 ? numbers.join("") : `${numbers.slice(0, -1).join(", ")} and ${numbers.at(-1)}`;
 }
 
-export function because(found, panel, { layer, head }) {
+export function because(found, panel) {
   // -> sentences that answer "why there?".
   const name = (token) => (token < panel.prefix ? `the ${panel.name(token)}` : `the patch in ${panel.name(token)}`);
   const asks = name(found.query);
@@ -82,7 +82,7 @@ export function because(found, panel, { layer, head }) {
     : "Its key fits the query as well as the average key does.";
   const even = found.times < 0.005 ? "far less than an even share" : `${times(found.times)} times an even share`;
   return [
-    `Layer ${panel.layer_numbers[layer]}, head ${head}: ${asks} gives ${share(found.weight)} of its attention to ${asked}, ${even}.`,
+    `${asks[0].toUpperCase()}${asks.slice(1)} gives ${share(found.weight)} of its attention to ${asked}, ${even}.`,
     agree,
     `That makes a score of ${signed(found.score)}, ${place(found.rank, found.tokens)}. ${softened(found)}`,
   ];
@@ -94,7 +94,7 @@ function softened({ score, average, times: share }) {
   const shown = far >= 1000 ? "more than 1,000" : times(far);
   if (score < average) return `The softmax gives a key of average score ${shown} times as much.`;
   if (share < 1)
-    return "It is above the average score and still gets less than an even share: the softmax favours the few keys with the highest scores.";
+    return "Above average, and still less than an even share: the softmax favours the highest few.";
   return `The softmax gives it ${shown} times as much as a key of average score.`;
 }
 

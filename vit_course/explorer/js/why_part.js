@@ -26,7 +26,7 @@ export class Why {
     this.body = element("div", { class: "vit-why-body" }, strips, charts);
     this.note = element("p", { class: "vit-part-note", text: "The own part leaves out what the average key gets. Click a patch to pin it, then point at another to compare the two." });
     this.node = element("section", { class: "vit-part vit-why", "aria-label": "Why there?" },
-      element("h3", { class: "vit-part-title", text: "Why there?" }), this.words, this.body, this.note);
+      element("div", { class: "vit-part-title", text: "Why there?" }), this.words, this.body, this.note);
     this.seen = new IntersectionObserver((entries) => {
       this.visible = entries.at(-1).isIntersecting;
       if (this.visible && this.shown) this.draw(this.shown);
@@ -75,7 +75,7 @@ export class Why {
     this.body.hidden = this.note.hidden = !!why;
     if (why) this.words.replaceChildren(element("p", { text: why }));
     if (!this.found) return;
-    this.words.replaceChildren(...because(this.found, panel, one).map((text) => element("p", { text })));
+    this.words.replaceChildren(...because(this.found, panel).map((text) => element("p", { text })));
     this.drawStrips();
     this.drawCharts();
     this.point(-1);
@@ -103,7 +103,7 @@ export class Why {
       chart.mark.setAttribute("d", `M${x.toFixed(2)} 0V1`);
     }
     before.value.textContent = `score ${signed(score)}`;
-    after.value.textContent = `${share(found.weight)}, ${times(found.times)} × even`;
+    after.value.textContent = found.times < 0.005 ? share(found.weight) : `${share(found.weight)}, ${times(found.times)} × even`;
     this.axis.replaceChildren(...[signed(low), "score", signed(high)].map((text) => element("span", { text })));
   }
 
