@@ -4,8 +4,10 @@ import csv
 import io
 
 import pytest
+from explored import NEEDS_CHROMIUM
 from explorer_parts import module_page, small_panel
 
+pytestmark = NEEDS_CHROMIUM
 SAYS = {
     "labels": ["cat", "dog", "frog", "ship"],
     "probabilities": [0.6, 0.3, 0.06, 0.04],

@@ -5,9 +5,14 @@ import io
 
 import numpy as np
 import pytest
+import torch
 from axe_playwright_python.sync_playwright import Axe
-from explored import Described, drawn, maps_of, patch, random_panel, watch
+from explored import NEEDS_CHROMIUM, drawn, maps_of, patch, random_panel, watch
 from PIL import Image
+
+from vit_course.explorer.widget import AttentionExplorer
+
+pytestmark = NEEDS_CHROMIUM
 
 GRID = (5, 8)
 SAYS = {
@@ -22,10 +27,11 @@ SAYS = {
 @pytest.fixture(scope="module")
 def given():
     panel = random_panel()
+    queries, keys = panel["maps"]
     # A head that looks one patch up: each patch's key is what the patch below it asks for.
-    direction = np.random.default_rng(5).standard_normal((41, 6)).astype(np.float32)
-    panel["keys"][1, 2] = 9 * direction / np.linalg.norm(direction, axis=1, keepdims=True)
-    panel["queries"][1, 2, 9:] = panel["keys"][1, 2, 1:33]
+    direction = torch.from_numpy(np.random.default_rng(5).standard_normal((41, 6)).astype(np.float32))
+    keys[1, 2] = 9 * direction / direction.norm(dim=1, keepdim=True)
+    queries[1, 2, 9:] = keys[1, 2, 1:33]
     return panel
 
 
@@ -33,11 +39,12 @@ def given():
 def opened(browser, given, tmp_path):
     pages = []
 
-    def open_page(hash="", panels=1, size=(1280, 900), scheme="light", **state):
-        described = Described()
-        for index in range(panels):
-            described.add(**given, title=f"Picture {index}", says=SAYS)
-        path = described.write(tmp_path / "page.html", **state)
+    def open_page(hash="", panels=1, size=(1280, 900), scheme="light", says=SAYS, **state):
+        path = tmp_path / "page.html"
+        several = {name: [value] * panels for name, value in given.items()}
+        titles = [f"Picture {index}" for index in range(panels)]
+        explorer = AttentionExplorer(**several, titles=titles, says=[says] * panels, **state)
+        explorer.save_html(path, overwrite=True)
         context = browser.new_context(viewport=dict(zip(("width", "height"), size, strict=True)), color_scheme=scheme)
         page = context.new_page()
         pages.append(page)
@@ -65,7 +72,7 @@ def test_why_follows_a_pinned_query_and_what_is_clicked_next(opened, given):
     page = opened(layer=2, head=1)
     page.mouse.click(*patch(page, **at(1, 3)))
     page.mouse.click(*patch(page, **at(4, 6)))
-    weights = 41 * maps_of(given["queries"], given["keys"])[2, 1, 1 + 8 + 3]
+    weights = 41 * maps_of(*given["maps"])[2, 1, 1 + 8 + 3]
     says(page, ".vit-why-words", "The patch in row 1, column 3 gives")
     says(page, ".vit-why-words", "of its attention to the patch in row 4, column 6")
     times = float(page.locator(".vit-why-words").inner_text().split(", ")[3].split(" times")[0])
@@ -91,7 +98,7 @@ def test_one_dimension_of_the_strips_in_numbers(opened, given):
     box = page.locator(".vit-vector svg").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] * 2.5 / 6, box["y"] + 5)
     says(page, ".vit-why-sums", "dimension 2")
-    q, k = given["queries"][2, 1, 12, 2], given["keys"][2, 1, 20, 2]
+    q, k = (float(one[2, 1, token, 2]) for one, token in zip(given["maps"], (12, 20), strict=True))
     numbers = page.locator(".vit-why-sums dd").first.inner_text().replace("−", "-").replace("×", "=").split("=")
     np.testing.assert_allclose([float(n) for n in numbers], [q, k, q * k], atol=0.02)
 
@@ -114,20 +121,15 @@ def test_what_the_model_says_and_its_curve(opened):
     assert "a head of this test" in page.locator(".vit-says .vit-part-note").inner_text()
 
 
-def test_nothing_is_said_without_a_head(browser, given, tmp_path):
-    described = Described()
-    described.add(**given)
-    page = browser.new_page()
-    page.goto(described.write(tmp_path / "page.html").as_uri())
-    page.wait_for_selector(".vit-explorer[data-ready]")
+def test_nothing_is_said_without_a_head_and_no_tour_is_there_unasked(opened):
+    page = opened(says=None)
     assert page.locator(".vit-says").count() == 0 and page.locator(".vit-tour").is_hidden()
-    page.close()
 
 
 def test_the_table_and_the_file_hold_the_weights_on_screen(opened, given):
     page = opened(layer=2, head=1, query=12, pinned=True)
     page.locator(".vit-tools summary").click()
-    weights = maps_of(given["queries"], given["keys"])[2, 1, 12]
+    weights = maps_of(*given["maps"])[2, 1, 12]
     page.locator(".vit-table tbody tr").nth(5).wait_for()
     cells = page.locator(".vit-table td").all_inner_texts()
     np.testing.assert_allclose([float(cell) for cell in cells], weights, atol=2e-3)
@@ -138,7 +140,7 @@ def test_the_table_and_the_file_hold_the_weights_on_screen(opened, given):
         page.get_by_role("button", name="Save as CSV").click()
     assert download.value.suggested_filename == "attention-picture-0-layer-0-head-1-row-1-column-3.csv"
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_bytes().decode())))
-    expected = maps_of(given["queries"], given["keys"])[0, 1, 12]
+    expected = maps_of(*given["maps"])[0, 1, 12]
     np.testing.assert_allclose([float(row["weight"]) for row in rows], expected, atol=2e-3)
 
 

@@ -4,8 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from explored import NEEDS_CHROMIUM
 from explorer_parts import module_page, put_real, small_panel
 
+pytestmark = NEEDS_CHROMIUM
 STEPS = 8
 RUN = """async ({ step, values, solve }) => {
     const [{ TOURS }, { reading }] = [await import("/tours.js"), await import("/tour.js")];

@@ -4,8 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from explored import NEEDS_CHROMIUM
 from explorer_parts import arrays, module_page, put_real, small_panel
 
+pytestmark = NEEDS_CHROMIUM
 EXPLAIN = """async ([layer, head, query, key]) => {
     const { added, because, cause, explain } = await import("/why.js");
     const found = explain(PANEL, layer, head, query, key);
