@@ -36,10 +36,12 @@ function build(state, id) {
   const nodes = (...list) => list.map(({ node }) => node);
   const body = element("div", { class: `vit-body${photos.length > 1 ? " vit-several" : ""}` },
     element("div", { class: "vit-photos" }, ...nodes(...photos)),
-    element("div", { class: "vit-reading" }, words, hint, legend.node, element("div", { class: "vit-scales" }, ...nodes(scale, smooth))),
+    // One column on a wide page; otherwise each has a place of its own.
+    element("div", { class: "vit-column" },
+      element("div", { class: "vit-reading" }, words, hint, legend.node, element("div", { class: "vit-scales" }, ...nodes(scale, smooth))),
+      element("div", { class: "vit-side" }, ...nodes(...parts))),
     element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
     grid.node,
-    element("div", { class: "vit-side" }, ...nodes(...parts)),
     element("div", { class: "vit-below" }, ...nodes(...below)),
     help(),
   );
