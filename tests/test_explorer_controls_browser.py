@@ -4,7 +4,20 @@ import re
 
 import numpy as np
 import pytest
-from explored import NEEDS_CHROMIUM, drawn, maps_of, opened_page, patch, pixels, point, random_panel, words
+from explored import (
+    NEEDS_CHROMIUM,
+    choose,
+    drawn,
+    maps_of,
+    opened_page,
+    patch,
+    photograph,
+    pixels,
+    point,
+    random_panel,
+    says,
+    words,
+)
 
 from vit_course.explorer import AttentionExplorer
 
@@ -40,26 +53,9 @@ def page(window):
     return window
 
 
-def says(page, *parts):
-    """Waits until the sentence has all parts in it; -> the sentence."""
-    text = "document.querySelector('.vit-words').textContent.replaceAll('\\u00a0', ' ')"
-    page.wait_for_function(f"parts => parts.every(part => {text}.includes(part))", arg=list(parts))
-    return words(page)
-
-
-def choose(page, label):
-    page.locator(f".vit-strip label:text-is('{label}')").click()
-    drawn(page)
-
-
 def cell(page, row, column, columns=HEADS + 2, rows=LAYERS):
     box = page.locator(".vit-cells").bounding_box()
     return box["x"] + (column + 0.5) / columns * box["width"], box["y"] + (row + 0.5) / rows * box["height"]
-
-
-def photograph(page):
-    drawn(page)
-    return np.array(pixels(page, ".vit-main canvas"), float).reshape(-1, 4)[:, :3]
 
 
 def lit(page):
