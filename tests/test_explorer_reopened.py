@@ -62,8 +62,9 @@ def opened(browser, address):
     yield opened
     for page in pages:
         assert page.errors == [] and page.outside == []
-        page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
-        page.close()
+        if not page.is_closed():
+            page.evaluate("() => window.jupyterapp.serviceManager.sessions.shutdownAll()")
+            page.close()
 
 
 def trusted(page):
