@@ -13,14 +13,10 @@ from vit_course.explorer.scene import Panel
 from vit_course.plots.photographs import spotlight
 
 WORDS = "The picture above is still: run this cell for the live explorer."
-# Of the three outputs, the picture, these words and the explorer, a reader sees either the first two or the last. After
-# a notebook is saved and its kernel has gone, JupyterLab writes an error in the place of the widget, as it does not
-# know of the picture: text without an element in it.
+# After a notebook is saved and its kernel has gone, JupyterLab writes an error in the place of the widget, as it does not
+# know of the picture: text without an element in it. (That the live explorer hides the picture is in its script.)
 STYLE = """<style>
-.jp-OutputArea-child:has(+ .jp-OutputArea-child .vit-explorer-again):has(+ * + .jp-OutputArea-child .vit-explorer),
-.jp-OutputArea-child:has(.vit-explorer-again):has(+ .jp-OutputArea-child .vit-explorer),
-.jp-OutputArea-child:has(.vit-explorer-again) + .jp-OutputArea-child > .jp-OutputArea-output:not(:has(*))
-{display: none !important}
+.jp-OutputArea-child:has(.vit-explorer-again) + .jp-OutputArea-child .jp-OutputArea-output:not(:has(*)) {display: none}
 </style>"""
 AGAIN = f'{STYLE}<p class="vit-explorer-again"><em>{WORDS}</em></p>'
 
