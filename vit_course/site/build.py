@@ -100,7 +100,7 @@ def write_live(folder: Path) -> None:
     """Writes the page that takes the visitor's own photograph."""
     from importlib import import_module
 
-    import_module(LIVE).write_live(folder)
+    import_module(LIVE).write_live(folder, home="../index.html")
 
 
 def settings(sources: Path, static: Path) -> dict:

@@ -30,7 +30,7 @@ def hang(block: str) -> str:
 
 
 def setup(app) -> dict:
-    """Called by Sphinx."""
+    """Called by Sphinx: makes the code of every page wrap."""
     app.connect("html-page-context", _wrap)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -8,12 +8,30 @@ from pathlib import Path
 NAME = "searchindex.js"
 QUIET = ("script", "style", "noscript", "button", "svg")
 # Between what these hold and what follows is a space.
-BLOCKS = ("p", "div", "li", "td", "th", "tr", "pre", "figure", "h1", "h2", "h3", "h4", "h5", "br", "summary", "dt", "dd")
+BLOCKS = (
+    "p",
+    "div",
+    "li",
+    "td",
+    "th",
+    "tr",
+    "pre",
+    "figure",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "br",
+    "summary",
+    "dt",
+    "dd",
+)
 ALONE = ("br", "img", "input", "meta", "link", "hr", "source", "wbr")
 
 
 class Sections(HTMLParser):
-    """The sections of one page: `found` holds [anchor, heading, text] of each, the text's code behind its sentences."""
+    """The sections of one page: `found` holds [anchor, heading, sentences, code] of each."""
 
     def __init__(self, page: str):
         super().__init__()
@@ -22,8 +40,6 @@ class Sections(HTMLParser):
         self.inside, self.quiet, self.heading = 0, 0, False
         self.feed(page)
         for section in self.found:
-            code = section.pop()
-            section[2] += f" {code}"
             section[1:] = [re.sub(r"\s+", " ", text).strip() for text in section[1:]]
 
     def handle_starttag(self, tag, attributes):

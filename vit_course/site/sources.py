@@ -20,7 +20,8 @@ SOURCE_HEAD = "---\norphan: true\nnosearch: true\n---\n\n"
 UNLISTED_HEAD = "---\norphan: true\n---\n\n"
 FILE_LINE = """<p class="notebook-file"><a href="{name}" download="{name}">Download the notebook</a> ({size}) as it is
 shown here, with its results. To run it, <a href="../README.html">install the course</a> and open the file in
-JupyterLab.</p>"""
+JupyterLab. <span class="on-disk">In the folder of these pages it is <code>notebooks/{name}</code>.</span></p>
+<script>document.documentElement.classList.toggle("from-disk", location.protocol === "file:");</script>"""
 
 
 def write_sources(repository: Path, folder: Path, live: bool = False) -> list[str]:

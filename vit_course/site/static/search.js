@@ -1,5 +1,5 @@
-// The search page. `SECTIONS`, from searchindex.js, holds [page, its title, anchor, heading, text] of every section:
-// a page opened from a file may not read the others, so their words come with the index.
+// The search page. `SECTIONS`, from searchindex.js, holds [page, its title, anchor, heading, sentences, code] of every
+// section: a page opened from a file may not read the others, so their words come with the index.
 "use strict";
 
 const MOST = 40; // results
@@ -20,7 +20,8 @@ function patterns(query) {
 const count = (text, pattern) => (text.match(pattern) || []).length;
 
 /** How well a section answers, 0 where a word is missing. */
-function score([, title, anchor, heading, text], wanted, query) {
+function score([, title, anchor, heading, sentences, code], wanted, query) {
+  const text = `${sentences} ${code}`;
   let sum = 0;
   for (const pattern of wanted) {
     const one = 20 * count(heading, pattern) + Math.min(count(text, pattern), 5);
@@ -65,13 +66,15 @@ function show(query) {
   const wanted = patterns(query);
   const scored = SECTIONS.map((section) => [wanted.length ? score(section, wanted, query) : 0, section]);
   const found = scored.filter(([points]) => points).sort((a, b) => b[0] - a[0]);
-  const items = found.slice(0, MOST).map(([, [page, title, anchor, heading, text]]) => {
+  const items = found.slice(0, MOST).map(([, [page, title, anchor, heading, sentences, code]]) => {
     const item = document.createElement("li");
     const link = document.createElement("a");
     link.href = `${page}?highlight=${encodeURIComponent(query)}${anchor && `#${anchor}`}`;
     if (heading !== title) link.append(Object.assign(document.createElement("small"), { textContent: title }), " ");
     link.append(marked("span", heading, wanted));
-    item.append(link, marked("p", excerpt(text, wanted), wanted));
+    // What the section says about it, before the code that uses it.
+    const said = wanted.some((pattern) => count(sentences, pattern)) || !wanted.some((pattern) => count(code, pattern));
+    item.append(link, marked("p", excerpt(said ? sentences : code, wanted), wanted));
     return item;
   });
   const sections = found.length === 1 ? "section has" : "sections have";
