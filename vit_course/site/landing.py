@@ -11,9 +11,9 @@ TABLE = re.compile(r"Minutes are reading.*?\n\n\|.*?\n(?!\|)", re.DOTALL)
 # No contents beside the page.
 HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 LIVE = "live/index.html"
-CAPTION = """<strong>Live:</strong> point at a patch of the photograph. A real Vision Transformer of 21.6 million
-parameters read it as a grid of patches, and what lights up is where the patch under your pointer looks. These pages
-show the chapters as they were last run, with all results."""
+CAPTION = """<strong>This is live:</strong> point at the photograph. A real Vision Transformer of 21.6 million
+parameters has read it in 256 patches; bright is where the patch under your pointer looks. The pages of the chapters
+show all their results, and more of these."""
 
 
 def hero(state: dict | None, live: bool) -> str:
@@ -29,7 +29,7 @@ def hero(state: dict | None, live: bool) -> str:
     play = ""
     if state is not None:
         script = f'<script type="module">{embedded.script()}</script>'
-        play = f'<div class="hero-explorer">{embedded.markup(state)}{script}<p class="hero-caption">{CAPTION}</p></div>'
+        play = f'<div class="hero-explorer">{embedded.markup(state)}{script}</div>\n<p class="hero-caption">{CAPTION}</p>'
     return f'<p class="hero-links">{buttons}</p>\n{play}\n'
 
 
