@@ -71,12 +71,15 @@ def test_the_page_has_the_opening_of_the_readme_and_every_chapter(site):
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (850, 1000), (390, 844)])
 def test_the_explorer_is_in_the_first_view_and_answers(opened, width, height):
     page = opened("index.html", viewport={"width": width, "height": height})
-    explorer = page.locator(".hero-explorer .vit-explorer").first
+    explorer = page.locator(".hero-explorer .vit-explorer[data-ready]")
     explorer.wait_for()
     button = page.locator(".hero-links a").first
     assert button.inner_text() == "Start with chapter 00" and button.bounding_box()["y"] < 0.75 * height
-    # Wide, all of the picture; on a telephone at least the beginning.
-    assert explorer.bounding_box()["y"] < (0.3 if width == 1280 else 0.7) * height
+    # Wide, all of the photograph; on a telephone at least the beginning.
+    photograph = explorer.locator(".vit-main").first.bounding_box()
+    assert photograph["y"] + (1 if width > 400 else 0.25) * photograph["height"] < height
+    page.mouse.move(photograph["x"] + 30, photograph["y"] + 30)
+    page.wait_for_function("() => document.querySelector('.vit-words').textContent.includes('row')")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     page.locator(".chapters a", has_text="Attention maps").click()
     page.wait_for_url("**/notebooks/08_attention_maps.html")

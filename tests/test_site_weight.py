@@ -1,5 +1,6 @@
 """What a page of the site loads: little, and all of it is there."""
 
+import functools
 import re
 
 import pytest
@@ -15,9 +16,13 @@ NAMES = ["index.html", "search.html", "README.html", "res/teachers_guide.html"]
 NAMES += [f"notebooks/{path.stem}.html" for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
 
 
+@functools.cache
 def loaded(page):
     """All files that a page loads or may load: its own, its scripts, styles and pictures, and what the styles name."""
-    found, more = set(), [(page.parent / name.partition("?")[0]).resolve() for name in Page(page).loads if name[0] != "#"]
+    found, more = (
+        set(),
+        [(page.parent / name.partition("?")[0]).resolve() for name in Page(page).loads if name[0] != "#"],
+    )
     while more:
         file = more.pop()
         if file.suffix == ".html" or file in found:  # the next page, the search

@@ -29,7 +29,9 @@ def hero(state: dict | None, live: bool) -> str:
     play = ""
     if state is not None:
         script = f'<script type="module">{embedded.script()}</script>'
-        play = f'<div class="hero-explorer">{embedded.markup(state)}{script}</div>\n<p class="hero-caption">{CAPTION}</p>'
+        play = (
+            f'<div class="hero-explorer">{embedded.markup(state)}{script}</div>\n<p class="hero-caption">{CAPTION}</p>'
+        )
     return f'<p class="hero-links">{buttons}</p>\n{play}\n'
 
 

@@ -10,6 +10,8 @@ from PIL import Image
 from vit_course.explorer import embedded
 
 VIEW = "application/vnd.jupyter.widget-view+json"
+# The words under the picture of an explorer that is not live: it is, here.
+AGAIN = "vit-explorer-again"
 # A figure that takes more than this without loss is one of photographs, and may lose what nobody sees.
 LOSSLESS_BYTES = 60_000
 QUALITY = 90
@@ -29,6 +31,8 @@ def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             state = embedded.unpack(data[VIEW]) if VIEW in data else None
+            if AGAIN in "".join(data.get("text/html", "")):
+                continue
             if state is not None:
                 # The picture right before it stays for readers whose browser runs no scripts.
                 if picture:
