@@ -7,7 +7,7 @@ import { element } from "./element.js";
 import { Grid } from "./grid.js";
 import { HELP, listen } from "./keys.js";
 import { Legend } from "./legend.js";
-import { PARTS } from "./parts.js";
+import { ABOVE, BELOW, BESIDE, LAST } from "./parts.js";
 import { Photo } from "./photo.js";
 import { State } from "./state.js";
 import { describe } from "./words.js";
@@ -28,7 +28,9 @@ function build(state, id) {
   const [view, direction, overlay, scale] = ["view", "direction", "overlay", "scale"].map(strip);
   const [smooth, fixed] = [new Smooth(state, id), new Fixed(state, id)];
   const legend = new Legend(state, fixed);
-  const parts = PARTS.map((Part) => new Part(state)).filter((part) => part.node);
+  const made = (list) => list.map((Part) => new Part(state)).filter((part) => part.node);
+  const [above, beside, below, last] = [ABOVE, BESIDE, BELOW, LAST].map(made);
+  const parts = [...above, ...beside, ...below, ...last];
   const words = element("p", { class: "vit-words", "aria-live": "polite", "aria-atomic": "true" });
   photos.forEach((photo, index) => photo.node.append(chips[index].node));
   const hint = element("p", { class: "vit-hint", text: "Point anywhere on the picture. Click to keep it, Escape to let go." });
@@ -38,7 +40,9 @@ function build(state, id) {
     element("div", { class: "vit-reading" }, words, hint, legend.node, element("div", { class: "vit-scales" }, ...nodes(scale, smooth))),
     element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
     grid.node,
-    element("div", { class: "vit-side" }, ...nodes(...parts)),
+    element("div", { class: "vit-side" }, ...nodes(...beside)),
+    element("div", { class: "vit-below" }, ...nodes(...below)),
+    element("div", { class: "vit-last" }, ...nodes(...last)),
     help(),
   );
   const draw = (shown) => {
@@ -50,15 +54,15 @@ function build(state, id) {
     for (const part of [legend, view, direction, overlay, scale, smooth, fixed, ...parts]) part.draw(shown);
   };
   const end = () => [...photos, grid, ...parts].forEach((part) => part.end?.());
-  return { body, draw, end, grid };
+  return { nodes: [...nodes(...above), body], draw, end, grid };
 }
 
 export function render({ model, el }) {
   const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
   const panels = describePanels(model);
   const state = new State(model, panels);
-  const { body, draw, end, grid } = build(state, `vit-${++instances}`);
-  root.append(body);
+  const { nodes, draw, end, grid } = build(state, `vit-${++instances}`);
+  root.append(...nodes);
   el.append(root);
   const ends = [listen(root, state, grid), state.follow(), end];
   openPanels(model, panels).then(
