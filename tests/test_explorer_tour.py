@@ -101,6 +101,10 @@ def test_the_layers_are_compared_by_the_mean_of_their_heads(page, maps):
     done = run(page, 1, solve=True)
     rows = 257 * maps[:, :, 0].mean(axis=1)[:, done["found"]["key"]]
     last, first = rows[-1], rows[0]
+    means = 257 * maps[[0, -1], :, 0].mean(axis=1)  # (2, T)
+    for key in range(1, 257, 3):
+        fits = means[1, key] >= 2 and means[0, key] <= 1
+        assert bool(run(page, 1, {**done["all"], "key": key})["said"]) == fits, key
     assert last >= 2 and first <= 1
     np.testing.assert_allclose([numbers(done["said"])[i] for i in (1, 3)], [last, first], atol=0.06)
 
