@@ -1,0 +1,107 @@
+// The live page: what the visitor chooses goes to the worker, what comes back to the explorer.
+
+import { Choose } from "./live_choose.js";
+import { Models } from "./live_models.js";
+import { Stage } from "./live_stage.js";
+
+const REAL = "vit-s14", SMALL = "tiny-cifar";
+const $ = (selector) => document.querySelector(selector);
+const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 2e6 ? 1 : 0);
+
+class Page {
+  constructor(page) {
+    this.page = page;
+    this.wanted = REAL; // what the visitor wants to look with; until it is ready, the small one answers
+    this.size = page.models[REAL].sizes[0];
+    this.stage = new Stage($(".live-stage"));
+    this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.answered(answer) });
+    this.choose = new Choose($(".live-choose"), {
+      take: (picture) => this.take(picture),
+      refuse: (words) => this.say(words, true),
+    });
+    for (const radio of document.querySelectorAll("[name=live-model]"))
+      radio.addEventListener("change", () => this.want(radio.value));
+    $("#live-size").addEventListener("change", (event) => {
+      this.size = Number(event.target.value);
+      this.look();
+    });
+    $(".live-ready button").addEventListener("click", () => this.look());
+    $(".live-again").addEventListener("click", () => this.models.open(this.wanted));
+    this.choose.ours(this.choose.buttons[0]);
+    this.models.open(SMALL); // under 1 MB, after the runtime; the real one follows
+  }
+
+  take(picture) {
+    this.picture = picture;
+    this.stage.waiting(picture);
+    this.look();
+  }
+
+  want(model) {
+    this.wanted = model;
+    this.models.open(model);
+    this.look();
+    this.changed();
+  }
+
+  // With what is there: the wanted model, or the small one.
+  look() {
+    const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
+    $(".live-ready").hidden = true;
+    if (!model || !this.picture) return;
+    const { sizes } = this.page.models[model];
+    const size = sizes.includes(this.size) ? this.size : sizes[0];
+    const { name, title, source } = this.picture;
+    this.say(`Looking at ${name} ...`);
+    this.models.look({ model, size, name, title, source });
+  }
+
+  changed() {
+    const { states } = this.models;
+    if (states[SMALL].state === "ready" || states[SMALL].state === "failed") this.models.open(REAL);
+    for (const name of [SMALL, REAL]) {
+      // Once, when it has become ready.
+      if (states[name].state !== "ready" || states[name].greeted) continue;
+      states[name].greeted = true;
+      const shown = this.stage.model;
+      if (name !== this.wanted && shown) continue;
+      // Who is in the midst of something is asked first.
+      if (shown && this.stage.touched) $(".live-ready").hidden = false;
+      else this.look();
+    }
+    this.progress(states[this.wanted].state === "ready" ? states[REAL] : states[this.wanted]);
+  }
+
+  progress({ state, loaded, total, words }) {
+    const bar = $(".live-progress"), line = $(".live-progress-words");
+    bar.hidden = !["loading", "starting"].includes(state);
+    if (state === "loading" && total) Object.assign(bar, { value: loaded, max: total });
+    else bar.removeAttribute("value");
+    line.textContent = {
+      loading: total ? `The model is coming: ${megabytes(loaded)} of ${megabytes(total)} MB` : "The model is coming",
+      starting: "The model is starting",
+      failed: `The model did not come: ${words}.`,
+    }[state] ?? "";
+    $(".live-again").hidden = state !== "failed";
+  }
+
+  answered({ words, panel, data, times, model, question }) {
+    if (words) return this.say(words, true);
+    const { about } = this.page.models[model];
+    const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
+    const { rows, columns } = panel;
+    this.stage.show(panel, data, { model, credit: this.picture.credit });
+    this.say(`${about} sees ${question.size} x ${question.size} pixels, ${rows} x ${columns} patches; computed here in ${seconds} s.`);
+    document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
+  }
+
+  say(words, refused = false) {
+    const line = $(".live-words");
+    line.textContent = words;
+    line.classList.toggle("live-refused", refused);
+    // What could not be opened leaves the picture before it.
+    if (refused) this.stage.waiting(null);
+  }
+}
+
+new Page(JSON.parse($("#live-page").textContent));

@@ -1,0 +1,128 @@
+"""The folder of the live page: what it holds, and how it is written."""
+
+import hashlib
+import html
+import json
+import shutil
+import string
+from pathlib import Path
+
+from vit_course.data.photographs import Photograph, photographs
+from vit_course.live.models import MODELS, describe
+
+HERE = Path(__file__).parent
+# In a checkout the files lie in res/; a built wheel carries them inside the package.
+_LIVE = (Path(__file__).parents[2] / "res" / "live", HERE / "files")
+_SCRIPTS = Path(__file__).parents[1] / "explorer"
+MARK = "live.json"  # by which a folder is known as one of these
+FIRST = "cat"
+THUMBNAIL = 160  # pixels a side: twice what is shown, for fine screens
+
+
+def write_live(out: Path, *, overwrite: bool = False, home: str | None = None) -> int:
+    """Writes the live page into a folder, which any server of static files can then serve.
+
+    Args:
+        out: the folder; it is made where it is not there.
+        overwrite: replace a live page that is there already.
+        home: the address of the page around this one, to which a link leads; None for none.
+
+    Returns:
+        the bytes of all files.
+
+    Raises:
+        ValueError: the folder holds something else, or a live page that may not be replaced.
+        OSError: the files of the page are neither beside the package nor in it.
+    """
+    out = Path(out)
+    _need_room(out, overwrite)
+    live = next((folder for folder in _LIVE if (folder / "vit-s14.onnx").is_file()), None)
+    if live is None:
+        raise OSError(f"there are no files of the live page in {' or '.join(map(str, _LIVE))}")
+    if out.exists():
+        shutil.rmtree(out)
+    page = {
+        "runtime": {part: _copy(live / "runtime" / name, out, "runtime") for part, name in RUNTIME.items()},
+        "models": {name: describe(name, live, lambda path, new: _copy(path, out, "models", new)) for name in MODELS},
+    }
+    # What the browser has kept of another version is of no use.
+    page["version"] = hashlib.sha256(json.dumps(page, sort_keys=True).encode()).hexdigest()[:16]
+    for name in NOTICES:
+        shutil.copyfile(live / "runtime" / name, out / "runtime" / name)
+    for name, path in _scripts().items():
+        shutil.copyfile(path, out / name)
+    (out / MARK).write_text(json.dumps(page, indent=1), encoding="utf-8")
+    (out / "index.html").write_text(_page(page, _pictures(out), home), encoding="utf-8")
+    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+
+
+RUNTIME = {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"}
+NOTICES = ("LICENSE", "ThirdPartyNotices.txt.gz")
+
+
+def _scripts() -> dict[str, Path]:
+    bundles = {name: _SCRIPTS / "static" / name for name in ("live.js", "live_worker.js")}
+    return bundles | {name: _SCRIPTS / "js" / name for name in ("explorer.css", "live.css")}
+
+
+def _need_room(out: Path, overwrite: bool) -> None:
+    if out.is_dir() and not any(out.iterdir()):
+        return
+    if out.exists() and not (out / MARK).is_file():
+        raise ValueError(f"{out} holds something that is no live page: name another folder")
+    if out.exists() and not overwrite:
+        raise ValueError(f"{out} holds a live page: add --force to replace it, or name another folder")
+
+
+def _copy(path: Path, out: Path, folder: str, new: str | None = None) -> dict:
+    """Copies a file; -> its place in the folder, its size and its checksum, by which the browser knows it."""
+    place = f"{folder}/{new or path.name}"
+    (out / folder).mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, out / place)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": place, "bytes": path.stat().st_size, "sha256": digest}
+
+
+def _pictures(out: Path) -> str:
+    """Copies the photographs with a small one of each; -> a button for each, as HTML."""
+    from PIL import Image, ImageOps
+
+    (out / "photographs").mkdir()
+    found = photographs()
+    buttons = []
+    for name in sorted(found, key=lambda name: (name != FIRST, name)):
+        photograph = found[name]
+        shutil.copyfile(photograph.path, out / "photographs" / f"{name}.jpg")
+        small = ImageOps.fit(photograph.open(), (THUMBNAIL, THUMBNAIL), Image.Resampling.BICUBIC)
+        small.save(out / "photographs" / f"{name}-small.jpg", quality=80)
+        buttons.append(_button(photograph))
+    return "\n".join(buttons)
+
+
+def _button(photograph: Photograph) -> str:
+    credit = f"{photograph.title}. Photograph: {photograph.author}, {photograph.licence}."
+    values = {"photograph": f"photographs/{photograph.name}.jpg", "title": photograph.title, "credit": credit}
+    data = " ".join(f'data-{key}="{html.escape(value)}"' for key, value in values.items())
+    label = html.escape(photograph.title)
+    small = f"photographs/{photograph.name}-small.jpg"
+    return (
+        f'<button type="button" aria-pressed="false" {data} title="{html.escape(credit)}">'
+        f'<img src="{small}" alt="{label}" width="80" height="80"></button>'
+    )
+
+
+def _page(page: dict, pictures: str, home: str | None) -> str:
+    sizes = page["models"]["vit-s14"]["sizes"]
+    patch = page["models"]["vit-s14"]["patch"]
+    template = string.Template((HERE / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        pictures=pictures,
+        first=f"photographs/{FIRST}.jpg",
+        # Nothing in it may end the script in which it stands.
+        page=json.dumps(page).replace("<", "\\u003c"),
+        sizes="\n".join(
+            f'<option value="{size}">{size} px, {size // patch} × {size // patch} patches</option>' for size in sizes
+        ),
+        home=f'<a href="{html.escape(home)}">The course</a>' if home else "",
+    )
