@@ -15,7 +15,8 @@ HERE = Path(__file__).parent
 _LIVE = (Path(__file__).parents[2] / "res" / "live", HERE / "files")
 _SCRIPTS = Path(__file__).parents[1] / "explorer"
 MARK = "live.json"  # by which a folder is known as one of these
-FIRST = "cat"
+# What shows most comes first; those that are not named here follow.
+FIRST = ("cat", "astronaut", "dahlia", "grace_hopper", "pagoda", "coffee", "rocket")
 THUMBNAIL = 160  # pixels a side: twice what is shown, for fine screens
 
 
@@ -91,7 +92,7 @@ def _pictures(out: Path) -> str:
     (out / "photographs").mkdir()
     found = photographs()
     buttons = []
-    for name in sorted(found, key=lambda name: (name != FIRST, name)):
+    for name in dict.fromkeys((*FIRST, *found)):
         photograph = found[name]
         shutil.copyfile(photograph.path, out / "photographs" / f"{name}.jpg")
         small = ImageOps.fit(photograph.open(), (THUMBNAIL, THUMBNAIL), Image.Resampling.BICUBIC)
@@ -118,7 +119,7 @@ def _page(page: dict, pictures: str, home: str | None) -> str:
     template = string.Template((HERE / "page.html").read_text(encoding="utf-8"))
     return template.substitute(
         pictures=pictures,
-        first=f"photographs/{FIRST}.jpg",
+        first=f"photographs/{FIRST[0]}.jpg",
         # Nothing in it may end the script in which it stands.
         page=json.dumps(page).replace("<", "\\u003c"),
         sizes="\n".join(

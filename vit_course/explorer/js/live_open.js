@@ -52,9 +52,12 @@ function finer(bitmap, size, way) {
 // -> {pixels: (size, size, 3) bytes, picture: {bytes, media, side}}; an Error in words for what is no picture.
 // model: {way, exact}: how it resizes, and whether its own few pixels are to be shown.
 export async function opened(blob, name, size, { way, exact }) {
-  let bitmap;
+  // Both upright, as the camera noted. The numbers in the file are what models learn from, in Python too, whatever
+  // colour a profile says they mean; to look at, the colours are what counts.
+  let bitmap, coloured;
   try {
-    bitmap = await createImageBitmap(blob); // upright, as the camera noted
+    bitmap = await createImageBitmap(blob, { colorSpaceConversion: "none" });
+    coloured = exact ? bitmap : await createImageBitmap(blob);
   } catch {
     throw new Error(await why(name, blob));
   }
@@ -66,7 +69,7 @@ export async function opened(blob, name, size, { way, exact }) {
   }
   const { context } = drawn(bitmap, width, height, ...part);
   const pixels = resized(context.getImageData(0, 0, width, height), size, way);
-  const picture = await (exact ? exactly(pixels, size) : finer(bitmap, size, way));
-  bitmap.close();
+  const picture = await (exact ? exactly(pixels, size) : finer(coloured, size, way));
+  for (const one of [bitmap, coloured]) one.close();
   return { pixels, picture };
 }

@@ -1,5 +1,5 @@
 // A picture as a model takes it: resized so that it covers a square, cropped at the centre, normalised. Numbers in,
-// numbers out; the same numbers as in Python, but for steps of 1 of 255 at a few places.
+// numbers out, and the same numbers as in Python: weights are whole numbers, as PyTorch and Pillow have them for bytes.
 
 // Where the pixels of a square lie in a picture of that length, on one axis: the middle of pixel i is at
 // first + (i + 0.5) * scale.
@@ -19,8 +19,16 @@ const cubic = (x) => {
   return t < 2 ? ((-0.5 * t + 2.5) * t - 4) * t + 2 : 0;
 };
 
-// For each pixel of the result the first pixel that goes into it, and the weights of those from there on.
-function taps({ scale, first, count }, length) {
+// How many bits stand for 1: Pillow's 22, or as many as let the largest weight fit into PyTorch's 16.
+function bitsFor(largest, way) {
+  let bits = way === "fit" ? 22 : 0;
+  while (bits < 22 && Math.floor(0.5 + largest * 2 ** (bits + 1)) < 2 ** 15) bits++;
+  return bits;
+}
+
+// For each pixel of the result the first pixel that goes into it, and the weights of those from there on; `one` is what
+// they add up to.
+function taps({ scale, first, count }, length, way) {
   const wide = Math.max(scale, 1); // a picture made smaller is smoothed as well
   const starts = [], weights = [];
   for (let i = 0; i < count; i++) {
@@ -32,14 +40,17 @@ function taps({ scale, first, count }, length) {
     starts.push(start);
     weights.push(row.map((value) => value / sum));
   }
-  return { starts, weights };
+  const one = 2 ** bitsFor(Math.max(...weights.map((row) => Math.max(...row))), way);
+  for (const row of weights) row.forEach((value, j) => (row[j] = Math.sign(value) * Math.floor(Math.abs(value) * one + 0.5)));
+  return { starts, weights, one };
 }
 
 // {data, width, height}, four bytes a pixel -> (size, size, 3) bytes. First along the rows, then along the columns, with
 // whole numbers between them, as in Python.
 export function resized({ data, width, height }, size, way) {
   const shorter = Math.min(width, height);
-  const across = taps(axis(width, shorter, size, way), width), down = taps(axis(height, shorter, size, way), height);
+  const across = taps(axis(width, shorter, size, way), width, way);
+  const down = taps(axis(height, shorter, size, way), height, way);
   const top = down.starts[0], bottom = Math.max(...down.starts.map((start, i) => start + down.weights[i].length));
   const narrow = new Uint8ClampedArray((bottom - top) * size * 3);
   for (let y = top; y < bottom; y++)
@@ -51,7 +62,10 @@ export function resized({ data, width, height }, size, way) {
         green += row[j] * data[at + 1];
         blue += row[j] * data[at + 2];
       }
-      narrow.set([red, green, blue], 3 * ((y - top) * size + i));
+      at = 3 * ((y - top) * size + i);
+      narrow[at] = Math.floor(red / across.one + 0.5);
+      narrow[at + 1] = Math.floor(green / across.one + 0.5);
+      narrow[at + 2] = Math.floor(blue / across.one + 0.5);
     }
   const out = new Uint8ClampedArray(size * size * 3), line = 3 * size;
   for (let i = 0; i < size; i++)
@@ -59,7 +73,7 @@ export function resized({ data, width, height }, size, way) {
       const column = down.weights[i];
       let at = (down.starts[i] - top) * line + x, sum = 0;
       for (let j = 0; j < column.length; j++, at += line) sum += column[j] * narrow[at];
-      out[i * line + x] = sum;
+      out[i * line + x] = Math.floor(sum / down.one + 0.5);
     }
   return out;
 }
