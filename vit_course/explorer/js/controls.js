@@ -1,53 +1,68 @@
-// The sliders, the list of what is shown, and the button of the table.
+// The choices: rows of radio buttons that look like one strip each, the switch of smoothing, the slider of the fixed scale.
 
 import { element } from "./element.js";
-import { FUSIONS } from "./state.js";
-import { WORDS } from "./words.js";
+import { multiples, nearestMultiple } from "./scales.js";
 
-export class Controls {
-  constructor(state, id, table) {
-    this.state = state;
-    this.id = id;
-    this.node = element("div", { class: "vit-controls" });
-    this.inputs = {};
-    this.addSlider("layer", "Layer", state.layers - 1, 1);
-    this.addSlider("head", "Head", state.heads - 1, 1);
-    this.view = element("select", { id: `${id}-fusion` });
-    for (const fusion of FUSIONS) this.view.append(element("option", { value: fusion, text: WORDS[fusion] }));
-    this.view.addEventListener("change", () => state.set({ fusion: this.view.value }));
-    this.add(element("label", { for: `${id}-fusion`, text: "Show" }), this.view);
-    this.addSlider("opacity", "Opacity", 1, 0.05);
-    this.addSlider("threshold", "Hide below", 0.95, 0.05);
-    const button = element("button", { type: "button", "aria-expanded": "false", text: "Table of weights" });
-    button.addEventListener("click", () => {
-      table.hidden = !table.hidden;
-      button.setAttribute("aria-expanded", String(!table.hidden));
-      state.draw();
+export const LABELS = {
+  view: ["What is shown", { attention: "Attention", similarity: "Similarity", colours: "Colours" }],
+  direction: ["Direction", { from: "Where it looks", to: "Who looks here" }],
+  overlay: ["Overlay", { spotlight: "Spotlight", heat: "Heat", outline: "Outline", off: "Off" }],
+  scale: ["Scale", { own: "Own", layer: "Layer", fixed: "Fixed" }],
+};
+
+export class Strip {
+  // One of several: native radio buttons, so that arrow keys and readers of the screen know them.
+  constructor(state, name, id) {
+    Object.assign(this, { state, name });
+    const [title, labels] = LABELS[name];
+    this.inputs = state.choices(name).map((value) => {
+      const input = element("input", { type: "radio", name: `${id}-${name}`, value, id: `${id}-${value}` });
+      input.addEventListener("change", () => state.set({ [name]: value }));
+      return input;
     });
-    this.add(button);
-  }
-
-  add(...parts) {
-    this.node.append(element("div", { class: "vit-control" }, ...parts));
-  }
-
-  addSlider(name, label, max, step) {
-    const id = `${this.id}-${name}`;
-    const input = element("input", { type: "range", min: 0, max, step, id });
-    const value = element("output", { for: id });
-    input.addEventListener("input", () => this.state.set({ [name]: Number(input.value) }));
-    this.add(element("label", { for: id, text: label }), input, value);
-    this.inputs[name] = { input, value };
+    const parts = this.inputs.flatMap((input) => [input, element("label", { for: input.id, text: labels[input.value] })]);
+    this.node = element("div", { class: `vit-strip vit-strip-${name}`, role: "radiogroup", "aria-label": title }, ...parts);
+    this.node.hidden = this.inputs.length < 2;
   }
 
   draw() {
-    const fusion = this.state.get("fusion");
-    for (const [name, { input, value }] of Object.entries(this.inputs)) {
-      const now = this.state.get(name);
-      input.value = now;
-      value.textContent = name === "threshold" ? `${Math.round(100 * now)} %` : now;
-      if (name === "head") input.disabled = fusion !== "head";
-    }
-    this.view.value = fusion;
+    const value = this.state.get(this.name);
+    for (const input of this.inputs) input.checked = input.value === value;
+  }
+}
+
+export class Smooth {
+  constructor(state, id) {
+    this.state = state;
+    this.input = element("input", { type: "checkbox", id: `${id}-smooth` });
+    this.input.addEventListener("change", () => state.set({ smooth: this.input.checked }));
+    this.node = element("div", { class: "vit-switch" }, this.input, element("label", { for: `${id}-smooth`, text: "Smooth" }));
+  }
+
+  draw() {
+    this.input.checked = this.state.get("smooth");
+  }
+}
+
+export class Fixed {
+  // In multiples of the weight that each token would get if all got the same.
+  constructor(state, id) {
+    this.state = state;
+    this.list = multiples(state.first.tokens);
+    this.input = element("input", { type: "range", id: `${id}-fixed`, min: 0, max: this.list.length - 1, step: 1 });
+    this.input.addEventListener("input", () =>
+      state.set({ fixed: Math.min(this.list[this.input.value] / state.first.tokens, 1), scale: "fixed" }),
+    );
+    this.value = element("output", { class: "vit-figure", for: this.input.id });
+    this.node = element("div", { class: "vit-fixed" }, element("label", { for: this.input.id, text: "Full strength at" }), this.input, this.value);
+  }
+
+  draw() {
+    const { tokens } = this.state.first;
+    const index = nearestMultiple(this.state.get("fixed"), tokens);
+    this.input.value = index;
+    this.value.textContent = `${this.list[index]} / ${tokens}`;
+    this.input.setAttribute("aria-valuetext", `${this.list[index]} times an even share of ${tokens} tokens`);
+    this.node.classList.toggle("vit-away", this.state.get("scale") !== "fixed");
   }
 }

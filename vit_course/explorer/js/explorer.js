@@ -1,81 +1,76 @@
-// The attention explorer: draws in the browser, from maps that were sent once. No library, no request.
-//
-// The model (anywidget's, or the stand-in of a saved page) holds `_panels` (a list of sizes), `_weights` (uint8, the
-// share of each row's largest weight), `_scales` (float32, that largest weight) and `_pictures` (uint8, grey), and the
-// state: layer, head, query, fusion, opacity, threshold, pinned.
+// The attention explorer: draws in the browser, from queries and keys that were sent once. No library, no request.
 
-import { Controls } from "./controls.js";
-import { canvas, paintBar } from "./drawing.js";
+import { Chips } from "./chips.js";
+import { Fixed, Smooth, Strip } from "./controls.js";
+import { describePanels, openPanels } from "./data.js";
 import { element } from "./element.js";
-import { help, listen } from "./keys.js";
-import { State, clamp } from "./state.js";
-import { View } from "./view.js";
-import { describe, tables } from "./words.js";
+import { Grid } from "./grid.js";
+import { HELP, listen } from "./keys.js";
+import { Legend } from "./legend.js";
+import { PARTS } from "./parts.js";
+import { Photo } from "./photo.js";
+import { State } from "./state.js";
+import { describe } from "./words.js";
 
 let instances = 0;
 
-function largest(shown, pick) {
-  // Over the patches of all panels.
-  let found = 0;
-  for (const one of shown)
-    for (const map of pick(one)) for (let k = one.panel.prefix; k < map.length; k++) if (map[k] > found) found = map[k];
-  return found;
+function help() {
+  const lines = HELP.flatMap(([keys, text]) => [element("dt", { text: keys }), element("dd", { text })]);
+  return element("details", { class: "vit-help" }, element("summary", { text: "Keys" }), element("dl", {}, ...lines));
 }
 
-function hidePicture(el) {
-  // The picture for pages where nothing is live stands in the output before this one. -> a function that brings it back.
-  if (el.closest(".widget-box")) return () => {}; // inside another widget there is none
-  const before = el.closest(".jp-OutputArea-child")?.previousElementSibling;
-  if (!before?.querySelector("img")) return () => {};
-  before.style.display = "none";
-  return () => (before.style.display = "");
+function build(state, id) {
+  // -> the page's tree, and what draws in it.
+  const photos = state.panels.map((panel) => new Photo(state, panel));
+  const chips = state.panels.map((panel) => new Chips(state, panel));
+  const grid = new Grid(state);
+  const legend = new Legend(state);
+  const strip = (name) => new Strip(state, name, id);
+  const [view, direction, overlay, scale] = ["view", "direction", "overlay", "scale"].map(strip);
+  const [smooth, fixed] = [new Smooth(state, id), new Fixed(state, id)];
+  const parts = PARTS.map((Part) => new Part(state)).filter((part) => part.node);
+  const words = element("p", { class: "vit-words", "aria-live": "polite", "aria-atomic": "true" });
+  photos.forEach((photo, index) => photo.node.append(chips[index].node));
+  const nodes = (...list) => list.map(({ node }) => node);
+  const body = element("div", { class: `vit-body${photos.length > 1 ? " vit-several" : ""}` },
+    element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
+    element("div", { class: "vit-photos" }, ...nodes(...photos)),
+    element("div", { class: "vit-reading" }, words, legend.node, element("div", { class: "vit-scales" }, ...nodes(scale, fixed, smooth))),
+    grid.node,
+    element("div", { class: "vit-side" }, ...nodes(...parts)),
+    help(),
+  );
+  const draw = (shown) => {
+    photos.forEach((photo, index) => photo.draw(shown[index]));
+    grid.draw(shown);
+    chips.forEach((chip, index) => chip.draw(shown[index]));
+    const said = describe(shown, state.get("view"));
+    if (words.textContent !== said) words.textContent = said;
+    for (const part of [legend, view, direction, overlay, scale, smooth, fixed, ...parts]) part.draw(shown);
+  };
+  const end = () => [...photos, grid, ...parts].forEach((part) => part.end?.());
+  return { body, draw, end, grid };
 }
 
-function render({ model, el }) {
-  const id = `vit-explorer-${++instances}`;
-  const state = new State(model, draw);
-  const root = element("div", {
-    class: "vit-explorer", tabindex: "0", role: "group",
-    "aria-label": "Attention explorer", "aria-describedby": `${id}-keys`,
-  });
-  const table = element("div", { class: "vit-table", tabindex: "0", role: "region", "aria-label": "Table of weights" });
-  table.hidden = true;
-  const controls = new Controls(state, id, table);
-  const views = state.panels.map((panel) => new View(panel, state));
-  const stage = element("div", { class: "vit-stage" }, ...views.map(({ node }) => node));
-  const bar = canvas(256, 1, { class: "vit-bar" });
-  paintBar(bar);
-  const high = element("span");
-  const name = element("span", { text: "attention weight" });
-  const legend = element("div", { class: "vit-legend" }, name, element("span", { text: "0" }), bar, high);
-  const live = element("p", { class: "vit-live", "aria-live": "polite", "aria-atomic": "true" });
-  const keys = element("p", { class: "vit-keys", id: `${id}-keys`, text: help(state.first) });
-  root.append(controls.node, stage, legend, live, keys, table);
+export function render({ model, el }) {
+  const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
+  const panels = describePanels(model);
+  const state = new State(model, panels);
+  const { body, draw, end, grid } = build(state, `vit-${++instances}`);
+  root.append(body);
   el.append(root);
-
-  function draw() {
-    const layer = clamp(model.get("layer"), 0, state.layers - 1);
-    const head = clamp(model.get("head"), 0, state.heads - 1);
-    const [fusion, pinned] = [model.get("fusion"), model.get("pinned")];
-    const shown = state.shown();
-    // One scale for all panels and heads, so that brighter means more wherever one looks. What is fused is flatter
-    // than any head, so the large map has a scale of its own then, and the legend says both.
-    const headScale = largest(shown, ({ rows }) => rows);
-    const mapScale = fusion === "head" ? headScale : largest(shown, ({ map }) => [map]);
-    views.forEach((view, index) => view.draw(shown[index], mapScale, headScale, head));
-    controls.draw();
-    const heads = fusion === "head" ? "" : ` (the heads: 0 to ${headScale.toFixed(3)})`;
-    high.textContent = `${mapScale.toFixed(3)}${heads}`;
-    live.textContent = describe(shown, { layer, head, fusion, pinned });
-    if (!table.hidden) table.replaceChildren(...tables(shown));
-    root.dataset.query = state.query;
-  }
-
-  const ends = [listen(root, state), state.follow()];
-  draw();
-  root.dataset.ready = "true";
-  requestAnimationFrame(() => ends.push(hidePicture(el)));
-  return () => ends.forEach((end) => end());
+  const ends = [listen(root, state, grid), state.follow(), end];
+  openPanels(model, panels).then(
+    () => {
+      for (const panel of panels) panel.changed = () => state.schedule();
+      ends.push(state.subscribe(draw));
+      ends.push(state.subscribe(() => {
+        root.dataset.query = state.query;
+        root.dataset.ready = "true";
+      }));
+      state.schedule();
+    },
+    (error) => root.append(element("p", { class: "vit-failed", role: "alert", text: `This explorer cannot be shown: ${error.message}` })),
+  );
+  return () => ends.forEach((one) => one());
 }
-
-export default { render };

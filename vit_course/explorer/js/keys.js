@@ -1,38 +1,39 @@
 // The keys, and the truce with JupyterLab about them.
 
-import { FUSIONS } from "./state.js";
+export const HELP = [
+  ["arrows", "on the picture: the query, or while it is pinned the token it is compared with; on the small maps: layer and head"],
+  ["L, H", "next layer, head; with Shift the one before"],
+  ["M", "one head, mean of heads, rollout"],
+  ["C", "class token and registers"],
+  ["D", "where it looks, who looks here"],
+  ["O, S, V", "overlay, scale, view; with Shift the one before"],
+  ["Enter, Escape", "pin, free"],
+];
 
-export function help({ prefix, names }) {
-  // C goes through the tokens that are no patches, where there are any.
-  const special = prefix > 1 ? `C ${names[0]} and on to ${names[prefix - 1]}, ` : prefix ? `C ${names[0]}, ` : "";
-  return (
-    `Point at a patch; click to pin. Keys: arrows move the query, ${special}L and Shift+L layer, ` +
-    "H and Shift+H head, M what is shown, Enter pins, Escape frees."
-  );
-}
-
-export function listen(root, state) {
+export function listen(root, state, grid) {
   // -> a function that ends it.
-  const next = (list, item) => list[(list.indexOf(item) + 1) % list.length];
-  const actions = {
-    ArrowUp: () => state.move(-1, 0), ArrowDown: () => state.move(1, 0),
-    ArrowLeft: () => state.move(0, -1), ArrowRight: () => state.move(0, 1),
-    c: () => state.special(),
-    l: () => state.step("layer", 1, state.layers), L: () => state.step("layer", -1, state.layers),
-    h: () => state.step("head", 1, state.heads), H: () => state.step("head", -1, state.heads),
-    m: () => state.set({ fusion: next(FUSIONS, state.get("fusion")) }),
-    Enter: () => state.set({ query: state.query, pinned: true }),
-    Escape: () => state.set({ pinned: false }),
+  const pin = () => state.set({ query: state.query, pinned: true });
+  const letters = {
+    l: () => state.step("layer", 1), L: () => state.step("layer", -1), h: () => state.step("head", 1), H: () => state.step("head", -1),
+    m: () => state.step("fusion", 1), M: () => state.step("fusion", -1), c: () => state.special(),
+    d: () => state.step("direction", 1), D: () => state.step("direction", -1), o: () => state.step("overlay", 1), O: () => state.step("overlay", -1),
+    s: () => state.step("scale", 1), S: () => state.step("scale", -1), v: () => state.step("view", 1), V: () => state.step("view", -1),
+    Escape: () => state.free(),
   };
+  const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   root.addEventListener("keydown", (event) => {
-    // Keys inside a slider, a list or a button are theirs; those with Ctrl, Alt or Cmd are the notebook's.
-    if (event.target !== root || event.ctrlKey || event.altKey || event.metaKey) return;
-    const action = actions[event.key];
-    if (action) {
-      action();
-      event.preventDefault();
-      event.stopPropagation();
-    }
+    // Keys with Ctrl, Alt or Cmd are the notebook's; text is typed where text is typed.
+    if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input[type=text], textarea, select")) return;
+    let action = letters[event.key];
+    // Arrows and Enter belong to a button, a slider or a strip that has the focus.
+    const [onGrid, onPhoto] = [grid.main === event.target, event.target.matches(".vit-main")];
+    if (arrows[event.key] && onGrid) action = () => grid.move(...arrows[event.key]);
+    if (arrows[event.key] && onPhoto) action = () => state.move(...arrows[event.key]);
+    if (event.key === "Enter" && onPhoto) action = pin;
+    if (!action) return;
+    action();
+    event.preventDefault();
+    event.stopPropagation();
   });
   // JupyterLab's own shortcuts rest while something here has the focus, but for those with Ctrl or Cmd, such as save.
   // It looks for the attribute from the target upwards and stops at the first shortcut that fits, so the target needs

@@ -1,84 +1,104 @@
-// What is looked at, and how the pointer, the keys, the controls and Python change it.
+// What is looked at. The model (anywidget's, or a saved page's stand-in) holds what lasts and what Python may see; what
+// is only pointed at stays here, so that hovering never talks to the kernel.
 
-import { Panel, elsewhere } from "./panel.js";
+import { clamp, elsewhere, moved } from "./places.js";
+import { show } from "./shown.js";
 
-export const FUSIONS = ["head", "mean", "max", "rollout"];
-const NAMES = ["layer", "head", "query", "fusion", "opacity", "threshold", "pinned"];
-
-export function clamp(value, from, to) {
-  return Math.min(Math.max(value, from), to);
-}
+export const CHOICES = {
+  fusion: ["head", "mean", "rollout"],
+  direction: ["from", "to"],
+  view: ["attention", "similarity", "colours"],
+  overlay: ["spotlight", "heat", "outline", "off"],
+  scale: ["own", "layer", "fixed"],
+};
+const DEFAULTS = { layer: Infinity, head: 0, query: 0, pinned: false, key: -1, fixed: 0.05, smooth: true, tour: "" };
+export const NAMES = [...Object.keys(DEFAULTS), ...Object.keys(CHOICES)];
 
 export class State {
-  // `draw` is called after every change.
-  constructor(model, draw) {
+  constructor(model, panels) {
     this.model = model;
-    this.draw = draw;
-    const offsets = { weights: 0, scales: 0, pictures: 0 };
-    this.panels = model.get("_panels").map((sizes) => new Panel(sizes, model, offsets));
-    this.first = this.panels[0];
-    this.layers = Math.max(...this.panels.map((p) => p.layers));
-    this.heads = Math.max(...this.panels.map((p) => p.heads));
-    this.waiting = false;
-    this.recall();
+    this.panels = panels;
+    this.first = panels[0];
+    this.layers = Math.max(...panels.map((panel) => panel.layers));
+    this.heads = Math.max(...panels.map((panel) => panel.heads));
+    this.pointed = 0; // the panel that was last pointed at
+    this.hovered = null; // tokens of the first panel, while something is pointed at
+    this.hoveredKey = null;
+    this.drawers = new Set();
+    this.waiting = 0;
+    for (const panel of panels) panel.changed = () => this.schedule();
   }
 
   get(name) {
-    return this.model.get(name);
+    const value = this.model.get(name);
+    if (name in CHOICES) return this.choices(name).includes(value) ? value : CHOICES[name][0];
+    if (name === "layer") return clamp(value ?? Infinity, 0, this.layers - 1);
+    if (name === "head") return clamp(value ?? 0, 0, this.heads - 1);
+    if (name === "query") return clamp(value ?? 0, 0, this.first.tokens - 1);
+    return value ?? DEFAULTS[name];
   }
 
-  recall() {
-    // What is looked at now; the model's query is the last one that was pinned, set by a key, or set from Python.
-    this.query = clamp(this.get("query"), 0, this.first.tokens - 1);
+  choices(name) {
+    // What the data allow.
+    const fits = {
+      rollout: () => this.panels.every((panel) => panel.rollsOut),
+      similarity: () => this.panels.every((panel) => panel.featureWidth === this.first.featureWidth && panel.featureWidth),
+      colours: () => this.panels.every((panel) => panel.featureWidth === this.first.featureWidth && panel.featureWidth),
+    };
+    return CHOICES[name].filter((value) => fits[value]?.() ?? true);
   }
 
   set(values) {
     for (const [name, value] of Object.entries(values)) this.model.set(name, value);
-    if (values.query !== undefined) this.query = values.query;
+    if ("query" in values) this.hovered = null;
+    if ("key" in values || values.pinned === false) this.hoveredKey = null;
     this.model.save_changes();
-    this.draw();
+    this.schedule();
   }
 
-  follow() {
-    // -> a function that ends it.
-    const changed = () => {
-      if (this.get("query") !== this.query) this.recall();
-      this.draw();
-    };
-    for (const name of NAMES) this.model.on(`change:${name}`, changed);
-    return () => {
-      for (const name of NAMES) this.model.off(`change:${name}`, changed);
-    };
+  get query() {
+    return this.hovered ?? this.get("query");
+  }
+
+  get key() {
+    return this.hoveredKey ?? this.get("key");
   }
 
   hover(panel, token) {
-    if (this.get("pinned")) return;
-    this.query = elsewhere(token, panel, this.first);
-    // One drawing a frame at most; nothing is sent to the kernel.
-    if (!this.waiting) {
-      this.waiting = true;
-      requestAnimationFrame(() => {
-        this.waiting = false;
-        this.draw();
-      });
-    }
+    const here = elsewhere(token, panel, this.first, this.first);
+    this.pointed = this.panels.indexOf(panel);
+    if (this.get("pinned")) this.hoveredKey = here;
+    else this.hovered = here;
+    this.schedule();
   }
 
-  unhover() {
-    if (!this.get("pinned")) {
-      this.recall();
-      this.draw();
-    }
+  leave() {
+    this.hovered = this.hoveredKey = null;
+    this.schedule();
+  }
+
+  keep() {
+    // What was pointed at stays, as after a finger has left.
+    if (this.hovered !== null) this.set({ query: this.hovered });
+    else if (this.hoveredKey !== null) this.set({ key: this.hoveredKey });
   }
 
   pin(panel, token) {
-    const here = elsewhere(token, panel, this.first);
+    // Once more on the same token frees it.
+    const here = elsewhere(token, panel, this.first, this.first);
     const again = this.get("pinned") && here === this.get("query");
-    this.set({ query: here, pinned: !again });
+    this.set({ query: here, pinned: !again, key: -1 });
   }
 
-  step(name, by, size) {
-    this.set({ [name]: (clamp(this.get(name), 0, size - 1) + by + size) % size });
+  free() {
+    this.set({ pinned: false, key: -1 });
+  }
+
+  move(down, right) {
+    // While the query is pinned, the token that it is compared with moves.
+    if (!this.get("pinned")) return this.set({ query: moved(this.query, this.first, down, right) });
+    const from = this.key < 0 ? this.query : this.key;
+    this.set({ key: moved(from, this.first, down, right) });
   }
 
   special() {
@@ -87,24 +107,40 @@ export class State {
     if (prefix) this.set({ query: this.query < prefix ? (this.query + 1) % prefix : 0 });
   }
 
-  move(rows, columns) {
-    const { prefix, rows: height, columns: width } = this.first;
-    const place = this.query - prefix;
-    if (place < 0) return this.set({ query: prefix });
-    const row = clamp(Math.floor(place / width) + rows, 0, height - 1);
-    const column = clamp((place % width) + columns, 0, width - 1);
-    this.set({ query: prefix + row * width + column });
+  step(name, by) {
+    if (name in CHOICES) {
+      const list = this.choices(name);
+      return this.set({ [name]: list[(list.indexOf(this.get(name)) + by + list.length) % list.length] });
+    }
+    const size = name === "layer" ? this.layers : this.heads;
+    const chosen = { [name]: (this.get(name) + by + size) % size };
+    this.set(name === "head" ? { ...chosen, fusion: "head" } : chosen);
   }
 
-  shown() {
-    // -> for each panel its query, the weights of all heads there, and those that are drawn large.
-    const layer = clamp(this.get("layer"), 0, this.layers - 1);
-    const head = clamp(this.get("head"), 0, this.heads - 1);
-    return this.panels.map((panel) => {
-      const l = Math.min(layer, panel.layers - 1);
-      const q = elsewhere(this.query, this.first, panel);
-      const rows = Array.from({ length: panel.heads }, (_, h) => panel.row(l, h, q));
-      return { panel, q, rows, map: panel.fused(this.get("fusion"), l, Math.min(head, panel.heads - 1), q) };
-    });
+  subscribe(draw) {
+    // -> a function that ends it.
+    this.drawers.add(draw);
+    return () => this.drawers.delete(draw);
+  }
+
+  schedule() {
+    this.waiting ||= requestAnimationFrame(() => this.draw());
+  }
+
+  draw() {
+    this.waiting = 0;
+    const shown = show(this);
+    for (const draw of this.drawers) draw(shown);
+  }
+
+  follow() {
+    // What Python, or the address of the page, changes. -> a function that ends it.
+    const changed = () => this.schedule();
+    for (const name of NAMES) this.model.on(`change:${name}`, changed);
+    return () => {
+      cancelAnimationFrame(this.waiting);
+      for (const panel of this.panels) panel.closed = true;
+      for (const name of NAMES) this.model.off(`change:${name}`, changed);
+    };
   }
 }

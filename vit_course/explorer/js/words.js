@@ -1,35 +1,42 @@
-// What is seen, said in words and as a table.
+// What is seen, said in one sentence of plain English.
 
-import { element } from "./element.js";
+import { strongest } from "./shown.js";
 
-export const WORDS = {
-  head: "one head", mean: "mean of heads", max: "maximum of heads", rollout: "rollout up to this layer",
-};
-
-export function describe(shown, { layer, head, fusion, pinned }) {
-  const which = `Layer ${layer}, ${fusion === "head" ? `head ${head}` : WORDS[fusion]}`;
-  const parts = shown.map(({ panel, q, map }) => {
-    const order = Array.from(map.keys()).sort((a, b) => map[b] - map[a]).slice(0, 3);
-    const most = order.map((token) => `${panel.name(token)} (${map[token].toFixed(3)})`).join("; ");
-    return `${panel.title ? `${panel.title}: ` : ""}${panel.name(q)} attends most to ${most}.`;
-  });
-  return `${pinned ? "Pinned. " : ""}${which}. ${parts.join(" ")}`;
+export function percent(weight) {
+  // In figures of one width: 5.21 %, 52.13 %.
+  return `${(100 * weight).toFixed(2)} %`.padStart(7, "\u2007");
 }
 
-export function tables(shown) {
-  // -> for each panel a table of the weights over its patches.
-  return shown.map(({ panel, q, map }) => {
-    const head = element("tr", {}, element("th", { scope: "col", text: "row" }));
-    for (let c = 0; c < panel.columns; c++) head.append(element("th", { scope: "col", text: String(c) }));
-    const body = element("tbody");
-    for (let r = 0; r < panel.rows; r++) {
-      const line = element("tr", {}, element("th", { scope: "row", text: String(r) }));
-      for (let c = 0; c < panel.columns; c++)
-        line.append(element("td", { text: map[panel.prefix + r * panel.columns + c].toFixed(4) }));
-      body.append(line);
-    }
-    const extra = Array.from({ length: panel.prefix }, (_, t) => `; ${panel.name(t)} ${map[t].toFixed(4)}`).join("");
-    const caption = `${panel.title ? `${panel.title}: ` : ""}weights of ${panel.name(q)} over the patches, by row and column${extra}`;
-    return element("table", {}, element("caption", { text: caption }), element("thead", {}, head), body);
-  });
+export const called = (panel, token) =>
+  token < panel.prefix ? `the ${panel.names[token]}` : `the patch in ${panel.name(token)}`;
+
+function where({ panel, layer, head, fusion }) {
+  const number = panel.layer_numbers[layer];
+  if (fusion === "mean") return `In the mean of all heads of layer ${number}`;
+  if (fusion === "rollout") return `Rolled out through all layers up to ${number}`;
+  return `In layer ${number}, head ${head}`;
+}
+
+function attends({ panel, q, map, direction }) {
+  const best = strongest(map, 0);
+  const share = percent(map[best]).trim();
+  const most = best === q ? "itself" : called(panel, best);
+  if (direction === "from") return `${called(panel, q)} looks most at ${most}, with ${share} of its attention`;
+  return `${called(panel, q)} is looked at most by ${most}, which gives it ${share} of its attention`;
+}
+
+function resembles({ panel, q, drawn, nearest }, index) {
+  if (index > 0) return `most like it there is ${called(panel, nearest)} (cosine ${drawn[nearest].toFixed(2)})`;
+  const others = drawn.map((value, token) => (token === q ? -2 : value));
+  const best = strongest(others, 0);
+  return `After the last layer ${called(panel, q)} is most like ${called(panel, best)} (cosine ${drawn[best].toFixed(2)})`;
+}
+
+export function describe(shown, view) {
+  const titled = (one, text) => (shown.length > 1 && one.panel.title ? `${one.panel.title}: ${text}` : text);
+  if (shown[0].colours) return "Colours are the three main directions in which the patches differ: like colour, like description.";
+  if (view === "similarity" && shown[0].drawn !== shown[0].map)
+    return `${shown.map((one, index) => titled(one, resembles(one, index))).join("; ")}.`;
+  if (shown.some((one) => !one.ready)) return "Being computed ...";
+  return `${where(shown[0])}, ${shown.map((one) => titled(one, attends(one))).join("; ")}.`;
 }

@@ -1,0 +1,32 @@
+// Long work in slices, between which the page answers.
+
+const SLICE = 6; // ms, of the 16 of a frame
+const waiting = [];
+let running = false;
+
+export function background(work) {
+  // `work` is a generator that yields wherever it may rest.
+  waiting.push(work);
+  if (!running) {
+    running = true;
+    setTimeout(slice);
+  }
+}
+
+function slice() {
+  const end = performance.now() + SLICE;
+  while (waiting.length && performance.now() < end) {
+    const work = waiting.shift();
+    if (!work.next().done) waiting.push(work);
+  }
+  running = waiting.length > 0;
+  // A pause as long as the slice, so that a pointer is never far from its turn.
+  if (running) setTimeout(slice, SLICE);
+}
+
+export function forAtMost(work, milliseconds) {
+  // -> whether it is done.
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end) if (work.next().done) return true;
+  return false;
+}

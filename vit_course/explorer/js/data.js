@@ -1,0 +1,143 @@
+// Panels: what was sent of each image, decoded layer by layer, the one that is looked at first.
+
+import { floats, planes } from "./bytes.js";
+import { MapsLayer, VectorsLayer } from "./layers.js";
+import { meanInto } from "./rows.js";
+
+export class Panel {
+  // The fields of the description, and what is computed from the bytes. A layer that has not been decoded gives zeros.
+  constructor(described, bytes) {
+    Object.assign(this, described);
+    this.bytes = bytes;
+    this.patches = this.rows * this.columns;
+    this.decoded = new Array(this.layers).fill(null);
+    this.features = null; // Float32Array (T, featureWidth), once it is decoded
+    this.featureWidth = this.find("features")?.shape[1] ?? 0;
+    this.rollsOut = this.layers === this.all_layers;
+    this.changed = () => {}; // called whenever something more is there
+    this.wanted = this.layers - 1;
+    this.scratch = new Float32Array(this.heads * this.tokens);
+  }
+
+  find(name, layer = null) {
+    return this.sections.find((section) => section.name === name && section.layer === layer);
+  }
+
+  take(name, layer = null) {
+    const section = this.find(name, layer);
+    return section && this.bytes.subarray(section.at, section.at + section.bytes);
+  }
+
+  floats(name) {
+    const taken = this.take(name);
+    return taken && floats(taken);
+  }
+
+  planes(name, layer = null) {
+    return planes(this.take(name, layer), this.find(name, layer).high);
+  }
+
+  async open() {
+    // The picture, and the numbers that all layers share.
+    const { media } = this.find("picture");
+    this.picture = await createImageBitmap(new Blob([this.take("picture")], { type: media }));
+    for (const name of ["query_steps", "key_steps", "key_means", "lse", "tops"]) this[name] = this.floats(name);
+  }
+
+  async decodeAll() {
+    // One after the other, from the wanted one on; ends early where the view has gone.
+    while (!this.closed && this.decoded.includes(null)) {
+      const layer = this.decoded[this.wanted] ? this.decoded.lastIndexOf(null) : this.wanted;
+      this.decoded[layer] = await (this.kind === "qk" ? VectorsLayer : MapsLayer).of(this, layer);
+      this.changed();
+    }
+    if (!this.closed && this.featureWidth) await this.decodeFeatures();
+  }
+
+  async decodeFeatures() {
+    const [whole, steps] = [await this.planes("features"), this.floats("feature_steps")];
+    this.features = Float32Array.from(whole, (value, i) => value * steps[i % this.featureWidth]);
+    this.changed();
+  }
+
+  has(layer) {
+    return this.decoded[layer] !== null;
+  }
+
+  want(layer) {
+    this.wanted = layer;
+  }
+
+  map(layer, head, token, direction, out = new Float32Array(this.tokens), to = 0) {
+    if (!this.decoded[layer]) out.fill(0, to, to + this.tokens);
+    else if (direction === "to") this.decoded[layer].column(head, token, out, to);
+    else this.decoded[layer].row(head, token, out, to);
+    return out;
+  }
+
+  row(layer, head, query, out) {
+    return this.map(layer, head, query, "from", out);
+  }
+
+  column(layer, head, key, out) {
+    return this.map(layer, head, key, "to", out);
+  }
+
+  mean(layer, token, direction, out = new Float32Array(this.tokens), to = 0) {
+    for (let head = 0; head < this.heads; head++)
+      this.map(layer, head, token, direction, this.scratch, head * this.tokens);
+    meanInto(out, to, this.scratch, 0, this.heads, this.tokens);
+    return out;
+  }
+
+  // The vectors themselves, Float32Array (dim), and the scaled scores (T); null where only maps were sent.
+  query(layer, head, token) {
+    return this.decoded[layer]?.query?.(head, token) ?? null;
+  }
+
+  key(layer, head, token) {
+    return this.decoded[layer]?.key?.(head, token) ?? null;
+  }
+
+  scores(layer, head, query) {
+    return this.decoded[layer]?.scores?.(head, query) ?? null;
+  }
+
+  place(token) {
+    // -> [row, column], or null of a token that is no patch.
+    const place = token - this.prefix;
+    return place < 0 ? null : [Math.floor(place / this.columns), place % this.columns];
+  }
+
+  name(token) {
+    const place = this.place(token);
+    return place ? `row ${place[0]}, column ${place[1]}` : this.names[token];
+  }
+}
+
+function bytesOf(data) {
+  return data instanceof Uint8Array ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+export function describePanels(model) {
+  // -> panels of which only the sizes are known.
+  const bytes = bytesOf(model.get("_data"));
+  return model.get("_panels").map((described) => new Panel(described, bytes));
+}
+
+export async function openPanels(model, panels = describePanels(model)) {
+  // Resolves once the pictures and the layer that is looked at are there; the others follow.
+  const layer = model.get("layer") ?? Infinity;
+  await Promise.all(panels.map((panel) => panel.open()));
+  for (const panel of panels) panel.want(Math.min(Math.max(layer, 0), panel.layers - 1));
+  await Promise.all(
+    panels.map(
+      (panel) =>
+        new Promise((done, failed) => {
+          panel.changed = done;
+          panel.decodeAll().catch(failed);
+        }),
+    ),
+  );
+  return panels;
+}

@@ -1,0 +1,81 @@
+// The smallest set of patches that holds a share of the weight on patches, and its border.
+
+export const SHARES = [0.5, 0.8, 0.95];
+// Told apart by their form, not by colour.
+export const STYLES = [
+  { width: 3, dash: [] },
+  { width: 2, dash: [7, 5] },
+  { width: 1.5, dash: [1.5, 4] },
+];
+
+export function smallestSets(map, from, count, shares = SHARES) {
+  // -> for each patch how many of the sets hold it, Uint8Array (count). The heaviest patches first.
+  const order = Array.from({ length: count }, (_, patch) => patch).sort((a, b) => map[from + b] - map[from + a] || a - b);
+  let total = 0;
+  for (const patch of order) total += map[from + patch];
+  const inside = new Uint8Array(count);
+  for (const share of shares) {
+    let sum = 0;
+    for (const patch of order) {
+      if (sum >= share * total * (1 - 1e-9)) break;
+      sum += map[from + patch];
+      inside[patch]++;
+    }
+  }
+  return inside;
+}
+
+export function borders(inside, rows, columns, level) {
+  // -> [x0, y0, x1, y1] of each edge between a patch in the set and one outside, in patches. `level` counts from the
+  // largest set, which is held by patches of 1 or more.
+  const is = (row, column) =>
+    row >= 0 && row < rows && column >= 0 && column < columns && inside[row * columns + column] >= level;
+  const out = [];
+  for (let row = 0; row <= rows; row++)
+    for (let column = 0; column <= columns; column++) {
+      if (is(row, column) !== is(row - 1, column)) out.push([column, row, column + 1, row]);
+      if (is(row, column) !== is(row, column - 1)) out.push([column, row, column, row + 1]);
+    }
+  return joined(out);
+}
+
+function joined(edges) {
+  // Edges in one line become one, so that dashes run through.
+  const open = new Map();
+  const out = [];
+  for (const edge of edges) {
+    const across = edge[1] === edge[3];
+    const before = open.get(`${across} ${edge[0]} ${edge[1]}`);
+    const line = before ?? edge;
+    if (before) [before[2], before[3]] = [edge[2], edge[3]];
+    else out.push(edge);
+    open.delete(`${across} ${edge[0]} ${edge[1]}`);
+    open.set(`${across} ${line[2]} ${line[3]}`, line);
+  }
+  return out;
+}
+
+export function strokeSets(context, inside, panel, ratio) {
+  const { width, height } = context.canvas;
+  const [x, y] = [width / panel.columns, height / panel.rows];
+  for (let set = SHARES.length - 1; set >= 0; set--) {
+    const lines = borders(inside, panel.rows, panel.columns, SHARES.length - set);
+    strokeLines(context, lines, x, y, STYLES[set], ratio);
+  }
+}
+
+export function strokeLines(context, lines, x, y, { width, dash }, ratio) {
+  // White on black: seen on any colour.
+  for (const [colour, wider, dashes] of [["rgba(0,0,0,.75)", 2, []], ["#fff", 0, dash]]) {
+    context.beginPath();
+    for (const [x0, y0, x1, y1] of lines) {
+      context.moveTo(x0 * x, y0 * y);
+      context.lineTo(x1 * x, y1 * y);
+    }
+    context.strokeStyle = colour;
+    context.lineWidth = (width + wider) * ratio;
+    context.setLineDash(dashes.map((length) => length * ratio));
+    context.stroke();
+  }
+  context.setLineDash([]);
+}

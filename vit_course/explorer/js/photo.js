@@ -1,0 +1,106 @@
+// One panel on the page: the photograph under its overlay, and the tokens that are no patches.
+
+import { canvasOf, darkened, enlarge, fillMask, frame, heat, HEAT, MOST, spotlight } from "./compose.js";
+import { element } from "./element.js";
+import { smallestSets, strokeSets } from "./outline.js";
+import { tokenAt } from "./places.js";
+
+export function paintPanel(context, layers, one, { overlay, smooth, ratio = 1, pinned = false }) {
+  // One panel's `shown` over a whole canvas. layers: {bright, dark, mask}, the first two of the canvas's size.
+  const { panel, drawn, low, high, colours } = one;
+  const { bright, dark, mask } = layers;
+  const image = new ImageData(panel.columns, panel.rows);
+  const hot = overlay === "heat";
+  if (colours) {
+    for (let i = 0; i < panel.patches; i++) image.data.set([...colours.subarray(3 * i, 3 * i + 3), 255], 4 * i);
+  } else {
+    const style = hot ? { colour: HEAT, most: MOST } : {};
+    fillMask(image.data, drawn, panel.prefix, panel.columns, panel.rows, low, high, style);
+  }
+  mask.getContext("2d").putImageData(image, 0, 0);
+  const drawMask = (to) => enlarge(to, mask, smooth);
+  if (colours && overlay !== "off") drawMask(context);
+  else if (overlay === "spotlight" && one.ready) spotlight(context, drawMask, bright, dark);
+  else if (hot && one.ready) heat(context, drawMask, bright);
+  else context.drawImage(bright, 0, 0);
+  if (overlay === "outline" && one.ready && !colours) {
+    context.fillStyle = "rgba(0,0,0,.25)";
+    context.fillRect(0, 0, context.canvas.width, context.canvas.height);
+    strokeSets(context, smallestSets(drawn, panel.prefix, panel.patches), panel, ratio);
+  }
+  for (const [token, style, line] of [[one.nearest, "dashed", 2], [one.key, "dashed", 2], [one.q, "solid", pinned ? 3 : 2]])
+    frameToken(context, panel, token, style, line * ratio);
+}
+
+function frameToken(context, panel, token, style, line) {
+  const place = token < 0 ? null : panel.place(token);
+  if (!place) return;
+  // A patch of a few pixels has a frame around it that is still seen.
+  const [width, height] = [context.canvas.width / panel.columns, context.canvas.height / panel.rows];
+  const grow = line;
+  const [x, y] = [Math.max(place[1] * width - grow, 0), Math.max(place[0] * height - grow, 0)];
+  const right = Math.min((place[1] + 1) * width + grow, context.canvas.width);
+  const bottom = Math.min((place[0] + 1) * height + grow, context.canvas.height);
+  frame(context, x, y, right - x, bottom - y, line, style);
+}
+
+export class Photo {
+  constructor(state, panel) {
+    Object.assign(this, { state, panel });
+    this.canvas = element("canvas", { class: "vit-canvas", "aria-hidden": "true" });
+    this.main = element("div", {
+      class: "vit-main", tabindex: "0", role: "application", "aria-roledescription": "photograph with attention",
+      "aria-label": `${panel.title || "The picture"}: arrow keys choose a patch, Enter pins it`,
+    }, this.canvas);
+    this.main.style.setProperty("--vit-aspect", `${panel.width / panel.height}`);
+    const title = panel.title ? [element("figcaption", { class: "vit-title", text: panel.title })] : [];
+    this.node = element("figure", { class: "vit-panel" }, ...title, this.main);
+    this.listen();
+    this.seen = new ResizeObserver(() => this.resize());
+    this.seen.observe(this.main);
+  }
+
+  listen() {
+    const { main, panel, state } = this;
+    const token = (event) => {
+      const box = main.getBoundingClientRect();
+      return tokenAt(panel, (event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
+    };
+    const touch = (event) => event.pointerType !== "mouse";
+    main.addEventListener("pointermove", (event) => (event.buttons || !touch(event)) && state.hover(panel, token(event)));
+    main.addEventListener("pointerdown", (event) => touch(event) && state.hover(panel, token(event)));
+    main.addEventListener("pointerup", (event) => touch(event) && state.keep());
+    main.addEventListener("pointerleave", (event) => touch(event) || state.leave());
+    main.addEventListener("click", (event) => {
+      if (event.shiftKey) state.set({ key: state.first === panel ? token(event) : -1 });
+      else state.pin(panel, token(event));
+    });
+    main.addEventListener("focus", () => (state.pointed = state.panels.indexOf(panel)));
+  }
+
+  resize() {
+    // At the screen's own resolution, and not beyond what a picture can use.
+    this.ratio = Math.min(window.devicePixelRatio || 1, 1600 / Math.max(this.main.clientWidth, 1));
+    const width = Math.round(this.main.clientWidth * this.ratio);
+    const height = Math.round(this.main.clientHeight * this.ratio);
+    if (!width || !height || (width === this.canvas.width && this.layers)) return;
+    Object.assign(this.canvas, { width, height });
+    if (!this.panel.picture) return;
+    const [bright, dark] = darkened(this.panel.picture, width, height);
+    this.layers = { bright, dark, mask: canvasOf(this.panel.columns, this.panel.rows) };
+    this.context = this.canvas.getContext("2d");
+    this.context.drawImage(bright, 0, 0);
+    this.state.schedule();
+  }
+
+  draw(one) {
+    if (!this.layers) this.resize();
+    if (!this.layers) return;
+    const [overlay, smooth, pinned] = ["overlay", "smooth", "pinned"].map((name) => this.state.get(name));
+    paintPanel(this.context, this.layers, one, { overlay, smooth, pinned, ratio: this.ratio });
+  }
+
+  end() {
+    this.seen.disconnect();
+  }
+}
