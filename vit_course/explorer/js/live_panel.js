@@ -52,6 +52,10 @@ export function panelOf(outputs, model, picture, title) {
   sections.floats("lse", null, sums, [layers, heads, tokens]);
   sections.floats("key_means", null, new Float32Array(layers * heads * dim), [layers, heads, dim]);
   sections.floats("features", null, outputs.tokens.data, outputs.tokens.dims);
+  // Numbers as they are come in steps of 1.
+  for (const name of ["query_steps", "key_steps"])
+    sections.floats(name, null, new Float32Array(layers * heads * dim).fill(1), [layers, heads, dim]);
+  sections.floats("feature_steps", null, new Float32Array(outputs.tokens.dims[1]).fill(1), [outputs.tokens.dims[1]]);
   sections.add("picture", null, picture.bytes, { coding: "file", media: picture.media }); // last: floats lie at fours
   const panel = {
     title, layers, heads, tokens, prefix: 1, names: ["class token"], rows: side, columns: side, kind: "qk",

@@ -1,25 +1,10 @@
 // Where the explorer stands: the picture alone until there is something to point at, then what the model computed.
 
-import explorer from "./widget.js";
+import { render } from "./explorer.js";
+import { PageModel } from "./page.js";
 
 // What a visitor has set stays from picture to picture, but for the places of tokens.
 const KEPT = ["layer", "head", "fusion", "direction", "view", "overlay", "scale", "fixed", "smooth", "tour"];
-
-// anywidget's model, with nobody else listening.
-export function standIn(values) {
-  const listeners = new Map();
-  return {
-    get: (name) => values[name],
-    set: (name, value) => {
-      if (values[name] === value) return;
-      values[name] = value;
-      for (const hear of listeners.get(`change:${name}`) ?? []) hear();
-    },
-    save_changes: () => {},
-    on: (name, hear) => listeners.set(name, [...(listeners.get(name) ?? []), hear]),
-    off: (name, hear) => listeners.set(name, (listeners.get(name) ?? []).filter((one) => one !== hear)),
-  };
-}
 
 export class Stage {
   constructor(node) {
@@ -41,12 +26,12 @@ export class Stage {
   }
 
   show(panel, data, { model, credit }) {
-    const values = { _panels: [panel], _data: new DataView(data.buffer), query: 0, pinned: false, key: -1 };
+    const values = { _panels: [panel], _data: data, query: 0, pinned: false, key: -1 };
     for (const name of this.model === model ? KEPT : []) values[name] = this.values[name];
     this.end?.();
     this.place.replaceChildren();
     this.values = values;
-    this.end = explorer.render({ model: standIn(values), el: this.place });
+    this.end = render({ model: new PageModel(values), el: this.place });
     this.model = model;
     this.touched = false;
     this.credit.textContent = credit;
