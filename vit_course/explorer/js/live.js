@@ -39,6 +39,7 @@ class Page {
 
   want(model) {
     this.wanted = model;
+    $("#live-size").disabled = this.page.models[model].sizes.length === 1;
     this.models.open(model);
     this.look();
     this.changed();
@@ -87,11 +88,11 @@ class Page {
 
   answered({ words, panel, data, times, model, question }) {
     if (words) return this.say(words, true);
-    const { about } = this.page.models[model];
+    const { about, first } = this.page.models[model];
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
     const { rows, columns } = panel;
-    this.stage.show(panel, data, { model, credit: this.picture.credit });
-    this.say(`${about} sees ${question.size} x ${question.size} pixels, ${rows} x ${columns} patches; computed here in ${seconds} s.`);
+    this.stage.show(panel, data, { model, first, credit: this.picture.credit });
+    this.say(`${about} sees ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
     document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
   }
 

@@ -25,9 +25,11 @@ export class Stage {
     this.picture.src = typeof picture.source === "string" ? picture.source : URL.createObjectURL(picture.source);
   }
 
-  show(panel, data, { model, credit }) {
-    const values = { _panels: [panel], _data: data, query: 0, pinned: false, key: -1 };
-    for (const name of this.model === model ? KEPT : []) values[name] = this.values[name];
+  // first: what is to be seen of this model before a visitor has chosen anything.
+  show(panel, data, { model, first, credit }) {
+    const values = { _panels: [panel], _data: data, ...first };
+    const kept = this.model === model ? KEPT : KEPT.filter((name) => !["layer", "head"].includes(name));
+    for (const name of this.values ? kept : []) values[name] = this.values[name] ?? values[name];
     this.end?.();
     this.place.replaceChildren();
     this.values = values;
