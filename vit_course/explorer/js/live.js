@@ -59,7 +59,8 @@ class Page {
 
   changed() {
     const { states } = this.models;
-    if (states[SMALL].state === "ready" || states[SMALL].state === "failed") this.models.open(REAL);
+    const first = ["ready", "failed"].includes(states[SMALL].state);
+    if (first && states[REAL].state === "absent") this.models.open(REAL);
     for (const name of [SMALL, REAL]) {
       // Once, when it has become ready.
       if (states[name].state !== "ready" || states[name].greeted) continue;

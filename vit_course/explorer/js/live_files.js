@@ -44,7 +44,7 @@ async function read(response, size, count) {
 }
 
 // -> the bytes of one file {path, bytes, sha256}. `count` hears of each piece.
-async function bytesOf(file, store, count) {
+async function bytesOf(file, store, count, signal) {
   const kept = await store?.match(file.path);
   if (kept) {
     const bytes = await read(kept, file.bytes, count);
@@ -53,7 +53,7 @@ async function bytesOf(file, store, count) {
   }
   let response;
   try {
-    response = await fetch(file.path, { cache: store ? "no-store" : "default" }); // kept once, not twice
+    response = await fetch(file.path, { cache: store ? "no-store" : "default", signal }); // kept once, not twice
   } catch {
     throw new Error(`${file.path} did not come: is the server still running?`);
   }
@@ -68,14 +68,20 @@ async function bytesOf(file, store, count) {
 // -> the bytes of all files, in their order; `said` hears {loaded, total}, at most once for each hundredth.
 export async function loadAll(files, store, said) {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
+  const stop = new AbortController(); // without one file the others are of no use
   let loaded = 0, told = -1;
   const count = (bytes) => {
     loaded += bytes;
     const part = Math.min(100, Math.floor((100 * loaded) / total));
-    if (part !== told) said({ loaded: Math.min(loaded, total), total });
+    if (part !== told && !stop.signal.aborted) said({ loaded: Math.min(loaded, total), total });
     told = part;
   };
-  return Promise.all(files.map((file) => bytesOf(file, store, count)));
+  try {
+    return await Promise.all(files.map((file) => bytesOf(file, store, count, stop.signal)));
+  } catch (error) {
+    stop.abort();
+    throw error;
+  }
 }
 
 // -> what was squeezed by gzip, as it was.

@@ -1,0 +1,348 @@
+"""The live page in a real browser: both models on photographs, and nothing asked of anybody but its own server."""
+
+import base64
+import io
+import os
+
+import numpy as np
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from conftest import ROOT
+from lab import chromium, note_outside
+from PIL import Image
+from served import served
+
+from vit_course import data, pretrained
+from vit_course.live import write_live
+
+pytestmark = pytest.mark.skipif(
+    chromium() is None and not os.environ.get("CI"),
+    reason="no Chromium or Chrome on this machine: the live page's files are tested, but not run in a browser",
+)
+SCREENSHOTS = ROOT / "screenshots"
+# Keeps what the worker says, and what the page shows of it.
+SPY = """
+window.said = []; window.shown = []; window.lines = [];
+window.Worker = class extends Worker {
+  constructor(...given) {
+    super(...given);
+    this.addEventListener("message", ({ data }) => {
+      window.said.push([data.kind, data.model]);
+      if (data.kind === "answer") window.answer = data;
+    });
+  }
+};
+new MutationObserver(() => {
+  const { shown } = document.documentElement.dataset;
+  if (shown && shown !== window.shown.at(-1)) window.shown.push(shown);
+  const line = document.querySelector(".live-progress-words")?.textContent;
+  if (line && line !== window.lines.at(-1)) window.lines.push(line);
+}).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+"""
+TAKE = """name => window.answer.panel.sections.filter(section => section.name === name).map(section => {
+  const bytes = window.answer.data.subarray(section.at, section.at + section.bytes);
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
+  return [section.shape ?? section.media, btoa(text)];
+})"""
+
+
+HAND_OVER = """([way, content]) => {
+    const files = new DataTransfer();
+    files.items.add(new File([Uint8Array.from(content)], "handed.png", { type: "image/png" }));
+    const given = { clipboardData: files, dataTransfer: files, bubbles: true, cancelable: true };
+    const to = document.querySelector("h1");
+    if (way === "paste") to.dispatchEvent(new ClipboardEvent("paste", given));
+    else for (const kind of ["dragenter", "dragover", "drop"]) to.dispatchEvent(new DragEvent(kind, given));
+}"""
+
+
+def visit(context, address: str):
+    page = context.new_page()
+    note_outside(page)
+    page.errors = []
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.add_init_script(SPY)
+    page.goto(address)
+    return page
+
+
+def wait_shown(page, start: str, after: int = 0) -> str:
+    """Waits until the explorer shows what begins so, of a question after that number; -> model, size, question."""
+    handle = page.wait_for_function(
+        """([start, after]) => {
+            const { shown } = document.documentElement.dataset;
+            const ready = document.querySelector(".vit-explorer[data-ready]");
+            return shown?.startsWith(start) && Number(shown.split(" ")[2]) > after && ready && shown;
+        }""",
+        arg=[start, after],
+        timeout=60_000,
+    )
+    return handle.json_value()
+
+
+def question(page) -> int:
+    """The number of what is shown."""
+    return int((page.evaluate("document.documentElement.dataset.shown") or "x x 0").split()[2])
+
+
+def take(page, name: str) -> list[np.ndarray]:
+    """The arrays of that name in what came last, one a layer where there is one a layer."""
+    found = page.evaluate(TAKE, name)
+    return [np.frombuffer(base64.b64decode(text), "<f4").reshape(shape) for shape, text in found]
+
+
+def give(page, name: str, content: bytes) -> None:
+    page.set_input_files("input[type=file]", {"name": name, "mimeType": "image/jpeg", "buffer": content})
+
+
+def words(page, expected: str) -> None:
+    page.wait_for_function("words => document.querySelector('.live-words').textContent.includes(words)", arg=expected)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("live page") / "to serve"
+    write_live(folder)
+    with served(folder) as server:
+        server.folder = folder
+        yield server
+
+
+@pytest.fixture(scope="module")
+def context(browser):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def live(context, server):
+    """The page of a first visit, once the large model has answered."""
+    page = visit(context, server.address)
+    wait_shown(page, "vit-s14 224")
+    page.first_asked = list(server.asked)
+    yield page
+    page.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_wrong(request):
+    yield
+    if "live" in request.fixturenames:
+        page = request.getfixturevalue("live")
+        assert page.outside == [] and page.errors == []
+
+
+def test_the_small_model_answers_while_the_large_one_loads(live):
+    models = [shown.split()[0] for shown in live.evaluate("window.shown")]
+    assert models == ["tiny-cifar", "vit-s14"]
+    said = [tuple(one) for one in live.evaluate("window.said")]
+    assert said.index(("answer", "tiny-cifar")) < said.index(("ready", "vit-s14"))
+    loading = [line for line in live.evaluate("window.lines") if " of 4" in line]
+    assert len(loading) > 3, "the bar of the large model moves"
+    assert live.inner_text(".live-credit").startswith("Chelsea, a tabby cat. Photograph: Stefan van der Walt, CC0")
+
+
+def test_each_file_is_asked_for_once(live):
+    weights = [path for path in live.first_asked if path.startswith(("models/", "runtime/"))]
+    assert sorted(weights) == [
+        "models/tiny-cifar.onnx", "models/tiny-cifar.safetensors", "models/vit-s14-cifar10.safetensors",
+        "models/vit-s14.onnx", "models/vit-s14.safetensors", "runtime/ort-wasm-simd-threaded.wasm.gz",
+        "runtime/ort.wasm.bundle.min.mjs",
+    ]  # fmt: skip
+
+
+def compare(page, run, photograph: str) -> None:
+    """All that came last, beside PyTorch: to 1e-3 of the largest value."""
+    model, preprocess, labels = run
+    expected = {"features": [], "queries": [], "keys": []}
+    with torch.no_grad():
+        images = preprocess(data.photographs()[photograph].path)
+        x = model.embed(images)
+        for block in model.encoder.blocks:
+            q, k, _ = block.attention.split_heads(block.norm1(x))
+            expected["queries"].append(q[0])
+            expected["keys"].append(k[0])
+            x = block(x)
+        expected["features"].append(model.features(images)[0])
+        says = model(images).softmax(dim=1)[0]
+    (lse,) = take(page, "lse")
+    for name, tensors in expected.items():
+        arrays = take(page, name)
+        assert len(arrays) == len(tensors)
+        for found, wanted in zip(arrays, tensors, strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-3 * wanted.abs().max().item(), rtol=0)
+    for q, k, sums in zip(expected["queries"], expected["keys"], lse, strict=True):
+        scores = q @ k.transpose(1, 2) * q.shape[-1] ** -0.5
+        np.testing.assert_allclose(sums, scores.logsumexp(dim=-1), atol=1e-3 * scores.abs().max().item(), rtol=0)
+    told = page.evaluate("window.answer.panel.says")
+    assert told["probabilities"] == told["lens"][-1] == sorted(told["probabilities"], reverse=True)
+    wanted = [says[labels.index(label)].item() for label in told["labels"]]
+    np.testing.assert_allclose(told["probabilities"], wanted, atol=1e-3)
+
+
+def test_a_photograph_at_224_pixels_as_in_pytorch(live):
+    compare(live, pretrained.load_run("vit-s14-cifar10", image_size=224), "cat")
+
+
+def test_more_patches_as_in_pytorch_and_the_page_answers_meanwhile(live):
+    frames = live.evaluate(
+        """async () => {
+            const { dataset } = document.documentElement, before = dataset.shown;
+            const size = document.querySelector("#live-size");
+            size.value = "336";
+            size.dispatchEvent(new Event("change"));
+            let frames = 0;
+            for (; dataset.shown === before; frames++) await new Promise((done) => requestAnimationFrame(done));
+            return frames;
+        }"""
+    )
+    assert frames > 10, "what is painted while a photograph of 24 x 24 patches is computed"
+    wait_shown(live, "vit-s14 336")
+    compare(live, pretrained.load_run("vit-s14-cifar10", image_size=336), "cat")
+    before = question(live)
+    live.select_option("#live-size", "224")
+    wait_shown(live, "vit-s14 224", before)
+
+
+@pytest.fixture
+def small(live):
+    """The page with the small model, and then with the large one again."""
+    before = question(live)
+    live.check("[value=tiny-cifar]")
+    wait_shown(live, "tiny-cifar", before)
+    assert live.is_disabled("#live-size")
+    yield live
+    before = question(live)
+    live.check("[value=vit-s14]")
+    wait_shown(live, "vit-s14 224", before)
+    assert live.is_enabled("#live-size")
+
+
+@pytest.mark.parametrize("photograph", ["dahlia", "rocket"])  # the second has a colour profile
+def test_the_small_model_as_in_pytorch(small, photograph):
+    before = question(small)
+    small.click(f'[data-photograph="photographs/{photograph}.jpg"]')
+    wait_shown(small, "tiny-cifar", before)
+    compare(small, pretrained.load_run("tiny-cifar"), photograph)
+
+
+def test_a_picture_of_the_visitors_own_is_seen_as_in_python(small):
+    """Turned as the camera noted, clear on white, resized and cropped: the pixels themselves, from each way in."""
+    draw = np.random.default_rng(0)
+    rgba = Image.fromarray(draw.integers(0, 256, (75, 118, 4), dtype=np.uint8), "RGBA")
+    rgba.putalpha(rgba.getchannel("A").point(lambda value: 255 * (value > 99)))
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    before = question(small)
+    for way in ("file", "drop", "paste"):
+        buffer = io.BytesIO()
+        rgba.save(buffer, format="PNG", exif=turned)
+        content = buffer.getvalue()
+        if way == "file":
+            give(small, "noise.png", content)
+        else:
+            small.evaluate(HAND_OVER, [way, list(content)])
+        before = int(wait_shown(small, "tiny-cifar", before).split()[2])
+        ((media, text),) = small.evaluate(TAKE, "picture")
+        found = np.asarray(Image.open(io.BytesIO(base64.b64decode(text))).convert("RGB"))
+        wanted = data.pictures.open_image(content, 32).permute(1, 2, 0).numpy()
+        assert media == "image/png" and np.abs(found.astype(int) - wanted).max() <= 1
+        assert small.inner_text(".live-credit") == ""
+        assert small.locator(".live-ours [aria-pressed=true]").count() == 0
+        rgba = rgba.rotate(90, expand=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("holiday.jpg", b"no picture", "holiday.jpg is no picture that this browser can open: choose a JPEG, PNG or"),
+        (
+            "phone.heic",
+            b"\0\0\0\x18ftypheic\0\0\0\0",
+            "phone.heic is a HEIC photograph, which this browser cannot open",
+        ),
+        ("nothing.png", b"", "nothing.png is empty: choose another picture."),
+    ],
+)
+def test_what_is_no_picture_is_refused_in_words_and_the_one_before_stays(live, name, content, expected):
+    before = live.evaluate("document.documentElement.dataset.shown")
+    give(live, name, content)
+    words(live, expected)
+    assert live.evaluate("document.documentElement.dataset.shown") == before
+    assert live.locator(".vit-explorer[data-ready]").is_visible()
+    assert not live.locator(".live-busy").count()
+
+
+def test_only_the_last_choice_counts(live):
+    before = question(live)
+    shown = len(live.evaluate("window.shown"))
+    live.evaluate("for (const one of document.querySelectorAll('[data-photograph]')) one.click()")
+    last = live.locator("[data-photograph]").last.get_attribute("data-credit")
+    wait_shown(live, "vit-s14 224", before)
+    assert live.inner_text(".live-credit") == last
+    assert len(live.evaluate("window.shown")) == shown + 1
+
+
+def test_what_was_set_stays_from_picture_to_picture(live):
+    before = question(live)
+    live.get_by_text("Heat", exact=True).click()
+    live.click('[data-photograph="photographs/coffee.jpg"]')
+    wait_shown(live, "vit-s14 224", before)
+    assert live.get_by_label("Heat", exact=True).is_checked()
+    live.get_by_text("Spotlight", exact=True).click()
+
+
+def test_a_second_visit_takes_the_weights_from_the_browser(live, context, server):
+    asked = len(server.asked)
+    page = visit(context, server.address)
+    wait_shown(page, "vit-s14 224")
+    assert [path for path in server.asked[asked:] if path.startswith("models/") or path.endswith(".gz")] == []
+    assert page.outside == [] and page.errors == []
+    page.close()
+
+
+def test_what_does_not_come_is_said_and_asked_for_again(browser, server):
+    context = browser.new_context()
+    context.route("**/vit-s14.onnx", lambda route: route.fulfill(body=b"x" * 100))
+    page = visit(context, server.address)
+    line = "words => document.querySelector('.live-progress-words').textContent.includes(words)"
+    page.wait_for_function(line, arg="models/vit-s14.onnx came with 100 bytes", timeout=30_000)
+    wait_shown(page, "tiny-cifar")
+    context.unroute("**/vit-s14.onnx")
+    context.route("**/vit-s14.onnx", lambda route: route.abort())
+    page.click(".live-again")
+    page.wait_for_function(line, arg="models/vit-s14.onnx did not come: is the server still running?")
+    graph = bytearray((server.folder / "models" / "vit-s14.onnx").read_bytes())
+    graph[-1] ^= 1
+    context.unroute("**/vit-s14.onnx")
+    context.route("**/vit-s14.onnx", lambda route: route.fulfill(body=bytes(graph)))
+    page.click(".live-again")
+    page.wait_for_function(line, arg="models/vit-s14.onnx is another file than the page was written with")
+    context.unroute("**/vit-s14.onnx")
+    page.click(".live-again")
+    wait_shown(page, "vit-s14 224")
+    assert page.outside == [] and page.errors == []
+    context.close()
+
+
+def test_from_a_file_it_says_what_to_do(context, server):
+    page = visit(context, (server.folder / "index.html").as_uri())
+    assert page.inner_text(".live-file pre") == f'python -m http.server -d "{server.folder}"'
+    assert page.locator(".live-choose").is_hidden() and page.locator(".live-about").is_visible()
+    assert page.outside == []
+    page.close()
+
+
+@pytest.mark.parametrize("width", [390, 850, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessible_at_every_width_and_in_both_schemes(live, width, scheme):
+    live.emulate_media(color_scheme=scheme)
+    live.set_viewport_size({"width": width, "height": 900})
+    found = Axe().run(live).response["violations"]
+    assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
+    assert live.evaluate("document.documentElement.scrollWidth") <= width, "wider than the screen"
+    SCREENSHOTS.mkdir(exist_ok=True)
+    live.screenshot(path=SCREENSHOTS / f"live-{width}-{scheme}.png", full_page=True)
