@@ -58,6 +58,8 @@ def test_speed_has_a_row_for_every_contender_and_precision(contenders):
 def test_recording_has_its_rows_and_the_memory_of_both():
     text = run("recording.py", "--batch", "2", "--side", "3")
     assert set(rows(text)) == {"plain forward", "all maps recorded", "recorded and stacked"}
+    assert re.findall(r"^(\w+), tiny-cifar, batch 2 ", text, re.MULTILINE) == ["ours", "timm"]
+    assert len(re.findall(r"^recording takes \d\.\d\d times as long$", text, re.MULTILINE)) == 2
     assert "9 patches" in text
     memory = dict(re.findall(r"^(ours|torchvision) +(\d+) +\d+$", text, re.MULTILINE))
     assert set(memory) == {"ours", "torchvision"}

@@ -5,18 +5,17 @@ import json
 import numpy as np
 import pytest
 import torch
-import torchvision
 import traitlets
 from conftest import ROOT
-from torch import nn
+from sent import features_of, layer_of, maps_of, picture_of
 
+from vit_course.attention import attention_weights
 from vit_course.explorer import AttentionExplorer, embedded, explore
 from vit_course.maps import interpret
-from vit_course.maps.recording import record_attention
 from vit_course.vit import ViT, ViTConfig
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-L, H, ROWS, COLUMNS = 3, 2, 2, 4
+L, H, D, ROWS, COLUMNS = 3, 2, 5, 2, 4
 T = ROWS * COLUMNS + 1
 
 
@@ -30,68 +29,111 @@ def image():
     return torch.rand(3, 8, 16)
 
 
-def decoded(explorer, panel=0):
-    """The maps as the browser decodes them."""
-    sizes = explorer._panels[panel]
-    shape = (sizes["layers"], sizes["heads"], sizes["tokens"])
-    weights = np.frombuffer(explorer._weights, np.uint8)[: np.prod(shape) * sizes["tokens"]]
-    scales = np.frombuffer(explorer._scales, "<f4")[: np.prod(shape)]
-    return weights.reshape(*shape, -1) / 255 * scales.reshape(*shape, 1)
+@pytest.fixture
+def pair():
+    """Queries and keys whose keys have much in common, as in real models."""
+    return torch.randn(L, H, T, D), 5 * torch.randn(L, H, 1, D) + torch.randn(L, H, T, D)
 
 
-def test_what_is_sent_is_exact_to_half_a_step(maps, image):
+def close(found, maps, most=2e-3):
+    """Whether rows agree to a share of the largest weight in each."""
+    maps = np.asarray(maps)
+    assert (np.abs(found - maps) / maps.max(axis=-1, keepdims=True)).max() < most
+
+
+def test_queries_and_keys_are_sent_and_give_the_same_rows(pair, image):
+    explorer = AttentionExplorer(pair, image)
+    expected = dict(
+        title="", layers=L, heads=H, tokens=T, prefix=1, names=["class token"], rows=ROWS, columns=COLUMNS, height=8,
+        width=16, kind="qk", dim=D, scale=D**-0.5, layer_numbers=[0, 1, 2], all_layers=L, link=None, says=None,
+    )  # fmt: skip
+    (panel,) = explorer._panels
+    assert {name: value for name, value in panel.items() if name != "sections"} == expected
+    close(maps_of(explorer), attention_weights(*pair))
+    np.testing.assert_allclose(maps_of(explorer).sum(-1), 1, atol=1e-5)
+    assert explorer.attention().shape == (T,) and explorer.layer == L - 1 and explorer.query == 0
+    five = AttentionExplorer(tuple(each[None].double().numpy() for each in pair), image)
+    np.testing.assert_array_equal(maps_of(five), maps_of(explorer))
+
+
+def test_maps_are_sent_exact_to_half_a_step(maps, image):
     explorer = AttentionExplorer(maps, image)
-    assert explorer._panels == [
-        dict(
-            title="",
-            layers=L,
-            heads=H,
-            tokens=T,
-            prefix=1,
-            names=["class token"],
-            rows=ROWS,
-            columns=COLUMNS,
-            height=8,
-            width=16,
-        )
-    ]
-    error = np.abs(decoded(explorer) - maps.numpy()) / maps.amax(dim=-1, keepdim=True).numpy()
-    assert error.max() <= 0.5 / 255 + 1e-6
-    assert len(explorer._weights) == L * H * T * T and len(explorer._pictures) == 8 * 16
+    assert explorer._panels[0]["kind"] == "maps" and "dim" not in explorer._panels[0]
+    close(maps_of(explorer), maps, most=0.5 / 255 + 1e-6)
+    assert sum(s["bytes"] for s in explorer._panels[0]["sections"] if s["name"] == "weights") == L * H * T * T
 
 
-def test_the_picture_is_grey_as_pillow_makes_it(maps, image):
-    from PIL import Image
-
+def test_the_picture_is_what_was_given_in_colour(maps, image):
     pixels = (image * 255).round().to(torch.uint8)
-    grey = np.asarray(Image.fromarray(pixels.permute(1, 2, 0).numpy()).convert("L"))
-    sent = np.frombuffer(AttentionExplorer(maps, pixels)._pictures, np.uint8).reshape(8, 16)
-    assert np.abs(sent.astype(int) - grey).max() <= 1
+    np.testing.assert_array_equal(picture_of(AttentionExplorer(maps, pixels)), pixels.permute(1, 2, 0))
+    grey = picture_of(AttentionExplorer(maps, pixels[:1]))
+    assert grey.shape == (8, 16, 3) and (grey == pixels[0, :, :, None].numpy()).all()
+    noise = AttentionExplorer(maps, torch.rand(3, 400, 800))
+    picture = next(s for s in noise._panels[0]["sections"] if s["name"] == "picture")
+    assert picture["media"] == "image/jpeg" and picture["bytes"] < 3 * 400 * 800
 
 
-def test_attention_follows_the_state(maps, image):
-    explorer = AttentionExplorer(maps, image, layer=1, head=1, query=3)
-    np.testing.assert_allclose(explorer.attention(), maps[1, 1, 3])
+@pytest.mark.parametrize("kind", ["pair", "maps"])
+def test_attention_follows_the_state(maps, pair, image, kind):
+    given = pair if kind == "pair" else maps
+    maps = attention_weights(*pair) if kind == "pair" else maps
+    explorer = AttentionExplorer(given, image, layer=1, head=1, query=3)
+
+    def sees(expected):
+        np.testing.assert_allclose(explorer.attention(), expected, rtol=1e-4)
+
+    sees(maps[1, 1, 3])
+    explorer.direction = "to"
+    sees(maps[1, 1, :, 3])
     explorer.fusion = "mean"
-    np.testing.assert_allclose(explorer.attention(), maps[1].mean(0)[3], rtol=1e-5)
-    explorer.fusion = "max"
-    np.testing.assert_allclose(explorer.attention(), maps[1].amax(0)[3])
+    sees(maps[1].mean(0)[:, 3])
+    explorer.direction = "from"
+    sees(maps[1].mean(0)[3])
     explorer.fusion = "rollout"
-    np.testing.assert_allclose(explorer.attention(), interpret.rollout(maps[None, :2])[0, 3], rtol=1e-5)
+    sees(interpret.rollout(maps[None, :2])[0, 3])
     explorer.layer = 2
-    np.testing.assert_allclose(explorer.attention(), interpret.rollout(maps[None])[0, 3], rtol=1e-5)
+    sees(interpret.rollout(maps[None])[0, 3])
+    explorer.direction = "to"
+    sees(interpret.rollout(maps[None])[0, :, 3])
+
+
+def test_features_and_what_the_model_says_go_along(pair, image):
+    features = torch.randn(T, 7) * torch.logspace(-3, 2, 7)
+    says = dict(labels=["cat", "dog"], probabilities=[0.9, 0.1], lens=[[0.5, 0.5]] * L + [[0.9, 0.1]], about="a head")
+    explorer = AttentionExplorer(pair, image, features=features, says=says)
+    error = np.abs(features_of(explorer) - features.numpy()) / features.abs().amax(0).numpy()
+    assert error.max() < 1 / 16000
+    assert explorer._panels[0]["says"] == says
+    both = AttentionExplorer([pair, pair], [image, image], features=[None, features], says=[says, None])
+    assert [panel["says"] for panel in both._panels] == [says, None]
+    assert "features" not in [s["name"] for s in both._panels[0]["sections"]]
+    np.testing.assert_array_equal(features_of(both, 1), features_of(explorer))
+
+
+def test_it_opens_on_the_class_token_or_in_the_middle(pair, image):
+    for prefix, query in ((["class token"], 0), (["register 1"], 1 + 4 + 2)):
+        assert AttentionExplorer(pair, image, prefix=prefix).query == query
+    without = tuple(each[:, :, 1:] for each in pair)
+    assert AttentionExplorer(without, image).query == 6
+    assert AttentionExplorer(without, image, query=0).query == 0
 
 
 def test_the_state_can_be_observed(maps, image):
     explorer, seen = AttentionExplorer(maps, image), []
     explorer.observe(lambda change: seen.append((change["name"], change["new"])), ["layer", "query"])
-    explorer.layer, explorer.query = 2, 5
-    assert seen == [("layer", 2), ("query", 5)]
+    explorer.layer, explorer.query = 1, 5
+    assert seen == [("layer", 1), ("query", 5)]
 
 
 @pytest.mark.parametrize(
     ("name", "value", "limit"),
-    [("layer", 3, "most 2"), ("head", 2, "most 1"), ("query", 9, "most 8"), ("query", -1, "least 0")],
+    [
+        ("layer", 3, "most 2"),
+        ("head", 2, "most 1"),
+        ("query", 9, "most 8"),
+        ("query", -1, "least 0"),
+        ("key", 9, "most 8"),
+    ],
 )
 def test_a_state_out_of_range_names_both_numbers(maps, image, name, value, limit):
     explorer = AttentionExplorer(maps, image)
@@ -135,7 +177,7 @@ def test_grids(maps, image):
 
 def test_names_of_the_tokens_before_the_patches(maps, image):
     for prefix, names in ((None, ["class token"]), (["register 1"], ["register 1"]), (1, ["class token"])):
-        explorer = AttentionExplorer(maps, image, prefix=prefix)
+        explorer = AttentionExplorer(maps, image, prefix=prefix, query=0)
         assert explorer._panels[0]["names"] == names and names[0] in explorer.figure().get_suptitle()
     four = torch.randn(L, H, T + 3, T + 3).softmax(dim=-1)
     assert AttentionExplorer(four, image)._panels[0]["names"] == [f"extra token {n}" for n in (1, 2, 3, 4)]
@@ -144,7 +186,7 @@ def test_names_of_the_tokens_before_the_patches(maps, image):
     assert len(AttentionExplorer([maps, maps], [image, image], prefix=["one"])._panels) == 2
     with pytest.raises(ValueError, match=r"9 tokens, and 2 x 4 patches with a, b make 10"):
         AttentionExplorer(maps, image, grid=(2, 4), prefix=["a", "b"])
-    with pytest.raises(ValueError, match="2 maps, 2 images, 2 grids, 3 prefixes and 2 titles"):
+    with pytest.raises(ValueError, match="got 2 for maps, 2 for image, 2 for title, 2 for grid, 3 for prefix"):
         AttentionExplorer([maps, maps], [image, image], prefix=[["a"], ["b"], ["c"]])
 
 
@@ -161,14 +203,26 @@ def test_more_than_one_grid_that_fits_is_asked_for(maps):
         AttentionExplorer(maps, square, prefix=1)
 
 
-def test_several_images_side_by_side(maps, image):
+def test_several_images_side_by_side(maps, pair, image):
     explorer = AttentionExplorer([maps, maps[:2]], [image, torch.rand(1, 4, 8)], titles=["one", "two"])
     assert [p["title"] for p in explorer._panels] == ["one", "two"]
     assert [p["layers"] for p in explorer._panels] == [3, 2]
-    explorer.layer = 2  # the first has it; the second shows its last
+    assert explorer.layer == 2  # the first has it; the second shows its last
     np.testing.assert_allclose(explorer.attention(1), maps[1, 0, 0])
-    with pytest.raises(ValueError, match="2 maps, 1 images"):
+    with pytest.raises(ValueError, match="as many of each, and at least one, got 2 for maps, 1 for image"):
         AttentionExplorer([maps, maps], [image])
+    # One query for both: by the link, by the name, or by the place.
+    link = [0, *range(T - 1, 0, -1)]
+    turned = AttentionExplorer([maps, pair], [image, image], link=[None, link], query=3)
+    np.testing.assert_allclose(turned.attention(1), attention_weights(*pair)[2, 0, T - 3], rtol=1e-5)
+    four = torch.randn(L, H, 3 + 32, 3 + 32).softmax(-1)
+    finer = AttentionExplorer([maps, four], [image, image], prefix=[["b"], list("abc")], query=0)
+    np.testing.assert_allclose(finer.attention(1), four[2, 0, 1])
+    finer.query = 1 + 1 * 4 + 2  # row 1 of 2, column 2 of 4: row 3 of 4, column 5 of 8
+    np.testing.assert_allclose(finer.attention(1), four[2, 0, 3 + 3 * 8 + 5])
+    for wrong in ([0] * 8, [9] * 9, [0.5] * 9):
+        with pytest.raises(ValueError, match="link must be 9 ints from 0 to 8, one for each token of the first panel"):
+            AttentionExplorer([maps, maps], [image, image], link=[None, wrong])
 
 
 def test_a_page_and_a_repository_have_something_to_show(maps, image, monkeypatch):
@@ -177,124 +231,57 @@ def test_a_page_and_a_repository_have_something_to_show(maps, image, monkeypatch
     explorer = AttentionExplorer(maps, image)
     explorer._ipython_display_()
     explorer._ipython_display_()
-    (picture, about), (live, _) = shown[:2]
+    (picture, about), (again, _), (live, _) = shown[:3]
     assert picture["image/png"].startswith("iVBOR") and len(picture["image/png"]) < 90_000
-    assert len(about["image/png"]["alt"]) > 20 and picture == shown[2][0]
+    assert len(about["image/png"]["alt"]) > 20 and picture == shown[3][0]
+    assert again["text/plain"] in again["text/html"] and "run this cell for the live explorer" in again["text/plain"]
     assert live["text/plain"] == "AttentionExplorer(3 layers, 2 heads, 9 tokens)"
     assert set(live) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
 
 
-def test_a_state_packed_for_a_stored_notebook_comes_back(maps, image):
-    explorer = AttentionExplorer([maps, maps], [image, image], layer=2, fusion="max")
-    state = {name: getattr(explorer, name) for name in embedded.NAMES + embedded.BUFFERS}
+def test_a_state_packed_for_a_stored_notebook_comes_back(maps, pair, image):
+    explorer = AttentionExplorer([maps, pair], [image, image], layer=2, fusion="mean")
+    state = explorer.everything()
     view = embedded.pack(state)
     assert embedded.unpack(json.loads(json.dumps(view))) == state
     # JupyterLab hides a view that names no model; another widget's view is not ours.
     assert view["model_id"] == "" and embedded.unpack({"model_id": "123"}) is None
 
 
-def test_stored_explorers_are_small():  # half a byte a weight
-    found = 0
+@pytest.mark.parametrize("kind", ["pair", "maps"])
+def test_of_a_large_one_some_layers_are_kept(kind, image):
+    q, k = torch.randn(2, 7, H, T, D)
+    maps = attention_weights(q, k)
+    explorer = AttentionExplorer((q, k) if kind == "pair" else maps, image, layer=3, fusion="rollout",
+                                 features=torch.randn(T, 5))  # fmt: skip
+    whole = explorer.everything()
+    found = embedded.fitting(whole, 0.8 * len(whole["_data"]))
+    (panel,) = found["_panels"]
+    assert panel["layer_numbers"] == [0, 2, 3, 4, 6] and (panel["layers"], panel["all_layers"]) == (5, 7)
+    assert found["layer"] == 2 and found["fusion"] == "mean" and len(found["_data"]) < 0.8 * len(whole["_data"])
+    for index, number in enumerate(panel["layer_numbers"]):
+        np.testing.assert_array_equal(layer_of(found, index), layer_of(explorer, number))
+    np.testing.assert_array_equal(picture_of(explorer), image.permute(1, 2, 0).mul(255).round())
+    assert embedded.fitting(whole, 10**6) is whole
+    least = embedded.fitting(whole, 1)
+    assert least["_panels"][0]["layer_numbers"] == [3, 6], "the one that is shown and the last stay"
+
+
+def test_stored_explorers_are_small():
+    views = []
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-            views = [
+            views += [
                 view
                 for o in cell.get("outputs", [])
                 if (view := o.get("data", {}).get(VIEW)) and embedded.STORED in view
             ]
-            found += len(views)
-            weights = sum(len(embedded.unpack(view)["_weights"]) for view in views)
-            if views:
-                assert len(json.dumps(cell["outputs"])) < 60_000 * len(views) + 0.6 * weights, path.name
-    assert found
+        assert path.stat().st_size < 5e6
+    assert views and all(len(json.dumps(view)) < 2.7e6 and embedded.unpack(view)["_panels"] for view in views)
 
 
 def test_the_tiny_model_makes_a_small_page(tmp_path):
     model = ViT(ViTConfig.preset("tiny-cifar"))
     explore(model, torch.randn(3, 32, 32)).save_html(tmp_path / "tiny.html")
-    assert (tmp_path / "tiny.html").stat().st_size < 150_000
-
-
-# ---- models
-
-
-def ours():
-    return ViT(ViTConfig(image_size=(8, 16), patch_size=4, num_classes=3, hidden_dim=12, num_layers=L, num_heads=H,
-                         mlp_dim=20))  # fmt: skip
-
-
-def test_our_model(image):
-    model = ours().train()
-    image = 2 * image - 1
-    explorer = explore(model, image, layer=2)
-    with torch.no_grad(), record_attention(model.eval()) as recorded:
-        model(image[None])
-    np.testing.assert_allclose(explorer._maps[0], recorded.stacked()[0], rtol=1e-5)
-    assert explorer.layer == 2
-    assert explore(model.train(), image) and model.training, "the mode is put back"
-
-
-def test_other_peoples_models(image):
-    timm, transformers = pytest.importorskip("timm"), pytest.importorskip("transformers")
-    sizes = dict(num_heads=2, embed_dim=12, num_classes=5, patch_size=4)
-    models = {
-        "timm": timm.models.VisionTransformer(img_size=(8, 16), depth=3, **sizes),
-        "timm with registers": timm.models.VisionTransformer(img_size=(8, 16), depth=3, reg_tokens=4, **sizes),
-        "torchvision": torchvision.models.VisionTransformer(8, 4, 3, 2, 12, 20, num_classes=5),
-        "huggingface": transformers.ViTForImageClassification(
-            transformers.ViTConfig(image_size=[8, 16], patch_size=4, num_hidden_layers=3, num_attention_heads=2,
-                                   hidden_size=12, intermediate_size=20)
-        ),
-        "distilled": transformers.DeiTForImageClassificationWithTeacher(
-            transformers.DeiTConfig(image_size=[8, 16], patch_size=4, num_hidden_layers=3, num_attention_heads=2,
-                                    hidden_size=12, intermediate_size=20)
-        ),
-    }  # fmt: skip
-    prefixes = {"timm with registers": 5, "distilled": 2}
-    for name, model in models.items():
-        panel = explore(model, 2 * image - 1)._panels[0]
-        columns = 2 if name == "torchvision" else 4
-        assert (panel["layers"], panel["heads"], panel["rows"], panel["columns"]) == (3, 2, 2, columns), name
-        assert panel["prefix"] == prefixes.get(name, 1), name
-
-
-def test_images_of_all_kinds(image, tmp_path):
-    from PIL import Image
-
-    model, seen = ours(), []
-
-    def preprocess(batch):
-        seen.append((batch.dtype, tuple(batch.shape)))
-        return batch.float()
-
-    whole = (image * 255).round().to(torch.uint8)
-    Image.fromarray(whole.permute(1, 2, 0).numpy()).save(tmp_path / "image.png")
-    for given in (whole, whole[None], str(tmp_path / "image.png"), torch.rand(3, 20, 40)):
-        explore(model, given, preprocess=preprocess)
-    assert seen == [(torch.uint8, (1, 3, 8, 16))] * 3 + [(torch.float32, (1, 3, 8, 16))]
-    sent = np.frombuffer(explore(model, 10 * image - 5)._pictures, np.uint8)
-    assert sent.min() < 40 and sent.max() > 215, "numbers beyond 0 to 1 are shown from darkest to brightest"
-
-
-def test_bad_images_and_models(image, tmp_path):
-    model = ours()
-    (tmp_path / "no.png").write_bytes(b"no image")
-    for given, message in (
-        (tmp_path / "none.png", "there is no file"),
-        (tmp_path / "no.png", "no readable image"),
-        (torch.rand(2, 3, 8, 16), r"got shape \(2, 3, 8, 16\)"),
-        (torch.rand(8, 16), r"got shape \(8, 16\)"),
-        ([1, 2], "a path or a tensor"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            explore(model, given, lambda images: images)
-    with pytest.raises(ValueError, match="nothing was recorded"):
-        explore(nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 16, 2)), image)
-    swin = torchvision.models.SwinTransformer([4, 4], 12, [1, 1], [2, 2], [2, 2])
-    with pytest.raises(ValueError, match="a model of windows"):
-        explore(swin, torch.randn(3, 32, 32))
-
-
-def test_the_package_carries_the_script_and_the_style():
-    for name in ("explorer.js", "explorer.css"):
-        assert (ROOT / "vit_course" / "explorer" / "js" / name).is_file()
+    scripts = len(embedded.script()) + len(embedded.scripts.style("page"))
+    assert (tmp_path / "tiny.html").stat().st_size < scripts + 100_000

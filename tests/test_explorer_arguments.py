@@ -6,6 +6,7 @@ import torch
 import traitlets
 import transformers
 from PIL import Image
+from sent import picture_of
 from torch import nn
 from torch.nn.functional import one_hot
 
@@ -69,7 +70,7 @@ def test_images_of_every_kind_are_the_same_image(maps, image):
         (pixels / 255).double().requires_grad_(),
         (pixels / 255).numpy(),
     ):
-        assert AttentionExplorer(maps, given)._pictures == expected._pictures
+        assert AttentionExplorer(maps, given)._data == expected._data
     assert AttentionExplorer(maps, image.bfloat16(), grid=[2, 4]).figure()
 
 
@@ -81,7 +82,15 @@ def test_images_of_every_kind_are_the_same_image(maps, image):
         (lambda m: m.round().long(), r"got Tensor of shape \(3, 2, 9, 9\) of torch.int64"),
         (lambda m: m.to("meta"), "maps must hold numbers, got a tensor on the device meta"),
         (lambda m: m.to_sparse(), "maps must be a dense tensor, got a sparse_coo one"),
-        (lambda m: type("Recorded", (), {"stacked": None})(), r"got Recorded: give its stacked\(\)\[0\]"),
+        (
+            lambda m: type("Recorded", (), {"stacked": None})(),
+            r"got Recorded: give its stacked\(\)\[0\], or its queries",
+        ),
+        (lambda m: (m, m), "a tuple is queries and keys, and these are maps: give several maps as a list"),
+        (lambda m: (m[..., :5], m), r"queries have shape \(3, 2, 9, 5\) and keys \(3, 2, 9, 9\): they must be equal"),
+        (lambda m: (m[..., :5], None), r"keys must be a tensor or an array \(L, h, T, d\) of floats, got None"),
+        (lambda m: (m[0], m[0]), r"queries must be \(L, h, T, d\) of one image, got shape \(2, 9, 9\)"),
+        (lambda m: (m / 0, m), "queries hold 486 numbers that are NaN or infinite"),
     ],
 )
 def test_maps_that_are_none(maps, image, change, message):
@@ -119,11 +128,18 @@ WRONG = [
     ("query", True, "query must be an int of at least 0, got True"),
     ("query", None, "query must be an int of at least 0, got None"),
     ("query", 9, "query must be at most 8, got 9"),
-    ("fusion", "sum", "fusion must be 'head', 'mean', 'max' or 'rollout', got 'sum'"),
+    ("key", -2, "key must be at least -1, got -2"),
+    ("fusion", "max", "fusion must be 'head', 'mean' or 'rollout', got 'max'"),
     ("fusion", ["head"], r"fusion must be .* got \['head'\]"),
-    ("opacity", 1.5, "opacity must be at most 1, got 1.5"),
-    ("opacity", float("nan"), "opacity must be a number, got nan"),
-    ("threshold", "0", "threshold must be a number, got '0'"),
+    ("direction", "back", "direction must be 'from' or 'to', got 'back'"),
+    ("view", "maps", "view must be 'attention', 'similarity' or 'colours', got 'maps'"),
+    ("overlay", None, "overlay must be 'spotlight', 'heat', 'outline' or 'off', got None"),
+    ("scale", "shared", "scale must be 'own', 'layer' or 'fixed', got 'shared'"),
+    ("fixed", 0, "fixed must be greater than 0, got 0"),
+    ("fixed", 1.5, "fixed must be at most 1, got 1.5"),
+    ("fixed", float("nan"), "fixed must be a number, got nan"),
+    ("smooth", "no", "smooth must be True or False, got 'no'"),
+    ("tour", 8, "tour must be text, got 8"),
     ("pinned", "no", "pinned must be True or False, got 'no'"),
 ]
 
@@ -145,12 +161,41 @@ def test_a_state_that_is_none(model, maps, image, name, value, message):
 
 def test_a_state_of_another_name(maps, image):
     for name in ("color", "_panels", "layout", "comm"):
-        with pytest.raises(TypeError, match=f"no state '{name}': it has layer, head, query, fusion"):
+        with pytest.raises(TypeError, match=f"no state '{name}': it has layer, head, query, key, fusion"):
             AttentionExplorer(maps, image, **{name: 1})
     with pytest.raises(ValueError, match=r"layer must be an int of at least 0, got np\.int64\(2\)"):
         AttentionExplorer(maps, image, layer=np.int64(2))  # set later, the widget's own machinery makes an int of it
-    explorer = AttentionExplorer(maps, image, layer=2, query=4, opacity=1)
-    assert (explorer.layer, explorer.query, explorer.opacity) == (2, 4, 1)
+    explorer = AttentionExplorer(maps, image, layer=1, query=4, fixed=1, tour="heads")
+    assert (explorer.layer, explorer.query, explorer.fixed, explorer.tour) == (1, 4, 1, "heads")
+
+
+def test_more_weights_than_a_page_takes(maps, image, monkeypatch):
+    monkeypatch.setattr("vit_course.explorer.arguments.MOST_WEIGHTS", 3 * 2 * 9 * 9 - 1)
+    message = r"maps of shape \(3, 2, 9, 9\) hold 0 million weights, .* give queries and keys, .* or fewer layers"
+    with pytest.raises(ValueError, match=message):
+        AttentionExplorer(maps, image)
+    assert AttentionExplorer(maps[-2:], image).layer == 1
+
+
+SAYS = dict(labels=["a", "b"], probabilities=[0.5, 0.5], lens=[[0.5, 0.5]] * (L + 1), about="")
+
+
+@pytest.mark.parametrize(
+    ("features", "says", "message"),
+    [
+        ([1, 2], None, r"features must be a tensor or an array \(T, D\), got \[1, 2\]"),
+        (torch.zeros(8, 5), None, r"features must be \(T, D\) of 9 tokens, got shape \(8, 5\)"),
+        (torch.full((9, 5), torch.nan), None, "features must be finite"),
+        (None, "a cat", 'says must be a dict of "labels", "probabilities", "lens" and "about", got .a cat.'),
+        (None, SAYS | {"lens": [[0.5, 0.5]] * L}, "for each of 2 labels, and lens 4 rows of as many"),
+        (None, SAYS | {"probabilities": [0.5]}, "a probability for each of 2 labels"),
+        (None, SAYS | {"probabilities": [1.5, -0.5]}, "says must hold probabilities, from 0 to 1"),
+        (None, SAYS | {"labels": [1, 2]}, "titles must be a list of texts|labels"),
+    ],
+)
+def test_features_and_words_that_are_none(maps, image, features, says, message):
+    with pytest.raises(ValueError, match=message):
+        AttentionExplorer(maps, image, features=features, says=says)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +261,7 @@ def test_pillows_images_and_images_of_one_colour_are_explored(model):
     pixels = np.random.RandomState(0).randint(0, 256, (30, 40, 4), dtype=np.uint8)
     explorer = explore(model, Image.fromarray(pixels), lambda images: images / 100)
     assert (explorer._panels[0]["height"], explorer._panels[0]["width"]) == (8, 16)
-    assert set(explore(model, torch.full((3, 8, 16), 5.0))._pictures) == {0}
+    assert picture_of(explore(model, torch.full((3, 8, 16), 5.0))).max() == 0
 
 
 def test_the_button_needs_functions(model):

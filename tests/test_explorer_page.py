@@ -1,16 +1,16 @@
-"""The explorer's saved page, whole or not at all, and the script in it, which is put together from small modules."""
+"""The explorer's saved page, whole or not at all, and the characters in it."""
 
 import errno
 import json
 import os
 import re
 
+import numpy as np
 import pytest
 import torch
 
 from vit_course.explorer import AttentionExplorer, scripts
-
-MODULES = sorted(path.stem for path in scripts.FOLDER.glob("*.js"))
+from vit_course.explorer.encoding import UNSAFE, to_text
 
 
 @pytest.fixture
@@ -23,6 +23,9 @@ def test_the_saved_page_is_whole_and_asks_for_nothing(explorer, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert not re.search(r"(src|href|import|fetch|url)\s*[=(]\s*[\"']?(https?:|//)", page)
     assert "&lt;/script&gt;&lt;b&gt;mine &amp; yours" in page and "</script><b>" not in page
+    assert page.count("</script>") == 3, "nothing ends a script early"
+    data = re.search(r'data-coding="dense">(.*?)</script>', page, re.DOTALL)[1]
+    assert from_text(data) == explorer._data
     state = json.loads(re.search(r'class="vit-explorer-state">(.*?)</script>', page, re.DOTALL)[1])
     assert state["layer"] == 1 and state["_panels"][0]["tokens"] == 9
 
@@ -70,41 +73,30 @@ def test_a_path_that_is_none(explorer, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
 
 
-# ---- the script
+def from_text(text: str) -> bytes:
+    codes = {mark: code for code, mark in UNSAFE.items()}
+    bits = "".join(f"{codes.get(one, ord(one)):07b}" for one in text)
+    return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8))
 
 
-def top_level(source: str) -> list[str]:
-    return re.findall(r"^(?:export )?(?:async )?(?:function|class|const|let) (\w+)", source, re.MULTILINE)
+@pytest.mark.parametrize("size", [0, 1, 6, 7, 8, 13, 14, 1000])
+def test_seven_bits_a_character_and_none_that_a_page_loses(size, tmp_path):
+    content = np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8).tobytes()
+    text = to_text(content)
+    assert from_text(text) == content and len(text) == -(-8 * size // 7)
+    assert not set(text) & {"\0", "\r", "<"} and max(text, default="") < "\u00c3"
 
 
-@pytest.mark.parametrize("name", ["explorer", "upload"])
-def test_a_script_is_one_module_of_many(name):
-    script = scripts.module(name)
-    assert "import" not in re.sub(r"//.*", "", script)
-    assert re.findall(r"^export .*", script, re.MULTILINE) == ["export default { render };"]
-    names = top_level(script)
-    assert sorted(set(names)) == sorted(names), "two modules use the same name, and they share one scope"
+def test_long_content_is_cut_in_whole_groups():
+    content = bytes(range(256)) * 2000
+    text = to_text(content)
+    assert len(text) == -(-8 * len(content) // 7)
+    for start in (0, 7 * 2**15 - 7, 7 * 2**15):
+        assert from_text(text[start // 7 * 8 :][:80]) == content[start : start + 70]
 
 
-def test_every_module_is_used_and_imports_what_is_exported():
-    used = set()
-    for name in MODULES:
-        source = (scripts.FOLDER / f"{name}.js").read_text(encoding="utf-8")
-        assert len(source.splitlines()) <= 150
-        exported = dict.fromkeys(re.findall(r"^import .*", source, re.MULTILINE))
-        for line in exported:
-            names, module = re.fullmatch(r'import \{ ([\w, ]+) \} from "\./(\w+)\.js";', line).groups()
-            other = (scripts.FOLDER / f"{module}.js").read_text(encoding="utf-8")
-            for one in names.split(", "):
-                assert re.search(rf"^export (function|class|const) {one}\b", other, re.MULTILINE), f"{name}: {one}"
-                assert len(re.findall(rf"\b{one}\b", source)) > 1, f"{name} imports {one} for nothing"
-            used.add(module)
-    assert used | {"explorer", "upload"} == set(MODULES)
-
-
-def test_a_module_comes_once_and_before_what_needs_it(tmp_path, monkeypatch):
-    (tmp_path / "a.js").write_text('import { b } from "./b.js";\nimport { c } from "./c.js";\nconst a = b + c;\n')
-    (tmp_path / "b.js").write_text('import { c } from "./c.js";\nexport const b = c;\n')
-    (tmp_path / "c.js").write_text("// exported\nexport const c = 1;\n")
+def test_a_script_ends_no_element(tmp_path, monkeypatch):
+    (tmp_path / "static").mkdir()
+    (tmp_path / "static" / "page.js").write_text('const a = "</script>";')
     monkeypatch.setattr(scripts, "FOLDER", tmp_path)
-    assert scripts.module("a").replace("\n\n", "\n") == "// exported\nconst c = 1;\nconst b = c;\nconst a = b + c;\n"
+    assert scripts.module("page") == r'const a = "<\/script>";'

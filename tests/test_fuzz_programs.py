@@ -36,8 +36,9 @@ PICTURES = pictures()
 MAPS = tensors(2, 3, 7, 7, make=softmaxed)
 IMAGE = tensors(3, 12, 8, make=lambda x: x.sigmoid())
 STATE = dict(
-    layer=st.integers(0, 1), head=st.integers(0, 2), query=st.integers(0, 6), opacity=st.floats(0, 1),
-    fusion=st.sampled_from(["head", "mean", "max", "rollout"]), threshold=st.floats(0, 1), pinned=st.booleans(),
+    layer=st.integers(0, 1), head=st.integers(0, 2), query=st.integers(0, 6), fixed=st.floats(0.01, 1),
+    fusion=st.sampled_from(["head", "mean", "rollout"]), direction=st.sampled_from(["from", "to"]),
+    pinned=st.booleans(), key=st.integers(-1, 6), view=st.sampled_from(["attention", "similarity", "colours"]),
 )  # fmt: skip
 GRID = mostly(st.sampled_from([None, (3, 2), (2, 3), [3, 2]]))
 
@@ -45,7 +46,7 @@ GRID = mostly(st.sampled_from([None, (3, 2), (2, 3), [3, 2]]))
 def look_at(explorer):
     if explorer is not REFUSED:
         attention = explorer.attention()
-        assert abs(attention.sum() - 1) < 1e-2 or explorer.fusion == "max"
+        assert abs(attention.sum() - 1) < 1e-2 or explorer.direction == "to"
         assert isinstance(explorer.figure(), Figure)
         assert "explorer" not in explorer._repr_mimebundle_()[0]["text/plain"]
         explorer.close()

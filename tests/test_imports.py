@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "vit": {"config", "patches", "embeddings", "encoder", "inputs"},
     "maps": {"inputs"},
     "maps.recording": {"attention", "config", "inputs"},
+    "maps.kept": {"attention"},
     "maps.tokens": {"config", "inputs"},
     "maps.controls": {"patches", "inputs"},
     "plots": {"inputs"},
@@ -40,8 +41,7 @@ MAY_IMPORT = {
     "pretrained": {"config", "data.pictures", "embeddings", "files", "inputs", "maps.recording", "vit"},
     "pretrained.variants": {"attention", "config", "encoder", "inputs", "vit"},
     # Arrays in, something to point at out: they never see a model.
-    "explorer": {"plots", "inputs", "files.atomic"},
-    "explorer.widget": {"plots", "inputs", "files.atomic", "maps.tokens"},
+    "explorer": {"plots", "inputs", "files.atomic", "maps.tokens"},
     "explorer.prepared": {"data.pictures", "inputs", "pretrained", "vit"},
     "explorer.on_model": {"inputs", "maps.recording", "maps.tokens", "pretrained.hub", "vit"},
     "checks": {*MODEL, "data", "files", "inputs", "maps", "plots", "pretrained", "training"},
@@ -65,8 +65,8 @@ MAY_IMPORT = {
     "__init__": set(),
 }
 TORCH_ONLY = (
-    *MODEL, "maps.recording", "maps.others", "maps.calls", "maps.tokens", "maps.interpret", "maps.controls",
-    "training.convnet",
+    *MODEL, "maps.recording", "maps.others", "maps.calls", "maps.kept", "maps.tokens", "maps.interpret",
+    "maps.controls", "training.convnet",
 )  # fmt: skip
 WITHOUT_TORCH = ("config", "inputs.rules", "inputs.arguments", "training.recipe", "commands.recipes", "__main__")
 FILES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}

@@ -60,7 +60,7 @@ def test_the_picture_is_explored_as_its_file_would_be(model, tmp_path):
     expected = explore(model, tmp_path / "photo.jpg", preprocess, layer=2)
     assert button.children[1] is button.explorer and button.explorer.layer == 2
     np.testing.assert_array_equal(button.explorer.attention(), expected.attention())
-    assert button.explorer._pictures == expected._pictures and torch.equal(*seen)
+    assert button.explorer._data == expected._data and torch.equal(*seen)
     assert torch.equal(seen[0][0], data.open_image(photograph(), (8, 16)))
     assert said(button) == "Below: photo.jpg, upright and cropped at its centre, at 8 x 16 pixels."
 

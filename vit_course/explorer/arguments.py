@@ -9,13 +9,23 @@ import numpy as np
 import torch
 from PIL import Image
 
+from vit_course.explorer.scene import MOST_WEIGHTS, Maps, QueriesAndKeys
 from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import flag, one_of, path_name, real, shown, whole
+from vit_course.inputs.rules import flag, is_int, one_of, path_name, positive, shown, text, whole
 from vit_course.inputs.tensors import check_dense, check_finite, check_module, check_numbers
 
-FUSIONS = ("head", "mean", "max", "rollout")
-RULES = {"fusion": one_of(*FUSIONS), "opacity": real(0, 1), "threshold": real(0, 1), "pinned": flag}
-STATE = ("layer", "head", "query", *RULES)
+CHOICES = {
+    "fusion": ("head", "mean", "rollout"),
+    "direction": ("from", "to"),
+    "view": ("attention", "similarity", "colours"),
+    "overlay": ("spotlight", "heat", "outline", "off"),
+    "scale": ("own", "layer", "fixed"),
+}
+RULES = {name: one_of(*choices) for name, choices in CHOICES.items()}
+RULES |= {"pinned": flag, "fixed": positive(1), "smooth": flag, "tour": text}
+# What is counted: the smallest value, and the largest comes from the panels.
+COUNTED = {"layer": 0, "head": 0, "query": 0, "key": -1}
+STATE = (*COUNTED, *RULES)
 
 
 def need_module(model) -> None:
@@ -63,30 +73,104 @@ def need_image(image) -> torch.Tensor:
     return image.detach().cpu() if image.dtype == torch.uint8 else image.detach().cpu().float()
 
 
-def need_maps(maps) -> np.ndarray:
-    """Attention maps (L, h, T, T), or (1, L, h, T, T), of one image -> (L, h, T, T) float32."""
-    if not isinstance(maps, (torch.Tensor, np.ndarray)) or not (
-        maps.is_floating_point() if isinstance(maps, torch.Tensor) else maps.dtype.kind == "f"
-    ):
-        hint = ": give its stacked()[0]" if hasattr(maps, "stacked") else ""
-        raise ValueError(f"maps must be a tensor or an array (L, h, T, T) of floats, got {shown(maps)}{hint}")
-    maps = torch.as_tensor(maps)
-    check_dense("maps", maps)
-    check_numbers("maps", maps)
-    maps = maps.detach().cpu().float().numpy()
-    if maps.ndim == 5 and len(maps) == 1:
-        maps = maps[0]
-    if maps.ndim != 4 or maps.shape[2] != maps.shape[3] or 0 in maps.shape:
-        raise ValueError(f"maps must be (L, h, T, T) of one image, got shape {maps.shape}")
-    if not np.isfinite(maps).all():
-        raise ValueError(f"maps hold {(~np.isfinite(maps)).sum()} numbers that are NaN or infinite")
-    sums = maps.sum(axis=-1)
-    if not np.allclose(sums, 1, atol=1e-3) or maps.min() < 0:
+def need_attention(given) -> QueriesAndKeys | Maps:
+    """Maps (L, h, T, T) of one image, or a tuple of queries and keys (L, h, T, d), an axis (1, ...) before or not.
+
+    -> either of them, of 32 bits and in the processor's memory
+    """
+    if isinstance(given, tuple) and len(given) == 2:
+        q, k = (_need_four(name, each) for name, each in zip(("queries", "keys"), given, strict=True))
+        if q.shape != k.shape:
+            raise ValueError(f"queries have shape {tuple(q.shape)} and keys {tuple(k.shape)}: they must be equal")
+        if all(_are_maps(each) for each in (q, k)):
+            raise ValueError("a tuple is queries and keys, and these are maps: give several maps as a list")
+        return QueriesAndKeys(q, k)
+    maps = _need_four("maps", given)
+    if maps.shape[2] != maps.shape[3]:
+        raise ValueError(f"maps must be (L, h, T, T) of one image, got shape {tuple(maps.shape)}")
+    if not _are_maps(maps):
+        sums = maps.sum(dim=-1)
+        worst = float(sums.flatten()[(sums - 1).abs().argmax()])
         raise ValueError(
             f"each row of an attention map sums to 1 and holds no negative number; here a sum is "
-            f"{sums.flat[np.abs(sums - 1).argmax()]:.3f} and the smallest number {maps.min():.3f}"
+            f"{worst:.3f} and the smallest number {float(maps.min()):.3f}"
         )
-    return maps
+    if maps.numel() > MOST_WEIGHTS:
+        raise ValueError(
+            f"maps of shape {tuple(maps.shape)} hold {maps.numel() / 1e6:.0f} million weights, and a page takes "
+            f"{MOST_WEIGHTS / 1e6:.0f}: give queries and keys, a tuple of two (L, h, T, d) as "
+            "record_attention(model).queries_and_keys() has them, or fewer layers, such as maps[-2:]"
+        )
+    return Maps(maps)
+
+
+def _need_four(name: str, given) -> torch.Tensor:
+    # -> (L, h, T, d), finite and of 32 bits.
+    if not isinstance(given, (torch.Tensor, np.ndarray)) or not (
+        given.is_floating_point() if isinstance(given, torch.Tensor) else given.dtype.kind == "f"
+    ):
+        hint = ": give its stacked()[0], or its queries_and_keys()" if hasattr(given, "stacked") else ""
+        last = "T" if name == "maps" else "d"
+        raise ValueError(f"{name} must be a tensor or an array (L, h, T, {last}) of floats, got {shown(given)}{hint}")
+    given = torch.as_tensor(given)
+    check_dense(name, given)
+    check_numbers(name, given)
+    given = given.detach().cpu().float()
+    if given.ndim == 5 and len(given) == 1:
+        given = given[0]
+    if given.ndim != 4 or 0 in given.shape:
+        last = "T" if name == "maps" else "d"
+        raise ValueError(f"{name} must be (L, h, T, {last}) of one image, got shape {tuple(given.shape)}")
+    if not bool(given.isfinite().all()):
+        raise ValueError(f"{name} hold {int((~given.isfinite()).sum())} numbers that are NaN or infinite")
+    return given
+
+
+def _are_maps(values: torch.Tensor) -> bool:
+    return bool((values.sum(dim=-1) - 1).abs().max() < 1e-3) and bool(values.min() >= 0)
+
+
+def need_features(features, tokens: int) -> np.ndarray | None:
+    """-> (T, D) float32, or None where none are given."""
+    if features is None:
+        return None
+    if not isinstance(features, (torch.Tensor, np.ndarray)):
+        raise ValueError(f"features must be a tensor or an array (T, D), got {shown(features)}")
+    features = torch.as_tensor(features).detach().cpu().float()
+    if features.ndim != 2 or len(features) != tokens or features.shape[1] < 1:
+        raise ValueError(f"features must be (T, D) of {tokens} tokens, got shape {tuple(features.shape)}")
+    check_finite("features", features)
+    return features.numpy()
+
+
+def need_says(says, layers: int) -> dict | None:
+    """-> what a model says, in plain numbers, the most probable first; or None where none is given."""
+    if says is None:
+        return None
+    wanted = 'says must be a dict of "labels", "probabilities", "lens" and "about"'
+    if not isinstance(says, dict) or set(says) != {"labels", "probabilities", "lens", "about"}:
+        raise ValueError(f"{wanted}, got {shown(says)}")
+    text("about", says["about"])
+    labels = need_titles(says["labels"])
+    rows = [[float(value) for value in row] for row in (says["probabilities"], *says["lens"])]
+    if {len(row) for row in rows} != {len(labels)} or len(rows) != layers + 2:
+        raise ValueError(
+            f"says must have a probability for each of {len(labels)} labels, and lens {layers + 1} rows of as many"
+        )
+    if not all(0 <= value <= 1 for row in rows for value in row):
+        raise ValueError("says must hold probabilities, from 0 to 1")
+    rows = [[round(value, 5) for value in row] for row in rows]
+    return {"labels": labels, "probabilities": rows[0], "lens": rows[1:], "about": says["about"]}
+
+
+def need_link(link, first: int, tokens: int) -> list[int] | None:
+    """-> for each of the `first` panel's tokens one of these `tokens`, or None where none is given."""
+    if link is None:
+        return None
+    link = list(link)
+    if len(link) != first or not all(is_int(token) and 0 <= token < tokens for token in link):
+        raise ValueError(f"link must be {first} ints from 0 to {tokens - 1}, one for each token of the first panel")
+    return link
 
 
 def need_grid(grid) -> tuple[int, int] | None:
@@ -109,9 +193,9 @@ def need_state(name: str, value, limits: dict[str, int]):
 
     Args:
         name: one of `STATE`.
-        limits: how many layers, heads and queries there are, by the names of the state.
+        limits: how many layers, heads and tokens there are, by the names of the state.
     """
-    rule = whole(0, limits[name] - 1) if name in limits else RULES[name]
+    rule = whole(COUNTED[name], limits[name] - 1) if name in limits else RULES[name]
     rule(name, value)
     return value
 

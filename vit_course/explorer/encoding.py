@@ -11,6 +11,8 @@ LARGEST = 8191
 
 # Characters that a page would lose or misread in a script: NUL, carriage return, <.
 UNSAFE = {0: "\u00c0", 13: "\u00c1", 60: "\u00c2"}
+ALPHABET = bytes(ord(UNSAFE.get(code, chr(code))) for code in range(256))
+SHIFTS = np.arange(49, -1, -7, dtype=np.uint64)
 
 
 class Sections:
@@ -71,16 +73,18 @@ def quantised(values: np.ndarray, axis: int | None) -> tuple[np.ndarray, np.ndar
 
 
 def to_text(content: bytes) -> str:
-    """Bytes as characters of seven bits each, three of them replaced: a sixth longer, where base64 is a third longer."""
+    """Bytes as characters of seven bits each, three of them replaced: longer by a sixth, where base64 is by a third."""
     out = []
-    alphabet = np.array([ord(UNSAFE.get(code, chr(code))) for code in range(128)], np.uint8)
     chunk = 7 * 2**15  # of whole groups, so that memory stays small
     for start in range(0, len(content), chunk):
-        bits = np.unpackbits(np.frombuffer(content[start : start + chunk], np.uint8))
-        bits = np.pad(bits, (0, -len(bits) % 7)).reshape(-1, 7)
-        codes = np.packbits(bits, axis=1)[:, 0] >> 1
-        out.append(alphabet[codes].tobytes().decode("latin-1"))
-    return "".join(out)
+        part = np.frombuffer(content, np.uint8, min(chunk, len(content) - start), start)
+        # Seven bytes are one number of 56 bits, and that is eight of 7 bits.
+        whole = np.zeros((-(-len(part) // 7), 8), np.uint8)
+        whole[:, 1:] = np.pad(part, (0, -len(part) % 7)).reshape(-1, 7)
+        numbers = whole.view(">u8").astype(np.uint64)  # (n, 1)
+        codes = (numbers >> SHIFTS).astype(np.uint8) & 127  # (n, 8)
+        out.append(codes.tobytes().translate(ALPHABET))
+    return b"".join(out)[: -(-8 * len(content) // 7)].decode("latin-1")
 
 
 def to_base64(content: bytes) -> str:

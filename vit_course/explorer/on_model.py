@@ -56,7 +56,7 @@ def explore(
     need_grid(grid)
     need_prefix(prefix)
     prepared = prepare(model, image, preprocess)
-    maps, tokens = _maps_of(model, prepared.given, grid, prefix)
+    maps, tokens = _attention_of(model, prepared.given, grid, prefix)
     return AttentionExplorer(maps, prepared.shown, grid=tokens.grid, prefix=tokens.prefix, **state)
 
 
@@ -69,8 +69,8 @@ def _parts(model, preprocess) -> tuple[nn.Module, Callable | None]:
     return model, preprocess
 
 
-def _maps_of(model: nn.Module, images: torch.Tensor, grid, prefix) -> tuple[torch.Tensor, Tokens]:
-    """(1, C, H, W) -> (L, h, T, T), and what the T tokens are"""
+def _attention_of(model: nn.Module, images: torch.Tensor, grid, prefix) -> tuple[tuple | torch.Tensor, Tokens]:
+    """(1, C, H, W) -> queries and keys (L, h, T, d) or maps (L, h, T, T), and what the T tokens are"""
     first = next(model.parameters(), images)
     was_training = {module: module.training for module in model.modules()}
     # Without a head there are no logits, and none are needed.
@@ -88,7 +88,12 @@ def _maps_of(model: nn.Module, images: torch.Tensor, grid, prefix) -> tuple[torc
     finally:
         for module, mode in was_training.items():
             module.training = mode
-    return recorded.stacked()[0].float().cpu(), recorded.tokens(grid, prefix)
+    tokens = recorded.tokens(grid, prefix)
+    try:
+        q, k = recorded.queries_and_keys()
+    except ValueError:  # only weights were seen
+        return recorded.stacked(), tokens
+    return (q, k), tokens
 
 
 def upload(

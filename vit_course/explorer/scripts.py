@@ -1,32 +1,19 @@
-"""The JavaScript of the widgets: small modules in `js/`, put together into the one script that a page can hold."""
+"""The scripts and style sheets of the widgets: modules in `js/`, put together in `static/` by tests/bundle.py."""
 
-import re
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "js"
-_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
+FOLDER = Path(__file__).parent
+STYLES = {"explorer": ("explorer", "parts"), "page": ("explorer", "parts", "page"), "upload": ("upload",)}
 
 
 def module(name: str) -> str:
-    """`js/<name>.js` with all that it imports, each once and before what needs it, as one module.
-
-    A widget's script is one string, and a page opened from a file may load no other. All share one scope, so a name at
-    the top level of a module is used once in all.
-    """
-    sources: dict[str, str] = {}
-
-    def add(one: str) -> None:
-        if one not in sources:
-            source = (FOLDER / f"{one}.js").read_text(encoding="utf-8")
-            for needed in _IMPORT.findall(source):
-                add(needed)
-            sources[one] = _EXPORT.sub("", _IMPORT.sub("", source))
-
-    add(name)
-    return "\n".join(sources.values())
+    """One entry with all that it imports, as one module: a page that is opened from a file may load no other."""
+    source = (FOLDER / "static" / f"{name}.js").read_text(encoding="utf-8")
+    # In a page it stands in a script element, which these characters would end wherever they stood.
+    return source.replace("</script", "<\\/script")
 
 
-def style(name: str) -> str:
-    """The style sheet that belongs to `js/<name>.js`."""
-    return (FOLDER / f"{name}.css").read_text(encoding="utf-8")
+def style(name: str = "explorer") -> str:
+    """The style sheets of the explorer in a notebook, of a page of its own ("page"), or of the button ("upload")."""
+    sheets = [FOLDER / "js" / f"{sheet}.css" for sheet in STYLES[name]]
+    return "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.is_file())

@@ -1,168 +1,152 @@
-"""The attention explorer: point at a patch, and every head shows what it attends to."""
+"""The attention explorer: point at a patch, and the picture lights up where it looks."""
 
-import base64
 import html
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import anywidget
 import numpy as np
 import traitlets
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from PIL import Image
 
-from vit_course import plots
 from vit_course.explorer import embedded, scripts
 from vit_course.explorer.arguments import (
-    FUSIONS,
+    CHOICES,
     STATE,
+    need_attention,
+    need_features,
     need_grid,
     need_image,
-    need_maps,
+    need_link,
     need_page,
+    need_says,
     need_state,
     need_titles,
 )
+from vit_course.explorer.encoding import Sections
+from vit_course.explorer.scene import Panel
+from vit_course.explorer.still import outputs, picture_of
 from vit_course.files.atomic import write_atomically
-from vit_course.maps.tokens import Tokens, find_tokens
+from vit_course.inputs.rules import shown
+from vit_course.maps.tokens import find_tokens
+from vit_course.plots.style import to_picture
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-body {{ margin: 16px; background: #fff; color: #1a1a1a; font: 16px/1.5 system-ui, sans-serif; }}
-{style}
-</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-{markup}
-</main>
-<script type="module">
-{script}
-</script>
-</body>
-</html>
-"""
+EACH = ("grid", "prefix", "features", "says", "link")  # what may be given for each of several
 
 
 class AttentionExplorer(anywidget.AnyWidget):
-    """Shows the attention maps of one image, or of several side by side with linked queries.
+    """Shows where a Vision Transformer looks, on one image, or on several side by side with one query for all.
 
-    The maps are sent to the browser once, as eight bits a weight with the largest weight of each row in full, so a
-    weight is exact to 1/510 of the largest in its row. Pointing asks nothing of the kernel.
+    All data go to the browser once. Pointing asks nothing of the kernel: from queries and keys the browser computes
+    the rows that it draws, so that what is sent grows with the tokens and not with their square.
 
     Args:
-        maps: (L, h, T, T) as `record_attention(model).stacked()[0]` gives them, T = rows x columns and the tokens that
-            belong to no patch in front; or a list of such arrays.
-        image: (C, H, W) or (H, W), bytes or floats from 0 to 1, or one of Pillow's, shown in grey beneath the map; or a
-            list, one for each of the maps.
+        maps: a tuple of queries and keys, each (L, h, T, d), as `record_attention(model).queries_and_keys()` gives
+            them, `q[0], k[0]`; or the maps (L, h, T, T) themselves, where nothing else can be seen. T = rows x columns
+            and the tokens that belong to no patch in front. Or a list of such.
+        image: (C, H, W) or (H, W), bytes or floats from 0 to 1, or one of Pillow's: what the model sees; or a list, one
+            for each of the maps.
         grid: (rows, columns) of patches; or a list. By default the grid of the image's proportions that fits T.
-        prefix: the names of the tokens in front, or how many there are; or a list of such, one for each of the maps.
         titles: a name for each of several.
-        layer, head, query, fusion, opacity, threshold, pinned: the state to begin with, see below.
+        prefix: the names of the tokens in front, or how many there are; or a list of such, one for each of the maps.
+        features: (T, D), the tokens after the last norm, for similarity and colours; or a list.
+        says: what the model says of the image: a dict of "labels", "probabilities" of the whole model, "lens", the
+            same after each layer with the state before the first in front, and "about", where they come from; or a
+            list.
+        link: where a picture is another one changed: for each token of the first the one that shows the same content
+            here; a list with one for each of the maps, the first None.
+        state: to begin with, see below.
 
-    The state is there to be set and to be observed: `layer`, `head`, `query` (a token, 0 the first of those in front;
-    the last one pinned, set by a key or from Python), `fusion` ("head", "mean", "max", "rollout" up to the layer),
-    `opacity` of the map (0 to 1), `threshold` (weights below this share of the largest are not drawn) and `pinned`.
+    The state is there to be set and to be observed: `layer`, by default the last, and `head`; `fusion` ("head", "mean",
+    "rollout" up to the layer); `query`, a token, 0 the first of those in front; `pinned`; `key`, the token that the
+    query is compared with, -1 for none; `direction` ("from": where the query looks, "to": who looks at it); `view`
+    ("attention", "similarity", "colours"); `overlay` ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer",
+    "fixed") and `fixed`, the weight that is drawn in full strength then; `smooth`; and `tour`, the name of a guided
+    tour or "".
 
     Raises:
-        ValueError: maps that are not (L, h, T, T), whose rows do not sum to 1, or a grid that does not fit T; an image,
-            titles or a state that are none.
+        ValueError: maps that are none, or whose rows do not sum to 1; more weights than a page can take; a grid that
+            does not fit T; an image, titles, features, a link or a state that are none.
         TypeError: a state of another name.
 
     Source: rollout by Abnar & Zuidema 2020 (arXiv:2005.00928); the idea of a viewer of heads by Vig 2019
-    (arXiv:1906.05714).
+    (arXiv:1906.05714); of a lens on each layer by nostalgebraist 2020, "interpreting GPT: the logit lens".
     """
 
-    _esm = scripts.module("explorer")
-    _css = scripts.style("explorer")
+    _esm = scripts.module("widget")
+    _css = scripts.style()
 
     _panels = traitlets.List().tag(sync=True)
-    _weights = traitlets.Bytes().tag(sync=True)
-    _scales = traitlets.Bytes().tag(sync=True)
-    _pictures = traitlets.Bytes().tag(sync=True)
+    _data = traitlets.Bytes().tag(sync=True)
 
     layer = traitlets.Int(0).tag(sync=True)
     head = traitlets.Int(0).tag(sync=True)
     query = traitlets.Int(0).tag(sync=True)
-    fusion = traitlets.Enum(FUSIONS, "head").tag(sync=True)
-    opacity = traitlets.Float(0.75, min=0, max=1).tag(sync=True)
-    threshold = traitlets.Float(0.0, min=0, max=1).tag(sync=True)
+    key = traitlets.Int(-1).tag(sync=True)
+    fusion = traitlets.Enum(CHOICES["fusion"], "head").tag(sync=True)
+    direction = traitlets.Enum(CHOICES["direction"], "from").tag(sync=True)
+    view = traitlets.Enum(CHOICES["view"], "attention").tag(sync=True)
+    overlay = traitlets.Enum(CHOICES["overlay"], "spotlight").tag(sync=True)
+    scale = traitlets.Enum(CHOICES["scale"], "own").tag(sync=True)
+    fixed = traitlets.Float(0.1).tag(sync=True)
+    smooth = traitlets.Bool(True).tag(sync=True)
     pinned = traitlets.Bool(False).tag(sync=True)
+    tour = traitlets.Unicode("").tag(sync=True)
 
-    def __init__(self, maps, image, grid=None, titles: Sequence[str] | None = None, prefix=None, **state):
+    def __init__(
+        self,
+        maps,
+        image,
+        grid=None,
+        titles: Sequence[str] | None = None,
+        prefix=None,
+        features=None,
+        says=None,
+        link=None,
+        **state,
+    ):
         for name in state:
             if name not in STATE:
                 raise TypeError(f"AttentionExplorer has no state {name!r}: it has {', '.join(STATE)}")
-        maps, images, grids, titles, prefixes = _listed(maps, image, grid, titles, prefix)
-        self._maps = [need_maps(each) for each in maps]
-        self._images = [need_image(each) for each in images]
-        panels, weights, scales, pictures = [], [], [], []
-        for each, shown, size, title, names in zip(self._maps, self._images, grids, titles, prefixes, strict=True):
-            grey = _grey(plots.to_picture(shown))
-            layers, heads, tokens, _ = each.shape
-            order = find_tokens(tokens, grey.shape, grid=need_grid(size), prefix=names)
-            rows, columns = order.grid
-            largest = each.max(axis=-1, keepdims=True)  # (L, h, T, 1)
-            steps = each * (255 / np.maximum(largest, 1e-30))  # (L, h, T, T)
-            weights.append(np.rint(steps, out=steps).astype(np.uint8).tobytes())
-            scales.append(largest.astype("<f4").tobytes())
-            pictures.append(grey.tobytes())
-            panels.append(
-                dict(title=title, layers=layers, heads=heads, tokens=tokens, prefix=order.num_prefix,
-                     names=list(order.prefix), rows=rows, columns=columns, height=grey.shape[0], width=grey.shape[1])
-            )  # fmt: skip
-        super().__init__(
-            _panels=panels, _weights=b"".join(weights), _scales=b"".join(scales), _pictures=b"".join(pictures)
-        )
+        self._shown: list[Panel] = []
+        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link)
+        for one in _each(maps, image, titles, given):
+            self._shown.append(_panel(one, self._shown[0] if self._shown else None))
+        sections = Sections()
+        panels = [panel.write(sections) for panel in self._shown]
+        super().__init__(_panels=panels, _data=sections.data)
         # After the panels, because the limits of these come from them.
-        for name, value in state.items():
-            setattr(self, name, need_state(name, value, self._limits()))
+        limits = self._limits()
+        first = {"layer": limits["layer"] - 1, "query": _first_query(self._shown[0])}
+        for name, value in (first | state).items():
+            setattr(self, name, need_state(name, value, limits))
 
     def _limits(self) -> dict[str, int]:
         most = {name: max(panel[f"{name}s"] for panel in self._panels) for name in ("layer", "head")}
-        return most | {"query": self._panels[0]["tokens"]}
+        return most | dict.fromkeys(("query", "key"), self._panels[0]["tokens"])
 
-    @traitlets.validate("layer", "head", "query", "opacity", "threshold")
+    @traitlets.validate("layer", "head", "query", "key", "fixed")
     def _within(self, proposal):
+        if not self._panels:  # the first values come before them
+            return proposal["value"]
         try:
             return need_state(proposal["trait"].name, proposal["value"], self._limits())
         except ValueError as error:  # which the machinery of the widgets does not know
             raise traitlets.TraitError(str(error)) from error
 
     def attention(self, panel: int = 0) -> np.ndarray:
-        """-> (T,): what the query gives to each token in the present state, as the browser shows it but unrounded."""
-        maps = self._maps[panel]
-        layer, head = min(self.layer, len(maps) - 1), min(self.head, maps.shape[1] - 1)
-        if self.fusion == "head":
-            return maps[layer, head, self.query]
-        if self.fusion == "max":
-            return maps[layer].max(axis=0)[self.query]
-        means = maps.mean(axis=1)  # (L, T, T)
-        if self.fusion == "mean":
-            return means[layer][self.query]
-        flow = np.eye(maps.shape[-1], dtype=maps.dtype)[self.query]
-        for mean in means[layer::-1]:
-            flow = 0.5 * flow + 0.5 * flow @ mean
-        return flow
+        """-> (T,): the map of the present state, as the browser draws it but unrounded.
+
+        Where the query looks, or with `direction="to"` how much each token looks at it; of one head, of their mean, or
+        rolled out through the layers.
+        """
+        one = self._shown[panel]
+        layer, head = min(self.layer, one.attention.layers - 1), min(self.head, one.attention.heads - 1)
+        return one.shown(layer, head, self.fusion, one.at(self.query, self._shown[0]), self.direction)
 
     def figure(self):
-        """A matplotlib Figure of what a reader sees who cannot point: image, map and heads in the present state."""
-        panel, maps = self._panels[0], self._maps[0]
-        order = Tokens(tuple(panel["names"]), (panel["rows"], panel["columns"]))
-        place = self.query - order.num_prefix
-        query = divmod(place, panel["columns"]) if place >= 0 else None
-        layer = min(self.layer, len(maps) - 1)
-        heads = maps[layer : layer + 1, :, self.query, order.num_prefix :]
-        heads = heads.reshape(1, panel["heads"], *order.grid)
-        title = f"layer {layer}, all heads: where the query ({order.name(self.query)}) attends"
-        return plots.attention_grid(self._images[0], heads, title=title, query=query, first_layer=layer)
+        """A matplotlib Figure of what a reader sees who cannot point: the picture, lit, and the heads of the layer."""
+        layer = min(self.layer, self._shown[0].attention.layers - 1)
+        return picture_of(self._shown[0], layer, self.head, self.fusion, self.query, self.direction)
 
     def save_html(self, path: str | Path, title: str = "Attention explorer", overwrite: bool = False) -> None:
         """Writes one page that needs no server and no network: it opens from a folder, a mail or a memory stick.
@@ -179,14 +163,11 @@ class AttentionExplorer(anywidget.AnyWidget):
         """
         path = need_page(path, overwrite)
         need_titles([title])
-        state = {name: getattr(self, name) for name in embedded.NAMES + embedded.BUFFERS}
-        page = PAGE.format(
-            title=html.escape(title),
-            style=embedded.style(),
-            markup=embedded.markup(state),
-            script=embedded.script(),
-        )
-        write_atomically(path, page.encode())
+        write_atomically(path, embedded.page(self.everything(), html.escape(title)))
+
+    def everything(self) -> dict:
+        """-> the state and the data by their names, as `embedded` takes them."""
+        return {name: getattr(self, name) for name in embedded.NAMES + embedded.BUFFERS}
 
     def _repr_mimebundle_(self, **kwargs):
         # A text that never changes with the session; the class's own would hold all the numbers.
@@ -195,49 +176,58 @@ class AttentionExplorer(anywidget.AnyWidget):
         return {**data, "text/plain": f"AttentionExplorer({'; '.join(sizes)})"}, metadata
 
     def _ipython_display_(self):
-        # Two outputs: a picture for a notebook that was reopened and for pages where no kernel answers, and the
-        # explorer, which hides the picture when it comes alive.
         from IPython.display import display
 
-        figure, buffer = self.figure(), io.BytesIO()
-        figure.set_dpi(80)
-        # Straight from the canvas: as a PNG in between it would take a tenth of a second more.
-        drawn = FigureCanvasAgg(figure)
-        drawn.draw()
-        # 128 colours are enough for it, and halve what a stored notebook grows by.
-        Image.fromarray(np.asarray(drawn.buffer_rgba())).convert("RGB").quantize(128).save(
-            buffer, format="png", optimize=True
-        )
-        alt = f"The attention explorer, not live: all heads of layer {self.layer}, for one query"
-        picture = {"image/png": base64.b64encode(buffer.getvalue()).decode(), "text/plain": "the explorer's picture"}
-        display(picture, raw=True, metadata={"image/png": {"alt": alt}})
-        data, metadata = self._repr_mimebundle_()
-        display(data, raw=True, metadata=metadata)
+        alt = f"The attention explorer, not live: layer {self.layer} for one query, on the picture and head by head"
+        for data, metadata in [*outputs(self.figure(), alt), self._repr_mimebundle_()]:
+            display(data, raw=True, metadata=metadata)
 
 
-def _listed(maps, image, grid, titles, prefix) -> tuple[list, list, list, list, list]:
-    """-> maps, images, grids, titles and prefixes, one of each for each panel."""
-    if isinstance(maps, (list, tuple)):
-        if not isinstance(image, (list, tuple)):
-            raise ValueError(f"several maps need a list of as many images, got {type(image).__name__}")
-        maps, images = list(maps), list(image)
-        grids = list(grid) if isinstance(grid, (list, tuple)) else [grid] * len(maps)
-        # A list of names is the same for all; one of lists of names has one for each.
-        of_each = isinstance(prefix, (list, tuple)) and prefix and not all(isinstance(name, str) for name in prefix)
-        prefixes = list(prefix) if of_each else [prefix] * len(maps)
-        letters = [chr(ord("A") + index) for index in range(len(maps))]
-    else:
-        maps, images, grids, prefixes, letters = [maps], [image], [grid], [prefix], [""]
-    titles = letters if titles is None else need_titles(titles)
-    if not maps or not len(maps) == len(images) == len(grids) == len(titles) == len(prefixes):
-        raise ValueError(
-            f"{len(maps)} maps, {len(images)} images, {len(grids)} grids, {len(prefixes)} prefixes and {len(titles)} "
-            "titles: there must be as many of each, and at least one"
-        )
-    return maps, images, grids, titles, prefixes
+def _each(maps, image, titles, given: dict) -> list[dict]:
+    """-> what belongs to each panel, by the names of the arguments."""
+    if not isinstance(maps, list):
+        return [{"maps": maps, "image": image, "title": need_titles(titles)[0] if titles else "", **given}]
+    if not isinstance(image, (list, tuple)):
+        raise ValueError(f"several maps need a list of as many images, got {type(image).__name__}")
+    count = len(maps)
+    titles = [chr(ord("A") + index) for index in range(count)] if titles is None else need_titles(titles)
+    listed = {"maps": maps, "image": list(image), "title": titles}
+    for name, value in given.items():
+        of_each = isinstance(value, list)
+        if name == "prefix" and isinstance(value, (list, tuple)):  # a list of names is the same for all
+            of_each = bool(value) and not all(isinstance(one, str) for one in value)
+        if name == "grid" and of_each:  # as is a list of two numbers
+            of_each = not all(isinstance(one, int) for one in value)
+        listed[name] = list(value) if of_each else [value] * count
+    counts = {name: len(value) for name, value in listed.items()}
+    if not count or set(counts.values()) != {count}:
+        words = ", ".join(f"{n} for {name}" for name, n in counts.items())
+        raise ValueError(f"there must be as many of each, and at least one, got {words}")
+    return [dict(zip(listed, values, strict=True)) for values in zip(*listed.values(), strict=True)]
 
 
-def _grey(picture: np.ndarray) -> np.ndarray:
-    # The weights of ITU-R BT.601, as in Pillow.
-    grey = picture @ np.array([0.299, 0.587, 0.114]) if picture.ndim == 3 else picture
-    return np.rint(np.clip(grey, 0, 1) * 255).astype(np.uint8)
+def _panel(given: dict, first: Panel | None) -> Panel:
+    attention = need_attention(given["maps"])
+    picture = to_picture(need_image(given["image"]))
+    size = picture.shape[:2]
+    order = find_tokens(attention.tokens, size, grid=need_grid(given["grid"]), prefix=given["prefix"])
+    if first is None and given["link"] is not None:
+        raise ValueError(f"the first panel is what the others are linked to, so its link is None, got "
+                         f"{shown(given['link'])}")  # fmt: skip
+    return Panel(
+        attention,
+        picture,
+        order,
+        given["title"],
+        need_features(given["features"], attention.tokens),
+        need_says(given["says"], attention.layers),
+        need_link(given["link"], first.attention.tokens if first else 0, attention.tokens),
+    )
+
+
+def _first_query(panel: Panel) -> int:
+    # The class token; without one the patch in the middle.
+    if "class token" in panel.order.prefix:
+        return panel.order.prefix.index("class token")
+    rows, columns = panel.order.grid
+    return panel.order.num_prefix + rows // 2 * columns + columns // 2

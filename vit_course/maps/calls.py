@@ -1,12 +1,14 @@
 """Attention as somebody else's model computes it: every call of PyTorch's by which weights meet values."""
 
-import contextlib
+import inspect
 from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
+
+from vit_course.maps.kept import Kept, full, in_full_precision, of_pair, of_projection, of_weights
 
 SOFTMAXES = {"softmax", "_softmax", "softmax_", "log_softmax"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "bmm", "baddbmm", "einsum"}
@@ -30,18 +32,20 @@ class Scores:
 
 
 class AttentionCalls(TorchFunctionMode):
-    """Sees every call of PyTorch's functions, and tells `seen` of the weights of each attention.
+    """Sees every call of PyTorch's functions, and tells `seen` of each attention.
 
-    Weights are what a softmax made of products, on their way into a product with values. A softmax that meets no
-    values, such as that of a classifier, is none; and rows that sum to 1 are weights however they were made.
+    Of a fused call, and of `nn.MultiheadAttention`, queries and keys are kept, where these alone make the weights; of
+    all others the weights. Weights are what a softmax made of products, on their way into a product with values. A
+    softmax that meets no values, such as that of a classifier, is none; and rows that sum to 1 are weights however they
+    were made.
 
     Args:
-        seen: takes the weights (B, h, T, S), or such with other axes; "" or what changed them before they met the
-            values; and the values, where those were seen.
+        seen: takes what is `Kept` of the weights (B, h, T, S), or of such with other axes; "" or what changed them
+            before they met the values; and the values, where those were seen.
         openly: the fused call is taken apart, so that its weights are there for autograd.
     """
 
-    def __init__(self, seen: Callable[[torch.Tensor, str, torch.Tensor | None], None], openly: bool = False):
+    def __init__(self, seen: Callable[[Kept, str, torch.Tensor | None], None], openly: bool = False):
         super().__init__()
         self.seen = seen
         self.openly = openly
@@ -58,24 +62,27 @@ class AttentionCalls(TorchFunctionMode):
         result = func(*args, **kwargs)  # what happens inside is not seen again
         name = getattr(func, "__name__", "")
         if func is F.multi_head_attention_forward:
-            asked = {"need_weights": True, "average_attn_weights": False, "training": False}
-            with torch.no_grad(), _full_precision(args[0]):
-                exact = [_float(value) for value in args]
-                self.seen(func(*exact, **{key: _float(value) for key, value in kwargs.items()} | asked)[1], "", None)
+            self.seen(_projected(func, args, kwargs), "", None)
         elif isinstance(result, (torch.Tensor, tuple, list)):
             self._follow(name, args, kwargs, result)
         return result
 
     def _fused(self, func, args, kwargs):
-        values = args[2] if len(args) > 2 else kwargs["value"]
+        call = inspect.signature(weights_of).bind(*args, **kwargs).arguments
         if self.openly:
-            weights = weights_of(*args, **kwargs)
-            self.seen(weights, "", values)
-            return weights @ values
+            weights = weights_of(**call)
+            self.seen(Kept(weights.shape, weights=weights), "", call["value"])
+            return weights @ call["value"]
         result = func(*args, **kwargs)
-        with torch.no_grad(), _full_precision(result):
-            weights = weights_of(*map(_float, args), **{key: _float(value) for key, value in kwargs.items()})
-            self.seen(weights, "", values)
+        if call.get("attn_mask") is None and not call.get("is_causal"):
+            q, k = call["query"], call["key"]
+            if call.get("enable_gqa"):  # several heads of queries share one of keys
+                k = k.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3)
+            self.seen(of_pair(q, k, call.get("scale")), "", call["value"])
+            return result
+        with torch.no_grad(), in_full_precision(result):
+            weights = weights_of(**{name: full(value) for name, value in call.items()})
+        self.seen(of_weights(weights, "has a mask or a bias"), "", call["value"])
         return result
 
     def _follow(self, name: str, args: tuple, kwargs: dict, result) -> None:
@@ -109,7 +116,7 @@ class AttentionCalls(TorchFunctionMode):
             place = next(place for place, one in enumerate(inputs) if self.origins.get(one) is weighing[0])
             self._met_values(weighing[0], inputs[place], inputs[1 - place])
         elif sums_to_one(inputs[0]):
-            self.seen(self._kept(inputs[0]), "", inputs[1])
+            self.seen(self._copied(inputs[0]), "", inputs[1])
         else:
             self.origins[result] = Scores()
 
@@ -118,12 +125,16 @@ class AttentionCalls(TorchFunctionMode):
             return
         self.told[origin.weights] = True
         if origin.changed and sums_to_one(operand):  # mixed and put right again: these are what meets the values
-            self.seen(self._kept(operand), "", values)
+            self.seen(self._copied(operand), "", values)
         else:
-            self.seen(origin.weights, origin.changed, values)
+            self.seen(self._of(origin.weights), origin.changed, values)
 
-    def _kept(self, weights: torch.Tensor) -> torch.Tensor:
-        return weights if self.openly else weights.detach().clone()
+    def _copied(self, weights: torch.Tensor) -> Kept:
+        return self._of(weights if self.openly else weights.detach().clone())
+
+    def _of(self, weights: torch.Tensor) -> Kept:
+        why = "computes its weights openly, as eager attention does"
+        return Kept(weights.shape, weights=weights, why=why) if self.openly else of_weights(weights, why)
 
     def _exact(self, scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         # Of 16 bits a row would sum to 1 to two digits or three.
@@ -161,14 +172,20 @@ def weights_of(
     return scores.softmax(dim=-1)
 
 
-def _full_precision(like: torch.Tensor) -> contextlib.AbstractContextManager:
-    kind = like.device.type
-    return torch.autocast(kind, enabled=False) if torch.amp.is_autocast_available(kind) else contextlib.nullcontext()
-
-
-def _float(value):
-    is_half = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
-    return value.float() if is_half else value
+def _projected(func, args: tuple, kwargs: dict) -> Kept:
+    # Of a call of `F.multi_head_attention_forward`.
+    call = inspect.signature(func).bind(*args, **kwargs).arguments
+    special = (
+        "bias_k", "bias_v", "add_zero_attn", "key_padding_mask", "attn_mask", "use_separate_proj_weight", "static_k",
+        "static_v", "is_causal",
+    )  # fmt: skip
+    if call["query"].ndim == 3 and not any(call.get(name) is not None and call[name] is not False for name in special):
+        names = ("query", "key", "in_proj_weight", "in_proj_bias", "num_heads")
+        return of_projection(*(call[name] for name in names))
+    asked = {"need_weights": True, "average_attn_weights": False, "training": False}
+    with torch.no_grad(), in_full_precision(call["query"]):
+        weights = func(**{name: full(value) for name, value in call.items()} | asked)[1]
+    return of_weights(weights, "has a mask, a bias or projections of its own")
 
 
 def _flat(values) -> list:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from vit_course.maps.calls import AttentionCalls
+from vit_course.maps.kept import Kept
 
 # By its class or its attribute a layer says that it attends; what only has to do with it says that too.
 ATTENDS, BESIDE = r"att(n|ention)|xca", r"output|norm|drop|mask|bias|embed|proj|softmax"
@@ -22,8 +23,7 @@ class Watched:
         model: other people's.
         openly: as of `AttentionCalls`.
 
-    `by_layer[l]` is a list with the weights (B, h, T, T) of each forward pass, `sizes` holds (H, W) of the images of
-    each.
+    `by_layer[l]` is a list with what is `Kept` of each forward pass, `sizes` holds (H, W) of the images of each.
     """
 
     def __init__(self, model: nn.Module, openly: bool = False):
@@ -40,13 +40,13 @@ class Watched:
         self.first: nn.Module | None = None
         self.index = 0
         self.batch: int | None = None  # how many images the present pass has, where it has any
-        self.by_layer: list[list[torch.Tensor]] = []
+        self.by_layer: list[list[Kept]] = []
         self.places: list[str] = []
         self.sizes: list[tuple[int, int]] = []
         self.sequences: list[tuple[int, int | None]] = []
         self.odd: list[str] = []
         self.shorter: list[str] = []
-        self.doubtful: dict[nn.Module, torch.Tensor] = {}
+        self.doubtful: dict[nn.Module, Kept] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -76,22 +76,23 @@ class Watched:
         self.ran.add(self._path(module))
 
     def _leave(self, module, args, kwargs, output) -> None:
-        weights = self.doubtful.pop(module, None)
-        if weights is not None and self._over_channels(module, weights, args, kwargs):
+        kept = self.doubtful.pop(module, None)
+        if kept is not None and self._over_channels(module, kept.weights(), args, kwargs):
             self.odd.append(f"{self._path(module)} attends over channels and not over tokens")
         while self.stack and self.stack.pop() is not module:
             pass
 
-    def _seen(self, weights: torch.Tensor, changed: str, values: torch.Tensor | None) -> None:
+    def _seen(self, kept: Kept, changed: str, values: torch.Tensor | None) -> None:
         owner = self._owner()
         path = self._path(owner)
         self.kinds.add(type(owner))
         self.answered |= {self._path(module) for module in self.stack}
-        if weights.ndim == 3 and len(weights) == self.batch:
-            weights = weights[:, None]  # one head, (B, 1, T, T)
+        if len(kept.shape) == 3 and kept.shape[0] == self.batch:
+            kept = kept.one_head()
+        shape = kept.shape
         kinds = [type(module).__name__ for module in self.stack]
         near = " ".join(kinds[1:][-3:] + path.split(".")[-2:])
-        if weights.shape[-1] != weights.shape[-2] and re.search(POOLS, near, re.IGNORECASE):
+        if shape[-1] != shape[-2] and re.search(POOLS, near, re.IGNORECASE):
             return  # the pooling of all tokens into one, at the end of SigLIP: no layer of the encoder
         if re.search(OVER_CHANNELS, " ".join((*kinds, path)), re.IGNORECASE):
             self.odd.append(f"{path} attends over channels and not over tokens")
@@ -99,30 +100,30 @@ class Watched:
             self.odd.append(
                 f"{path} changes its weights between the softmax and the values ({changed}), as where heads are mixed"
             )
-        elif weights.ndim != 4:
+        elif len(shape) != 4:
             self.odd.append(
-                f"{path} attends with weights of shape {tuple(weights.shape)}, where (B, h, T, T) is needed: in "
+                f"{path} attends with weights of shape {tuple(shape)}, where (B, h, T, T) is needed: in "
                 "windows, or with heads that cannot be told from images"
             )
-        elif weights.shape[2] != weights.shape[3]:
+        elif shape[2] != shape[3]:
             self.odd.append(
-                f"{path} attends from {weights.shape[2]} to {weights.shape[3]} tokens: a class token alone, a decoder "
+                f"{path} attends from {shape[2]} to {shape[3]} tokens: a class token alone, a decoder "
                 "or pooled keys have no map of all tokens to all"
             )
-        elif weights.shape[2] not in _lengths(came := self.came.get(owner, torch.Size()), weights.shape[2]):
+        elif shape[2] not in _lengths(came := self.came.get(owner, torch.Size()), shape[2]):
             self.shorter.append(
-                f"{path} attends over {weights.shape[2]} parts, where {tuple(came)} came in: over channels, windows or "
+                f"{path} attends over {shape[2]} parts, where {tuple(came)} came in: over channels, windows or "
                 "pooled tokens"
             )
-        elif values is not None and values.shape.count(weights.shape[2]) > 1:  # as many tokens as channels
-            self.doubtful[owner] = weights
+        elif values is not None and values.shape.count(shape[2]) > 1:  # as many tokens as channels
+            self.doubtful[owner] = kept
         if self.index == len(self.by_layer):
             self.by_layer.append([])
             self.places.append(path)
         if self.places[self.index] != path:
             self.odd.append(f"{path} attended in one forward pass where {self.places[self.index]} did in another")
-        self.by_layer[self.index].append(weights)
-        self.sequences.append((len(weights), self.batch))
+        self.by_layer[self.index].append(kept)
+        self.sequences.append((shape[0], self.batch))
         self.index += 1
 
     def _path(self, module: nn.Module) -> str:
@@ -141,7 +142,7 @@ class Watched:
         owner.eval()  # so that no random number is drawn, and no average follows
         self.calls.paused = True
         try:
-            with torch.no_grad(), AttentionCalls(lambda seen, *_: turned.append(seen)):
+            with torch.no_grad(), AttentionCalls(lambda seen, *_: turned.append(seen.weights())):
                 owner.forward(args[0].flip(1), *args[1:], **kwargs)
         finally:
             self.calls.paused = False
@@ -177,7 +178,7 @@ class Watched:
             )
         if self.shorter:
             return self.shorter[0]
-        shapes = sorted({tuple(weights.shape[1:]) for layer in self.by_layer for weights in layer})
+        shapes = sorted({tuple(kept.shape[1:]) for layer in self.by_layer for kept in layer})
         if len(shapes) > 1:
             return (
                 f"maps of different shapes (h, T, T) cannot be stacked: {shapes}; a model of several stages or parts "

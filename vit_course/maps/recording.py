@@ -6,20 +6,39 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from vit_course.attention import SelfAttention, attention_weights
+from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
 from vit_course.inputs.tensors import check_axes, check_module, check_tensor
+from vit_course.maps.kept import Kept, of_pair, of_weights
 from vit_course.maps.others import Watched, attending, few, sizes_in
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 
-class RecordedMaps:
-    """What `record_attention` saw: `by_layer[l]` is a list with one (B, h, T, T) tensor a forward pass."""
+class ByLayer(Sequence):
+    """One list for each layer, with the weights (B, h, T, T) of each forward pass, computed whenever they are asked."""
 
-    def __init__(
-        self, model: nn.Module, by_layer: list[list[torch.Tensor]], sizes: list, watched: Watched | None = None
-    ):
-        self.by_layer = by_layer
+    def __init__(self, kept: list[list[Kept]]):
+        self._kept = kept
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[each] for each in range(len(self))[index]]
+        return [each.weights() for each in self._kept[index]]
+
+
+class RecordedMaps:
+    """What `record_attention` saw: `by_layer[l]` is a list with one (B, h, T, T) tensor a forward pass.
+
+    Kept are queries and keys wherever these were seen, so that recording costs next to nothing; maps are computed from
+    them when they are asked for.
+    """
+
+    def __init__(self, model: nn.Module, kept: list[list[Kept]], sizes: list, watched: Watched | None = None):
+        self.by_layer = ByLayer(kept)
+        self._kept = kept
         self._model = model
         self._sizes = sizes  # (H, W) of the images of each pass
         self._watched = watched
@@ -30,10 +49,39 @@ class RecordedMaps:
         Raises:
             ValueError: where nothing was recorded, or where what was recorded is not one map of all tokens to all for
                 each layer and each image: layers or passes have different shapes, some attend in windows, from
-                other tokens, over channels or by a way that was not seen, or patches are left out.
+                other tokens, over channels or by a way that was not seen, or patches are left out; or where it has
+                been changed in place since.
         """
         self._num_tokens()
-        return torch.stack([m[0] if len(m) == 1 else torch.cat(m) for m in self.by_layer], dim=1)  # (B, L, h, T, T)
+        stacked = None
+        for index, maps in enumerate(self.by_layer):
+            layer = maps[0] if len(maps) == 1 else torch.cat(maps)  # (B, h, T, T)
+            if stacked is None:  # filled layer by layer, as all of them twice would not fit where one time does
+                stacked = layer.new_empty(len(layer), len(self.by_layer), *layer.shape[1:])
+            stacked[:, index] = layer
+        return stacked
+
+    def queries_and_keys(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """-> queries and keys, each (B, L, h, T, d), such that softmax(q k^T / sqrt(d)) is `stacked()`.
+
+        Where a model scales its scores otherwise, its scale is in the queries.
+
+        Raises:
+            ValueError: as `stacked`; or where only weights were seen, as of eager attention or behind a mask.
+        """
+        self._num_tokens()
+        pairs = [[kept.queries_and_keys() for kept in layer] for layer in self._kept]
+        for index, layer in enumerate(pairs):
+            if None in layer:
+                raise ValueError(
+                    f"queries and keys of layer {index} were not seen, only its weights, as it "
+                    f"{self._kept[index][layer.index(None)].why}: stacked() gives the maps"
+                )
+        widths = sorted({q.shape[-1] for layer in pairs for q, _ in layer})
+        if len(widths) > 1:
+            raise ValueError(f"heads have different widths, {widths}, so their queries cannot be stacked")
+        q, k = (torch.stack([torch.cat([pair[i] for pair in layer]) for layer in pairs], dim=1) for i in (0, 1))
+        return q, k
 
     def tokens(self, grid: tuple[int, int] | None = None, prefix: int | Sequence[str] | None = None) -> Tokens:
         """Which of the T tokens are patches, where those lie, and what the others are called.
@@ -48,7 +96,7 @@ class RecordedMaps:
 
     def _num_tokens(self) -> int:
         # T, where all is well with the maps.
-        counts = [len(maps) for maps in self.by_layer]
+        counts = [len(layer) for layer in self._kept]
         if not counts:
             unseen = self._watched.unseen() if self._watched else []
             ran = f"{few(unseen)} ran, and" if unseen else "run the model inside the with block; if it ran,"
@@ -63,7 +111,7 @@ class RecordedMaps:
             )
         if self._watched and (reason := self._watched.reason()):
             raise ValueError(reason)
-        shapes = {tuple(m.shape[1:]) for maps in self.by_layer for m in maps}
+        shapes = {tuple(kept.shape[1:]) for layer in self._kept for kept in layer}
         if len(shapes) > 1 or len(set(counts)) > 1:
             raise ValueError(f"maps of different shapes (h, T, T) cannot be stacked: {sorted(shapes)}")
         num_tokens = shapes.pop()[-1]
@@ -86,11 +134,12 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     """Records the attention weights of `model` while the with block runs.
 
     Of every `SelfAttention` in it, where it attends by ours alone; the forward pass itself is untouched, so its
-    output is the same with and without recording, whichever path the attention takes: a hook computes the weights
-    from the layer's input, softmax(q k^T / sqrt(d)), before dropout, so each row sums to 1. Of other people's models,
-    such as those of torchvision, timm and Hugging Face, every call by which PyTorch computes attention is seen, fused
-    or not, and its weights are computed beside it, in 32 bits where the model has 16; so run nothing else inside the
-    block. No hook is left behind, also after an exception. Nested recordings of our models see the same.
+    output is the same with and without recording, whichever path the attention takes: a hook keeps queries and keys,
+    and the weights, softmax(q k^T / sqrt(d)), are computed from them when they are asked for, before dropout, so each
+    row sums to 1. Of other people's models, such as those of torchvision, timm and Hugging Face, every call by which
+    PyTorch computes attention is seen, fused or not, and what makes its weights is kept, in 32 bits where the model
+    has 16; so run nothing else inside the block. No hook is left behind, also after an exception. Nested recordings
+    of our models see the same.
 
     Args:
         model: any module whose attention goes through our `SelfAttention`, `nn.MultiheadAttention`,
@@ -110,19 +159,8 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
         with watched.watching():
             yield RecordedMaps(model, watched.by_layer, watched.sizes, watched)
         return
-    maps = RecordedMaps(model, [[] for _ in layers], sizes := [])
-
-    def recorder(store: list[torch.Tensor]):
-        @torch.no_grad()
-        def hook(layer, inputs, output):
-            store.append(_weights(layer, inputs[0]))
-
-        return hook
-
-    hooks = [
-        layer.register_forward_hook(recorder(store))
-        for layer, store in zip(layers.values(), maps.by_layer, strict=True)
-    ]
+    maps = RecordedMaps(model, kept := [[] for _ in layers], sizes := [])
+    hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
     hooks.append(model.register_forward_pre_hook(lambda _, args: sizes.extend(sizes_in(args))))
     try:
         yield maps
@@ -131,12 +169,29 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
             hook.remove()
 
 
-def _weights(layer: SelfAttention, tokens: torch.Tensor) -> torch.Tensor:
-    # Of 16 bits a row would sum to 1 to two digits or three. A layer that has its own way keeps it.
-    if tokens.dtype not in (torch.float16, torch.bfloat16) or type(layer).weights is not SelfAttention.weights:
-        return layer.weights(tokens)
-    q, k, _ = layer.split_heads(tokens)
-    return attention_weights(q.float(), k.float())
+def _listen(layer: SelfAttention, store: list[Kept]) -> list:
+    # The projection's own output is kept: to project once more would cost a sixth of the layer.
+    last: list[torch.Tensor] = []
+    ours = type(layer).split_heads is SelfAttention.split_heads and type(layer).weights is SelfAttention.weights
+
+    @torch.no_grad()
+    def attended(_, inputs, output):
+        if ours and last:
+            q, k = last.pop().unflatten(2, (-1, layer.num_heads, output.shape[2] // layer.num_heads)).unbind(2)
+            store.append(of_pair(q.transpose(1, 2), k.transpose(1, 2)))  # each (B, h, T, d)
+        elif type(layer).weights is SelfAttention.weights:
+            store.append(of_pair(*layer.split_heads(inputs[0])[:2]))
+        else:  # a layer that has its own way keeps it
+            store.append(of_weights(layer.weights(inputs[0]), "has a way of its own to make them"))
+
+    def projected(_, inputs, output):
+        last[:] = [output.detach().narrow(2, 0, 2 * output.shape[2] // 3)]
+
+    hooks = [layer.register_forward_hook(attended)]
+    if ours:
+        hooks.append(layer.register_forward_pre_hook(lambda *_: last.clear()))  # whatever was asked of it before
+        hooks.append(layer.qkv.register_forward_hook(projected))
+    return hooks
 
 
 def attention_gradients(
@@ -168,7 +223,7 @@ def attention_gradients(
         with watched.watching():
             logits = _logits_of(model(images))  # (B, num_classes)
         RecordedMaps(model, watched.by_layer, watched.sizes, watched).stacked()  # says what is wrong, if anything is
-        weights = [layer[0] for layer in watched.by_layer]
+        weights = [layer[0].weights() for layer in watched.by_layer]
         _check_classes(classes, logits)
         picked = logits.gather(1, classes[:, None]).sum()  # the images do not depend on each other
         try:

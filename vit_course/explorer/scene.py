@@ -1,0 +1,200 @@
+"""What one panel of the explorer shows: a picture, its attention as queries and keys or as maps, and more of the model.
+
+Everything here is arrays; what computed them is nobody's business.
+"""
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from PIL import Image
+
+from vit_course.explorer.encoding import Sections, quantised
+from vit_course.maps.tokens import Tokens
+
+MOST_WEIGHTS = 60_000_000
+MOST_PNG = 200_000  # bytes; a larger picture is a photograph, and goes as JPEG
+
+
+class QueriesAndKeys:
+    """(L, h, T, d), (L, h, T, d): attention as what makes it. No more than one map is ever in memory."""
+
+    kind = "qk"
+
+    def __init__(self, q: torch.Tensor, k: torch.Tensor):
+        self.q, self.k = q, k
+        self.layers, self.heads, self.tokens, self.dim = q.shape
+        self.scale = self.dim**-0.5
+
+    def map(self, layer: int, head: int) -> torch.Tensor:
+        """-> (T, T)"""
+        return (self.scale * self.q[layer, head] @ self.k[layer, head].T).softmax(dim=-1)
+
+    def row(self, layer: int, head: int, token: int) -> torch.Tensor:
+        """-> (T,): where a query looks."""
+        return (self.scale * self.k[layer, head] @ self.q[layer, head, token]).softmax(dim=0)
+
+    def column(self, layer: int, head: int, token: int) -> torch.Tensor:
+        """-> (T,): who looks at a key."""
+        return self.map(layer, head)[:, token]
+
+    def write(self, sections: Sections, layers: Sequence[int]) -> dict:
+        """Adds the layers to what is sent; -> what the panel says of them."""
+        # The keys lose what all tokens have in common: it adds the same to every score of a row, and would cost digits.
+        means = self.k.mean(dim=2)  # (L, h, d)
+        steps = np.empty((2, len(layers), self.heads, self.dim), np.float32)
+        sums = np.empty((len(layers), self.heads, self.tokens), np.float32)
+        square = torch.empty(self.tokens, self.tokens)  # one for all, as many large ones would leave memory in pieces
+        for index, layer in enumerate(layers):
+            stored = []
+            both = self.q[layer], self.k[layer] - means[layer][:, None]  # each (h, T, d)
+            for place, name in enumerate(("queries", "keys")):
+                whole, step = quantised(both[place].numpy(), axis=1)  # (h, T, d), (h, d)
+                sections.steps(name, whole, index)
+                steps[place, index] = step
+                # What the browser has: so its rows sum to 1.
+                stored.append(torch.from_numpy(whole * step[:, None]))
+            for head, (q, k) in enumerate(zip(*stored, strict=True)):
+                torch.mm(self.scale * q, k.T, out=square)
+                largest = square.amax(dim=1)  # (T,)
+                sums[index, head] = square.sub_(largest[:, None]).exp_().sum(dim=1).log_().add_(largest).numpy()
+        sections.floats("query_steps", steps[0])
+        sections.floats("key_steps", steps[1])
+        sections.floats("key_means", means[list(layers)].numpy())
+        sections.floats("lse", sums)
+        return {"kind": self.kind, "dim": self.dim, "scale": self.scale}
+
+
+class Maps:
+    """(L, h, T, T): attention as weights, where nothing else was seen."""
+
+    kind = "maps"
+
+    def __init__(self, maps: torch.Tensor):
+        self.maps = maps
+        self.layers, self.heads, self.tokens, _ = maps.shape
+
+    def map(self, layer: int, head: int) -> torch.Tensor:
+        """-> (T, T)"""
+        return self.maps[layer, head]
+
+    def row(self, layer: int, head: int, token: int) -> torch.Tensor:
+        """-> (T,): where a query looks."""
+        return self.maps[layer, head, token]
+
+    def column(self, layer: int, head: int, token: int) -> torch.Tensor:
+        """-> (T,): who looks at a key."""
+        return self.maps[layer, head, :, token]
+
+    def write(self, sections: Sections, layers: Sequence[int]) -> dict:
+        """As of `QueriesAndKeys`: eight bits a weight, with the largest of each row in full."""
+        tops = self.maps.amax(dim=-1)  # (L, h, T)
+        for index, layer in enumerate(layers):
+            steps = self.maps[layer] * (255 / tops[layer].clamp_min(1e-30))[..., None]  # (h, T, T)
+            sections.bytes("weights", steps.round_().to(torch.uint8).numpy(), index)
+        sections.floats("tops", tops[list(layers)].numpy())
+        return {"kind": self.kind}
+
+
+class Panel:
+    """One image with what a model computed of it.
+
+    Args:
+        attention: `QueriesAndKeys` or `Maps`.
+        picture: (H, W, 3) or (H, W) from 0 to 1, what the model sees.
+        order: which of the T tokens are patches.
+        title: "" for none.
+        features: (T, D), the tokens after the last norm, or None.
+        says: what the model says, as `need_says` gives it, or None.
+        link: for each token of the first panel the one of this panel that shows the same, or None.
+    """
+
+    def __init__(
+        self,
+        attention: QueriesAndKeys | Maps,
+        picture: np.ndarray,
+        order: Tokens,
+        title: str = "",
+        features: np.ndarray | None = None,
+        says: dict | None = None,
+        link: list[int] | None = None,
+    ):
+        self.attention, self.picture, self.order = attention, picture, order
+        self.title, self.features, self.says, self.link = title, features, says, link
+
+    def shown(self, layer: int, head: int, fusion: str, token: int, direction: str) -> np.ndarray:
+        """-> (T,): the map that the browser draws, unrounded.
+
+        Args:
+            layer, head, fusion, direction: as of the `AttentionExplorer`.
+            token: of this panel.
+        """
+        attention, to = self.attention, direction == "to"
+        if fusion == "rollout":
+            return self._rollout(layer, token, to).numpy()
+        of = attention.column if to else attention.row
+        heads = [head] if fusion == "head" else range(attention.heads)
+        return torch.stack([of(layer, each, token) for each in heads]).mean(dim=0).numpy()
+
+    def _rollout(self, layer: int, token: int, to: bool) -> torch.Tensor:
+        # A vector through the layers: from a query down, or from a key up.
+        attention = self.attention
+        flow = torch.zeros(attention.tokens)
+        flow[token] = 1
+        for each in range(layer + 1) if to else range(layer, -1, -1):
+            maps = (attention.map(each, head) for head in range(attention.heads))
+            flow = 0.5 * flow + 0.5 * sum(one @ flow if to else flow @ one for one in maps) / attention.heads
+        return flow
+
+    def at(self, token: int, first: "Panel") -> int:
+        """-> the token of this panel that stands for a token of the first: the same content, name or place."""
+        if self is first:
+            return token
+        if self.link is not None:
+            return self.link[token]
+        if token < first.order.num_prefix:
+            name = first.order.prefix[token]
+            return self.order.prefix.index(name) if name in self.order.prefix else 0
+        row, column = divmod(token - first.order.num_prefix, first.order.grid[1])
+        # The patch at the same place, in whole numbers, as in the browser.
+        row = (2 * row + 1) * self.order.grid[0] // (2 * first.order.grid[0])
+        column = (2 * column + 1) * self.order.grid[1] // (2 * first.order.grid[1])
+        return self.order.num_prefix + row * self.order.grid[1] + column
+
+    def write(self, sections: Sections, layers: Sequence[int] | None = None) -> dict:
+        """Adds all arrays to what is sent; -> the panel in words and numbers, as the browser reads it.
+
+        Args:
+            sections: of all panels.
+            layers: which to send; by default all.
+        """
+        attention = self.attention
+        numbers = list(range(attention.layers) if layers is None else layers)
+        before = len(sections.described)
+        sections.file("picture", *_file(self.picture))
+        written = attention.write(sections, numbers)
+        if self.features is not None:
+            whole, step = quantised(self.features, axis=0)  # (T, D), (D,)
+            sections.steps("features", whole)
+            sections.floats("feature_steps", step)
+        height, width = self.picture.shape[:2]
+        rows, columns = self.order.grid
+        return {
+            **dict(title=self.title, layers=len(numbers), heads=attention.heads, tokens=attention.tokens),
+            **dict(prefix=self.order.num_prefix, names=list(self.order.prefix), rows=rows, columns=columns),
+            **dict(height=height, width=width, layer_numbers=numbers, all_layers=attention.layers),
+            **dict(link=self.link, says=self.says, sections=sections.described[before:]),
+            **written,
+        }
+
+
+def _file(picture: np.ndarray) -> tuple[bytes, str]:
+    image = Image.fromarray(np.rint(picture * 255).astype(np.uint8)).convert("RGB")
+    buffer = io.BytesIO()
+    image.save(buffer, format="png", optimize=True)
+    if buffer.tell() <= MOST_PNG:
+        return buffer.getvalue(), "image/png"
+    buffer = io.BytesIO()
+    image.save(buffer, format="jpeg", quality=92, subsampling=0)
+    return buffer.getvalue(), "image/jpeg"

@@ -1,0 +1,101 @@
+"""The explorer where it is not live: its picture, and the words that say how it comes to life."""
+
+import base64
+import io
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from PIL import Image
+
+from vit_course.explorer.scene import Panel
+from vit_course.plots.photographs import spotlight
+
+WORDS = "The picture above is still: run this cell for the live explorer."
+# After a notebook is saved and its kernel has gone, JupyterLab has an error in the place of the widget, which knows
+# nothing of the picture. Nothing else in that place is hidden.
+HIDES = (
+    "<style>.jp-OutputArea-child:has(.vit-explorer-again) + .jp-OutputArea-child "
+    ".jp-OutputArea-output:not(:has(*)) {display: none}</style>"
+)
+AGAIN = f'{HIDES}<p class="vit-explorer-again"><em>{WORDS}</em></p>'
+
+
+def picture_of(panel: Panel, layer: int, head: int, fusion: str, query: int, direction: str) -> Figure:
+    """The photograph lit by the chosen map, and beside it by each head of the layer.
+
+    Args:
+        panel: whose picture.
+        layer, head, fusion, query, direction: the state, as of the `AttentionExplorer`.
+    """
+    order, heads = panel.order, panel.attention.heads
+    head = min(head, heads - 1)
+    chosen = panel.shown(layer, head, fusion, query, direction)
+    height, width = panel.picture.shape[:2]
+    tall = 4.0 * min(height / width, 1.25)
+    figure = Figure(figsize=(8.5, tall + 0.55), dpi=100, layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=(4.0, 4.5))
+    smooth = min(height, width) >= 96  # a small picture has pixels of its own to be seen
+    _light(left.subplots(), panel, chosen, query, smooth)
+    columns = _columns(heads, 4.5, tall, height / width)
+    rows = -(-heads // columns)
+    grid = right.subplots(rows, columns, squeeze=False)
+    for index, axes in enumerate(grid.flat):
+        if index >= heads:
+            axes.set_axis_off()
+            continue
+        _light(axes, panel, panel.shown(layer, index, "head", query, direction), None, smooth)
+        axes.set_title(f"head {index}", fontsize=9, pad=2, fontweight="bold" if _is(fusion, head, index) else "normal")
+    what = {"head": f"head {head}", "mean": "mean of heads", "rollout": "rollout"}[fusion]
+    where = "where {} looks" if direction == "from" else "who looks at {}"
+    name = f"the {order.name(query)}" if query < order.num_prefix else order.name(query)
+    figure.suptitle(f"layer {layer}, {what}: {where.format(name)}", fontsize=11)
+    return figure
+
+
+def outputs(figure: Figure, alt: str) -> list[tuple[dict, dict]]:
+    """What stands in a notebook before the live explorer: the picture, and the words below it; data and metadata each.
+
+    Args:
+        figure: the picture.
+        alt: the same in words.
+    """
+    picture = {"image/png": base64.b64encode(_png(figure)).decode(), "text/plain": "the explorer's picture"}
+    return [(picture, {"image/png": {"alt": alt}}), ({"text/html": AGAIN, "text/plain": WORDS}, {})]
+
+
+def _is(fusion: str, head: int, index: int) -> bool:
+    return fusion == "head" and head == index
+
+
+def _columns(count: int, wide: float, tall: float, ratio: float) -> int:
+    # The number of columns that leaves the pictures largest.
+    def size(columns: int) -> float:
+        rows = -(-count // columns)
+        return min(wide / columns, (tall / rows - 0.2) / ratio)
+
+    return max(range(1, count + 1), key=size)
+
+
+def _light(axes, panel: Panel, attention: np.ndarray, query: int | None, smooth: bool) -> None:
+    rows, columns = panel.order.grid
+    axes.set_frame_on(False)
+    spotlight(axes, panel.picture, attention[panel.order.num_prefix :].reshape(rows, columns), smooth=smooth)
+    if query is not None and query >= panel.order.num_prefix:
+        row, column = divmod(query - panel.order.num_prefix, columns)
+        height, width = panel.picture.shape[0] / rows, panel.picture.shape[1] / columns
+        corner = (column * width - 0.5, row * height - 0.5)
+        axes.add_patch(Rectangle(corner, width, height, fill=False, edgecolor="white", linewidth=1.5))
+
+
+def _png(figure: Figure) -> bytes:
+    # Straight from the canvas: as a PNG in between it would take a tenth of a second more.
+    drawn = FigureCanvasAgg(figure)
+    drawn.draw()
+    buffer = io.BytesIO()
+    # 256 colours are enough for it, and halve what a stored notebook grows by.
+    Image.fromarray(np.asarray(drawn.buffer_rgba())).convert("RGB").quantize(256).save(
+        buffer, format="png", optimize=True
+    )
+    return buffer.getvalue()
