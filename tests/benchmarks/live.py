@@ -48,9 +48,8 @@ def visit(context, address: str):
 def show_visit(name: str, page) -> None:
     for kind, model, at, times in page.evaluate("window.said"):
         parts = ", ".join(f"{part} {value / 1000:.2f} s" for part, value in times.items())
-        print(
-            f"{name} visit: {model} {'can start' if kind == 'ready' else 'has answered'} after {at / 1000:.2f} s ({parts})"
-        )
+        does = "can start" if kind == "ready" else "has answered"
+        print(f"{name} visit: {model} {does} after {at / 1000:.2f} s ({parts})")
 
 
 def processor_seconds() -> float:
