@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "explorer.on_model": {"inputs", "maps.recording", "maps.tokens", "pretrained.hub", "vit"},
     "checks": {*MODEL, "data", "files", "inputs", "maps", "plots", "pretrained", "training"},
     "classroom": {"checks"},
-    "live": {"data.photographs"},
+    "live": {"data.photographs", "explorer.scripts"},
     "site": {"explorer"},
     "commands": {
         *MODEL,

@@ -6,10 +6,10 @@ import os
 
 import numpy as np
 import pytest
-import torch
 from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT
-from lab import chromium, note_outside
+from lab import chromium
+from live_page import HAND_OVER, TAKE, compare, give, question, visit, wait_shown, words
 from PIL import Image
 from served import served
 
@@ -21,84 +21,6 @@ pytestmark = pytest.mark.skipif(
     reason="no Chromium or Chrome on this machine: the live page's files are tested, but not run in a browser",
 )
 SCREENSHOTS = ROOT / "screenshots"
-# Keeps what the worker says, and what the page shows of it.
-SPY = """
-window.said = []; window.shown = []; window.lines = [];
-window.Worker = class extends Worker {
-  constructor(...given) {
-    super(...given);
-    this.addEventListener("message", ({ data }) => {
-      window.said.push([data.kind, data.model]);
-      if (data.kind === "answer") window.answer = data;
-    });
-  }
-};
-new MutationObserver(() => {
-  const { shown } = document.documentElement.dataset;
-  if (shown && shown !== window.shown.at(-1)) window.shown.push(shown);
-  const line = document.querySelector(".live-progress-words")?.textContent;
-  if (line && line !== window.lines.at(-1)) window.lines.push(line);
-}).observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
-"""
-TAKE = """name => window.answer.panel.sections.filter(section => section.name === name).map(section => {
-  const bytes = window.answer.data.subarray(section.at, section.at + section.bytes);
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
-  return [section.shape ?? section.media, btoa(text)];
-})"""
-
-
-HAND_OVER = """([way, content]) => {
-    const files = new DataTransfer();
-    files.items.add(new File([Uint8Array.from(content)], "handed.png", { type: "image/png" }));
-    const given = { clipboardData: files, dataTransfer: files, bubbles: true, cancelable: true };
-    const to = document.querySelector("h1");
-    if (way === "paste") to.dispatchEvent(new ClipboardEvent("paste", given));
-    else for (const kind of ["dragenter", "dragover", "drop"]) to.dispatchEvent(new DragEvent(kind, given));
-}"""
-
-
-def visit(context, address: str):
-    page = context.new_page()
-    note_outside(page)
-    page.errors = []
-    page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.add_init_script(SPY)
-    page.goto(address)
-    return page
-
-
-def wait_shown(page, start: str, after: int = 0) -> str:
-    """Waits until the explorer shows what begins so, of a question after that number; -> model, size, question."""
-    handle = page.wait_for_function(
-        """([start, after]) => {
-            const { shown } = document.documentElement.dataset;
-            const ready = document.querySelector(".vit-explorer[data-ready]");
-            return shown?.startsWith(start) && Number(shown.split(" ")[2]) > after && ready && shown;
-        }""",
-        arg=[start, after],
-        timeout=60_000,
-    )
-    return handle.json_value()
-
-
-def question(page) -> int:
-    """The number of what is shown."""
-    return int((page.evaluate("document.documentElement.dataset.shown") or "x x 0").split()[2])
-
-
-def take(page, name: str) -> list[np.ndarray]:
-    """The arrays of that name in what came last, one a layer where there is one a layer."""
-    found = page.evaluate(TAKE, name)
-    return [np.frombuffer(base64.b64decode(text), "<f4").reshape(shape) for shape, text in found]
-
-
-def give(page, name: str, content: bytes) -> None:
-    page.set_input_files("input[type=file]", {"name": name, "mimeType": "image/jpeg", "buffer": content})
-
-
-def words(page, expected: str) -> None:
-    page.wait_for_function("words => document.querySelector('.live-words').textContent.includes(words)", arg=expected)
 
 
 @pytest.fixture(scope="module")
@@ -154,37 +76,8 @@ def test_each_file_is_asked_for_once(live):
     ]  # fmt: skip
 
 
-def compare(page, run, photograph: str) -> None:
-    """All that came last, beside PyTorch: to 1e-3 of the largest value."""
-    model, preprocess, labels = run
-    expected = {"features": [], "queries": [], "keys": []}
-    with torch.no_grad():
-        images = preprocess(data.photographs()[photograph].path)
-        x = model.embed(images)
-        for block in model.encoder.blocks:
-            q, k, _ = block.attention.split_heads(block.norm1(x))
-            expected["queries"].append(q[0])
-            expected["keys"].append(k[0])
-            x = block(x)
-        expected["features"].append(model.features(images)[0])
-        says = model(images).softmax(dim=1)[0]
-    (lse,) = take(page, "lse")
-    for name, tensors in expected.items():
-        arrays = take(page, name)
-        assert len(arrays) == len(tensors)
-        for found, wanted in zip(arrays, tensors, strict=True):
-            np.testing.assert_allclose(found, wanted, atol=1e-3 * wanted.abs().max().item(), rtol=0)
-    for q, k, sums in zip(expected["queries"], expected["keys"], lse, strict=True):
-        scores = q @ k.transpose(1, 2) * q.shape[-1] ** -0.5
-        np.testing.assert_allclose(sums, scores.logsumexp(dim=-1), atol=1e-3 * scores.abs().max().item(), rtol=0)
-    told = page.evaluate("window.answer.panel.says")
-    assert told["probabilities"] == told["lens"][-1] == sorted(told["probabilities"], reverse=True)
-    wanted = [says[labels.index(label)].item() for label in told["labels"]]
-    np.testing.assert_allclose(told["probabilities"], wanted, atol=1e-3)
-
-
 def test_a_photograph_at_224_pixels_as_in_pytorch(live):
-    compare(live, pretrained.load_run("vit-s14-cifar10", image_size=224), "cat")
+    compare(live, pretrained.load_run("vit-s14-cifar10", image_size=224), "cat", (0, 5, 11))
 
 
 def test_more_patches_as_in_pytorch_and_the_page_answers_meanwhile(live):
@@ -201,7 +94,7 @@ def test_more_patches_as_in_pytorch_and_the_page_answers_meanwhile(live):
     )
     assert turns > 10, "what the page does while a photograph of 24 x 24 patches is computed"
     wait_shown(live, "vit-s14 336")
-    compare(live, pretrained.load_run("vit-s14-cifar10", image_size=336), "cat")
+    compare(live, pretrained.load_run("vit-s14-cifar10", image_size=336), "cat", (11,))
     before = question(live)
     live.select_option("#live-size", "224")
     wait_shown(live, "vit-s14 224", before)
@@ -226,7 +119,7 @@ def test_the_small_model_as_in_pytorch(small, photograph):
     before = question(small)
     small.click(f'[data-photograph="photographs/{photograph}.jpg"]')
     wait_shown(small, "tiny-cifar", before)
-    compare(small, pretrained.load_run("tiny-cifar"), photograph)
+    compare(small, pretrained.load_run("tiny-cifar"), photograph, (0, 1, 2, 3))
 
 
 def test_a_picture_of_the_visitors_own_is_seen_as_in_python(small):
@@ -246,7 +139,7 @@ def test_a_picture_of_the_visitors_own_is_seen_as_in_python(small):
         else:
             small.evaluate(HAND_OVER, [way, list(content)])
         before = int(wait_shown(small, "tiny-cifar", before).split()[2])
-        ((media, text),) = small.evaluate(TAKE, "picture")
+        ((media, text),) = small.evaluate(TAKE, ["picture", None])
         found = np.asarray(Image.open(io.BytesIO(base64.b64decode(text))).convert("RGB"))
         wanted = data.pictures.open_image(content, 32).permute(1, 2, 0).numpy()
         assert media == "image/png" and np.abs(found.astype(int) - wanted).max() <= 1
@@ -293,6 +186,21 @@ def test_what_was_set_stays_from_picture_to_picture(live):
     wait_shown(live, "vit-s14 224", before)
     assert live.get_by_label("Heat", exact=True).is_checked()
     live.get_by_text("Spotlight", exact=True).click()
+
+
+def test_the_address_says_what_is_looked_at(live, context, server):
+    before = question(live)
+    live.click('[data-photograph="photographs/pagoda.jpg"]')
+    wait_shown(live, "vit-s14 224", before)
+    assert live.url == f"{server.address}/?photograph=pagoda"
+    live.click('[data-photograph="photographs/cat.jpg"]')
+    wait_shown(live, "vit-s14 224", before + 1)
+    assert live.url == f"{server.address}/"
+    page = visit(context, f"{server.address}/?photograph=rocket&model=tiny-cifar&size=9")
+    wait_shown(page, "tiny-cifar 32")
+    assert page.inner_text(".live-credit").startswith("a Falcon 9 rocket") and page.is_disabled("#live-size")
+    assert page.url == f"{server.address}/?photograph=rocket&model=tiny-cifar"
+    page.close()
 
 
 def test_a_second_visit_takes_the_weights_from_the_browser(live, context, server):

@@ -8,12 +8,12 @@ import string
 from pathlib import Path
 
 from vit_course.data.photographs import Photograph, photographs
+from vit_course.explorer import scripts
 from vit_course.live.models import MODELS, PATCH, describe
 
 HERE = Path(__file__).parent
 # In a checkout the files lie in res/; a built wheel carries them inside the package.
 _LIVE = (Path(__file__).parents[2] / "res" / "live", HERE / "files")
-_SCRIPTS = Path(__file__).parents[1] / "explorer"
 RUNTIME = {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"}
 NOTICES = ("LICENSE", "ThirdPartyNotices.txt.gz")
 MARK = "live.json"  # by which a folder is known as one of these
@@ -55,16 +55,13 @@ def write_live(out: Path, *, overwrite: bool = False, home: str | None = None) -
     page["version"] = hashlib.sha256(json.dumps(page, sort_keys=True).encode()).hexdigest()[:16]
     for name in NOTICES:
         shutil.copyfile(live / "runtime" / name, out / "runtime" / name)
-    for name, path in _scripts().items():
-        shutil.copyfile(path, out / name)
+    for name in ("live", "live_worker"):
+        shutil.copyfile(scripts.FOLDER / "static" / f"{name}.js", out / f"{name}.js")
+    (out / "explorer.css").write_text(scripts.style(), encoding="utf-8")
+    shutil.copyfile(scripts.FOLDER / "js" / "live.css", out / "live.css")
     (out / MARK).write_text(json.dumps(page, indent=1), encoding="utf-8")
     (out / "index.html").write_text(_page(page, _pictures(out), home), encoding="utf-8")
     return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-
-
-def _scripts() -> dict[str, Path]:
-    bundles = {name: _SCRIPTS / "static" / name for name in ("live.js", "live_worker.js")}
-    return bundles | {name: _SCRIPTS / "js" / name for name in ("explorer.css", "live.css")}
 
 
 def _need_room(out: Path, overwrite: bool) -> None:
@@ -113,7 +110,8 @@ def _pictures(out: Path) -> str:
 
 def _button(photograph: Photograph) -> str:
     credit = f"{photograph.title}. Photograph: {photograph.author}, {photograph.licence}."
-    values = {"photograph": f"photographs/{photograph.name}.jpg", "title": photograph.title, "credit": credit}
+    place = f"photographs/{photograph.name}.jpg"
+    values = {"name": photograph.name, "photograph": place, "title": photograph.title, "credit": credit}
     data = " ".join(f'data-{key}="{html.escape(value)}"' for key, value in values.items())
     label = html.escape(photograph.title)
     small = f"photographs/{photograph.name}-small.jpg"

@@ -1,5 +1,6 @@
 // The live page: what the visitor chooses goes to the worker, what comes back to the explorer.
 
+import { fromAddress, toAddress } from "./live_address.js";
 import { Choose } from "./live_choose.js";
 import { Models } from "./live_models.js";
 import { Stage } from "./live_stage.js";
@@ -11,23 +12,30 @@ const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 2e6 ? 1 : 0);
 class Page {
   constructor(page) {
     this.page = page;
-    this.wanted = REAL; // what the visitor wants to look with; until it is ready, the small one answers
-    this.size = page.models[REAL].sizes[0];
+    const photographs = Array.from(document.querySelectorAll("[data-photograph]"), (button) => button.dataset.name);
+    this.known = { photographs, models: [REAL, SMALL], sizes: page.models[REAL].sizes };
+    const { photograph, model, size } = fromAddress(location.search, this.known);
+    this.wanted = model; // what the visitor wants to look with; until it is ready, the small one answers
+    this.size = size;
     this.stage = new Stage($(".live-stage"));
     this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.answered(answer) });
     this.choose = new Choose($(".live-choose"), {
       take: (picture) => this.take(picture),
       refuse: (words) => this.say(words, true),
     });
-    for (const radio of document.querySelectorAll("[name=live-model]"))
+    for (const radio of document.querySelectorAll("[name=live-model]")) {
+      radio.checked = radio.value === model;
       radio.addEventListener("change", () => this.want(radio.value));
+    }
+    $("#live-size").value = size;
     $("#live-size").addEventListener("change", (event) => {
       this.size = Number(event.target.value);
       this.look();
     });
+    $(".live-tour").addEventListener("click", () => this.stage.set({ tour: "look" }));
     $(".live-ready button").addEventListener("click", () => this.look());
     $(".live-again").addEventListener("click", () => this.models.open(this.wanted));
-    this.choose.ours(this.choose.buttons[0]);
+    this.choose.ours(this.choose.buttons[photographs.indexOf(photograph)]);
     this.models.open(SMALL); // under 1 MB, after the runtime; the real one follows
   }
 
@@ -39,7 +47,6 @@ class Page {
 
   want(model) {
     this.wanted = model;
-    $("#live-size").disabled = this.page.models[model].sizes.length === 1;
     this.models.open(model);
     this.look();
     this.changed();
@@ -47,6 +54,7 @@ class Page {
 
   // With what is there: the wanted model, or the small one.
   look() {
+    $("#live-size").disabled = this.wanted === SMALL;
     const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
     $(".live-ready").hidden = true;
     if (!model || !this.picture) return;
@@ -94,6 +102,8 @@ class Page {
     const { rows, columns } = panel;
     this.stage.show(panel, data, { model, first, credit: this.picture.credit });
     this.say(`${about} sees ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
+    const chosen = { photograph: this.picture.photograph, model: this.wanted, size: this.size };
+    history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${location.hash}`);
     document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
   }
 

@@ -25,6 +25,12 @@ export class Stage {
     this.picture.src = typeof picture.source === "string" ? picture.source : URL.createObjectURL(picture.source);
   }
 
+  // The explorer's own state, such as {tour: "look"}.
+  set(values) {
+    for (const [name, value] of Object.entries(values)) this.shown?.set(name, value);
+    for (const name of Object.keys(values)) this.shown?.changed(name);
+  }
+
   // first: what is to be seen of this model before a visitor has chosen anything.
   show(panel, data, { model, first, credit }) {
     const values = { _panels: [panel], _data: data, ...first };
@@ -33,7 +39,8 @@ export class Stage {
     this.end?.();
     this.place.replaceChildren();
     this.values = values;
-    this.end = render({ model: new PageModel(values), el: this.place });
+    this.shown = new PageModel(values);
+    this.end = render({ model: this.shown, el: this.place });
     this.model = model;
     this.touched = false;
     this.credit.textContent = credit;
