@@ -57,7 +57,7 @@ class Page {
     $("#live-size").disabled = this.wanted === SMALL;
     const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
     $(".live-ready").hidden = true;
-    if (!model || !this.picture) return;
+    if (!model) return this.say("Loading; the small model comes first.");
     const { sizes } = this.page.models[model];
     const size = sizes.includes(this.size) ? this.size : sizes[0];
     const { name, title, source } = this.picture;
@@ -79,18 +79,20 @@ class Page {
       if (shown && this.stage.touched) $(".live-ready").hidden = false;
       else this.look();
     }
-    this.progress(states[this.wanted].state === "ready" ? states[REAL] : states[this.wanted]);
+    // What is missing of the wanted model, or else what is on its way.
+    const coming = [this.wanted, SMALL, REAL].find((name) => !["absent", "ready"].includes(states[name].state));
+    this.progress(states[coming] ?? {}, coming === SMALL ? "The small model" : "The large model");
   }
 
-  progress({ state, loaded, total, words }) {
+  progress({ state, loaded, total, words }, what) {
     const bar = $(".live-progress"), line = $(".live-progress-words");
     bar.hidden = !["loading", "starting"].includes(state);
     if (state === "loading" && total) Object.assign(bar, { value: loaded, max: total });
     else bar.removeAttribute("value");
     line.textContent = {
-      loading: total ? `The model is coming: ${megabytes(loaded)} of ${megabytes(total)} MB` : "The model is coming",
-      starting: "The model is starting",
-      failed: `The model did not come: ${words}.`,
+      loading: total ? `${what} is coming: ${megabytes(loaded)} of ${megabytes(total)} MB` : `${what} is coming`,
+      starting: `${what} is starting`,
+      failed: `${what} cannot be used: ${words}.`,
     }[state] ?? "";
     $(".live-again").hidden = state !== "failed";
   }

@@ -48,7 +48,7 @@ async function bytesOf(file, store, count, signal) {
   const kept = await store?.match(file.path);
   if (kept) {
     const bytes = await read(kept, file.bytes, count);
-    if (bytes.length === file.bytes) return bytes;
+    if (bytes.length === file.bytes || unpackedByServer(bytes)) return bytes;
     count(-bytes.length); // damaged: once more, from the server
   }
   let response;

@@ -6,6 +6,9 @@ const MANY_PIXELS = 24e6; // of a larger picture only the square at its centre i
 const LARGE = 2048;
 const SHOWN = 896; // what is shown may be finer than what the model sees
 
+// What is told to the visitor as it is.
+export class Refusal extends Error {}
+
 const HEIC = ["heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1"];
 
 // What is wrong with a file, in one sentence for the visitor.
@@ -49,7 +52,7 @@ function finer(bitmap, size, way) {
   return file(drawn(bitmap, side, side, ...part).canvas, "image/jpeg");
 }
 
-// -> {pixels: (size, size, 3) bytes, picture: {bytes, media, side}}; an Error in words for what is no picture.
+// -> {pixels: (size, size, 3) bytes, picture: {bytes, media, side}}; a Refusal for what is no picture.
 // model: {way, exact}: how it resizes, and whether its own few pixels are to be shown.
 export async function opened(blob, name, size, { way, exact }) {
   // Both upright, as the camera noted. The numbers in the file are what models learn from, in Python too, whatever
@@ -59,7 +62,7 @@ export async function opened(blob, name, size, { way, exact }) {
     bitmap = await createImageBitmap(blob, { colorSpaceConversion: "none" });
     coloured = exact ? bitmap : await createImageBitmap(blob);
   } catch {
-    throw new Error(await why(name, blob));
+    throw new Refusal(await why(name, blob));
   }
   let { width, height } = bitmap, part = [0, 0, width, height];
   if (width * height > MANY_PIXELS) {

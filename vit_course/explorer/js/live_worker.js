@@ -4,7 +4,7 @@
 //   {kind: "look", ticket, model, size, name, source}        answered by "answer" or "refused"; only the newest counts
 
 import { loadAll, openStore, unpacked } from "./live_files.js";
-import { opened } from "./live_open.js";
+import { opened, Refusal } from "./live_open.js";
 import { panelOf } from "./live_panel.js";
 import { normalised } from "./live_picture.js";
 
@@ -35,7 +35,7 @@ async function open(name) {
 async function blobOf(source, name) {
   if (typeof source !== "string") return source;
   const response = await fetch(source).catch(() => null);
-  if (!response?.ok) throw new Error(`${name} did not come from the server: is it still running?`);
+  if (!response?.ok) throw new Refusal(`${name} did not come: is the server still running?`);
   return response.blob();
 }
 
@@ -64,6 +64,9 @@ self.onmessage = async ({ data: message }) => {
     );
   if (message.kind === "look") {
     newest = message.ticket;
-    await look(message).catch((error) => postMessage({ kind: "refused", ticket: message.ticket, words: words(error) }));
+    await look(message).catch((error) => {
+      const said = error instanceof Refusal ? error.message : `${message.name} could not be looked at: ${words(error)}.`;
+      postMessage({ kind: "refused", ticket: message.ticket, words: said });
+    });
   }
 };
