@@ -182,9 +182,14 @@ def test_only_the_last_choice_counts(live):
 def test_what_was_set_stays_from_picture_to_picture(live):
     before = question(live)
     live.get_by_text("Heat", exact=True).click()
+    live.get_by_role("button", name="Take the tour").click()
+    live.wait_for_selector(".vit-tour-question")
     live.click('[data-photograph="photographs/coffee.jpg"]')
     wait_shown(live, "vit-s14 224", before)
     assert live.get_by_label("Heat", exact=True).is_checked()
+    assert live.locator(".vit-tour-question").is_visible()
+    assert live.url.endswith("/?photograph=coffee#overlay=heat&tour=look")
+    live.get_by_role("button", name="Leave the tour").click()
     live.get_by_text("Spotlight", exact=True).click()
 
 
@@ -192,7 +197,7 @@ def test_the_address_says_what_is_looked_at(live, context, server):
     before = question(live)
     live.click('[data-photograph="photographs/pagoda.jpg"]')
     wait_shown(live, "vit-s14 224", before)
-    assert live.url == f"{server.address}/?photograph=pagoda"
+    assert live.url == f"{server.address}/?photograph=pagoda"  # and no "#": all else is as it opens
     live.click('[data-photograph="photographs/cat.jpg"]')
     wait_shown(live, "vit-s14 224", before + 1)
     assert live.url == f"{server.address}/"
@@ -205,8 +210,9 @@ def test_the_address_says_what_is_looked_at(live, context, server):
 
 def test_a_second_visit_takes_the_weights_from_the_browser(live, context, server):
     asked = len(server.asked)
-    page = visit(context, server.address)
+    page = visit(context, f"{server.address}/#layer=3&head=2")
     wait_shown(page, "vit-s14 224")
+    assert page.inner_text(".vit-words").startswith("In layer 3, head 2,"), "as the address says"
     assert [path for path in server.asked[asked:] if path.startswith("models/") or path.endswith(".gz")] == []
     assert page.outside == [] and page.errors == []
     page.close()

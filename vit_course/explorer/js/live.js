@@ -102,10 +102,11 @@ class Page {
     const { about, first } = this.page.models[model];
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
     const { rows, columns } = panel;
-    this.stage.show(panel, data, { model, first, credit: this.picture.credit });
+    $(".live-credit").textContent = this.picture.credit;
+    const hash = this.stage.show(panel, data, { model, first, wanted: model === this.wanted });
     this.say(`${about} sees ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
     const chosen = { photograph: this.picture.photograph, model: this.wanted, size: this.size };
-    history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${location.hash}`);
+    history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
     document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
   }
 
