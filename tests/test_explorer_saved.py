@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
-from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, opened_page, patch, random_panel, words
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, opened_page, patch, point, random_panel, words
 from PIL import Image
 
 from vit_course.explorer import AttentionExplorer
@@ -37,7 +37,7 @@ def two(**state):
 
 
 def boxes(page):
-    names = (".vit-main", ".vit-cells", ".vit-legend", ".vit-top", ".vit-words", ".vit-help", ".vit-chips")
+    names = (".vit-main", ".vit-cells", ".vit-legend", ".vit-top", ".vit-words", ".vit-chips")
     return [page.locator(name).first.bounding_box() for name in names]
 
 
@@ -52,14 +52,14 @@ def test_the_layout_fits_and_nothing_moves(opened, width):
     else:
         assert grid["y"] > photograph["y"] + photograph["height"], "below it"
     for row, column in ((0, 0), (2, 5), (4, 7)):
-        page.mouse.move(*patch(page, row, column, ROWS, COLUMNS))
+        point(page, row, column, ROWS, COLUMNS)
         drawn(page)
         assert boxes(page) == before
     page.locator(".vit-main").focus()
     for key in "oossvvmld":
         page.keyboard.press(key)
         drawn(page)
-        assert boxes(page) == before, key
+        assert boxes(page) == before, key  # what stands below may have nothing to say of a mean
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs out"
 
 
@@ -140,7 +140,7 @@ def test_every_model_has_its_grid(opened, layers, heads, grid, width):
 def test_whole_maps_are_shown_as_well(opened):
     maps = torch.randn(2, 3, 41, 41).mul(2).softmax(dim=-1)
     page = opened(AttentionExplorer(maps, torch.rand(3, 45, 72), grid=(ROWS, COLUMNS)))
-    page.mouse.move(*patch(page, 1, 2, ROWS, COLUMNS))
+    point(page, 1, 2, ROWS, COLUMNS)
     drawn(page)
     assert f"{100 * maps[1, 0, 11].max():.1f}"[:-1] in words(page)
     assert page.locator(".vit-strip-view").is_hidden(), "no tokens were sent"
