@@ -182,7 +182,7 @@ def test_only_the_last_choice_counts(live):
 def test_what_was_set_stays_from_picture_to_picture(live):
     before = question(live)
     live.get_by_text("Heat", exact=True).click()
-    live.get_by_role("button", name="Take the tour").click()
+    live.get_by_role("button", name="Take the tour", exact=True).click()
     live.wait_for_selector(".vit-tour-question")
     live.click('[data-photograph="photographs/coffee.jpg"]')
     wait_shown(live, "vit-s14 224", before)
