@@ -10,7 +10,7 @@ from explorer_parts import module_page, put_real, small_panel
 pytestmark = NEEDS_CHROMIUM
 STEPS = 8
 RUN = """async ({ step, values, solve }) => {
-    const [{ TOURS }, { reading }] = [await import("/tours.js"), await import("/tour.js")];
+    const [{ TOURS }, { reading }] = [await import("/tours.js"), await import("/tour_facts.js")];
     const one = TOURS.look.steps[step];
     const state = stateOf([real], values);
     let found = null;
@@ -177,7 +177,7 @@ def test_a_step_that_nothing_fulfils_finds_nothing(page):
     found = page.evaluate(
         """async (values) => {
             const { TOURS } = await import("/tours.js");
-            const { reading } = await import("/tour.js");
+            const { reading } = await import("/tour_facts.js");
             const panel = panelOf(typed(values));
             const last = (steps) => { for (;;) { const next = steps.next(); if (next.done) return next.value; } };
             return [0, 1, 2, 3, 4, 5, 7].map((i) => last(TOURS.look.steps[i].solve(reading(stateOf([panel], {})))));

@@ -35,9 +35,8 @@ export function decode(text, { layers, heads, tokens, choices }) {
 
 export function belongs(node) {
   // Whether the address is this explorer's: a page of its own, with no other explorer, and nobody's notebook.
-  const alone = document.querySelectorAll(".vit-explorer-place, .vit-explorer").length <= 2;
-  const places = document.querySelectorAll(".vit-explorer-place").length;
-  return alone && places === 1 && !!node.closest(".vit-explorer-place") && window.top === window.self && !document.querySelector(".jp-Notebook");
+  const places = document.querySelectorAll(".vit-explorer-place");
+  return places.length === 1 && places[0].contains(node) && window.top === window.self && !document.querySelector(".jp-Notebook");
 }
 
 export class Link {
