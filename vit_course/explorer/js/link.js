@@ -44,7 +44,8 @@ export class Link {
   constructor(state, wait = 250) {
     this.state = state;
     this.wait = wait;
-    this.usual = this.values();
+    // How the page opens, unless it says so itself: where a visitor's choices outlive a picture, an explorer opens with them.
+    this.usual = { ...this.values(), ...state.model.usual };
     const { first, layers, heads } = state;
     this.limits = { layers, heads, tokens: first.tokens, choices: (name) => state.choices(name) };
     this.read = () => {
