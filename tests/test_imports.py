@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "explorer.on_model": {"inputs", "maps.recording", "maps.tokens", "pretrained.hub", "vit"},
     "checks": {*MODEL, "data", "files", "inputs", "maps", "plots", "pretrained", "training"},
     "classroom": {"checks"},
-    "site": {"explorer"},
+    "site": {"data", "explorer", "live", "pretrained"},
     "commands": {*MODEL, "classroom", "data", "explorer", "files", "inputs", "plots", "pretrained", "site", "training"},
     "__main__": {"commands"},
     "__init__": set(),
