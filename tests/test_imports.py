@@ -48,20 +48,10 @@ MAY_IMPORT = {
     "checks": {*MODEL, "data", "files", "inputs", "maps", "plots", "pretrained", "training"},
     "classroom": {"checks"},
     "live": {"data.photographs", "explorer.scripts"},
-    "site": {"explorer"},
+    "site": {"data", "explorer", "live", "pretrained"},
     "commands": {
-        *MODEL,
-        "classroom",
-        "data",
-        "explorer",
-        "files",
-        "inputs",
-        "live",
-        "plots",
-        "pretrained",
-        "site",
-        "training",
-    },
+        *MODEL, "classroom", "data", "explorer", "files", "inputs", "live", "plots", "pretrained", "site", "training",
+    },  # fmt: skip
     "__main__": {"commands"},
     "__init__": set(),
 }

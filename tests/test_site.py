@@ -17,7 +17,7 @@ from site_pages import Page
 from vit_course.explorer import embedded
 from vit_course.site import build
 from vit_course.site.build import SITE_MARK
-from vit_course.site.outputs import AGAIN, VIEW, first_explorer, show_outputs, write_figure
+from vit_course.site.outputs import AGAIN, VIEW, show_outputs, write_figure
 from vit_course.site.sources import lead_to_pages, split_readme
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -138,7 +138,6 @@ def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
     again = {"output_type": "display_data", "data": {"text/html": [f"<p>{AGAIN}"]}, "metadata": {}}
     cells = [{"cell_type": "code", "outputs": [picture, *more]} for more in ([again, live], [other], [live, live])]
     cells.append({"cell_type": "markdown", "source": "words"})
-    assert first_explorer({"cells": cells[1:]}) == "S" and first_explorer({"cells": cells[1:2]}) is None
     shown = show_outputs({"cells": cells}, "nn", tmp_path / "figures")["cells"]
     html = [[output["data"].get("text/html") for output in cell.get("outputs", [])] for cell in shown]
     img = '<img src="figures/nn-{}-0.webp" alt="a &quot;b&quot;" width="7" height="5" loading="lazy">'

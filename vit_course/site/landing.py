@@ -16,23 +16,29 @@ parameters has read it in 256 patches; bright is where the patch under your poin
 show all their results, and more of these."""
 
 
-def hero(state: dict | None, live: bool) -> str:
+def opening_explorer() -> dict:
+    """The state of an explorer of the real model on one of our photographs: all layers, where a chapter stores some."""
+    from vit_course import data, pretrained
+    from vit_course.explorer import explore
+
+    real = pretrained.load_run("vit-s14")
+    return explore(real, data.photographs()["cat"].path, layer=8, head=1).everything()
+
+
+def hero(state: dict, live: bool) -> str:
     """The HTML under the opening words: where to go, and an explorer to play with.
 
     Args:
-        state: of an explorer, or None.
+        state: of an explorer.
         live: whether the site has the page that takes the visitor's own photograph.
     """
     links = [("notebooks/00_start_here.html", "Start with chapter 00"), ("README.html", "Install")]
     links += [(LIVE, "Try your own photograph")] * live
     buttons = "".join(f'<a href="{address}">{words}</a>' for address, words in links)
-    play = ""
-    if state is not None:
-        script = f'<script type="module">{embedded.script()}</script>'
-        play = (
-            f'<div class="hero-explorer">{embedded.markup(state)}{script}</div>\n<p class="hero-caption">{CAPTION}</p>'
-        )
-    return f'<p class="hero-links">{buttons}</p>\n{play}\n'
+    play = (
+        f'<div class="hero-explorer">{embedded.markup(state)}<script type="module">{embedded.script()}</script></div>'
+    )
+    return f'<p class="hero-links">{buttons}</p>\n{play}\n<p class="hero-caption">{CAPTION}</p>\n'
 
 
 def cards(section: str) -> str:

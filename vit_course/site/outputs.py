@@ -72,16 +72,5 @@ def write_figure(png: bytes, file: Path) -> tuple[int, int]:
         return picture.size
 
 
-def first_explorer(notebook: dict) -> dict | None:
-    """The state of the first explorer that a notebook stores, or None."""
-    views = (
-        output["data"][VIEW]
-        for cell in notebook["cells"]
-        for output in cell.get("outputs", [])
-        if VIEW in output.get("data", {})
-    )
-    return next((state for view in views if (state := embedded.unpack(view)) is not None), None)
-
-
 def _html(text: str) -> dict:
     return {"output_type": "display_data", "data": {"text/html": text}, "metadata": {}}

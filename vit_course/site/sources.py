@@ -6,8 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
-from vit_course.site.landing import hero, landing
-from vit_course.site.outputs import first_explorer, show_outputs
+from vit_course.site.landing import hero, landing, opening_explorer
+from vit_course.site.outputs import show_outputs
 
 LINK = re.compile(r"(?<!!)(\[[^\]]*\])\(([^)\s:]+)\)")  # no picture, and no address with a scheme
 MODULE = re.compile(r"(?<!\[)`(vit_course(?:\.\w+)+)`")
@@ -46,6 +46,7 @@ def write_sources(repository: Path, folder: Path, live: bool = False) -> list[st
     pages[house] = house.read_text(encoding="utf-8")
     for about in sorted((repository / "res").glob("*/README.md")):  # what the weights and the photographs are
         pages[about] = UNLISTED_HEAD + about.read_text(encoding="utf-8")
+    (folder / "hero.html").write_text(hero(opening_explorer(), live), encoding="utf-8")
     linked: set[Path] = set()
     extra = folder / "extra" / "notebooks"
     extra.mkdir(parents=True)
@@ -54,8 +55,6 @@ def write_sources(repository: Path, folder: Path, live: bool = False) -> list[st
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".ipynb":
             notebook = json.loads(text)
-            if path.name.startswith("00"):
-                (folder / "hero.html").write_text(hero(first_explorer(notebook), live), encoding="utf-8")
             for cell in notebook["cells"]:
                 if cell["cell_type"] == "markdown":
                     cell["source"] = lead_to_pages("".join(cell["source"]), path, repository, linked)
