@@ -1,17 +1,14 @@
 """The explorer's modules without a page of their own: what they compute, in Chromium, beside NumPy."""
 
-import os
-
 import numpy as np
 import pytest
-from explored import Described, maps_of, modules_page, random_panel
-from lab import chromium
+import torch
+from explored import NEEDS_CHROMIUM, maps_of, modules_page, random_panel
 
+from vit_course.explorer import AttentionExplorer
 from vit_course.explorer.encoding import to_base64, to_text
 
-pytestmark = pytest.mark.skipif(
-    chromium() is None and not os.environ.get("CI"), reason="no Chromium or Chrome on this machine"
-)
+pytestmark = NEEDS_CHROMIUM
 NAMES = ("class token", "register 1")
 OPEN = """async ([panels, text, layer]) => {
     const { fromBase64 } = await import("/bytes.js");
@@ -40,10 +37,10 @@ def call(page, module, expression, argument=None):
 def panel(page):
     """Queries, keys (L, h, T, d), the numbers in window.panels[0] of the page."""
     given = random_panel(names=NAMES)
-    described = Described()
-    described.add(**given)
-    page.evaluate(OPEN, [described.panels, to_base64(described.sections.data), 1])
-    return given
+    explorer = AttentionExplorer(**given)
+    page.evaluate(OPEN, [explorer._panels, to_base64(explorer._data), 1])
+    queries, keys = given["maps"]
+    return {"queries": queries.numpy(), "keys": keys.numpy(), "features": given["features"].numpy()}
 
 
 @pytest.mark.parametrize("length", [0, 1, 6, 7, 8, 13, 700])
@@ -106,12 +103,10 @@ def test_names_and_places(page, panel):
 
 def test_maps_that_were_sent_whole(page):
     given = random_panel(seed=1, layers=2, heads=3, grid=(3, 5))
-    maps = maps_of(given["queries"], given["keys"])
-    described = Described()
-    described.add_maps(given["picture"], maps, (3, 5))
-    page.evaluate(
-        OPEN.replace("window.panels", "window.whole"), [described.panels, to_base64(described.sections.data), 0]
-    )
+    maps = maps_of(*given["maps"])
+    explorer = AttentionExplorer(torch.from_numpy(maps), given["image"], grid=(3, 5))
+    script = OPEN.replace("window.panels", "window.whole")
+    page.evaluate(script, [explorer._panels, to_base64(explorer._data), 0])
     for way, wanted in (("row", maps[1, 2, 4]), ("column", maps[1, 2, :, 4])):
         got = page.evaluate("way => Array.from(whole[0][way](1, 2, 4))", way)
         np.testing.assert_allclose(got, wanted, atol=0.5 / 255 * maps[1, 2].max() + 1e-7)

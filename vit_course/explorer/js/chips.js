@@ -15,20 +15,17 @@ export class Chips {
   chip(token) {
     const { panel, state } = this;
     const value = element("span", { class: "vit-figure" });
-    const bar = element("span", { class: "vit-chip-bar", "aria-hidden": "true" });
-    const button = element("button", { type: "button", class: "vit-chip" }, element("span", { text: panel.names[token] }), value, bar);
+    const button = element("button", { type: "button", class: "vit-chip" }, element("span", { text: panel.names[token] }), value);
     button.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && state.hover(panel, token));
     button.addEventListener("pointerleave", () => state.leave());
     button.addEventListener("click", () => state.pin(panel, token));
-    return { button, value, bar };
+    return { button, value };
   }
 
-  draw({ q, drawn, low, high, colours }) {
-    this.chips.forEach(({ button, value, bar }, token) => {
-      const share = Math.min(Math.max((drawn[token] - low) / (high - low), 0), 1);
+  draw({ q, drawn, colours }) {
+    this.chips.forEach(({ button, value }, token) => {
       const similar = this.state.get("view") === "similarity";
       value.textContent = colours ? "" : similar ? drawn[token].toFixed(2) : percent(drawn[token]);
-      bar.style.transform = `scaleX(${colours ? 0 : share})`;
       button.setAttribute("aria-pressed", String(token === q));
     });
   }

@@ -10,6 +10,13 @@ export const LABELS = {
   scale: ["Scale", { own: "Own", layer: "Layer", fixed: "Fixed" }],
 };
 
+// Where a choice changes nothing that is drawn.
+const IDLE = {
+  direction: (state) => state.get("view") !== "attention",
+  overlay: (state) => state.get("view") === "colours",
+  scale: (state) => state.get("view") !== "attention" || ["outline", "off"].includes(state.get("overlay")),
+};
+
 export class Strip {
   // One of several: native radio buttons, so that arrow keys and readers of the screen know them.
   constructor(state, name, id) {
@@ -27,7 +34,8 @@ export class Strip {
 
   draw() {
     const value = this.state.get(this.name);
-    for (const input of this.inputs) input.checked = input.value === value;
+    const idle = IDLE[this.name]?.(this.state) ?? false;
+    for (const input of this.inputs) [input.checked, input.disabled] = [input.value === value, idle];
   }
 }
 
@@ -61,8 +69,7 @@ export class Fixed {
     const { tokens } = this.state.first;
     const index = nearestMultiple(this.state.get("fixed"), tokens);
     this.input.value = index;
-    this.value.textContent = `${this.list[index]} / ${tokens}`;
+    this.value.textContent = `${String(this.list[index]).padStart(3, "\u2007")} / ${tokens}`;
     this.input.setAttribute("aria-valuetext", `${this.list[index]} times an even share of ${tokens} tokens`);
-    this.node.classList.toggle("vit-away", this.state.get("scale") !== "fixed");
   }
 }

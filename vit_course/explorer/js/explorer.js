@@ -24,18 +24,19 @@ function build(state, id) {
   const photos = state.panels.map((panel) => new Photo(state, panel));
   const chips = state.panels.map((panel) => new Chips(state, panel));
   const grid = new Grid(state);
-  const legend = new Legend(state);
   const strip = (name) => new Strip(state, name, id);
   const [view, direction, overlay, scale] = ["view", "direction", "overlay", "scale"].map(strip);
   const [smooth, fixed] = [new Smooth(state, id), new Fixed(state, id)];
+  const legend = new Legend(state, fixed);
   const parts = PARTS.map((Part) => new Part(state)).filter((part) => part.node);
   const words = element("p", { class: "vit-words", "aria-live": "polite", "aria-atomic": "true" });
   photos.forEach((photo, index) => photo.node.append(chips[index].node));
+  const hint = element("p", { class: "vit-hint", text: "Point anywhere on the picture. Click to keep it, Escape to let go." });
   const nodes = (...list) => list.map(({ node }) => node);
   const body = element("div", { class: `vit-body${photos.length > 1 ? " vit-several" : ""}` },
-    element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
     element("div", { class: "vit-photos" }, ...nodes(...photos)),
-    element("div", { class: "vit-reading" }, words, legend.node, element("div", { class: "vit-scales" }, ...nodes(scale, fixed, smooth))),
+    element("div", { class: "vit-reading" }, words, hint, legend.node, element("div", { class: "vit-scales" }, ...nodes(scale, smooth))),
+    element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
     grid.node,
     element("div", { class: "vit-side" }, ...nodes(...parts)),
     help(),
@@ -44,7 +45,7 @@ function build(state, id) {
     photos.forEach((photo, index) => photo.draw(shown[index]));
     grid.draw(shown);
     chips.forEach((chip, index) => chip.draw(shown[index]));
-    const said = describe(shown, state.get("view"));
+    const said = describe(shown, state.get("view"), state.get("pinned"));
     if (words.textContent !== said) words.textContent = said;
     for (const part of [legend, view, direction, overlay, scale, smooth, fixed, ...parts]) part.draw(shown);
   };

@@ -1,32 +1,34 @@
-// Every layer and head at a glance: one canvas of small maps, rows are layers.
+// Every layer and head at a glance: rows are layers, columns heads, their mean and rollout. Any cell can be chosen.
 
 import { forAtMost } from "./background.js";
-import { canvasOf, darkened, fillMask, spotlight } from "./compose.js";
 import { element } from "./element.js";
+import { GridCanvas } from "./gridcanvas.js";
 import { GridMaps } from "./gridmaps.js";
 import { clamp } from "./places.js";
 import { rolloutOf } from "./shown.js";
 
 const SLICE = 5; // ms of each frame
+const REST = 150; // ms without another query
 const EAGER = 4e8; // multiplications for a rollout that nobody has asked for yet
 
 export class Grid {
   constructor(state) {
     this.state = state;
-    this.canvas = element("canvas", { class: "vit-canvas", "aria-hidden": "true" });
-    this.mark = element("div", { class: "vit-chosen", "aria-hidden": "true" });
-    this.point = element("div", { class: "vit-chosen vit-pointed", "aria-hidden": "true" });
+    const div = (name) => element("div", { class: name, "aria-hidden": "true" });
+    const canvas = element("canvas", { class: "vit-canvas", "aria-hidden": "true" });
+    this.picture = new GridCanvas(canvas);
+    [this.mark, this.point] = [div("vit-chosen"), div("vit-chosen vit-pointed")];
     this.point.hidden = true;
     this.main = element("div", {
       class: "vit-cells", tabindex: "0", role: "application", "aria-roledescription": "layers and heads",
       "aria-label": "Every layer and head: arrow keys choose one",
-    }, this.canvas, this.point, this.mark);
-    [this.across, this.down] = ["across", "down"].map((name) => element("div", { class: `vit-${name}`, "aria-hidden": "true" }));
-    this.corner = element("div", { class: "vit-corner", "aria-hidden": "true", text: "layer" });
-    this.node = element("section", { class: "vit-grid", "aria-label": "Layers and heads" }, this.corner, this.across, this.down, this.main);
+    }, canvas, this.point, this.mark);
+    const corner = element("div", { class: "vit-corner", "aria-hidden": "true", text: "layer" });
+    [this.across, this.down] = [div("vit-across"), div("vit-down")];
+    this.node = element("section", { class: "vit-grid", "aria-label": "Layers and heads" }, corner, this.across, this.down, this.main);
     this.of = new Map();
     this.listen();
-    this.seen = new ResizeObserver(() => this.resize());
+    this.seen = new ResizeObserver(() => this.maps && this.resize());
     this.seen.observe(this.main);
   }
 
@@ -47,8 +49,9 @@ export class Grid {
 
   choose(layer, column) {
     const { heads } = this.maps.panel;
-    if (column < heads) this.state.set({ layer, head: column, fusion: "head" });
-    else this.state.set({ layer, fusion: column === heads ? "mean" : "rollout" });
+    const view = "attention"; // of which the cells are
+    if (column < heads) this.state.set({ layer, head: column, fusion: "head", view });
+    else this.state.set({ layer, fusion: column === heads ? "mean" : "rollout", view });
   }
 
   chosen() {
@@ -78,94 +81,51 @@ export class Grid {
     const label = (text) => element("span", { text });
     const names = Array.from({ length: panel.heads }, (_, head) => label(head));
     const fused = ["mean", "rollout"].slice(0, width - panel.heads).map((name) => element("span", { class: "vit-tall", text: name }));
-    this.across.replaceChildren(...names, ...fused);
+    this.across.replaceChildren(element("b", { text: "head" }), ...names, ...fused);
     this.down.replaceChildren(...panel.layer_numbers.map(label));
     this.node.style.setProperty("--vit-cells", width);
-    this.node.style.setProperty("--vit-cell", `${panel.width / panel.height}`);
     this.main.style.aspectRatio = `${width * panel.width} / ${height * panel.height}`;
-    this.layers = null;
-    this.resize();
   }
 
   resize() {
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [this.main.clientWidth, this.main.clientHeight].map((side) => Math.round(side * ratio));
-    const { maps } = this;
-    if (!maps?.panel.picture || !width || (this.layers && width === this.canvas.width && height === this.canvas.height)) return;
-    Object.assign(this.canvas, { width, height });
-    this.gap = Math.max(1, Math.round(ratio));
-    const tile = canvasOf(Math.round(width / maps.width), Math.round(height / maps.height));
-    tile.getContext("2d").imageSmoothingQuality = "high";
-    tile.getContext("2d").drawImage(maps.panel.picture, 0, 0, tile.width, tile.height);
-    const whole = canvasOf(width, height);
-    const { columns, rows } = maps.panel;
-    this.each((cell, x, y, w, h) => whole.getContext("2d").drawImage(tile, x, y, w, h));
-    const [bright, dark] = darkened(whole, width, height);
-    // Between the tiles nothing is drawn.
-    const shape = dark.getContext("2d");
-    shape.globalAlpha = 1;
-    shape.globalCompositeOperation = "destination-in";
-    shape.drawImage(whole, 0, 0);
-    const atlas = canvasOf(columns * maps.width, rows * maps.height);
-    const image = new ImageData(atlas.width, atlas.height);
-    this.layers = { bright, dark, atlas, image };
-    this.context = this.canvas.getContext("2d");
-    this.state.schedule();
-  }
-
-  each(visit) {
-    const { width: across, height: down } = this.maps;
-    const { width, height } = this.canvas;
-    for (let cell = 0; cell < across * down; cell++) {
-      const [x, y] = [cell % across, Math.floor(cell / across)];
-      const [left, top] = [Math.round((x * width) / across), Math.round((y * height) / down)];
-      const [right, bottom] = [Math.round(((x + 1) * width) / across), Math.round(((y + 1) * height) / down)];
-      visit(cell, left, top, right - left - this.gap, bottom - top - this.gap);
-    }
-  }
-
-  paint() {
-    const { maps, layers } = this;
-    const { columns, rows, tokens, prefix } = maps.panel;
-    const { atlas, image } = layers;
-    for (let cell = 0; cell < maps.known.length; cell++) {
-      if (!maps.known[cell]) continue;
-      const at = Math.floor(cell / maps.width) * rows * atlas.width + (cell % maps.width) * columns;
-      fillMask(image.data, maps.maps, cell * tokens + prefix, columns, rows, 0, maps.tops[cell], { at, width: atlas.width });
-    }
-    atlas.getContext("2d").putImageData(image, 0, 0);
-    const drawMask = (context) => {
-      context.imageSmoothingEnabled = true;
-      this.each((cell, x, y, w, h) => {
-        const [left, top] = [(cell % maps.width) * columns, Math.floor(cell / maps.width) * rows];
-        context.drawImage(atlas, left, top, columns, rows, x, y, w, h);
-      });
-    };
-    spotlight(this.context, drawMask, layers.bright, layers.dark);
+    if (this.picture.fit(this.maps, width, height, ratio)) this.picture.paint(this.state.get("smooth"));
   }
 
   draw(shown) {
-    this.show(this.state.panels[this.state.pointed]);
-    if (!this.layers) this.resize();
-    if (!this.layers) return;
     const one = shown[this.state.pointed];
+    this.show(one.panel);
+    this.resize();
+    this.node.classList.toggle("vit-aside", this.state.get("view") !== "attention");
     this.place(this.mark, ...this.chosen());
-    const decoded = this.maps.panel.decoded.filter(Boolean).length;
-    const asked = [one.q, one.direction, this.state.get("scale"), this.state.get("fixed"), decoded, this.maps.panel.rollout?.ready].join();
-    if (asked !== this.asked || this.maps !== this.drawnMaps) {
-      [this.asked, this.drawnMaps] = [asked, this.maps];
-      this.work = this.maps.begin(one.q, one.direction, one.layer);
-      this.eager();
-    }
+    const scale = ["scale", "fixed", "smooth"].map((name) => this.state.get(name));
+    const there = [one.panel.decoded.filter(Boolean).length, one.panel.rollout?.ready];
+    const asked = [this.state.pointed, one.q, one.direction, ...scale, ...there].join();
+    if (asked !== this.asked) this.begin(one);
+    this.asked = asked;
     this.go();
   }
 
+  begin({ q, direction, layer }) {
+    const { maps } = this;
+    this.work = maps.work(q, direction, layer);
+    // Rollouts cost more than all heads together: they follow when the pointer rests.
+    clearTimeout(this.rest);
+    this.rest = setTimeout(() => {
+      this.eager();
+      this.work = chained(this.work, maps.rollouts(q, direction, layer));
+      this.go();
+    }, REST);
+  }
+
   go() {
-    if (!this.work) return;
+    if (!this.work || !this.picture.maps) return;
     if (forAtMost(this.work, SLICE)) this.work = null;
     else this.again ||= requestAnimationFrame(() => ((this.again = 0), this.go()));
-    this.node.dataset.settled = String(!this.work);
-    this.paint();
+    // Complete: every layer decoded, every head drawn for the present query.
+    this.node.dataset.complete = String(!this.work && !this.maps.panel.decoded.includes(null));
+    this.picture.paint(this.state.get("smooth"));
   }
 
   eager() {
@@ -176,7 +136,13 @@ export class Grid {
   }
 
   end() {
+    clearTimeout(this.rest);
     cancelAnimationFrame(this.again);
     this.seen.disconnect();
   }
+}
+
+function* chained(first, second) {
+  if (first) yield* first;
+  yield* second;
 }

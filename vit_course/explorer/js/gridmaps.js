@@ -2,7 +2,7 @@
 // left over comes in the next frame. No DOM.
 
 import { meanInto } from "./rows.js";
-import { topOf, rolloutOf } from "./shown.js";
+import { topOf } from "./shown.js";
 
 export class GridMaps {
   constructor(state, panel) {
@@ -11,22 +11,21 @@ export class GridMaps {
     this.maps = new Float32Array(panel.layers * this.width * panel.tokens);
     this.tops = new Float32Array(panel.layers * this.width).fill(1);
     this.known = new Uint8Array(panel.layers * this.width);
+    this.fresh = new Set(); // cells that have not been drawn since they were computed
   }
 
   get height() {
     return this.panel.layers;
   }
 
-  begin(token, direction, layer) {
-    // The work for one query: a generator that yields after each head.
-    const { layers } = this.panel;
-    const order = [layer, ...Array.from({ length: layers }, (_, l) => l).filter((l) => l !== layer)];
-    return this.work(token, direction, order);
+  order(layer) {
+    return [layer, ...Array.from({ length: this.height }, (_, l) => l).filter((l) => l !== layer)];
   }
 
-  *work(token, direction, order) {
+  *work(token, direction, chosen) {
+    // The heads and their means for one query: a generator that yields after each head.
     const { panel } = this;
-    for (const layer of order) {
+    for (const layer of this.order(chosen)) {
       if (!panel.has(layer)) continue;
       const from = layer * this.width * panel.tokens;
       for (let head = 0; head < panel.heads; head++) {
@@ -36,14 +35,14 @@ export class GridMaps {
       meanInto(this.maps, from + panel.heads * panel.tokens, this.maps, from, panel.heads, panel.tokens);
       this.finish(layer, 0, panel.heads + 1);
     }
-    if (panel.rollsOut && rolloutOf(panel).ready) yield* this.rollouts(token, direction, order);
   }
 
-  *rollouts(token, direction, order) {
-    const { tokens, heads } = this.panel;
-    for (const layer of order) {
+  *rollouts(token, direction, chosen) {
+    const { tokens, heads, rollout } = this.panel;
+    if (!rollout?.ready) return;
+    for (const layer of this.order(chosen)) {
       let flow;
-      for (flow of this.panel.rollout.steps(layer, token, direction)) yield;
+      for (flow of rollout.steps(layer, token, direction)) yield;
       this.maps.set(flow, (layer * this.width + heads + 1) * tokens);
       this.finish(layer, heads + 1, heads + 2);
     }
@@ -56,6 +55,7 @@ export class GridMaps {
       const fusion = column > heads ? "rollout" : "head";
       this.tops[cell] = topOf(this.state, this.panel, layer, fusion, this.maps, cell * tokens + prefix);
       this.known[cell] = 1;
+      this.fresh.add(cell);
     }
   }
 }

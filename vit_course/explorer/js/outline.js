@@ -1,11 +1,13 @@
 // The smallest set of patches that holds a share of the weight on patches, and its border.
 
+import { canvasOf, enlarge } from "./compose.js";
+
 export const SHARES = [0.5, 0.8, 0.95];
 // Told apart by their form, not by colour.
 export const STYLES = [
-  { width: 3, dash: [] },
-  { width: 2, dash: [7, 5] },
-  { width: 1.5, dash: [1.5, 4] },
+  { width: 2.5, dash: [] },
+  { width: 1.5, dash: [6, 4] },
+  { width: 1.5, dash: [1.5, 3.5] },
 ];
 
 export function smallestSets(map, from, count, shares = SHARES) {
@@ -26,15 +28,14 @@ export function smallestSets(map, from, count, shares = SHARES) {
 }
 
 export function borders(inside, rows, columns, level) {
-  // -> [x0, y0, x1, y1] of each edge between a patch in the set and one outside, in patches. `level` counts from the
+  // -> [x0, y0, x1, y1] of each line between patches in the set and patches outside, in patches. `level` counts from the
   // largest set, which is held by patches of 1 or more.
-  const is = (row, column) =>
-    row >= 0 && row < rows && column >= 0 && column < columns && inside[row * columns + column] >= level;
+  const is = (row, column) => inside[row * columns + column] >= level;
   const out = [];
-  for (let row = 0; row <= rows; row++)
-    for (let column = 0; column <= columns; column++) {
-      if (is(row, column) !== is(row - 1, column)) out.push([column, row, column + 1, row]);
-      if (is(row, column) !== is(row, column - 1)) out.push([column, row, column, row + 1]);
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++) {
+      if (row > 0 && is(row, column) !== is(row - 1, column)) out.push([column, row, column + 1, row]);
+      if (column > 0 && is(row, column) !== is(row, column - 1)) out.push([column, row, column, row + 1]);
     }
   return joined(out);
 }
@@ -55,6 +56,17 @@ function joined(edges) {
   return out;
 }
 
+const SHADES = [0.6, 0.45, 0.25, 0]; // outside all sets, in one, two, three
+
+export function shadeOutside(context, inside, { rows, columns }) {
+  // Darker the less the patch belongs.
+  const image = new ImageData(columns, rows);
+  inside.forEach((sets, patch) => (image.data[4 * patch + 3] = 255 * SHADES[sets]));
+  const canvas = canvasOf(columns, rows);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  enlarge(context, canvas, false);
+}
+
 export function strokeSets(context, inside, panel, ratio) {
   const { width, height } = context.canvas;
   const [x, y] = [width / panel.columns, height / panel.rows];
@@ -66,7 +78,7 @@ export function strokeSets(context, inside, panel, ratio) {
 
 export function strokeLines(context, lines, x, y, { width, dash }, ratio) {
   // White on black: seen on any colour.
-  for (const [colour, wider, dashes] of [["rgba(0,0,0,.75)", 2, []], ["#fff", 0, dash]]) {
+  for (const [colour, wider, dashes] of [["rgba(0,0,0,.55)", 1.5, []], ["#fff", 0, dash]]) {
     context.beginPath();
     for (const [x0, y0, x1, y1] of lines) {
       context.moveTo(x0 * x, y0 * y);

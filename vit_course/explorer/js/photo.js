@@ -1,35 +1,61 @@
 // One panel on the page: the photograph under its overlay, and the tokens that are no patches.
 
-import { canvasOf, darkened, enlarge, fillMask, frame, heat, HEAT, MOST, spotlight } from "./compose.js";
+import {
+  bilinear, canvasOf, darkened, enlarge, fillMask, frame, heat, HEAT, MOST, spotlight, strengths,
+} from "./compose.js";
 import { element } from "./element.js";
-import { smallestSets, strokeSets } from "./outline.js";
+import { shadeOutside, smallestSets, strokeSets } from "./outline.js";
 import { tokenAt } from "./places.js";
 
-export function paintPanel(context, layers, one, { overlay, smooth, ratio = 1, pinned = false }) {
-  // One panel's `shown` over a whole canvas. layers: {bright, dark, mask}, the first two of the canvas's size.
-  const { panel, drawn, low, high, colours } = one;
-  const { bright, dark, mask } = layers;
-  const image = new ImageData(panel.columns, panel.rows);
-  const hot = overlay === "heat";
-  if (colours) {
+const FINE = 144; // pixels of a mask, about: beyond that the browser enlarges
+
+export class Mask {
+  // What a map is drawn with: its patches as they are, or enlarged in part.
+  constructor({ columns, rows }) {
+    this.times = Math.max(1, Math.round(FINE / Math.max(columns, rows)));
+    const of = (times) => ({
+      image: new ImageData(columns * times, rows * times), canvas: canvasOf(columns * times, rows * times),
+    });
+    this.plain = of(1);
+    this.fine = of(this.times);
+    this.values = new Float32Array(columns * rows * this.times ** 2);
+  }
+
+  fill({ panel, drawn, low, high }, smooth, style) {
+    const { columns, rows, prefix, patches } = panel;
+    this.used = smooth ? this.fine : this.plain;
+    const { image, canvas } = this.used;
+    let values = strengths(drawn, prefix, patches, low, high);
+    if (smooth) values = bilinear(values, columns, rows, this.times, this.values);
+    fillMask(image.data, values, 0, image.width, image.height, 0, 1, style);
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    return (context) => enlarge(context, canvas, smooth);
+  }
+
+  colours({ panel, colours }, smooth) {
+    const { image, canvas } = (this.used = this.plain);
     for (let i = 0; i < panel.patches; i++) image.data.set([...colours.subarray(3 * i, 3 * i + 3), 255], 4 * i);
-  } else {
-    const style = hot ? { colour: HEAT, most: MOST } : {};
-    fillMask(image.data, drawn, panel.prefix, panel.columns, panel.rows, low, high, style);
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    return (context) => enlarge(context, canvas, smooth);
   }
-  mask.getContext("2d").putImageData(image, 0, 0);
-  const drawMask = (to) => enlarge(to, mask, smooth);
-  if (colours && overlay !== "off") drawMask(context);
-  else if (overlay === "spotlight" && one.ready) spotlight(context, drawMask, bright, dark);
-  else if (hot && one.ready) heat(context, drawMask, bright);
-  else context.drawImage(bright, 0, 0);
-  if (overlay === "outline" && one.ready && !colours) {
-    context.fillStyle = "rgba(0,0,0,.25)";
-    context.fillRect(0, 0, context.canvas.width, context.canvas.height);
-    strokeSets(context, smallestSets(drawn, panel.prefix, panel.patches), panel, ratio);
-  }
-  for (const [token, style, line] of [[one.nearest, "dashed", 2], [one.key, "dashed", 2], [one.q, "solid", pinned ? 3 : 2]])
-    frameToken(context, panel, token, style, line * ratio);
+}
+
+export function paintPanel(context, { bright, dark, mask }, one, { overlay, smooth, ratio = 1, pinned = false }) {
+  // One panel's `shown` over a whole canvas; `bright` and `dark` are of its size, `mask` a `Mask`.
+  if (!one.ready || overlay === "off") context.drawImage(bright, 0, 0);
+  else if (one.colours) mask.colours(one, smooth)(context);
+  else if (overlay === "spotlight") spotlight(context, mask.fill(one, smooth), bright, dark);
+  else if (overlay === "heat") heat(context, mask.fill(one, smooth, { colour: HEAT, most: MOST }), bright);
+  else outline(context, one, bright, ratio);
+  const frames = [[one.nearest, "dashed", 2], [one.key, "dashed", 2], [one.framed ? one.q : -1, "solid", pinned ? 3 : 2]];
+  for (const [token, style, line] of frames) frameToken(context, one.panel, token, style, line * ratio);
+}
+
+function outline(context, { panel, drawn }, bright, ratio) {
+  context.drawImage(bright, 0, 0);
+  const inside = smallestSets(drawn, panel.prefix, panel.patches);
+  shadeOutside(context, inside, panel);
+  strokeSets(context, inside, panel, ratio);
 }
 
 function frameToken(context, panel, token, style, line) {
@@ -87,7 +113,7 @@ export class Photo {
     Object.assign(this.canvas, { width, height });
     if (!this.panel.picture) return;
     const [bright, dark] = darkened(this.panel.picture, width, height);
-    this.layers = { bright, dark, mask: canvasOf(this.panel.columns, this.panel.rows) };
+    this.layers = { bright, dark, mask: new Mask(this.panel) };
     this.context = this.canvas.getContext("2d");
     this.context.drawImage(bright, 0, 0);
     this.state.schedule();

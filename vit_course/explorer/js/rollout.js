@@ -21,6 +21,7 @@ export class Rollout {
         if (this.panel.closed) return;
         this.panel.mean(layer, q, "from", mean, q * tokens);
         this.progress = (layer + q / tokens) / layers;
+        if (q % 64 === 0) this.panel.changed();
         yield;
       }
       this.means.push(mean);

@@ -53,7 +53,7 @@ function ofPanel(state, panel) {
   const map = found ?? new Float32Array(panel.tokens);
   const top = ready ? topOf(state, panel, layer, fusion, map, panel.prefix) : 1;
   // What is drawn, from `low` (not at all) to `high` (at full strength): the map, in the view of attention.
-  return { panel, layer, head, fusion, direction, q, key, map, top, ready, drawn: map, low: 0, high: top, nearest: -1 };
+  return { panel, layer, head, fusion, direction, q, key, map, top, ready, drawn: map, low: 0, high: top, nearest: -1, framed: true };
 }
 
 export function show(state) {
@@ -68,7 +68,9 @@ export function show(state) {
   const cosines = similarities(state.panels, shown[0].q);
   shown.forEach((one, index) => {
     Object.assign(one, { drawn: cosines[index], low: 0, high: 1, ready: true });
-    if (index > 0) one.nearest = strongest(cosines[index], one.panel.prefix);
+    if (index === 0) return;
+    one.nearest = strongest(cosines[index], one.panel.prefix);
+    one.framed = !!one.panel.link; // at the same place there is something else
   });
   return shown;
 }

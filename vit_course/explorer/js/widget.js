@@ -2,18 +2,24 @@
 
 import { render as explorer } from "./explorer.js";
 
-function hidePicture(el) {
-  // The picture for pages where nothing is live stands in the output before this one. -> a function that brings it back.
-  if (el.closest(".widget-box")) return () => {}; // inside another widget there is none
-  const before = el.closest(".jp-OutputArea-child")?.previousElementSibling;
-  if (!before?.querySelector("img")) return () => {};
-  before.style.display = "none";
-  return () => (before.style.display = "");
+function hideStill(el) {
+  // The picture for pages where nothing is live, and the words below it, stand in the outputs before this one. -> a
+  // function that brings them back.
+  if (el.closest(".widget-box")) return () => {}; // inside another widget there are none
+  const hidden = [];
+  let before = el.closest(".jp-OutputArea-child")?.previousElementSibling;
+  for (const sign of [".vit-explorer-again", "img"]) {
+    if (!before?.querySelector(sign)) continue;
+    hidden.push(before);
+    before = before.previousElementSibling;
+  }
+  for (const node of hidden) node.style.display = "none";
+  return () => hidden.forEach((node) => (node.style.display = ""));
 }
 
 function render({ model, el }) {
   const ends = [explorer({ model, el })];
-  requestAnimationFrame(() => ends.push(hidePicture(el)));
+  requestAnimationFrame(() => ends.push(hideStill(el)));
   return () => ends.forEach((end) => end());
 }
 

@@ -4,7 +4,7 @@ import { strongest } from "./shown.js";
 
 export function percent(weight) {
   // In figures of one width: 5.21 %, 52.13 %.
-  return `${(100 * weight).toFixed(2)} %`.padStart(7, "\u2007");
+  return `${(100 * weight).toFixed(2)}\u00a0%`.padStart(7, "\u2007");
 }
 
 export const called = (panel, token) =>
@@ -12,31 +12,42 @@ export const called = (panel, token) =>
 
 function where({ panel, layer, head, fusion }) {
   const number = panel.layer_numbers[layer];
-  if (fusion === "mean") return `In the mean of all heads of layer ${number}`;
-  if (fusion === "rollout") return `Rolled out through all layers up to ${number}`;
-  return `In layer ${number}, head ${head}`;
+  if (fusion === "mean") return `in the mean of the heads of layer ${number}`;
+  if (fusion === "rollout") return `rolled out over all layers up to ${number}`;
+  return `in layer ${number}, head ${head}`;
 }
 
-function attends({ panel, q, map, direction }) {
+function attends({ panel, q, map, direction }, several) {
   const best = strongest(map, 0);
   const share = percent(map[best]).trim();
   const most = best === q ? "itself" : called(panel, best);
-  if (direction === "from") return `${called(panel, q)} looks most at ${most}, with ${share} of its attention`;
-  return `${called(panel, q)} is looked at most by ${most}, which gives it ${share} of its attention`;
+  if (direction === "from")
+    return `${called(panel, q)} looks most at ${most}, with ${share}${several ? "" : " of its attention"}`;
+  return `${called(panel, q)} is looked at most by ${most}, with ${share}${several ? "" : " of that one's attention"}`;
 }
 
-function resembles({ panel, q, drawn, nearest }, index) {
-  if (index > 0) return `most like it there is ${called(panel, nearest)} (cosine ${drawn[nearest].toFixed(2)})`;
-  const others = drawn.map((value, token) => (token === q ? -2 : value));
-  const best = strongest(others, 0);
-  return `After the last layer ${called(panel, q)} is most like ${called(panel, best)} (cosine ${drawn[best].toFixed(2)})`;
+function resembles(shown) {
+  // The token most like the query's in its own picture, and the nearest patch in each other.
+  const [{ panel, q, drawn }, ...others] = shown;
+  const best = strongest(drawn.map((value, token) => (token === q ? -2 : value)), 0);
+  const near = others.map((one) =>
+    `; in ${one.panel.title || "the other picture"} ${called(one.panel, one.nearest)} comes nearest, with ${one.drawn[one.nearest].toFixed(2)}`);
+  const place = others.length && panel.title ? ` of ${panel.title}` : "";
+  return `${called(panel, q)}${place} is most like ${called(panel, best)}, with a cosine of ${drawn[best].toFixed(2)}${near.join("")}`;
 }
 
-export function describe(shown, view) {
-  const titled = (one, text) => (shown.length > 1 && one.panel.title ? `${one.panel.title}: ${text}` : text);
-  if (shown[0].colours) return "Colours are the three main directions in which the patches differ: like colour, like description.";
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+export function describe(shown, view, pinned = false) {
+  const several = shown.length > 1;
+  const titled = (one, text) => (several && one.panel.title ? `${one.panel.title}, ${text}` : text);
+  const held = pinned ? "pinned: " : "";
+  if (shown[0].colours)
+    return "Colours are the three main directions in which the patches differ: like colour, like description.";
   if (view === "similarity" && shown[0].drawn !== shown[0].map)
-    return `${shown.map((one, index) => titled(one, resembles(one, index))).join("; ")}.`;
-  if (shown.some((one) => !one.ready)) return "Being computed ...";
-  return `${where(shown[0])}, ${shown.map((one) => titled(one, attends(one))).join("; ")}.`;
+    return capital(`${held}after the last layer, ${resembles(shown)}.`);
+  const waiting = shown.find((one) => !one.ready);
+  if (waiting) return `Being computed: ${Math.round(100 * (waiting.panel.rollout?.progress ?? 0))}\u00a0% ...`;
+  const all = shown.map((one) => titled(one, attends(one, several))).join("; ");
+  return capital(`${held}${where(shown[0])}${several ? ": " : ", "}${all}.`);
 }
