@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from explored import NEEDS_CHROMIUM
 from explorer_parts import arrays, module_page, put_real, small_panel
 from sklearn.decomposition import PCA
+
+pytestmark = NEEDS_CHROMIUM
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ export class Strip {
     Object.assign(this, { state, name });
     const [title, labels] = LABELS[name];
     this.inputs = state.choices(name).map((value) => {
-      const input = element("input", { type: "radio", name: `${id}-${name}`, value, id: `${id}-${value}` });
+      const input = element("input", { type: "radio", name: `${id}-${name}`, value, id: `${id}-${name}-${value}` });
       input.addEventListener("change", () => state.set({ [name]: value }));
       return input;
     });

@@ -7,7 +7,7 @@ import { element } from "./element.js";
 import { Grid } from "./grid.js";
 import { HELP, listen } from "./keys.js";
 import { Legend } from "./legend.js";
-import { PARTS } from "./parts.js";
+import { ABOVE, BELOW, PARTS } from "./parts.js";
 import { Photo } from "./photo.js";
 import { State } from "./state.js";
 import { describe } from "./words.js";
@@ -28,7 +28,8 @@ function build(state, id) {
   const [view, direction, overlay, scale] = ["view", "direction", "overlay", "scale"].map(strip);
   const [smooth, fixed] = [new Smooth(state, id), new Fixed(state, id)];
   const legend = new Legend(state, fixed);
-  const parts = PARTS.map((Part) => new Part(state)).filter((part) => part.node);
+  const made = (list) => list.map((Part) => new Part(state)).filter((part) => part.node);
+  const [above, parts, below] = [ABOVE, PARTS, BELOW].map(made);
   const words = element("p", { class: "vit-words", "aria-live": "polite", "aria-atomic": "true" });
   photos.forEach((photo, index) => photo.node.append(chips[index].node));
   const hint = element("p", { class: "vit-hint", text: "Point anywhere on the picture. Click to keep it, Escape to let go." });
@@ -39,6 +40,7 @@ function build(state, id) {
     element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
     grid.node,
     element("div", { class: "vit-side" }, ...nodes(...parts)),
+    element("div", { class: "vit-below" }, ...nodes(...below)),
     help(),
   );
   const draw = (shown) => {
@@ -47,18 +49,18 @@ function build(state, id) {
     chips.forEach((chip, index) => chip.draw(shown[index]));
     const said = describe(shown, state.get("view"), state.get("pinned"));
     if (words.textContent !== said) words.textContent = said;
-    for (const part of [legend, view, direction, overlay, scale, smooth, fixed, ...parts]) part.draw(shown);
+    for (const part of [legend, view, direction, overlay, scale, smooth, fixed, ...above, ...parts, ...below]) part.draw(shown);
   };
-  const end = () => [...photos, grid, ...parts].forEach((part) => part.end?.());
-  return { body, draw, end, grid };
+  const end = () => [...photos, grid, ...above, ...parts, ...below].forEach((part) => part.end?.());
+  return { nodes: [...nodes(...above), body], draw, end, grid };
 }
 
 export function render({ model, el }) {
   const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
   const panels = describePanels(model);
   const state = new State(model, panels);
-  const { body, draw, end, grid } = build(state, `vit-${++instances}`);
-  root.append(body);
+  const { nodes, draw, end, grid } = build(state, `vit-${++instances}`);
+  root.append(...nodes);
   el.append(root);
   const ends = [listen(root, state, grid), state.follow(), end];
   openPanels(model, panels).then(

@@ -4,4 +4,11 @@
 // `shown` has for each panel {panel, layer, head, fusion, direction, q, key, map, top, ready} and what is drawn of it
 // {drawn, low, high, colours, nearest}; see shown.js.
 
-export const PARTS = [];
+import { Says } from "./says_part.js";
+import { Tools } from "./tools_part.js";
+import { Tour } from "./tour.js";
+import { Why } from "./why_part.js";
+
+export const ABOVE = [Tour];
+export const PARTS = [Why]; // beside the grid, or below it
+export const BELOW = [Says, Tools];

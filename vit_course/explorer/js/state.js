@@ -84,10 +84,11 @@ export class State {
   }
 
   pin(panel, token) {
-    // Once more on the same token frees it.
+    // Pins the query; then what it is compared with; and on the query itself once more frees it.
     const here = elsewhere(token, panel, this.first, this.first);
-    const again = this.get("pinned") && here === this.get("query");
-    this.set({ query: here, pinned: !again, key: -1 });
+    if (!this.get("pinned")) this.set({ query: here, pinned: true, key: -1 });
+    else if (here === this.get("query")) this.free();
+    else this.set({ key: here });
   }
 
   free() {

@@ -1,0 +1,246 @@
+"""The parts of the explorer on a saved page: why, what the model says, what is taken along, and the guided tour."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from explored import NEEDS_CHROMIUM, drawn, maps_of, patch, random_panel, watch
+from PIL import Image
+
+from vit_course.explorer.widget import AttentionExplorer
+
+pytestmark = NEEDS_CHROMIUM
+
+GRID = (5, 8)
+SAYS = {
+    "labels": ["cat", "dog", "frog", "ship", "deer", "horse"],
+    "probabilities": [0.6, 0.2, 0.1, 0.05, 0.03, 0.02],
+    "lens": [[0.1, 0.5, 0.1, 0.1, 0.1, 0.1], [0.2, 0.5, 0.1, 0.1, 0.05, 0.05], [0.7, 0.1, 0.1, 0.05, 0.03, 0.02],
+             [0.6, 0.2, 0.1, 0.05, 0.03, 0.02]],
+    "about": "a head of this test",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def given():
+    panel = random_panel()
+    queries, keys = panel["maps"]
+    # A head that looks one patch up: each patch's key is what the patch below it asks for.
+    direction = torch.from_numpy(np.random.default_rng(5).standard_normal((41, 6)).astype(np.float32))
+    keys[1, 2] = 9 * direction / direction.norm(dim=1, keepdim=True)
+    queries[1, 2, 9:] = keys[1, 2, 1:33]
+    return panel
+
+
+@pytest.fixture
+def opened(browser, given, tmp_path):
+    pages = []
+
+    def open_page(hash="", panels=1, size=(1280, 900), scheme="light", says=SAYS, **state):
+        path = tmp_path / "page.html"
+        several = {name: [value] * panels for name, value in given.items()}
+        titles = [f"Picture {index}" for index in range(panels)]
+        explorer = AttentionExplorer(**several, titles=titles, says=[says] * panels, **state)
+        explorer.save_html(path, overwrite=True)
+        context = browser.new_context(viewport=dict(zip(("width", "height"), size, strict=True)), color_scheme=scheme)
+        page = context.new_page()
+        pages.append(page)
+        watch(page)
+        page.goto(f"{path.as_uri()}{hash}")
+        page.wait_for_selector(".vit-explorer[data-ready]")
+        drawn(page)
+        return page
+
+    yield open_page
+    for page in pages:
+        assert page.errors == [] and page.outside == []
+        page.context.close()
+
+
+def says(page, selector, text):
+    page.locator(selector, has_text=text).first.wait_for()
+
+
+def at(row, column):
+    return {"row": row, "column": column, "rows": GRID[0], "columns": GRID[1]}
+
+
+def test_why_follows_a_pinned_query_and_what_is_clicked_next(opened, given):
+    page = opened(layer=2, head=1)
+    page.mouse.click(*patch(page, **at(1, 3)))
+    page.mouse.click(*patch(page, **at(4, 6)))
+    weights = 41 * maps_of(*given["maps"])[2, 1, 1 + 8 + 3]
+    says(page, ".vit-why-words", "The patch in row 1, column 3 gives")
+    says(page, ".vit-why-words", "of its attention to the patch in row 4, column 6")
+    times = float(page.locator(".vit-why-words").inner_text().split(", ")[3].split(" times")[0])
+    assert abs(times - weights[1 + 4 * 8 + 6]) < 0.06
+    page.mouse.move(5, 5)  # what was clicked stays
+    says(page, ".vit-why-words", "of its attention to the patch in row 4, column 6")
+    page.mouse.click(*patch(page, **at(1, 3)))  # on the query itself: free again
+    page.mouse.move(*patch(page, **at(0, 0)))
+    says(page, ".vit-why-words", "The patch in row 0, column 0 gives")
+
+
+def test_why_by_the_keyboard(opened):
+    page = opened(layer=1, head=0, query=1)
+    page.locator(".vit-main").focus()
+    page.keyboard.press("Enter")
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    says(page, ".vit-why-words", "to the patch in row 0, column 2")
+
+
+def test_one_dimension_of_the_strips_in_numbers(opened, given):
+    page = opened(layer=2, head=1, query=12, pinned=True, key=20)
+    box = page.locator(".vit-vector svg").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 2.5 / 6, box["y"] + 5)
+    says(page, ".vit-why-sums", "dimension 2")
+    q, k = (float(one[2, 1, token, 2]) for one, token in zip(given["maps"], (12, 20), strict=True))
+    numbers = page.locator(".vit-why-sums dd").first.inner_text().replace("−", "-").replace("×", "=").split("=")
+    np.testing.assert_allclose([float(n) for n in numbers], [q, k, q * k], atol=0.02)
+
+
+def test_a_mean_of_heads_has_no_why(opened):
+    page = opened(fusion="mean")
+    says(page, ".vit-why-words", "Choose one head")
+    assert not page.locator(".vit-vectors").is_visible()
+
+
+def test_what_the_model_says_and_its_curve(opened):
+    page = opened(layer=1)
+    assert page.locator(".vit-classes li").all_inner_texts()[0].split() == ["cat", "60", "%"]
+    assert page.locator(".vit-classes li").count() == 6  # five, and all others
+    says(page, ".vit-lens-reading", "After layer 1: cat 70")
+    page.locator(".vit-lens svg").hover(position={"x": 3, "y": 20})
+    says(page, ".vit-lens-reading", "Before the first layer: dog 50")
+    page.mouse.move(5, 5)
+    says(page, ".vit-lens-reading", "After layer 1: cat 70")
+    assert "a head of this test" in page.locator(".vit-says .vit-part-note").inner_text()
+
+
+def test_nothing_is_said_without_a_head_and_no_tour_is_there_unasked(opened):
+    page = opened(says=None)
+    assert page.locator(".vit-says").count() == 0 and page.locator(".vit-tour").is_hidden()
+
+
+def test_the_table_and_the_file_hold_the_weights_on_screen(opened, given):
+    page = opened(layer=2, head=1, query=12, pinned=True)
+    page.locator(".vit-tools summary").click()
+    weights = maps_of(*given["maps"])[2, 1, 12]
+    page.locator(".vit-table tbody tr").nth(5).wait_for()
+    cells = page.locator(".vit-table td").all_inner_texts()
+    np.testing.assert_allclose([float(cell) for cell in cells], weights, atol=2e-3)
+    assert page.locator(".vit-special th").all_inner_texts() == ["class token"]
+    page.keyboard.press("l")  # the table follows
+    page.locator(".vit-table caption", has_text="layer 0, head 1").wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").click()
+    assert download.value.suggested_filename == "attention-picture-0-layer-0-head-1-row-1-column-3.csv"
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_bytes().decode())))
+    expected = maps_of(*given["maps"])[0, 1, 12]
+    np.testing.assert_allclose([float(row["weight"]) for row in rows], expected, atol=2e-3)
+
+
+@pytest.mark.parametrize(("panels", "scheme"), [(1, "light"), (2, "dark")])
+def test_the_picture_is_twice_as_large_as_on_screen_and_shows_the_same(opened, panels, scheme):
+    page = opened(panels=panels, scheme=scheme, overlay="heat", smooth=False, query=12, pinned=True)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save picture").click()
+    image = np.asarray(Image.open(download.value.path()).convert("RGB")).astype(int)
+    page.evaluate("scrollTo(0, 0)")
+    boxes = [page.locator(".vit-main").nth(i).bounding_box() for i in range(panels)]
+    width = sum(box["width"] for box in boxes) + 16 * (panels - 1)
+    assert abs(image.shape[1] - 2 * (width + 32)) <= 2 and image.shape[0] > 2 * boxes[0]["height"]
+    assert (image[2, 2] > 200).all() == (scheme == "light")
+    screen = page.screenshot()
+    screen = np.asarray(Image.open(io.BytesIO(screen)).convert("RGB")).astype(int)
+    for row, column in ((0, 0), (2, 5), (4, 7)):  # patches away from the query's frame
+        x, y = patch(page, **at(row, column))
+        inside = [2 * (16 + x - boxes[0]["x"]), 2 * (16 + 24 + y - boxes[0]["y"])]
+        difference = image[int(inside[1]), int(inside[0])] - screen[int(y), int(x)]
+        assert np.abs(difference).max() <= 6, (row, column)
+
+
+def test_a_link_shows_what_its_sender_saw(opened):
+    page = opened(layer=2)
+    page.mouse.click(*patch(page, **at(1, 3)))
+    page.keyboard.press("h")
+    page.wait_for_function("() => location.hash === '#head=1&query=12&pinned=1'")
+    page.get_by_role("button", name="Copy link").click()
+    page.locator(".vit-said", has_text="link").wait_for()
+    again = opened(hash=page.evaluate("location.hash"), layer=2)
+    says(again, ".vit-words", "In layer 2, head 1, the patch in row 1, column 3")
+
+
+def test_an_address_of_something_else_is_left_alone(opened):
+    page = opened(hash="#layer=99&query=x")
+    says(page, ".vit-words", "In layer 2, head 0, the class token")
+    assert page.evaluate("location.hash") == "#layer=99&query=x"
+
+
+def test_the_tour_sees_what_was_found_and_goes_on(opened):
+    page = opened(tour="look", head=3)
+    tour = page.locator(".vit-tour")
+    assert "1 of 8" in tour.inner_text() and page.locator(".vit-passed").count() == 0
+    for _ in range(2):
+        tour.get_by_role("button", name="Next").click()
+    assert page.evaluate("document.activeElement.textContent") == "A head that knows its way"
+    page.locator(".vit-cells").focus()
+    # From the last layer's last head to layer 1, head 2.
+    for key in ("ArrowUp", "ArrowLeft"):
+        page.keyboard.press(key)
+    says(page, ".vit-tour-found", "In layer 1, head 2, 32 of 32 patches look most at the patch right above them.")
+    assert "3 of 8" in tour.inner_text() and page.locator(".vit-tour-dots .vit-done").count() == 1
+    page.keyboard.press("ArrowRight")  # what was found stays
+    drawn(page)
+    assert page.locator(".vit-passed").count() == 1
+
+
+def test_show_me_one_passes_where_there_is_one_and_the_others_say_so(opened):
+    page = opened(tour="look")
+    top = page.locator(".vit-main").evaluate("e => e.getBoundingClientRect().top + scrollY")
+    told = []
+    for _ in range(8):
+        show = page.get_by_role("button", name="Show me one")
+        if show.is_visible():
+            show.click()
+        page.locator(".vit-tour-found:not(:empty)").wait_for()
+        told.append(page.locator(".vit-tour-found").inner_text())
+        assert page.locator(".vit-main").evaluate("e => e.getBoundingClientRect().top + scrollY") == top
+        page.locator(".vit-tour-next").click()
+    assert all("left out" in text or "Found." in text or text.endswith(".") for text in told)
+    assert sum("left out" not in text for text in told) >= 5
+    assert "That was the tour" in page.locator(".vit-tour").inner_text()
+
+
+def test_the_tour_may_be_left_and_taken_again(opened):
+    page = opened(tour="look")
+    page.locator(".vit-tour-next").click()
+    page.get_by_role("button", name="Leave the tour").click()
+    page.locator(".vit-tour-body").wait_for(state="hidden")
+    page.get_by_role("button", name="Take the tour again").click()
+    says(page, ".vit-tour", "1 of 8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 850, 1280])
+def test_nothing_overflows_and_axe_finds_nothing(opened, width, scheme):
+    page = opened(size=(width, 900), scheme=scheme, tour="look", panels=2)
+    page.locator(".vit-tools summary").click()
+    page.locator(".vit-table td").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_pointing_moves_nothing(opened):
+    for size in ((390, 900), (850, 900), (1280, 900)):
+        page = opened(size=size, tour="look")
+        height = page.evaluate("document.documentElement.scrollHeight")
+        for row, column in ((0, 0), (3, 4), (4, 7), (2, 2)):
+            page.mouse.move(*patch(page, **at(row, column)))
+            drawn(page)
+            assert page.evaluate("document.documentElement.scrollHeight") == height, (size, row, column)

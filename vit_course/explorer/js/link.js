@@ -1,0 +1,86 @@
+// The state in the address of a saved page, so that a link shows what its sender saw. No DOM but the address itself.
+
+const NUMBERS = ["layer", "head", "query", "key", "fixed"];
+const FLAGS = ["pinned", "smooth"];
+const WORDS = ["fusion", "direction", "view", "overlay", "scale", "tour"];
+export const LINKED = [...NUMBERS, ...FLAGS, ...WORDS];
+
+export function encode(values, usual) {
+  // What differs from how the page opens: "layer=3&head=4&pinned=1".
+  const parts = new URLSearchParams();
+  for (const name of LINKED)
+    if (values[name] !== usual[name]) parts.set(name, FLAGS.includes(name) ? Number(values[name]) : values[name]);
+  return parts.toString();
+}
+
+export function decode(text, { layers, heads, tokens, choices }) {
+  // -> what of it fits this page. Anybody can write an address: what is out of range or unknown is left out.
+  const parts = new URLSearchParams(text.replace(/^#/, ""));
+  const whole = (from, to) => (value) => (/^-?\d{1,9}$/.test(value) && value >= from && value < to ? Number(value) : undefined);
+  const flag = (value) => ({ 1: true, 0: false })[value];
+  const reads = {
+    layer: whole(0, layers), head: whole(0, heads), query: whole(0, tokens), key: whole(-1, tokens),
+    fixed: (value) => (Number(value) > 0 && Number(value) <= 1 ? Number(value) : undefined),
+    pinned: flag, smooth: flag,
+    tour: (value) => (/^[a-z]{0,20}$/.test(value) ? value : undefined),
+  };
+  const values = {};
+  for (const name of LINKED) {
+    const read = reads[name] ?? ((value) => (choices(name).includes(value) ? value : undefined));
+    const value = parts.has(name) ? read(parts.get(name)) : undefined;
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
+}
+
+export function belongs(node) {
+  // Whether the address is this explorer's: a page of its own, with no other explorer, and nobody's notebook.
+  const alone = document.querySelectorAll(".vit-explorer-place, .vit-explorer").length <= 2;
+  const places = document.querySelectorAll(".vit-explorer-place").length;
+  return alone && places === 1 && !!node.closest(".vit-explorer-place") && window.top === window.self && !document.querySelector(".jp-Notebook");
+}
+
+export class Link {
+  // Reads the address at the start, and writes it when nothing has changed for a moment.
+  constructor(state, wait = 250) {
+    this.state = state;
+    this.wait = wait;
+    this.usual = this.values();
+    const { first, layers, heads } = state;
+    this.limits = { layers, heads, tokens: first.tokens, choices: (name) => state.choices(name) };
+    this.read = () => {
+      const values = decode(location.hash, this.limits);
+      if (Object.keys(values).length) this.state.set({ ...this.usual, ...values });
+    };
+    this.read();
+    this.written = encode(this.values(), this.usual);
+    window.addEventListener("hashchange", this.read);
+  }
+
+  values() {
+    return Object.fromEntries(LINKED.map((name) => [name, this.state.get(name)]));
+  }
+
+  draw() {
+    const text = encode(this.values(), this.usual);
+    if (text === this.written) return;
+    this.written = text;
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.write(), this.wait);
+  }
+
+  write() {
+    clearTimeout(this.waiting);
+    history.replaceState(history.state, "", this.address());
+  }
+
+  address() {
+    const text = encode(this.values(), this.usual);
+    return `${location.pathname}${location.search}${text ? `#${text}` : ""}`;
+  }
+
+  end() {
+    clearTimeout(this.waiting);
+    window.removeEventListener("hashchange", this.read);
+  }
+}

@@ -1,0 +1,56 @@
+// What the model says: its prediction, and what its head would say of the class token after each layer. No DOM.
+
+export function classes(says, count = 5) {
+  // -> [{label, probability}], the most probable first, and what is left for all others.
+  const order = says.labels.map((label, i) => ({ label, probability: says.probabilities[i] }));
+  order.sort((a, b) => b.probability - a.probability);
+  const shown = order.slice(0, count);
+  return { shown, others: order.length - shown.length, rest: Math.max(1 - shown.reduce((sum, { probability }) => sum + probability, 0), 0) };
+}
+
+export function reached(panel, layer) {
+  // The row of the lens that belongs to a layer: row 0 is before the first. Where a copy keeps some layers only, the
+  // lens may still have all.
+  const { lens } = panel.says;
+  return lens.length === panel.layers + 1 ? layer + 1 : panel.layer_numbers[layer] + 1;
+}
+
+function first(row) {
+  return row.reduce((best, value, i) => (value > row[best] ? i : best), 0);
+}
+
+export function settled(lens) {
+  // -> {index, row}: the class that comes first at the end, and the row from which on it never loses that place.
+  const index = first(lens.at(-1));
+  let row = lens.length - 1;
+  while (row > 0 && first(lens[row - 1]) === index) row--;
+  return { index, row };
+}
+
+export const percent = (value) => `${(100 * value).toFixed(value >= 0.0995 ? 0 : 1)}\u00a0%`;
+
+export function afterLayer(row) {
+  return row === 0 ? "before the first layer" : `after layer ${row - 1}`;
+}
+
+export function reading(says, row, count = 3) {
+  // What stands at one place of the curve: "after layer 7: cat 54 %, dog 20 %".
+  const order = Array.from(says.lens[row].keys()).sort((a, b) => says.lens[row][b] - says.lens[row][a]);
+  return `${afterLayer(row)}: ${order.slice(0, count).map((i) => `${says.labels[i]} ${percent(says.lens[row][i])}`).join(", ")}`;
+}
+
+export function told(says) {
+  // In a sentence.
+  const { index, row } = settled(says.lens);
+  const label = says.labels[index];
+  if (row === 0) return `The head says “${label}” before the first layer already, and after every layer.`;
+  if (row === says.lens.length - 1) return `Only after the last layer does the head say “${label}” for good.`;
+  return `After layer ${row - 1} the head says “${label}”, and keeps to it.`;
+}
+
+export function drawnClasses(says, count = 3) {
+  // The classes whose curves are drawn: the one that comes first at the end, and those that rise highest on the way.
+  const last = first(says.lens.at(-1));
+  const peak = (i) => (i === last ? Infinity : Math.max(...says.lens.map((row) => row[i])));
+  return Array.from(says.labels.keys()).sort((a, b) => peak(b) - peak(a)).slice(0, count);
+}

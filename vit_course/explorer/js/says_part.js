@@ -1,0 +1,86 @@
+// What the model says, on the page: bars for its prediction, and a curve through the layers. Nothing without a head.
+
+import { curve, svg } from "./charts.js";
+import { element } from "./element.js";
+import { classes, drawnClasses, percent, reached, reading, told } from "./says.js";
+
+const [WIDTH, HEIGHT] = [240, 100];
+
+export class Says {
+  constructor(state) {
+    this.state = state;
+    this.charts = state.panels.filter((panel) => panel.says).map((panel) => this.chart(panel));
+    if (!this.charts.length) return; // no node, no part
+    this.node = element("section", { class: "vit-part vit-says", "aria-label": "What the model says" },
+      element("div", { class: "vit-part-title", text: "What the model says" }), ...this.charts.map(({ node }) => node));
+  }
+
+  chart(panel) {
+    const { says } = panel;
+    const bars = element("ul", { class: "vit-classes" });
+    const { shown, others, rest } = classes(says);
+    for (const { label, probability } of shown) bars.append(bar(label, probability));
+    if (others) bars.append(bar(`${others} others`, rest));
+    const title = this.state.panels.length > 1 && panel.title ? [element("div", { class: "vit-says-title", text: panel.title })] : [];
+    const lens = says.lens?.length > 1 ? this.lens(panel) : null;
+    const about = element("p", { class: "vit-part-note", text: `Read by ${says.about}.${lens ? " The curve is the same head on the class token between layers, where it was never trained to read." : ""}` });
+    const node = element("div", { class: "vit-says-one" }, ...title, bars, ...(lens ? [lens.node] : []), about);
+    return { panel, node, lens };
+  }
+
+  lens(panel) {
+    const { says } = panel;
+    const chosen = drawnClasses(says);
+    const here = svg("path", { class: "vit-here", "vector-effect": "non-scaling-stroke" });
+    const lines = chosen.map((index, i) => svg("path", {
+      class: `vit-line vit-line-${i}`, "vector-effect": "non-scaling-stroke",
+      d: curve(says.lens.map((row) => row[index]), WIDTH, HEIGHT),
+    }));
+    const drawing = svg("svg", {
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", role: "img",
+      "aria-label": `Logit lens. ${told(says)} ${says.lens.map((_, row) => reading(says, row, 1)).join("; ")}.`,
+    }, svg("path", { class: "vit-ground", "vector-effect": "non-scaling-stroke", d: `M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT}H${WIDTH}M0 0H${WIDTH}` }), here, ...lines);
+    const key = element("ul", { class: "vit-lens-key", "aria-hidden": "true" });
+    chosen.forEach((index, i) => key.append(element("li", { class: `vit-line-${i}`, text: says.labels[index] })));
+    const readout = element("p", { class: "vit-lens-reading" });
+    const axis = element("div", { class: "vit-lens-axis", "aria-hidden": "true" },
+      ...["before", `layer ${Math.floor((says.lens.length - 1) / 2) - 1}`, `layer ${says.lens.length - 2}`].map((text) => element("span", { text })));
+    const frame = element("div", { class: "vit-lens-frame" }, element("span", { class: "vit-lens-top", text: "100 %", "aria-hidden": "true" }), drawing);
+    const lens = { panel, node: element("div", { class: "vit-lens" }, element("p", { text: told(says) }), key, frame, axis, readout), here, readout, row: -1 };
+    drawing.addEventListener("pointermove", (event) => {
+      const box = drawing.getBoundingClientRect();
+      const row = Math.round(((event.clientX - box.left) / box.width) * (says.lens.length - 1));
+      this.mark(lens, Math.min(Math.max(row, 0), says.lens.length - 1));
+    });
+    drawing.addEventListener("pointerleave", () => this.mark(lens, this.rowOf(lens)));
+    return lens;
+  }
+
+  rowOf({ panel }) {
+    return reached(panel, Math.min(this.state.get("layer"), panel.layers - 1));
+  }
+
+  mark(lens, row) {
+    if (lens.row === row) return;
+    lens.row = row;
+    const x = (row * WIDTH) / (lens.panel.says.lens.length - 1);
+    lens.here.setAttribute("d", `M${x.toFixed(2)} 0V${HEIGHT}`);
+    const text = reading(lens.panel.says, row);
+    lens.readout.textContent = text[0].toUpperCase() + text.slice(1);
+  }
+
+  draw() {
+    for (const { lens } of this.charts) {
+      if (!lens) continue;
+      const row = this.rowOf(lens);
+      if (row !== lens.shown) this.mark(lens, (lens.shown = row));
+    }
+  }
+}
+
+function bar(label, probability) {
+  const drawn = element("span", { class: "vit-class-bar", "aria-hidden": "true" });
+  drawn.style.setProperty("--vit-share", probability);
+  return element("li", {}, element("span", { class: "vit-class-name", text: label }), drawn,
+    element("span", { class: "vit-figure", text: percent(probability) }));
+}

@@ -1,0 +1,108 @@
+// Why one token looks at another: the query, the key, their product, and what the softmax makes of the score. No DOM.
+
+import { histogram, place, rankOf, share, signed, times } from "./ranks.js";
+
+const means = new WeakMap(); // panel -> "layer head" -> the mean key
+
+function meanKey(panel, layer, head) {
+  if (!means.has(panel)) means.set(panel, new Map());
+  const [kept, name] = [means.get(panel), `${layer} ${head}`];
+  if (!kept.has(name)) {
+    const mean = new Float64Array(panel.dim);
+    for (let t = 0; t < panel.tokens; t++) panel.key(layer, head, t).forEach((value, i) => (mean[i] += value / panel.tokens));
+    kept.set(name, mean);
+  }
+  return kept.get(name);
+}
+
+export function explain(panel, layer, head, query, key) {
+  // -> the numbers behind one weight, or null where the panel holds no queries and keys, or not yet.
+  const q = panel.kind === "qk" ? panel.query(layer, head, query) : null;
+  if (!q) return null;
+  const k = panel.key(layer, head, key);
+  const scores = panel.scores(layer, head, query);
+  const weights = panel.row(layer, head, query);
+  const mean = meanKey(panel, layer, head);
+  const product = q.map((value, i) => value * k[i]);
+  // Every key has a part of the product in common, which the softmax does not see; what is left is this key's own.
+  const own = q.map((value, i) => value * (k[i] - mean[i]));
+  const sum = product.reduce((a, b) => a + b, 0);
+  return {
+    query, key, q, k, product, own, sum, score: sum * panel.scale, scale: panel.scale, tokens: panel.tokens,
+    ownSum: own.reduce((a, b) => a + b, 0),
+    average: scores.reduce((a, b) => a + b, 0) / panel.tokens,
+    weight: weights[key], times: weights[key] * panel.tokens, rank: rankOf(scores, key),
+    ...histogram(scores, weights),
+  };
+}
+
+export function strongest(map, panel) {
+  // The patch that a map's largest weight on patches lies on.
+  let best = panel.prefix;
+  for (let t = panel.prefix; t < panel.tokens; t++) if (map[t] > map[best]) best = t;
+  return best;
+}
+
+export function added({ sum, product, scale, score, ownSum }) {
+  // The sum as it adds up on paper: of two digits after the point each, rounded so that they do add up.
+  const round = (value) => Math.round(value * 100) / 100;
+  const root = Math.round(scale ** -2);
+  const factor = Math.abs(scale * Math.sqrt(root) - 1) < 1e-5 ? `/ √${root}` : `× ${Number(scale.toFixed(4))}`;
+  const plus = round(product.reduce((a, b) => a + Math.max(b, 0), 0));
+  const [total, own] = [round(sum), round(ownSum)];
+  return {
+    parts: `${signed(plus)} − ${signed(plus - total)} = ${signed(total)}`,
+    scaled: `${signed(total)} ${factor} = ${signed(score)}`,
+    shared: `${signed(total - own)} + ${own < 0 ? `(${signed(own)})` : signed(own)}`,
+  };
+}
+
+export function cause(own) {
+  // The few dimensions that bring most of what is this key's own, or take most from it.
+  const up = own.reduce((a, b) => a + b, 0) >= 0;
+  const order = Array.from(own.keys()).sort((a, b) => (up ? own[b] - own[a] : own[a] - own[b]));
+  const chosen = order.slice(0, 3).filter((i) => (up ? own[i] > 0 : own[i] < 0));
+  return { up, dimensions: chosen, brings: chosen.reduce((sum, i) => sum + own[i], 0) };
+}
+
+function list(numbers) {
+  return numbers.length < 2 ? numbers.join("") : `${numbers.slice(0, -1).join(", ")} and ${numbers.at(-1)}`;
+}
+
+export function because(found, panel) {
+  // -> sentences that answer "why there?".
+  const name = (token) => (token < panel.prefix ? `the ${panel.name(token)}` : `the patch in ${panel.name(token)}`);
+  const asks = name(found.query);
+  const asked = found.key === found.query ? "itself" : name(found.key);
+  const { up, dimensions, brings } = cause(found.own);
+  const where = `${dimensions.length === 1 ? "dimension" : "dimensions"} ${list(dimensions)}`;
+  const agree = dimensions.length
+    ? `Its key fits the query ${up ? "better" : "less well"} than the average key does, most of all in ${where}: ` +
+      `they ${up ? "add" : "take away"} ${signed(Math.abs(brings))}, all ${found.q.length} together ${signed(found.ownSum)}.`
+    : "Its key fits the query as well as the average key does.";
+  const even = found.times < 0.005 ? "far less than an even share" : `${times(found.times)} times an even share`;
+  return [
+    `${asks[0].toUpperCase()}${asks.slice(1)} gives ${share(found.weight)} of its attention to ${asked}, ${even}.`,
+    agree,
+    `That makes a score of ${signed(found.score)}, ${place(found.rank, found.tokens)}. ${softened(found)}`,
+  ];
+}
+
+function softened({ score, average, times: share }) {
+  // What the softmax did with it.
+  const far = Math.exp(Math.abs(score - average));
+  const shown = far >= 1000 ? "more than 1,000" : times(far);
+  if (score < average) return `The softmax gives a key of average score ${shown} times as much.`;
+  if (share < 1)
+    return "Above average, and still less than an even share: the softmax favours the highest few.";
+  return `The softmax gives it ${shown} times as much as a key of average score.`;
+}
+
+export function cannot(panel, fusion) {
+  // -> why nothing can be shown, in a sentence, or "".
+  if (panel.kind !== "qk")
+    return "Only the attention weights of this model were recorded, not its queries and keys, so the score behind a weight cannot be shown.";
+  if (fusion === "mean") return "A mean of heads has no query and key of its own. Choose one head to see why it looks there.";
+  if (fusion === "rollout") return "Rollout follows many layers and has no query and key of its own. Choose one head to see why it looks there.";
+  return "";
+}
