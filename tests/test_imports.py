@@ -43,6 +43,7 @@ MAY_IMPORT = {
     # Arrays in, something to point at out: they never see a model.
     "explorer": {"plots", "inputs", "files.atomic", "maps.tokens"},
     "explorer.prepared": {"data.pictures", "inputs", "pretrained", "vit"},
+    "explorer.predictions": {"vit"},
     "explorer.on_model": {"inputs", "maps.recording", "maps.tokens", "pretrained.hub", "vit"},
     "checks": {*MODEL, "data", "files", "inputs", "maps", "plots", "pretrained", "training"},
     "classroom": {"checks"},

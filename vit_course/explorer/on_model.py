@@ -2,30 +2,40 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import BinaryIO
 
 import torch
 from torch import nn
 
-from vit_course.explorer.arguments import need_callable, need_grid, need_module
+from vit_course.explorer.arguments import need_callable, need_grid, need_module, need_titles
+from vit_course.explorer.beside import CHANGE, changed, link_of
+from vit_course.explorer.predictions import labels_in, listening, parts_of, says_of
 from vit_course.explorer.prepared import Unnormalised, input_size, prepare, way_of, way_of_model
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
 from vit_course.maps.recording import record_attention
-from vit_course.maps.tokens import Tokens, need_prefix
+from vit_course.maps.tokens import need_prefix
 from vit_course.pretrained.hub import Pretrained
 from vit_course.vit import ViT
 
 
 def explore(
-    model: nn.Module | Pretrained,
+    model: nn.Module | Pretrained | list,
     image,
-    preprocess: Callable | None = None,
+    preprocess: Callable | list | None = None,
     grid: tuple[int, int] | None = None,
     prefix: int | Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
+    beside: str | None = None,
+    titles: Sequence[str] | None = None,
     **state,
 ) -> AttentionExplorer:
-    """Runs the model on one image and returns an `AttentionExplorer` of its maps.
+    """Runs the model on an image and returns an `AttentionExplorer` of where it looks, with all that it can show.
+
+    Of a model whose queries and keys are seen these are sent, of another its maps. Where the parts of the model are
+    plain, as of ours, timm's, torchvision's and Hugging Face's plain ViTs, its tokens after the last norm go along,
+    and, where it has a head, what it says of the image, and would have said after each layer.
 
     What `preprocess` is given depends on its kind. One that is made for pictures gets the picture, upright and in RGB,
     whatever its size: the `preprocess` of `pretrained.from_pretrained` and `load_run`, a transform of torchvision's or
@@ -37,27 +47,90 @@ def explore(
 
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`
-            can see; or a `Pretrained`, whose preprocess is taken.
+            can see; or a `Pretrained`, whose preprocess is taken; or a list of models, to stand side by side.
         image: a tensor (C, H, W) or (1, C, H, W), bytes or floats; or a picture: a path, the bytes of a file, the file
             object, or an image of Pillow's. Of another size than the model takes, a tensor is stretched to it, and a
             picture, once upright, resized to cover it and cropped at the centre, where `preprocess` does neither.
-        preprocess: from the picture or the batch to what the model takes.
+            Or a list of images, to stand side by side.
+        preprocess: from the picture or the batch to what the model takes; of several models, also a list.
         grid: (rows, columns) of patches; by default what the model says, else the grid of square patches that fits.
         prefix: the names of the tokens before the patches, or how many there are; by default what the model says.
+        labels: the names of the model's classes; by default what the model, its preprocessing or its `Pretrained` says.
+        beside: "flipped", "shuffled" or "cropped": the same picture, changed so, stands beside it, and one query stands
+            on the same content in both.
+        titles: a name for each of several; by default those of the files or the models, or letters.
         state: of the `AttentionExplorer`, such as `layer=3`.
 
     Raises:
         TypeError: a model that is no module, or a state of another name.
         ValueError: an image that cannot be used, a model whose attention cannot be seen or placed, or of a library
-            and without a word on its preprocessing; a `preprocess` that does not give one image; or a grid, a prefix
-            or a state that does not fit.
+            and without a word on its preprocessing; a `preprocess` that does not give one image; labels of another
+            number than the classes; or a grid, a prefix or a state that does not fit.
     """
-    model, preprocess = _parts(model, preprocess)
     need_grid(grid)
     need_prefix(prefix)
-    prepared = prepare(model, image, preprocess)
-    maps, tokens = _attention_of(model, prepared.given, grid, prefix)
-    return AttentionExplorer(maps, prepared.shown, grid=tokens.grid, prefix=tokens.prefix, **state)
+    pairs = _pairs(model, image, preprocess)
+    runs = []
+    for one, each, way in pairs:
+        named = one.class_names if labels is None and isinstance(one, Pretrained) else labels
+        one, way = _parts(one, way)
+        # Called from here, so that its warning names the reader's line.
+        runs.append(_seen(one, way, prepare(one, each, way), grid, prefix, named))
+    if beside is not None:
+        CHANGE("beside", beside)
+        if len(runs) > 1:
+            raise ValueError(f"beside={beside!r} takes one model and one image, got {len(runs)} to stand side by side")
+        runs.append(runs[0].changed(beside, grid, prefix, labels))
+        titles = ["the picture", beside] if titles is None else titles
+    if len(runs) == 1:
+        return AttentionExplorer(**runs[0].panel, titles=titles, **state)
+    listed = {name: [run.panel[name] for run in runs] for name in runs[0].panel}  # one of each for each panel
+    titles = _titles(pairs) if titles is None else need_titles(titles)
+    return AttentionExplorer(**listed, titles=titles, **state)
+
+
+class _Run:
+    """A model that has seen one picture, and what of that an explorer shows."""
+
+    def __init__(self, model: nn.Module, preprocess, prepared, panel: dict, order):
+        self.model, self.preprocess, self.prepared = model, preprocess, prepared
+        self.panel, self.order = panel, order
+
+    def changed(self, how: str, grid, prefix, labels) -> "_Run":
+        """The same model on the same picture, changed."""
+        shown, given = self.prepared.shown[None], self.prepared.given
+        prepared = type(self.prepared)(changed(shown, self.order, how)[0], changed(given, self.order, how))
+        other = _seen(self.model, self.preprocess, prepared, grid, prefix, labels)
+        other.panel["link"] = link_of(self.order, how)
+        return other
+
+
+def _pairs(model, image, preprocess) -> list[tuple]:
+    # -> model, image and preprocess of each panel.
+    models = model if isinstance(model, list) else [model]
+    images = image if isinstance(image, list) and _are_images(image) else [image]
+    if not models or (len(models) > 1 and len(images) > 1):
+        raise ValueError(
+            f"several models take one image, and several images one model: got {len(models)} models and "
+            f"{len(images)} images"
+        )
+    ways = preprocess if isinstance(preprocess, list) else [preprocess] * len(models)
+    if len(ways) != len(models):
+        raise ValueError(f"there are {len(models)} models and {len(ways)} preprocess: give as many")
+    return [(one, each, way) for one, way in zip(models, ways, strict=True) for each in images]
+
+
+def _are_images(given: list) -> bool:
+    # Not the numbers of one.
+    return bool(given) and all(not isinstance(one, (int, float, list, tuple)) for one in given)
+
+
+def _titles(pairs: list[tuple]) -> list[str]:
+    images = [image for _, image, _ in pairs]
+    if all(isinstance(image, (str, Path)) for image in images) and len(set(images)) == len(images):
+        return [Path(image).stem for image in images]
+    kinds = [type(model.model if isinstance(model, Pretrained) else model).__name__ for model, _, _ in pairs]
+    return kinds if len(set(kinds)) == len(kinds) else [chr(ord("A") + index) for index in range(len(pairs))]
 
 
 def _parts(model, preprocess) -> tuple[nn.Module, Callable | None]:
@@ -69,8 +142,27 @@ def _parts(model, preprocess) -> tuple[nn.Module, Callable | None]:
     return model, preprocess
 
 
-def _attention_of(model: nn.Module, images: torch.Tensor, grid, prefix) -> tuple[tuple | torch.Tensor, Tokens]:
-    """(1, C, H, W) -> queries and keys (L, h, T, d) or maps (L, h, T, T), and what the T tokens are"""
+def _seen(model: nn.Module, preprocess, prepared, grid, prefix, labels) -> _Run:
+    parts = parts_of(model)
+    with listening(parts) as heard:
+        recorded, answer = _recorded(model, prepared.given)
+    order = recorded.tokens(grid, prefix)
+    try:
+        maps = tuple(each.float() for each in recorded.queries_and_keys())
+    except ValueError:  # only weights were seen
+        maps = recorded.stacked().float()
+    features = heard.features
+    panel = {
+        **dict(maps=maps, image=prepared.shown, grid=order.grid, prefix=order.prefix),
+        "features": features[0] if features is not None and features.shape[:2] == (1, maps[0].shape[-2]) else None,
+        "says": says_of(parts, heard, answer, labels_in(model, preprocess) if labels is None else labels),
+        "link": None,
+    }
+    return _Run(model, preprocess, prepared, panel, order)
+
+
+def _recorded(model: nn.Module, images: torch.Tensor) -> tuple:
+    # -> what `record_attention` saw of (1, C, H, W), and what the model returned.
     first = next(model.parameters(), images)
     was_training = {module: module.training for module in model.modules()}
     # Without a head there are no logits, and none are needed.
@@ -78,7 +170,7 @@ def _attention_of(model: nn.Module, images: torch.Tensor, grid, prefix) -> tuple
     model.eval()
     try:
         with torch.no_grad(), record_attention(model) as recorded:
-            call(images.to(first.device, first.dtype))
+            answer = call(images.to(first.device, first.dtype))
     except Exception as error:  # whatever somebody's model raises
         if isinstance(model, ViT) and isinstance(error, ValueError):  # ours says itself what it takes
             raise
@@ -88,12 +180,7 @@ def _attention_of(model: nn.Module, images: torch.Tensor, grid, prefix) -> tuple
     finally:
         for module, mode in was_training.items():
             module.training = mode
-    tokens = recorded.tokens(grid, prefix)
-    try:
-        q, k = recorded.queries_and_keys()
-    except ValueError:  # only weights were seen
-        return recorded.stacked(), tokens
-    return (q, k), tokens
+    return recorded, answer
 
 
 def upload(
@@ -101,12 +188,13 @@ def upload(
     preprocess: Callable | None = None,
     grid: tuple[int, int] | None = None,
     prefix: int | Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
     **state,
 ) -> PictureUpload:
     """Shows a button for a picture of your own, and below it the `AttentionExplorer` of each picture that is chosen.
 
     Args:
-        model, preprocess, grid, prefix, state: as `explore` takes them.
+        model, preprocess, grid, prefix, labels, state: as `explore` takes them, of one model.
 
     Returns:
         The button; its `explorer` is the one of the last picture, or None.
@@ -116,6 +204,8 @@ def upload(
         ValueError: a model that says neither how it wants a picture nor of what size, or a `preprocess`, a grid or a
             prefix that is none.
     """
+    if labels is None and isinstance(model, Pretrained):
+        labels = model.class_names  # empty where it has no classes
     model, preprocess = _parts(model, preprocess)
     need_grid(grid)
     need_prefix(prefix)
@@ -128,7 +218,7 @@ def upload(
 
     def show(file: BinaryIO) -> AttentionExplorer:
         with warnings.catch_warnings(action="ignore", category=Unnormalised):  # the words below the button say it
-            return explore(model, file, preprocess if way is None else way, grid, prefix, **state)
+            return explore(model, file, preprocess if way is None else way, grid, prefix, labels, **state)
 
     treatment = "upright and as its preprocessing crops it"
     if way is None:
