@@ -53,6 +53,13 @@ def patch(page: Page, row: int, column: int, rows: int = 8, columns: int = 8, pa
     return box["x"] + (column + 0.5) / columns * box["width"], box["y"] + (row + 0.5) / rows * box["height"]
 
 
+def point(page: Page, row: int, column: int, rows: int, columns: int, prefix: int = 1) -> None:
+    """Points at a patch of the first panel, and waits until it is the query that is drawn."""
+    page.mouse.move(*patch(page, row, column, rows, columns))
+    token = prefix + row * columns + column
+    page.wait_for_selector(f".vit-explorer[data-query='{token}']", state="attached")
+
+
 def pixels(page: Page, selector: str) -> list[int]:
     script = "e => Array.from(e.getContext('2d').getImageData(0, 0, e.width, e.height).data)"
     return page.locator(selector).first.evaluate(script)

@@ -1,5 +1,7 @@
 """`python -m vit_course explore`."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,10 @@ from conftest import ROOT
 from PIL import Image
 
 from vit_course.__main__ import main
+from vit_course.commands.explore import CHANGED
+from vit_course.explorer.beside import CHANGES
+
+NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
 
 @pytest.fixture
@@ -29,12 +35,41 @@ def test_explore_takes_other_weights_and_sizes(photograph, capsys):
     command = ["explore", str(photograph), "--weights", "shapes"]
     assert main(command) == 0
     page = photograph.with_suffix(".html").read_text()
-    assert "<h1>Attention in photograph.png, shapes</h1>" in page and '"layers": 4' in page and len(page) < 150_000
+    assert "<h1>Attention in photograph.png, shapes</h1>" in page and '"layers": 4' in page
     assert "shapes, 4 layers of 4 heads, 8 x 8 patches" in capsys.readouterr().out
     assert main([*command, "--image-size", "48", "--force"]) == 0
     assert "shapes, 4 layers of 4 heads, 12 x 12 patches" in capsys.readouterr().out
     assert main([*command, "--image-size", "50", "--force"]) == 2
     assert "image height 50 is not a multiple of patch size 4" in capsys.readouterr().err
+
+
+def test_explore_says_what_the_model_says(photograph, capsys):
+    command = ["explore", str(photograph), "--weights", "vit-s14-cifar10", "--image-size", "112"]
+    assert main(command) == 0
+    says = state_of(photograph)["_panels"][0]["says"]
+    assert len(says["labels"]) == 5 and set(says["labels"]) <= set(NAMES)
+
+
+def state_of(photograph) -> dict:
+    page = photograph.with_suffix(".html").read_text()
+    return json.loads(re.search(r'class="vit-explorer-state">(.*?)</script>', page, re.DOTALL)[1])
+
+
+@pytest.mark.parametrize("beside", ["flipped", "shuffled", "cropped", "picture"])
+def test_explore_sets_something_beside(photograph, tmp_path, beside, capsys):
+    if beside == "picture":
+        Image.effect_noise((60, 70), 80).save(tmp_path / "other.png")
+    second = str(tmp_path / "other.png") if beside == "picture" else beside
+    assert main(["explore", str(photograph), "--weights", "shapes", "--beside", second]) == 0
+    first, other = state_of(photograph)["_panels"]
+    assert [first["title"], other["title"]] == ["photograph", "other" if beside == "picture" else beside]
+    assert (other["link"] is None) == (beside == "picture")
+    assert main(["explore", str(photograph), "--weights", "shapes", "--beside", "mirrored", "--force"]) == 2
+    assert "there is no file mirrored" in capsys.readouterr().err
+
+
+def test_the_changes_are_those_of_explore():
+    assert CHANGED == CHANGES
 
 
 def test_explore_opens_a_folder_that_timm_saved(photograph, tmp_path, capsys):

@@ -92,7 +92,9 @@ def test_a_photograph_is_explored(notebook):
     assert upright(notebook)
     box = notebook.locator(".vit-main").bounding_box()
     notebook.mouse.move(box["x"] + 3.5 / 8 * box["width"], box["y"] + 2.5 / 8 * box["height"])
-    notebook.wait_for_function("() => document.querySelector('.vit-live').textContent.includes('row 2, column 3 att')")
+    notebook.wait_for_function(
+        "() => document.querySelector('.vit-words').textContent.includes('row 2, column 3 looks')"
+    )
     choose(notebook, "hill.jpg", sideways())
     hears(notebook, "hill.jpg, upright")
     notebook.wait_for_selector(EXPLORER)

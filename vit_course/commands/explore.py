@@ -4,6 +4,8 @@ from pathlib import Path
 
 from vit_course.commands.paths import add_weights, need_checkpoint, need_new_page, need_picture
 
+CHANGED = ("flipped", "shuffled", "cropped")  # what `explore` takes as beside=; its own list comes with PyTorch
+
 
 def add_to(commands) -> None:
     """Adds the command to the parser's."""
@@ -15,6 +17,11 @@ def add_to(commands) -> None:
     )
     explore.add_argument("image", help="a picture in any common format")
     add_weights(explore, "vit-s14")
+    explore.add_argument(
+        "--beside",
+        metavar="WHAT",
+        help="a second panel with the same query: another picture, or this one changed: flipped, shuffled or cropped",
+    )
     explore.add_argument("-o", "--out", type=Path, help="the page (default: the image's name with .html)")
     explore.add_argument("--force", action="store_true", help="overwrite the page if it exists")
     explore.set_defaults(run=run)
@@ -27,18 +34,27 @@ def run(options) -> int:
     out = options.out or Path(options.image).with_suffix(".html")
     need_new_page(out, options.force)
     need_checkpoint(options.weights)
+    changed = options.beside in CHANGED
+    if options.beside is not None and not changed:
+        need_picture(options.beside)
     from vit_course import pretrained
     from vit_course.data import pictures
     from vit_course.explorer import explore
 
     picture = pictures.open_picture(options.image)  # says what is wrong with it before anything is downloaded
-    model, preprocess, _ = pretrained.load_any(options.weights, image_size=options.image_size)
-    config = model.config
-    explorer = explore(model, picture, preprocess=preprocess, layer=config.num_layers - 1)
+    shown = {"image": picture}
+    if changed:
+        shown = {"image": picture, "beside": options.beside, "titles": [Path(name).stem, options.beside]}
+    elif options.beside is not None:
+        second = pictures.open_picture(options.beside)
+        shown = {"image": [picture, second], "titles": [Path(name).stem, Path(options.beside).stem]}
+    found = pretrained.load_any(options.weights, image_size=options.image_size)
+    config = found.model.config
+    explorer = explore(found, **shown)
     explorer.save_html(out, title=f"Attention in {name}, {options.weights}", overwrite=options.force)
     rows, columns = config.grid
     print(
         f"{out}: {options.weights}, {config.num_layers} layers of {config.num_heads} heads, {rows} x {columns} "
-        "patches; open it in a browser"
+        f"patches, {out.stat().st_size / 1e6:.1f} MB; open it in a browser"
     )
     return 0

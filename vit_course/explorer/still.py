@@ -13,13 +13,12 @@ from vit_course.explorer.scene import Panel
 from vit_course.plots.photographs import spotlight
 
 WORDS = "The picture above is still: run this cell for the live explorer."
-# After a notebook is saved and its kernel has gone, JupyterLab has an error in the place of the widget, which knows
-# nothing of the picture. Nothing else in that place is hidden.
-HIDES = (
-    "<style>.jp-OutputArea-child:has(.vit-explorer-again) + .jp-OutputArea-child "
-    ".jp-OutputArea-output:not(:has(*)) {display: none}</style>"
-)
-AGAIN = f'{HIDES}<p class="vit-explorer-again"><em>{WORDS}</em></p>'
+# After a notebook is saved and its kernel has gone, JupyterLab writes an error in the place of the widget, as it knows
+# nothing of the picture: text without an element in it. (That the live explorer hides the picture is in its script.)
+STYLE = """<style>
+.jp-OutputArea-child:has(.vit-explorer-again) + .jp-OutputArea-child .jp-OutputArea-output:not(:has(*)) {display: none}
+</style>"""
+AGAIN = f'{STYLE}<p class="vit-explorer-again"><em>{WORDS}</em></p>'
 
 
 def picture_of(panel: Panel, layer: int, head: int, fusion: str, query: int, direction: str) -> Figure:

@@ -7,7 +7,7 @@ import { element } from "./element.js";
 import { Grid } from "./grid.js";
 import { HELP, listen } from "./keys.js";
 import { Legend } from "./legend.js";
-import { ABOVE, BELOW, PARTS } from "./parts.js";
+import { ABOVE, BELOW, BESIDE, LAST } from "./parts.js";
 import { Photo } from "./photo.js";
 import { State } from "./state.js";
 import { describe } from "./words.js";
@@ -29,7 +29,8 @@ function build(state, id) {
   const [smooth, fixed] = [new Smooth(state, id), new Fixed(state, id)];
   const legend = new Legend(state, fixed);
   const made = (list) => list.map((Part) => new Part(state)).filter((part) => part.node);
-  const [above, parts, below] = [ABOVE, PARTS, BELOW].map(made);
+  const [above, beside, below, last] = [ABOVE, BESIDE, BELOW, LAST].map(made);
+  const parts = [...above, ...beside, ...below, ...last];
   const words = element("p", { class: "vit-words", "aria-live": "polite", "aria-atomic": "true" });
   photos.forEach((photo, index) => photo.node.append(chips[index].node));
   const hint = element("p", { class: "vit-hint", text: "Point anywhere on the picture. Click to keep it, Escape to let go." });
@@ -39,8 +40,9 @@ function build(state, id) {
     element("div", { class: "vit-reading" }, words, hint, legend.node, element("div", { class: "vit-scales" }, ...nodes(scale, smooth))),
     element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
     grid.node,
-    element("div", { class: "vit-side" }, ...nodes(...parts)),
+    element("div", { class: "vit-side" }, ...nodes(...beside)),
     element("div", { class: "vit-below" }, ...nodes(...below)),
+    element("div", { class: "vit-last" }, ...nodes(...last)),
     help(),
   );
   const draw = (shown) => {
@@ -49,9 +51,9 @@ function build(state, id) {
     chips.forEach((chip, index) => chip.draw(shown[index]));
     const said = describe(shown, state.get("view"), state.get("pinned"));
     if (words.textContent !== said) words.textContent = said;
-    for (const part of [legend, view, direction, overlay, scale, smooth, fixed, ...above, ...parts, ...below]) part.draw(shown);
+    for (const part of [legend, view, direction, overlay, scale, smooth, fixed, ...parts]) part.draw(shown);
   };
-  const end = () => [...photos, grid, ...above, ...parts, ...below].forEach((part) => part.end?.());
+  const end = () => [...photos, grid, ...parts].forEach((part) => part.end?.());
   return { nodes: [...nodes(...above), body], draw, end, grid };
 }
 

@@ -3,7 +3,7 @@
 
 import { canvasOf, fillMask } from "./compose.js";
 
-const [DARK, LIGHT, UNKNOWN] = ["#0d0e12", [255, 241, 220], "rgba(128, 128, 128, .35)"];
+const [DARK, LIGHT, UNKNOWN] = ["#0d0e12", [255, 241, 220], "rgba(128, 128, 128, .16)"];
 
 export class GridCanvas {
   constructor(canvas) {

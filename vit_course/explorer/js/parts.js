@@ -10,5 +10,6 @@ import { Tour } from "./tour.js";
 import { Why } from "./why_part.js";
 
 export const ABOVE = [Tour];
-export const PARTS = [Why]; // beside the grid, or below it
-export const BELOW = [Says, Tools];
+export const BESIDE = [Says]; // where there is room for a third column
+export const BELOW = [Why];
+export const LAST = [Tools];

@@ -49,6 +49,11 @@ export function share(value) {
   return `${percent >= 9.95 ? percent.toFixed(0) : percent >= 0.95 ? percent.toFixed(1) : percent.toFixed(2)}\u00a0%`;
 }
 
+export function ofEven(value) {
+  // A weight as a multiple of an even share.
+  return value < 0.005 ? "far less than an even share" : `${times(value)} times an even share`;
+}
+
 export function signed(value, digits = 2) {
   // With a true minus; what rounds to zero has no sign.
   const text = Math.abs(value).toFixed(digits);

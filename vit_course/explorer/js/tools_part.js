@@ -3,7 +3,7 @@
 import { canvasOf, darkened } from "./compose.js";
 import { element } from "./element.js";
 import { belongs, Link } from "./link.js";
-import { paintPanel } from "./photo.js";
+import { Mask, paintPanel } from "./photo.js";
 import { compose, fileOf } from "./picture.js";
 import { cells, csv, fileName, meaning } from "./table.js";
 import { describe } from "./words.js";
@@ -62,8 +62,7 @@ export class Tools {
       const paint = (w, h) => {
         const [bright, dark] = darkened(one.panel.picture, w, h);
         const canvas = canvasOf(w, h);
-        const layers = { bright, dark, mask: canvasOf(one.panel.columns, one.panel.rows) };
-        paintPanel(canvas.getContext("2d"), layers, one, { overlay, smooth, pinned, ratio: 2 });
+        paintPanel(canvas.getContext("2d"), { bright, dark, mask: new Mask(one.panel) }, one, { overlay, smooth, pinned, ratio: 2 });
         return canvas;
       };
       return { width, height, title: one.panel.title, paint };

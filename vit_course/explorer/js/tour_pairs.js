@@ -3,7 +3,7 @@
 import { colours as coloursOf, paintColours } from "./colours.js";
 import { cosines } from "./similarity.js";
 import { apart, classToken, closest, meanRow, patches, ready, shownMap, spread } from "./tour_facts.js";
-import { share, signed, times } from "./ranks.js";
+import { ofEven, share, signed, times } from "./ranks.js";
 
 const NO_TOKENS = "The tokens of this model were not sent along.";
 
@@ -22,7 +22,7 @@ const late = {
     if (!pair(now, false)) return "";
     const [first, last] = [0, panel.layers - 1].map((layer) => meanRow(panel, layer, query)[key] * panel.tokens);
     if (!(last >= 2 && first <= 1)) return "";
-    return `On average over its heads, layer ${panel.layer_numbers.at(-1)} gives this patch ${times(last)} times an even share, layer ${panel.layer_numbers[0]} ${times(first)} times.`;
+    return `On average over its heads, layer ${panel.layer_numbers.at(-1)} gives this patch ${times(last)} times an even share; layer ${panel.layer_numbers[0]} gives it ${ofEven(first)}.`;
   },
   *solve({ panel }) {
     while (!ready(panel, 0) || !ready(panel, panel.layers - 1)) yield;
@@ -51,7 +51,7 @@ const alike = {
     const weight = shownMap(panel, now, query, "from")[key] * panel.tokens;
     if (!(values[key] >= Math.max(closest(values, panel, query), 0.5) && weight <= 0.5)) return "";
     const less = spread(panel, Infinity).filter((t) => t !== query && values[t] < values[key]).length;
-    return `The cosine of the two tokens is ${values[key].toFixed(2)}, more than for ${Math.floor((100 * less) / (patches(panel) - 1))} % of the other patches, and yet it gets ${times(weight)} times an even share.`;
+    return `The cosine of the two tokens is ${values[key].toFixed(2)}, more than for ${Math.floor((100 * less) / (patches(panel) - 1))} % of the other patches, and yet it gets ${ofEven(weight)}.`;
   },
   *solve({ panel, layer, head: chosen, query: here }) {
     while (!ready(panel, layer) || !panel.features) yield;
@@ -118,7 +118,7 @@ const softened = {
     const average = scores.reduce((a, b) => a + b, 0) / panel.tokens;
     const weight = panel.row(layer, head, query)[key];
     if (!(scores[key] > average && weight * panel.tokens < 1)) return "";
-    return `Its score ${signed(scores[key])} is above the average, ${signed(average)}, and yet it gets ${share(weight)}, ${times(weight * panel.tokens)} times an even share: the few highest scores take the rest.`;
+    return `Its score ${signed(scores[key])} is above the average ${signed(average)}, yet it gets ${share(weight)}, ${ofEven(weight * panel.tokens)}: the few highest scores take the rest.`;
   },
   *solve(now) {
     const { panel, layer, query } = now;

@@ -6,7 +6,7 @@
 
 import { SECOND } from "./tour_pairs.js";
 import { classToken, holding, largestPatch, looksAbove, mostSeen, patches, ready, shownMap } from "./tour_facts.js";
-import { share, times } from "./ranks.js";
+import { ofEven, share } from "./ranks.js";
 
 const ONE_HEAD = { view: "attention", fusion: "head", direction: "from" };
 const layerName = (panel, layer) => `layer ${panel.layer_numbers[layer]}`;
@@ -84,7 +84,7 @@ const seen = {
     const sum = column.reduce((a, b) => a + b, 0);
     if (sum < 3) return "";
     const many = column.filter((weight) => weight * panel.tokens >= 2).length;
-    return `All tokens together give this patch ${times(sum)} times an even share; ${many} of ${panel.tokens} give it at least twice an even share.`;
+    return `All tokens together give this patch ${ofEven(sum)}; ${many} of ${panel.tokens} give it at least twice an even share.`;
   },
   *solve({ panel, layer: from, head: first }) {
     for (const layer of layersFrom(panel, from)) {

@@ -1,6 +1,6 @@
 // Why one token looks at another: the query, the key, their product, and what the softmax makes of the score. No DOM.
 
-import { histogram, place, rankOf, share, signed, times } from "./ranks.js";
+import { histogram, ofEven, place, rankOf, share, signed, times } from "./ranks.js";
 
 const means = new WeakMap(); // panel -> "layer head" -> the mean key
 
@@ -80,9 +80,8 @@ export function because(found, panel) {
     ? `Its key fits the query ${up ? "better" : "less well"} than the average key does, most of all in ${where}: ` +
       `they ${up ? "add" : "take away"} ${signed(Math.abs(brings))}, all ${found.q.length} together ${signed(found.ownSum)}.`
     : "Its key fits the query as well as the average key does.";
-  const even = found.times < 0.005 ? "far less than an even share" : `${times(found.times)} times an even share`;
   return [
-    `${asks[0].toUpperCase()}${asks.slice(1)} gives ${share(found.weight)} of its attention to ${asked}, ${even}.`,
+    `${asks[0].toUpperCase()}${asks.slice(1)} gives ${share(found.weight)} of its attention to ${asked}, ${ofEven(found.times)}.`,
     agree,
     `That makes a score of ${signed(found.score)}, ${place(found.rank, found.tokens)}. ${softened(found)}`,
   ];

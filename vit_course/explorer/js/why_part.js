@@ -12,6 +12,8 @@ const STRIPS = [
   ["own", "own part"],
 ];
 
+const REST = 300; // milliseconds
+
 export class Why {
   constructor(state) {
     this.state = state;
@@ -58,9 +60,10 @@ export class Why {
   }
 
   draw(shown) {
-    // After the frame with the photograph, which is not to wait; and only while it can be seen.
+    // After the frame with the photograph, which is not to wait; where it cannot be seen, when the pointer rests.
     this.shown = shown;
-    if (this.visible) this.waiting ||= setTimeout(() => this.paint());
+    if (!this.visible) clearTimeout(this.waiting);
+    if (!this.visible || !this.waiting) this.waiting = setTimeout(() => this.paint(), this.visible ? 0 : REST);
   }
 
   paint() {
