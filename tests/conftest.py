@@ -71,3 +71,26 @@ def site(tmp_path_factory):
             assert done.returncode == 0, done.stderr
             assert str(out / "index.html") in done.stdout
     return out
+
+
+@pytest.fixture
+def opened(browser, site):
+    """A function that opens a page of the site; what it asks of other machines and its errors are counted."""
+    pages = []
+
+    def open_page(name: str, **settings):
+        page = browser.new_page(**{"viewport": {"width": 1280, "height": 950}} | settings)
+        page.outside, page.errors = [], []
+        page.on("request", lambda request: page.outside.append(request.url))
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
+        pages.append(page)
+        page.goto((site / name).as_uri())
+        page.wait_for_load_state("load")
+        return page
+
+    yield open_page
+    for page in pages:
+        assert [url for url in page.outside if not url.startswith(("file:", "data:"))] == []
+        assert page.errors == []
+        page.close()

@@ -100,3 +100,22 @@ def opened_page(browser, explorer, path, width=1280, height=900, **context) -> P
     page.wait_for_selector(".vit-explorer[data-ready]")
     page.wait_for_selector(".vit-grid[data-complete=true]")
     return page
+
+
+def says(page: Page, *parts: str) -> str:
+    """Waits until the sentence has all parts in it; -> the sentence."""
+    text = "document.querySelector('.vit-words').textContent.replaceAll('\\u00a0', ' ')"
+    page.wait_for_function(f"parts => parts.every(part => {text}.includes(part))", arg=list(parts))
+    return words(page)
+
+
+def choose(page: Page, label: str) -> None:
+    """Clicks one of the strips' choices by its words."""
+    page.locator(f".vit-strip label:text-is('{label}')").click()
+    drawn(page)
+
+
+def photograph(page: Page) -> np.ndarray:
+    """What is drawn of the first panel, (pixels, 3)."""
+    drawn(page)
+    return np.array(pixels(page, ".vit-main canvas"), float).reshape(-1, 4)[:, :3]

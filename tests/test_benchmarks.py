@@ -54,6 +54,18 @@ def test_speed_has_a_row_for_every_contender_and_precision(contenders):
             assert 0 < low <= speed <= high and milliseconds > 0
 
 
+def test_the_pointer_is_timed_at_each_size(browser):
+    # `browser` says that there is one, and that this is slow.
+    path = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
+    command = [sys.executable, FOLDER / "pointer.py", "--size", "28", "42", "--moves", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    assert done.returncode == 0, done.stderr
+    found = re.findall(
+        r"^(\d+) tokens: median [\d.]+ ms, 95th percentile [\d.]+ ms, 3 moves$", done.stdout, re.MULTILINE
+    )
+    assert found == ["5", "10"]
+
+
 @pytest.mark.slow
 def test_recording_has_its_rows_and_the_memory_of_both():
     text = run("recording.py", "--batch", "2", "--side", "3")

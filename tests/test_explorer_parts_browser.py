@@ -250,3 +250,9 @@ def test_pointing_changes_the_height_of_no_part(opened):
             page.wait_for_function("(a) => document.querySelector('.vit-why-words').innerText !== a", arg=before)
             before = page.locator(".vit-why-words").inner_text()
             assert page.evaluate(HEIGHTS) == heights, (size, row, column)
+
+
+def test_why_of_a_second_picture_says_which_it_is(opened):
+    page = opened(panels=2)
+    page.mouse.move(*patch(page, **at(2, 2), panel=1))
+    says(page, ".vit-why-words", "Picture 1: The patch in row 2, column 2 gives")

@@ -4,7 +4,19 @@ import numpy as np
 import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
-from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, opened_page, patch, point, random_panel, words
+from explored import (
+    NEEDS_CHROMIUM,
+    SCREENSHOTS,
+    choose,
+    drawn,
+    opened_page,
+    patch,
+    photograph,
+    point,
+    random_panel,
+    says,
+    words,
+)
 from PIL import Image
 
 from vit_course.explorer import AttentionExplorer
@@ -94,6 +106,24 @@ def test_two_pictures_have_one_query_and_the_grid_is_of_the_one_pointed_at(opene
     drawn(page)
     assert "as it is, the patch in row 2, column 1 looks" in words(page), "the same query, from the other side"
     assert page.locator(".vit-cells canvas").screenshot() != first
+
+
+def test_similarity_and_colours(opened):
+    given = random_panel()
+    page = opened(AttentionExplorer(**given))
+    features = given["features"].numpy()
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
+    choose(page, "Similarity")
+    point(page, 2, 5, ROWS, COLUMNS)
+    cosines = unit @ unit[22]
+    best = int(np.argsort(cosines)[-2])
+    name = f"row {(best - 1) // COLUMNS}, column {(best - 1) % COLUMNS}" if best else "class token"
+    says(page, "After the last layer, the patch in row 2, column 5 is most like the", name, f"{cosines[best]:.2f}")
+    assert page.locator(".vit-chip .vit-figure").inner_text() == f"{cosines[0]:.2f}"
+    before = photograph(page)
+    choose(page, "Colours")
+    says(page, "like colour, like description")
+    assert (photograph(page) != before).any() and page.get_by_role("radio", name="Heat").is_disabled()
 
 
 def test_touch_asks_while_it_drags_and_a_tap_pins(browser, tmp_path):

@@ -10,7 +10,7 @@ from explorer_parts import module_page, put_real, small_panel
 pytestmark = NEEDS_CHROMIUM
 STEPS = 8
 RUN = """async ({ step, values, solve }) => {
-    const [{ TOURS }, { reading }] = [await import("/tours.js"), await import("/tour.js")];
+    const [{ TOURS }, { reading }] = [await import("/tours.js"), await import("/tour_facts.js")];
     const one = TOURS.look.steps[step];
     const state = stateOf([real], values);
     let found = null;
@@ -101,6 +101,10 @@ def test_the_layers_are_compared_by_the_mean_of_their_heads(page, maps):
     done = run(page, 1, solve=True)
     rows = 257 * maps[:, :, 0].mean(axis=1)[:, done["found"]["key"]]
     last, first = rows[-1], rows[0]
+    means = 257 * maps[[0, -1], :, 0].mean(axis=1)  # (2, T)
+    for key in range(1, 257, 3):
+        fits = means[1, key] >= 2 and means[0, key] <= 1
+        assert bool(run(page, 1, {**done["all"], "key": key})["said"]) == fits, key
     assert last >= 2 and first <= 1
     np.testing.assert_allclose([numbers(done["said"])[i] for i in (1, 3)], [last, first], atol=0.06)
 
@@ -177,7 +181,7 @@ def test_a_step_that_nothing_fulfils_finds_nothing(page):
     found = page.evaluate(
         """async (values) => {
             const { TOURS } = await import("/tours.js");
-            const { reading } = await import("/tour.js");
+            const { reading } = await import("/tour_facts.js");
             const panel = panelOf(typed(values));
             const last = (steps) => { for (;;) { const next = steps.next(); if (next.done) return next.value; } };
             return [0, 1, 2, 3, 4, 5, 7].map((i) => last(TOURS.look.steps[i].solve(reading(stateOf([panel], {})))));

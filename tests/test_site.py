@@ -1,55 +1,32 @@
 """The site of all chapters: built as the README says, then read page by page."""
 
+import base64
+import io
 import json
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import ROOT
+from PIL import Image, ImageChops, ImageStat
+from site_pages import Page
 
 from vit_course.explorer import embedded
 from vit_course.site import build
 from vit_course.site.build import SITE_MARK
-from vit_course.site.mathml import mathml
-from vit_course.site.sources import lead_to_pages, show_outputs, split_readme
+from vit_course.site.outputs import AGAIN, VIEW, first_explorer, show_outputs, write_figure
+from vit_course.site.sources import lead_to_pages, split_readme
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-VIEW = "application/vnd.jupyter.widget-view+json"
+TABLE = """Minutes are reading.
 
-
-class Page(HTMLParser):
-    """What a page refers to and what can be referred to."""
-
-    def __init__(self, path: Path):
-        super().__init__()
-        self.ids, self.links, self.loads, self.pictures = set(), [], [], []
-        self.explorers, self.modules, self.quiet, self.text = 0, 0, 0, []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag, attributes):
-        values = {name: value or "" for name, value in attributes}
-        self.ids |= {values[name] for name in ("id", "name") if name in values}
-        if tag == "a" and "href" in values:
-            self.links.append(values["href"])
-        elif "src" in values or "href" in values:
-            self.loads.append(values.get("src") or values["href"])
-        if tag == "img":
-            self.pictures.append(values)
-        if tag == "script":
-            self.explorers += values.get("class") == "vit-explorer-state"
-            self.modules += values.get("type") == "module"
-        self.quiet += tag in ("script", "style", "pre", "code", "annotation")
-
-    def handle_endtag(self, tag):
-        self.quiet -= tag in ("script", "style", "pre", "code", "annotation")
-
-    def handle_data(self, data):
-        if not self.quiet:
-            self.text.append(data)
+| chapter | you will see | minutes |
+|---|---|---|
+| [00 A](notebooks/00_a.ipynb) | b | 1 + 2 + 3 |
+"""
 
 
 @pytest.fixture(scope="session")
@@ -126,24 +103,6 @@ def test_the_printed_text_is_there(site):
         assert page.count('class="output stream') == len(printed) > 0
 
 
-def test_no_dollar_is_left_of_a_formula(site, pages):
-    formulas = 0
-    for notebook in NOTEBOOKS:
-        path = site / "notebooks" / f"{notebook.stem}.html"
-        assert "$" not in "".join(pages[path].text), path
-        formulas += path.read_text(encoding="utf-8").count("<math ")
-    assert formulas > 100
-
-
-def test_formulas_as_the_converter_needs_them():
-    assert mathml(r"\tfrac12 A").split() == mathml(r"\tfrac{1}{2} A").split()
-    assert "…" in mathml(r"1, \dots, n")
-    assert "mspace" in mathml(r"\ln K") and "mspace" in mathml(r"\mathrm{erf}\frac{x}{2}")
-    assert "mspace" not in mathml(r"\ln(K)")
-    with pytest.raises(ValueError, match="undefinedcommand"):
-        mathml(r"\undefinedcommand x")
-
-
 def test_links_to_code_become_pages_of_code(site, pages):
     linked = set()
     text = "[a](../vit_course/vit.py) [b](../res) [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
@@ -163,30 +122,60 @@ def test_links_to_code_become_pages_of_code(site, pages):
     assert "attention.py.html" in pages[site / "vit_course" / "index.html"].links
 
 
-def test_pictures_explorers_and_views_of_others(tmp_path):
+def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(embedded, "unpack", lambda view: view.get("state"))
+    monkeypatch.setattr(embedded, "markup", lambda state: f"<div>{state}</div>")
+    monkeypatch.setattr(embedded, "script", lambda: "run()")
+    buffer = io.BytesIO()
+    Image.new("RGB", (7, 5), "red").save(buffer, "PNG")
     picture = {
         "output_type": "display_data",
-        "data": {"image/png": "aGk="},
+        "data": {"image/png": base64.b64encode(buffer.getvalue()).decode()},
         "metadata": {"image/png": {"alt": 'a "b"'}},
     }
     other = {"output_type": "display_data", "data": {VIEW: {"model_id": "1"}}, "metadata": {}}
-    state = {name: 1 for name in embedded.NAMES} | {name: b"xy" for name in embedded.BUFFERS}
-    live = {"output_type": "display_data", "data": {VIEW: embedded.pack(state)}, "metadata": {}}
-    cells = [{"cell_type": "code", "outputs": [picture, *more]} for more in ([live], [other], [live, live])]
+    live = {"output_type": "display_data", "data": {VIEW: {"state": "S"}}, "metadata": {}}
+    again = {"output_type": "display_data", "data": {"text/html": [f"<p>{AGAIN}"]}, "metadata": {}}
+    cells = [{"cell_type": "code", "outputs": [picture, *more]} for more in ([again, live], [other], [live, live])]
     cells.append({"cell_type": "markdown", "source": "words"})
+    assert first_explorer({"cells": cells[1:]}) == "S" and first_explorer({"cells": cells[1:2]}) is None
     shown = show_outputs({"cells": cells}, "nn", tmp_path / "figures")["cells"]
     html = [[output["data"].get("text/html") for output in cell.get("outputs", [])] for cell in shown]
-    img = '<img src="figures/nn-{}-0.png" alt="a &quot;b&quot;">'
-    assert html[0] == [f"<noscript>{img.format(0)}</noscript>{embedded.markup(state)}"]
+    img = '<img src="figures/nn-{}-0.webp" alt="a &quot;b&quot;" width="7" height="5" loading="lazy">'
+    assert html[0] == [f"<noscript>{img.format(0)}</noscript><div>S</div>"]
     assert html[1] == [img.format(1), None] and shown[1]["outputs"][1] == other
-    assert html[2][0] == f"<noscript>{img.format(2)}</noscript>{embedded.markup(state)}", "one picture, one explorer"
-    assert html[2][1] == f'{embedded.markup(state)}<script type="module">{embedded.script()}</script>'
-    assert html[3] == [] and (tmp_path / "figures" / "nn-1-0.png").read_bytes() == b"hi"
+    assert html[2][0] == f"<noscript>{img.format(2)}</noscript><div>S</div>", "one picture, one explorer"
+    assert html[2][1] == '<div>S</div><script type="module">run()</script>'
+    assert html[3] == []
+
+
+def test_a_figure_becomes_a_small_file_that_looks_the_same(tmp_path):
+    curve, photo = Image.new("RGB", (60, 40), "white"), Image.effect_noise((401, 300), 60).convert("RGB")
+    for x in range(60):
+        curve.putpixel((x, x // 2), (0, 0, 200))
+    for picture, most in ((curve, 0), (photo, 12)):
+        buffer = io.BytesIO()
+        picture.save(buffer, "PNG")
+        assert write_figure(buffer.getvalue(), tmp_path / "a.webp") == picture.size
+        difference = ImageStat.Stat(ImageChops.difference(picture, Image.open(tmp_path / "a.webp").convert("RGB")))
+        assert max(difference.mean) <= most
+    assert (tmp_path / "a.webp").stat().st_size < 0.8 * len(buffer.getvalue()), "what has no flat parts is squeezed"
+
+
+def test_every_notebook_can_be_downloaded_as_it_is_stored(site, pages):
+    for notebook in NOTEBOOKS:
+        page = site / "notebooks" / f"{notebook.stem}.html"
+        assert notebook.name in pages[page].links
+        assert (page.parent / notebook.name).read_bytes() == notebook.read_bytes()
+        size = f"({notebook.stat().st_size / 1e6:.1f} MB)"
+        assert size in page.read_text(encoding="utf-8") or notebook.stat().st_size < 1e5
 
 
 def test_the_readme_is_cut_in_two():
-    index, install = split_readme("# T\n\nOne.\n\n![p](q)\n\n## A\n\na\n\n## The chapters\n\nb\n\n## C\n\nc\n")
-    assert index.startswith("# T\n\nOne.\n") and "b\n" in index and "![p]" not in index and "c\n" not in index
+    (opening, chapters), install = split_readme(
+        "# T\n\nOne.\n\n![p](q)\n\n## A\n\na\n\n## The chapters\n\nb\n\n## C\n\nc\n"
+    )
+    assert opening == "# T\n\nOne.\n" and chapters == "## The chapters\n\nb\n\n"
     assert install == "# Install and use\n\n![p](q)\n\n## A\n\na\n\n## C\n\nc\n"
 
 
@@ -232,7 +221,7 @@ def test_what_is_broken_fails_the_build(tmp_path):
         {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "\n\n".join(["# A", *words.values()])}
     )
     (repository / "notebooks" / "00_a.ipynb").write_text(json.dumps(notebook))
-    (repository / "README.md").write_text("# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\nb\n")
+    (repository / "README.md").write_text("# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\n" + TABLE)
     (repository / "CONTRIBUTING.md").write_text("# House\n\nc\n")
     (repository / "res" / "p.png").write_bytes((ROOT / "res" / "explorer.png").read_bytes())
     (repository / "res" / "teachers_guide.md").write_text("# G\n\nwords\n")

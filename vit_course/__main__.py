@@ -1,11 +1,11 @@
-"""The command line: `python -m vit_course` with lab, train, explore, classify, classroom, site or check."""
+"""The command line: `python -m vit_course` with lab, train, explore, classify, classroom, live, site or check."""
 
 import argparse
 import sys
 
-from vit_course.commands import check, classify, classroom, explore, failures, lab, site, train
+from vit_course.commands import check, classify, classroom, explore, failures, lab, live, site, train
 
-COMMANDS = (lab, train, explore, classify, classroom, site, check)
+COMMANDS = (lab, train, explore, classify, classroom, live, site, check)
 
 
 def main(arguments: list[str] | None = None) -> int:

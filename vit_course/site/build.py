@@ -1,14 +1,23 @@
 """The site, built by Sphinx from the sources, without a network and for a reader without one."""
 
 import io
+import re
 import shutil
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "ziamath")
+PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "ziamath", "fontTools")
 SITE_MARK = "searchindex.js"
+LIVE = "vit_course.live"
+# Of no use to a reader: Sphinx's own search, the theme's icons as scripts and fonts, its words in other languages.
+UNUSED = (
+    ".buildinfo*", "_sources", "*.map", "*macros.html", "searchtools.js", "language_data.js", "*-stemmer.js",
+    "fontawesome*", "vendor", "locales", "copybutton_funcs.js", "file.png", "plus.png", "minus.png",
+)  # fmt: skip
+THEME = "_static/styles/pydata-sphinx-theme.css"
+ICON_RULES = re.compile(r"@font-face\{[^}]*fontawesome[^}]*\}|(?<=\})\.fa-[^{}]*\{--fa:[^{}]*\}")
 
 
 def build(repository: Path, out: Path, overwrite: bool = False) -> int:
@@ -37,11 +46,8 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
     with tempfile.TemporaryDirectory() as name:
         sources, static, html, trees = (Path(name, part) for part in ("sources", "static", "html", "trees"))
         sources.mkdir()
-        static.mkdir()
-        write_sources(repository, sources)
-        shutil.copy(HERE / "site.css", static)
-        # Formulas look alike everywhere with a font of ours; many machines have none for mathematics.
-        shutil.copy(Path(find_spec("ziamath").origin).parent / "fonts" / "STIXTwoMath-Regular.ttf", static)
+        searched = write_sources(repository, sources, has_live())
+        shutil.copytree(HERE / "static", static)
         (static / "explorer.css").write_text(embedded.style(), encoding="utf-8")
         warnings = io.StringIO()
         # No folder of its own for the configuration: all of it is in `settings`.
@@ -50,9 +56,12 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         app.build()
         if app.statuscode:
             raise ValueError(f"Sphinx found something to mend:\n{warnings.getvalue()}")
+        finish(html, [f"{page}.html" for page in searched])
+        if has_live():
+            write_live(html / "live")
         if out.exists():
             shutil.rmtree(out)
-        shutil.copytree(html, out, ignore=shutil.ignore_patterns(".buildinfo*", "_sources", "*.map", "*macros.html"))
+        shutil.copytree(html, out, ignore=shutil.ignore_patterns(*UNUSED))
     return len(list(out.rglob("*.html")))
 
 
@@ -65,16 +74,45 @@ def _need_room(out: Path, overwrite: bool) -> None:
         raise ValueError(f"{out} holds a site: add --force to replace it, or name another folder with -o")
 
 
+def finish(html: Path, searched: list[str]) -> None:
+    """Makes what depends on the rendered pages: the font of their formulas, the words of the search, lean styles.
+
+    Args:
+        html: the folder that Sphinx has written.
+        searched: the names of the pages to search.
+    """
+    from vit_course.site.font import characters, write_font
+    from vit_course.site.search import write_index
+
+    pages = [page.read_text(encoding="utf-8") for page in html.rglob("*.html")]
+    write_font(characters(pages), html / "_static" / "formulas.woff")
+    write_index(html, searched)
+    theme = html / THEME
+    theme.write_text(ICON_RULES.sub("", theme.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def has_live() -> bool:
+    """Whether the package has the page that takes the visitor's own photograph."""
+    return find_spec(LIVE) is not None
+
+
+def write_live(folder: Path) -> None:
+    """Writes the page that takes the visitor's own photograph."""
+    from importlib import import_module
+
+    import_module(LIVE).write_live(folder, home="../index.html")
+
+
 def settings(sources: Path, static: Path) -> dict:
     """What a conf.py would say.
 
     Args:
         sources: the folder of the pages.
-        static: the folder of style sheets and the font.
+        static: the folder of style sheets, scripts and fonts.
     """
     return {
         "project": "The Vision Transformer, step by step",
-        "extensions": ["myst_nb", "vit_course.site.mathml"],
+        "extensions": ["myst_nb", "sphinx_copybutton", "vit_course.site.mathml", "vit_course.site.code"],
         "html_title": "The Vision Transformer, step by step",
         "html_theme": "sphinx_book_theme",
         "html_theme_options": {
@@ -83,21 +121,25 @@ def settings(sources: Path, static: Path) -> dict:
             "show_toc_level": 2,
             "footer_content_items": [],
             "navbar_persistent": [],  # the search is in the sidebar
+            "search_bar_text": "Search the chapters",
         },
         "html_context": {"default_mode": "auto"},  # light or dark as the reader's system is
+        "templates_path": [str(HERE / "templates")],
         "html_static_path": [str(static)],
         "html_extra_path": [str(sources / "extra")],
-        "html_css_files": ["site.css", "explorer.css"],
+        "html_css_files": ["site.css", "icons.css", "landing.css", "explorer.css"],
         "html_copy_source": False,
         "html_use_index": False,
         "html_show_sphinx": False,
         "html_show_copyright": False,
         "html_math_renderer": "mathml",
-        # A page from a file may not read the other pages, so results have titles alone.
-        "html_show_search_summary": False,
+        # Code that somebody wrote, not what it printed.
+        "copybutton_selector": "div.highlight:not(.cell_output div.highlight) > pre",
         "exclude_patterns": ["extra"],
         "myst_enable_extensions": ["dollarmath"],
         "myst_heading_anchors": 3,
         "nb_execution_mode": "off",
         "nb_merge_streams": True,
+        # Code that Pygments half understands is shown all the same.
+        "suppress_warnings": ["misc.highlighting_failure"],
     }

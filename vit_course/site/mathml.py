@@ -8,7 +8,10 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.util.logging import getLogger
 
 # Names of functions keep a little distance from what follows, as in TeX: ln K, not lnK.
-FUNCTION = re.compile(r"(<mi>[A-Za-z]{2,}</mi>(?:\s*<mo>&ApplyFunction;</mo>)?)(?=\s*<m(?!o))")
+# One that carries an index keeps it close.
+FUNCTION = re.compile(
+    r"(<m(?:sub|sup|under|over)\w*>\s*)?(<mi>[A-Za-z]{2,}</mi>(?:\s*<mo>&ApplyFunction;</mo>)?)(?=\s*<m(?!o))"
+)
 
 # A browser may break the line behind a formula, and a full stop must not start the next one.
 FORMULA = re.compile(r"(<math\b(?:(?!</math>).)*</math>[.,;:)]+)", re.DOTALL)
@@ -26,7 +29,11 @@ def mathml(formula: str, block: bool = False) -> str:
     """
     # Two spellings of TeX that the converter does not know.
     formula = re.sub(r"\\([td]?frac)(\d)(\d)", r"\\\1{\2}{\3}", formula.replace(r"\dots", r"\ldots"))
-    return FUNCTION.sub(r'\1<mspace width="0.167em"></mspace>', tex2mathml(formula, as_block=block))
+    return FUNCTION.sub(_spaced, tex2mathml(formula, as_block=block))
+
+
+def _spaced(match: re.Match) -> str:
+    return match[0] if match[1] else f'{match[2]}<mspace width="0.167em"></mspace>'
 
 
 def setup(app) -> dict:

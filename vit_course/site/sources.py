@@ -1,56 +1,67 @@
 """From the repository's notebooks and Markdown to the folder of sources that Sphinx reads."""
 
-import base64
-import html
 import json
 import os
 import re
 import shutil
 from pathlib import Path
 
-from vit_course.explorer import embedded
+from vit_course.site.landing import hero, landing
+from vit_course.site.outputs import first_explorer, show_outputs
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 LINK = re.compile(r"(?<!!)(\[[^\]]*\])\(([^)\s:]+)\)")  # no picture, and no address with a scheme
 MODULE = re.compile(r"(?<!\[)`(vit_course(?:\.\w+)+)`")
 CODE = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".js": "javascript", ".css": "css"}
 LANGUAGES |= {name: "text" for name in ("", ".md", ".csv", ".txt")}
+BUNDLES = "explorer/static/*"  # written by a machine for a machine
 # No entry in the table of contents, and no hit in the search: the chapters are what is searched.
 SOURCE_HEAD = "---\norphan: true\nnosearch: true\n---\n\n"
 UNLISTED_HEAD = "---\norphan: true\n---\n\n"
-HERE = """These pages show the chapters as they were last run, with all results. The attention explorers in them are
-live: point at a patch. To run and change the code, see [Install and use](README.md)."""
+FILE_LINE = """<p class="notebook-file"><a href="{name}" download="{name}">Download the notebook</a> ({size}) as it is
+shown here, with its results. To run it, <a href="../README.html">install the course</a> and open the file in
+JupyterLab. <span class="on-disk">In the folder of these pages it is <code>notebooks/{name}</code>.</span></p>
+<script>document.documentElement.classList.toggle("from-disk", location.protocol === "file:");</script>"""
 
 
-def write_sources(repository: Path, folder: Path) -> None:
+def write_sources(repository: Path, folder: Path, live: bool = False) -> list[str]:
     """Writes all pages of the site, in the layout of the repository, so that their links need no change.
 
     Args:
         repository: a checkout of the course.
         folder: an empty folder.
+        live: whether the site will have the page that takes the visitor's own photograph.
+
+    Returns:
+        the names of the pages to search, without their suffix.
     """
     pages = {path: path.read_text(encoding="utf-8") for path in sorted((repository / "notebooks").glob("*.ipynb"))}
     chapters = [path.relative_to(repository).as_posix() for path in pages]
     guide, house = repository / "res" / "teachers_guide.md", repository / "CONTRIBUTING.md"
     index, install = split_readme((repository / "README.md").read_text(encoding="utf-8"))
     listed = "\n".join([*chapters, "res/teachers_guide.md", "README.md", house.name])
-    pages[repository / "index.md"] = f"{index}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+    pages[repository / "index.md"] = f"{landing(*index)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     pages[repository / "README.md"] = install
     pages[guide] = guide.read_text(encoding="utf-8").replace("README.md#the-chapters", "index.md#the-chapters")
     pages[house] = house.read_text(encoding="utf-8")
     for about in sorted((repository / "res").glob("*/README.md")):  # what the weights and the photographs are
         pages[about] = UNLISTED_HEAD + about.read_text(encoding="utf-8")
     linked: set[Path] = set()
+    extra = folder / "extra" / "notebooks"
+    extra.mkdir(parents=True)
     for path, text in pages.items():
         target = folder / path.relative_to(repository)
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".ipynb":
             notebook = json.loads(text)
+            if path.name.startswith("00"):
+                (folder / "hero.html").write_text(hero(first_explorer(notebook), live), encoding="utf-8")
             for cell in notebook["cells"]:
                 if cell["cell_type"] == "markdown":
                     cell["source"] = lead_to_pages("".join(cell["source"]), path, repository, linked)
-            text = json.dumps(show_outputs(notebook, target.stem, folder / "extra" / "notebooks" / "figures"))
+            offer_the_file(notebook, path)
+            text = json.dumps(show_outputs(notebook, target.stem, extra / "figures"))
+            shutil.copy(path, extra)
         else:
             text = lead_to_pages(text, path, repository, linked)
         target.write_text(text, encoding="utf-8")
@@ -59,16 +70,24 @@ def write_sources(repository: Path, folder: Path) -> None:
     shutil.copytree(repository / "res" / "diagrams", folder / "res" / "diagrams", dirs_exist_ok=True)
     for picture in (repository / "res").glob("*.png"):
         shutil.copy(picture, folder / "res")
+    return [path.relative_to(repository).with_suffix("").as_posix() for path in pages]
 
 
-def split_readme(text: str) -> tuple[str, str]:
-    """-> (the index: the opening and the table of the chapters, the page of everything about installing and using)."""
+def offer_the_file(notebook: dict, path: Path) -> None:
+    """Puts a link to the notebook's file under its title."""
+    size = f"{max(path.stat().st_size / 1e6, 0.1):.1f} MB"
+    title, _, rest = notebook["cells"][0]["source"].partition("\n")
+    line = FILE_LINE.format(name=path.name, size=size)
+    notebook["cells"][0]["source"] = f"{title}\n\n{line}\n\n{rest}"
+
+
+def split_readme(text: str) -> tuple[tuple[str, str], str]:
+    """-> ((the opening, the section of the chapters), the page of everything about installing and using)."""
     head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
     opening, picture = head.split("\n![")
-    chapters = [section for section in sections if section.startswith("## The chapters")]
-    others = [section for section in sections if section not in chapters]
-    index = [opening, HERE, *chapters]
-    return "\n\n".join(index), "".join(["# Install and use\n\n![", picture, *others])
+    (chapters,) = (section for section in sections if section.startswith("## The chapters"))
+    others = [section for section in sections if section != chapters]
+    return (opening, chapters), "".join(["# Install and use\n\n![", picture, *others])
 
 
 def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) -> str:
@@ -103,7 +122,7 @@ def write_source_page(path: Path, repository: Path, folder: Path) -> None:
     name = path.relative_to(repository).as_posix()
     if path.is_dir():
         files = [file for file in sorted(path.rglob("*")) if file.is_file() and "__pycache__" not in file.parts]
-        shown = [file for file in files if file.suffix in LANGUAGES]
+        shown = [file for file in files if file.suffix in LANGUAGES and not file.match(BUNDLES)]
         for file in shown:
             write_source_page(file, repository, folder)
         places = [(file.relative_to(path).as_posix(), file in shown) for file in files]
@@ -115,45 +134,3 @@ def write_source_page(path: Path, repository: Path, folder: Path) -> None:
     title = name.replace("_", r"\_")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"{SOURCE_HEAD}# {title}\n\n{text}\n", encoding="utf-8")
-
-
-def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
-    """The notebook with HTML in place of its pictures and explorers: nothing else carries their alt text.
-
-    Args:
-        name: the notebook's, for the names of its figures.
-        figures: the folder for the PNG files of the figures.
-    """
-    figures.mkdir(parents=True, exist_ok=True)
-    last = None
-    for index, cell in enumerate(notebook["cells"]):
-        picture, outputs = "", []
-        for output in cell.get("outputs", []):
-            data = output.get("data", {})
-            state = embedded.unpack(data[VIEW]) if VIEW in data else None
-            if state is not None:
-                # The picture right before it stays for readers whose browser runs no scripts.
-                if picture:
-                    outputs.pop()
-                noscript = f"<noscript>{picture}</noscript>" if picture else ""
-                last, picture = _html(noscript + embedded.markup(state)), ""
-                outputs.append(last)
-            elif "image/png" in data:
-                alt = output["metadata"].get("image/png", {}).get("alt", "")
-                file = figures / f"{name}-{index}-{len(outputs)}.png"
-                file.write_bytes(base64.b64decode("".join(data["image/png"])))
-                picture = f'<img src="{figures.name}/{file.name}" alt="{html.escape(alt)}">'
-                outputs.append(_html(picture))
-            else:
-                picture = ""
-                outputs.append(output)
-        if "outputs" in cell:
-            cell["outputs"] = outputs
-    if last is not None:
-        # Once a page, and inline: from a file no module may be loaded.
-        last["data"]["text/html"] += f'<script type="module">{embedded.script()}</script>'
-    return notebook
-
-
-def _html(text: str) -> dict:
-    return {"output_type": "display_data", "data": {"text/html": text}, "metadata": {}}

@@ -34,7 +34,8 @@ export class Panel {
   }
 
   planes(name, layer = null) {
-    return planes(this.take(name, layer), this.find(name, layer).high);
+    const { coding, high } = this.find(name, layer);
+    return coding === "f4" ? floats(this.take(name, layer)) : planes(this.take(name, layer), high);
   }
 
   async open() {

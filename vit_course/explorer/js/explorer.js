@@ -13,6 +13,10 @@ import { State } from "./state.js";
 import { describe } from "./words.js";
 
 let instances = 0;
+const HINTS = {
+  mouse: "Point anywhere on the picture. Click to keep it, Escape to let go.",
+  touch: "Drag over the picture. Tap to keep it, tap again to let go.",
+};
 
 function help() {
   const lines = HELP.flatMap(([keys, text]) => [element("dt", { text: keys }), element("dd", { text })]);
@@ -33,7 +37,8 @@ function build(state, id) {
   const parts = [...above, ...beside, ...below, ...last];
   const words = element("p", { class: "vit-words", "aria-live": "polite", "aria-atomic": "true" });
   photos.forEach((photo, index) => photo.node.append(chips[index].node));
-  const hint = element("p", { class: "vit-hint", text: "Point anywhere on the picture. Click to keep it, Escape to let go." });
+  const touch = window.matchMedia("(hover: none)").matches;
+  const hint = element("p", { class: "vit-hint", text: touch ? HINTS.touch : HINTS.mouse });
   const nodes = (...list) => list.map(({ node }) => node);
   const body = element("div", { class: `vit-body${photos.length > 1 ? " vit-several" : ""}` },
     element("div", { class: "vit-photos" }, ...nodes(...photos)),

@@ -7,7 +7,7 @@ import { GridMaps } from "./gridmaps.js";
 import { clamp } from "./places.js";
 import { rolloutOf } from "./shown.js";
 
-const SLICE = 5; // ms of each frame
+const SLICE = 4; // ms of each frame
 const REST = 150; // ms without another query
 const EAGER = 4e8; // multiplications for a rollout that nobody has asked for yet
 

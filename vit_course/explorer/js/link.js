@@ -35,9 +35,8 @@ export function decode(text, { layers, heads, tokens, choices }) {
 
 export function belongs(node) {
   // Whether the address is this explorer's: a page of its own, with no other explorer, and nobody's notebook.
-  const alone = document.querySelectorAll(".vit-explorer-place, .vit-explorer").length <= 2;
-  const places = document.querySelectorAll(".vit-explorer-place").length;
-  return alone && places === 1 && !!node.closest(".vit-explorer-place") && window.top === window.self && !document.querySelector(".jp-Notebook");
+  const places = document.querySelectorAll(".vit-explorer-place");
+  return places.length === 1 && places[0].contains(node) && window.top === window.self && !document.querySelector(".jp-Notebook");
 }
 
 export class Link {
@@ -45,7 +44,8 @@ export class Link {
   constructor(state, wait = 250) {
     this.state = state;
     this.wait = wait;
-    this.usual = this.values();
+    // How the page opens, unless it says so itself: where a visitor's choices outlive a picture, an explorer opens with them.
+    this.usual = { ...this.values(), ...state.model.usual };
     const { first, layers, heads } = state;
     this.limits = { layers, heads, tokens: first.tokens, choices: (name) => state.choices(name) };
     this.read = () => {

@@ -9,7 +9,8 @@ export function rankOf(values, index) {
 
 export function ordinal(n) {
   const teen = n % 100 > 10 && n % 100 < 14;
-  return `${n}${teen ? "th" : (["th", "st", "nd", "rd"][n % 10] ?? "th")}`;
+  const ending = "0th 1st 2nd 3rd".split(" ")[teen ? 0 : n % 10] ?? "th";
+  return `${n}${ending.replace(/\d/, "")}`;
 }
 
 export function place(rank, count) {

@@ -1,22 +1,11 @@
 // The guided tour above the photograph: a question, a hint, and what was found, read off the explorer's own state.
 
 import { element } from "./element.js";
-import { ready } from "./tour_facts.js";
+import { NAMES, reading, ready } from "./tour_facts.js";
 import { TOURS } from "./tours.js";
 
-const NAMES = ["layer", "head", "fusion", "query", "key", "pinned", "direction", "view", "scale"];
 const SLICE = 8; // milliseconds of searching at a time, so that the pointer is not kept waiting
 const reached = new Map(); // the tour's name -> the step and what was found, kept when a new photograph comes
-
-export function reading(state) {
-  // What the steps judge: what was chosen, not what is only pointed at.
-  const [panel] = state.panels;
-  const now = { panels: state.panels, panel };
-  for (const name of NAMES) now[name] = state.get(name);
-  now.layer = Math.min(now.layer, panel.layers - 1);
-  now.head = Math.min(now.head, panel.heads - 1);
-  return now;
-}
 
 export class Tour {
   constructor(state) {

@@ -1,5 +1,17 @@
 // What the steps of a tour measure: plain numbers from a panel's weights and tokens. No DOM, no answer stored anywhere.
 
+export const NAMES = ["layer", "head", "fusion", "query", "key", "pinned", "direction", "view", "scale"];
+
+export function reading(state) {
+  // What the steps judge: what was chosen, not what is only pointed at.
+  const [panel] = state.panels;
+  const now = { panels: state.panels, panel };
+  for (const name of NAMES) now[name] = state.get(name);
+  now.layer = Math.min(now.layer, panel.layers - 1);
+  now.head = Math.min(now.head, panel.heads - 1);
+  return now;
+}
+
 export const ready = (panel, layer) => panel.has?.(layer) ?? true;
 export const patches = (panel) => panel.tokens - panel.prefix;
 export const classToken = (panel) => panel.names.findIndex((name) => /class/.test(name));

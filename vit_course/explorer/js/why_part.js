@@ -78,7 +78,9 @@ export class Why {
     this.body.hidden = this.note.hidden = !!why;
     if (why) this.words.replaceChildren(element("p", { text: why }));
     if (!this.found) return;
-    this.words.replaceChildren(...because(this.found, panel).map((text) => element("p", { text })));
+    const texts = because(this.found, panel);
+    if (shown.length > 1 && panel.title) texts[0] = `${panel.title}: ${texts[0]}`;
+    this.words.replaceChildren(...texts.map((text) => element("p", { text })));
     this.drawStrips();
     this.drawCharts();
     this.point(-1);

@@ -1,0 +1,227 @@
+"""The live page's files: graphs that fit the weights, the runtime as it was published, and the folder they go into."""
+
+import gzip
+import hashlib
+import json
+import re
+import runpy
+import shutil
+import struct
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from conftest import ROOT
+
+from vit_course import data
+from vit_course.__main__ import main
+from vit_course.live import write_live
+from vit_course.live.models import MODELS
+
+LIVE = ROOT / "res" / "live"
+TYPES = {1: ("F32", 4), 10: ("F16", 2)}  # what ONNX and safetensors call them, and bytes a number
+
+
+def fields(message: bytes):
+    """The fields of a message of Protocol Buffers: (number, an int or bytes)."""
+    at = 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = number()
+        if key & 7 == 0:
+            yield key >> 3, number()
+        else:
+            size = {1: 8, 5: 4}.get(key & 7) or number()
+            yield key >> 3, message[at : at + size]
+            at += size
+
+
+def numbers(values) -> list[int]:
+    """A repeated number, which may be packed into bytes."""
+    if isinstance(values, int):
+        return [values]
+    out, value, shift = [], 0, 0
+    for byte in values:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            out.append(value)
+            value = shift = 0
+    return out
+
+
+def initialisers(name: str) -> list[dict]:
+    """The tensors of a graph: name, dims, type, and where their numbers lie. Read without the package onnx."""
+    (graph,) = (value for number, value in fields((LIVE / f"{name}.onnx").read_bytes()) if number == 7)
+    found = []
+    for tensor in (value for number, value in fields(graph) if number == 5):
+        one = {"dims": [], "external": {}, "own": 0}
+        for number, value in fields(tensor):
+            if number == 1:
+                one["dims"] += numbers(value)
+            elif number == 2:
+                one["type"] = value
+            elif number == 8:
+                one["name"] = value.decode()
+            elif number == 13:
+                key, text = (value.decode() for _, value in fields(value))
+                one["external"][key] = text
+            elif number != 14:
+                one["own"] += len(value)
+        found.append(one)
+    return found
+
+
+def header(path) -> tuple[int, dict]:
+    with path.open("rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        entries = json.loads(file.read(size))
+    entries.pop("__metadata__", None)
+    return 8 + size, entries
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_graph_points_at_the_weights_as_they_lie(name):
+    """Fails where res/live/export.py has to be run again."""
+    stored = {file: header(ROOT / "res" / place) for file, place in MODELS[name].items()}
+    pointed = {file: set() for file in stored}
+    for tensor in initialisers(name):
+        if not tensor["external"]:
+            assert tensor["own"] <= 64, f"{tensor['name']} is learned, and no part of the graph"
+            continue
+        where = tensor["external"]
+        start, entries = stored[where["location"]]
+        entry = entries[tensor["name"]]
+        kind, size = TYPES[tensor["type"]]
+        first, end = entry["data_offsets"]
+        assert (kind, tensor["dims"]) == (entry["dtype"], entry["shape"]), tensor["name"]
+        assert (int(where["offset"]), int(where["length"])) == (start + first, end - first), tensor["name"]
+        count = 1
+        for side in tensor["dims"]:
+            count *= side
+        assert end - first == size * count
+        pointed[where["location"]].add(tensor["name"])
+    # Every number that was learned is used, but for the token that stood for hidden patches in training.
+    for file, (_, entries) in stored.items():
+        assert set(entries) - pointed[file] <= {"embeddings.mask_token"}
+    assert (LIVE / f"{name}.onnx").stat().st_size < 300_000
+
+
+def test_the_runtime_is_the_published_one():
+    script = runpy.run_path(str(LIVE / "runtime.py"))
+    for name, expected in script["SUMS"].items():
+        packed = LIVE / "runtime" / (f"{name}.gz" if name in script["SQUEEZED"] else name)
+        content = packed.read_bytes()
+        content = gzip.decompress(content) if name in script["SQUEEZED"] else content
+        assert hashlib.sha256(content).hexdigest() == expected, name
+        assert packed.stat().st_size < 5e6
+    assert b"MIT License" in (LIVE / "runtime" / "LICENSE").read_bytes()
+    assert f"v{script['VERSION']}".encode() in (LIVE / "runtime" / script["SCRIPT"]).read_bytes()[:100]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("live") / "page"
+    assert write_live(out) == sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    return out
+
+
+def test_the_folder_holds_all_that_its_page_names(folder):
+    page = json.loads((folder / "live.json").read_text())
+    files = [page["runtime"]["script"], page["runtime"]["binary"]]
+    for model in page["models"].values():
+        files += [model["graph"], *model["weights"]]
+        assert len(model["mean"]) == len(model["std"]) == 3 and len(model["labels"]) == 10
+    assert len(files) == 7
+    for file in files:
+        content = (folder / file["path"]).read_bytes()
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    assert json.loads(re.search(r'id="live-page">(.*?)</script>', text, re.DOTALL)[1]) == page
+    asked = re.findall(r'(?:src|data-photograph)="([^"]+)"|<link[^>]* href="([^"]+)"|href="(?!http)([^"]+)"', text)
+    places = {place for places in asked for place in places if place and not place.startswith("data:")}
+    assert {"live.js", "live.css", "explorer.css", "photographs/cat.jpg", "runtime/LICENSE"} <= places
+    assert [place for place in places if not (folder / place).is_file()] == []
+    for name, photograph in data.photographs().items():
+        assert f"photographs/{name}.jpg" in places and f"Photograph: {photograph.author}" in text
+    assert not re.search(r"(src|import|fetch|url)\s*[=(]\s*[\"']?(https?:|//)", text), "it asks another address"
+    assert "It is not the DINOv2 that Meta published" in text
+
+
+def test_first_comes_the_cat_and_a_link_only_where_there_is_a_place_for_it(folder, tmp_path):
+    text = (folder / "index.html").read_text(encoding="utf-8")
+    assert re.search(r'data-photograph="([^"]+)"', text)[1] == "photographs/cat.jpg"
+    assert "The course</a>" not in text
+    write_live(tmp_path, home="../index.html?a=1&b=2")
+    assert '<a href="../index.html?a=1&amp;b=2">The course</a>' in (tmp_path / "index.html").read_text(encoding="utf-8")
+
+
+def test_the_command_says_how_to_open_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["live"]) == 0
+    assert re.search(
+        r"^live: \d+ MB; .*python -m http\.server -d live .*http://localhost:8000$", capsys.readouterr().out
+    )
+    assert (tmp_path / "live" / "index.html").is_file()
+
+
+def test_nothing_is_overwritten_unasked(folder, tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("mine")
+    assert main(["live", str(tmp_path), "--force"]) == 2
+    assert "holds something that is no live page: name another folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    (folder / "old").mkdir(exist_ok=True)
+    assert main(["live", str(folder)]) == 2
+    assert "holds a live page: add --force to replace it" in capsys.readouterr().err and (folder / "old").exists()
+    assert main(["live", str(folder), "--force"]) == 0
+    assert not (folder / "old").exists() and (folder / "index.html").is_file()
+
+
+def test_a_half_written_folder_can_be_replaced(tmp_path, monkeypatch):
+    def broken(*_):
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.copyfile", broken)
+        with pytest.raises(OSError, match="the disk is full"):
+            write_live(tmp_path)
+    assert not (tmp_path / "index.html").exists()
+    write_live(tmp_path, overwrite=True)
+    assert (tmp_path / "index.html").exists()
+
+
+def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):
+    """By which a browser throws away what it has kept."""
+    version = json.loads((folder / "live.json").read_text())["version"]
+    copied = tmp_path / "live"
+    shutil.copytree(LIVE, copied)
+    (copied / "tiny-cifar.onnx").write_bytes((LIVE / "tiny-cifar.onnx").read_bytes() + b"\0")
+    monkeypatch.setattr("vit_course.live.folder._LIVE", (copied,))
+    write_live(tmp_path / "page")
+    assert json.loads((tmp_path / "page" / "live.json").read_text())["version"] != version
+
+
+def test_from_an_installed_wheel(tmp_path):
+    """The package and what the wheel carries beside it, as pyproject.toml says."""
+    shutil.copytree(ROOT / "vit_course", tmp_path / "vit_course", ignore=shutil.ignore_patterns("__pycache__"))
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    for source, place in wheel["force-include"].items():
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        path = ROOT / source
+        (shutil.copytree if path.is_dir() else shutil.copyfile)(path, tmp_path / place)
+    command = [sys.executable, "-m", "vit_course", "live", "page"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "page" / "models" / "vit-s14.safetensors").stat().st_size > 40e6

@@ -1,0 +1,122 @@
+// The live page: what the visitor chooses goes to the worker, what comes back to the explorer.
+
+import { fromAddress, toAddress } from "./live_address.js";
+import { Choose } from "./live_choose.js";
+import { Models } from "./live_models.js";
+import { Stage } from "./live_stage.js";
+
+const REAL = "vit-s14", SMALL = "tiny-cifar";
+const $ = (selector) => document.querySelector(selector);
+const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 2e6 ? 1 : 0);
+
+class Page {
+  constructor(page) {
+    this.page = page;
+    const photographs = Array.from(document.querySelectorAll("[data-photograph]"), (button) => button.dataset.name);
+    this.known = { photographs, models: [REAL, SMALL], sizes: page.models[REAL].sizes };
+    const { photograph, model, size } = fromAddress(location.search, this.known);
+    this.wanted = model; // what the visitor wants to look with; until it is ready, the small one answers
+    this.size = size;
+    this.stage = new Stage($(".live-stage"));
+    this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.answered(answer) });
+    this.choose = new Choose($(".live-choose"), {
+      take: (picture) => this.take(picture),
+      refuse: (words) => this.say(words, true),
+    });
+    for (const radio of document.querySelectorAll("[name=live-model]")) {
+      radio.checked = radio.value === model;
+      radio.addEventListener("change", () => this.want(radio.value));
+    }
+    $("#live-size").value = size;
+    $("#live-size").addEventListener("change", (event) => {
+      this.size = Number(event.target.value);
+      this.look();
+    });
+    $(".live-tour").addEventListener("click", () => this.stage.set({ tour: "look" }));
+    $(".live-ready button").addEventListener("click", () => this.look());
+    $(".live-again").addEventListener("click", () => this.models.open(this.wanted));
+    this.choose.ours(this.choose.buttons[photographs.indexOf(photograph)]);
+    this.models.open(SMALL); // under 1 MB, after the runtime; the real one follows
+  }
+
+  take(picture) {
+    this.picture = picture;
+    this.stage.waiting(picture);
+    this.look();
+  }
+
+  want(model) {
+    this.wanted = model;
+    this.models.open(model);
+    this.look();
+    this.changed();
+  }
+
+  // With what is there: the wanted model, or the small one.
+  look() {
+    $("#live-size").disabled = this.wanted === SMALL;
+    const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
+    $(".live-ready").hidden = true;
+    if (!model) return this.say("Loading; the small model comes first.");
+    const { sizes } = this.page.models[model];
+    const size = sizes.includes(this.size) ? this.size : sizes[0];
+    const { name, title, source } = this.picture;
+    this.say(`Looking at ${name} ...`);
+    this.models.look({ model, size, name, title, source });
+  }
+
+  changed() {
+    const { states } = this.models;
+    const first = ["ready", "failed"].includes(states[SMALL].state);
+    if (first && states[REAL].state === "absent") this.models.open(REAL);
+    for (const name of [SMALL, REAL]) {
+      // Once, when it has become ready.
+      if (states[name].state !== "ready" || states[name].greeted) continue;
+      states[name].greeted = true;
+      const shown = this.stage.model;
+      if (name !== this.wanted && shown) continue;
+      // Who is in the midst of something is asked first.
+      if (shown && this.stage.touched) $(".live-ready").hidden = false;
+      else this.look();
+    }
+    // What is missing of the wanted model, or else what is on its way.
+    const coming = [this.wanted, SMALL, REAL].find((name) => !["absent", "ready"].includes(states[name].state));
+    this.progress(states[coming] ?? {}, coming === SMALL ? "The small model" : "The large model");
+  }
+
+  progress({ state, loaded, total, words }, what) {
+    const bar = $(".live-progress"), line = $(".live-progress-words");
+    bar.hidden = !["loading", "starting"].includes(state);
+    if (state === "loading" && total) Object.assign(bar, { value: loaded, max: total });
+    else bar.removeAttribute("value");
+    line.textContent = {
+      loading: total ? `${what} is coming: ${megabytes(loaded)} of ${megabytes(total)} MB` : `${what} is coming`,
+      starting: `${what} is starting`,
+      failed: `${what} cannot be used: ${words}.`,
+    }[state] ?? "";
+    $(".live-again").hidden = state !== "failed";
+  }
+
+  answered({ words, panel, data, times, model, question }) {
+    if (words) return this.say(words, true);
+    const { about, first } = this.page.models[model];
+    const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
+    const { rows, columns } = panel;
+    $(".live-credit").textContent = this.picture.credit;
+    const hash = this.stage.show(panel, data, { model, first, wanted: model === this.wanted });
+    this.say(`${about} sees ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
+    const chosen = { photograph: this.picture.photograph, model: this.wanted, size: this.size };
+    history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
+    document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
+  }
+
+  say(words, refused = false) {
+    const line = $(".live-words");
+    line.textContent = words;
+    line.classList.toggle("live-refused", refused);
+    // What could not be opened leaves the picture before it.
+    if (refused) this.stage.waiting(null);
+  }
+}
+
+new Page(JSON.parse($("#live-page").textContent));

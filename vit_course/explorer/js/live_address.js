@@ -1,0 +1,17 @@
+// What is looked at, in the address: "?photograph=dahlia&model=tiny-cifar&size=336". The explorer's own part of it, the
+// layer and so on, stands after the "#". A picture of the visitor's own is in no address.
+
+export function fromAddress(search, { photographs, models, sizes }) {
+  // -> what of it there is on this page. Anybody can write an address.
+  const given = new URLSearchParams(search);
+  const known = (name, list) => list.find((one) => String(one) === given.get(name)) ?? list[0];
+  return { photograph: known("photograph", photographs), model: known("model", models), size: known("size", sizes) };
+}
+
+export function toAddress(chosen, { photographs, models, sizes }) {
+  // -> only what differs from how the page opens.
+  const parts = new URLSearchParams();
+  for (const [name, [usual]] of [["photograph", photographs], ["model", models], ["size", sizes]])
+    if (chosen[name] && chosen[name] !== usual) parts.set(name, chosen[name]);
+  return parts.size ? `?${parts}` : "";
+}

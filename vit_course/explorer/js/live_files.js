@@ -1,0 +1,92 @@
+// Files of known size and checksum, with progress, kept by the browser for the next visit. No model, no page.
+
+const NAME = "vit-course-live-";
+// One that unpacks by itself what ends in .gz is no mistake: WebAssembly begins with a zero.
+const unpackedByServer = (bytes) => bytes.length > 3 && bytes[0] === 0 && bytes[1] === 0x61;
+
+// -> the store of this version, those of others thrown away; null where a browser has none (an address without https).
+export async function openStore(version) {
+  try {
+    const name = NAME + version;
+    for (const one of await caches.keys()) if (one.startsWith(NAME) && one !== name) await caches.delete(one);
+    return await caches.open(name);
+  } catch {
+    return null;
+  }
+}
+
+const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+async function check(file, bytes) {
+  if (unpackedByServer(bytes)) return;
+  if (bytes.length !== file.bytes)
+    throw new Error(`${file.path} came with ${bytes.length} bytes where ${file.bytes} are due`);
+  // Only an address with https, or this machine, has checksums.
+  if (globalThis.crypto?.subtle && hex(await crypto.subtle.digest("SHA-256", bytes)) !== file.sha256)
+    throw new Error(`${file.path} is another file than the page was written with`);
+}
+
+// The content of an answer, counted piece by piece as it comes.
+async function read(response, size, count) {
+  let bytes = new Uint8Array(size), at = 0;
+  const reader = response.body.getReader();
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    if (at + piece.value.length > bytes.length) {
+      const larger = new Uint8Array(Math.max(2 * bytes.length, at + piece.value.length));
+      larger.set(bytes);
+      bytes = larger;
+    }
+    bytes.set(piece.value, at);
+    at += piece.value.length;
+    count(piece.value.length);
+  }
+  return bytes.subarray(0, at);
+}
+
+// -> the bytes of one file {path, bytes, sha256}. `count` hears of each piece.
+async function bytesOf(file, store, count, signal) {
+  const kept = await store?.match(file.path);
+  if (kept) {
+    const bytes = await read(kept, file.bytes, count);
+    if (bytes.length === file.bytes || unpackedByServer(bytes)) return bytes;
+    count(-bytes.length); // damaged: once more, from the server
+  }
+  let response;
+  try {
+    response = await fetch(file.path, { cache: store ? "no-store" : "default", signal }); // kept once, not twice
+  } catch {
+    throw new Error(`${file.path} did not come: is the server still running?`);
+  }
+  if (!response.ok) throw new Error(`${file.path} is not there: the server answers ${response.status}`);
+  const bytes = await read(response, file.bytes, count);
+  await check(file, bytes);
+  // A full disk is no reason to fail.
+  await store?.put(file.path, new Response(bytes)).catch(() => {});
+  return bytes;
+}
+
+// -> the bytes of all files, in their order; `said` hears {loaded, total}, at most once for each hundredth.
+export async function loadAll(files, store, said) {
+  const total = files.reduce((sum, file) => sum + file.bytes, 0);
+  const stop = new AbortController(); // without one file the others are of no use
+  let loaded = 0, told = -1;
+  const count = (bytes) => {
+    loaded += bytes;
+    const part = Math.min(100, Math.floor((100 * loaded) / total));
+    if (part !== told && !stop.signal.aborted) said({ loaded: Math.min(loaded, total), total });
+    told = part;
+  };
+  try {
+    return await Promise.all(files.map((file) => bytesOf(file, store, count, stop.signal)));
+  } catch (error) {
+    stop.abort();
+    throw error;
+  }
+}
+
+// -> what was squeezed by gzip, as it was.
+export async function unpacked(bytes) {
+  if (unpackedByServer(bytes)) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}

@@ -1,0 +1,78 @@
+// A file of a picture -> its pixels for the model, and the same part of it to look at. For a worker: no page.
+
+import { axis, resized } from "./live_picture.js";
+
+const MANY_PIXELS = 24e6; // of a larger picture only the square at its centre is read, at LARGE pixels a side
+const LARGE = 2048;
+const SHOWN = 896; // what is shown may be finer than what the model sees
+
+// What is told to the visitor as it is.
+export class Refusal extends Error {}
+
+const HEIC = ["heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1"];
+
+// What is wrong with a file, in one sentence for the visitor.
+async function why(name, blob) {
+  if (!blob.size) return `${name} is empty: choose another picture.`;
+  const head = String.fromCharCode(...new Uint8Array(await blob.slice(0, 12).arrayBuffer()));
+  if (head.slice(4, 8) === "ftyp" && HEIC.includes(head.slice(8)))
+    return `${name} is a HEIC photograph, which this browser cannot open: save it as JPEG first.`;
+  return `${name} is no picture that this browser can open: choose a JPEG, PNG or WebP file.`;
+}
+
+function drawn(bitmap, width, height, ...part) {
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  context.fillStyle = "#fff"; // beneath what is transparent, as in Python
+  context.fillRect(0, 0, width, height);
+  context.imageSmoothingQuality = "high";
+  context.drawImage(bitmap, ...part, 0, 0, width, height);
+  return { canvas, context };
+}
+
+async function file(canvas, media) {
+  const blob = await canvas.convertToBlob({ type: media, quality: 0.92 });
+  return { bytes: new Uint8Array(await blob.arrayBuffer()), media: blob.type, side: canvas.width };
+}
+
+// What the model sees, pixel by pixel.
+function exactly(pixels, size) {
+  const rgba = new Uint8ClampedArray(size * size * 4).fill(255);
+  for (let i = 0; i < size * size; i++) rgba.set(pixels.subarray(3 * i, 3 * i + 3), 4 * i);
+  const canvas = new OffscreenCanvas(size, size);
+  canvas.getContext("2d").putImageData(new ImageData(rgba, size, size), 0, 0);
+  return file(canvas, "image/png");
+}
+
+// The same part of the picture with more pixels, where it has more.
+function finer(bitmap, size, way) {
+  const shorter = Math.min(bitmap.width, bitmap.height), side = Math.max(size, Math.min(SHOWN, shorter));
+  const across = axis(bitmap.width, shorter, size, way), down = axis(bitmap.height, shorter, size, way);
+  const part = [across.first, down.first, across.scale * size, down.scale * size];
+  return file(drawn(bitmap, side, side, ...part).canvas, "image/jpeg");
+}
+
+// -> {pixels: (size, size, 3) bytes, picture: {bytes, media, side}}; a Refusal for what is no picture.
+// model: {way, exact}: how it resizes, and whether its own few pixels are to be shown.
+export async function opened(blob, name, size, { way, exact }) {
+  // Both upright, as the camera noted. The numbers in the file are what models learn from, in Python too, whatever
+  // colour a profile says they mean; to look at, the colours are what counts.
+  let bitmap, coloured;
+  try {
+    bitmap = await createImageBitmap(blob, { colorSpaceConversion: "none" });
+    coloured = exact ? bitmap : await createImageBitmap(blob);
+  } catch {
+    throw new Refusal(await why(name, blob));
+  }
+  let { width, height } = bitmap, part = [0, 0, width, height];
+  if (width * height > MANY_PIXELS) {
+    const side = Math.min(width, height);
+    part = [(width - side) / 2, (height - side) / 2, side, side];
+    width = height = Math.min(side, LARGE);
+  }
+  const { context } = drawn(bitmap, width, height, ...part);
+  const pixels = resized(context.getImageData(0, 0, width, height), size, way);
+  const picture = await (exact ? exactly(pixels, size) : finer(coloured, size, way));
+  for (const one of [bitmap, coloured]) one.close();
+  return { pixels, picture };
+}

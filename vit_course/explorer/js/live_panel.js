@@ -1,0 +1,67 @@
+// What a model computed, as the explorer takes it: one panel, and its arrays in one piece of memory.
+
+const softmax = (row) => {
+  const top = Math.max(...row), powers = Array.from(row, (value) => Math.exp(value - top));
+  const sum = powers.reduce((total, value) => total + value, 0);
+  return powers.map((value) => value / sum);
+};
+
+// Scores (L + 1, K) -> what the explorer shows of the head, the most probable class first.
+export function said(scores, labels, about) {
+  const K = labels.length;
+  const rows = Array.from({ length: scores.length / K }, (_, i) => softmax(scores.subarray(i * K, (i + 1) * K)));
+  const last = rows.at(-1), order = labels.map((_, i) => i).sort((a, b) => last[b] - last[a]);
+  const sorted = rows.map((row) => order.map((i) => row[i]));
+  return { labels: order.map((i) => labels[i]), probabilities: sorted.at(-1), lens: sorted, about };
+}
+
+class Sections {
+  described = [];
+  parts = [];
+  size = 0;
+
+  add(name, layer, bytes, described) {
+    this.described.push({ name, layer, at: this.size, bytes: bytes.length, ...described });
+    this.parts.push(bytes);
+    this.size += bytes.length;
+  }
+
+  floats(name, layer, array, shape) {
+    this.add(name, layer, new Uint8Array(array.buffer, array.byteOffset, array.byteLength), { coding: "f4", shape });
+  }
+
+  joined() {
+    const all = new Uint8Array(this.size);
+    this.parts.forEach((part, i) => all.set(part, this.described[i].at));
+    return all;
+  }
+}
+
+// outputs: {name: {data, dims}} of a session; model: its entry in the page's list; picture: {bytes, media, side}.
+// -> {panel, data}: an entry of `_panels`, and `_data`.
+export function panelOf(outputs, model, picture, title) {
+  const layers = Object.keys(outputs).filter((name) => name.startsWith("queries.")).length;
+  const [heads, tokens, dim] = outputs["queries.0"].dims;
+  const side = Math.round(Math.sqrt(tokens - 1));
+  const sections = new Sections();
+  for (let layer = 0; layer < layers; layer++)
+    for (const name of ["queries", "keys"])
+      sections.floats(name, layer, outputs[`${name}.${layer}`].data, [heads, tokens, dim]);
+  const sums = new Float32Array(layers * heads * tokens);
+  for (let layer = 0; layer < layers; layer++) sums.set(outputs[`sums.${layer}`].data, layer * heads * tokens);
+  sections.floats("lse", null, sums, [layers, heads, tokens]);
+  sections.floats("key_means", null, new Float32Array(layers * heads * dim), [layers, heads, dim]);
+  sections.floats("features", null, outputs.tokens.data, outputs.tokens.dims);
+  // Numbers as they are come in steps of 1.
+  for (const name of ["query_steps", "key_steps"])
+    sections.floats(name, null, new Float32Array(layers * heads * dim).fill(1), [layers, heads, dim]);
+  sections.floats("feature_steps", null, new Float32Array(outputs.tokens.dims[1]).fill(1), [outputs.tokens.dims[1]]);
+  sections.add("picture", null, picture.bytes, { coding: "file", media: picture.media }); // last: floats lie at fours
+  const panel = {
+    title, layers, heads, tokens, prefix: 1, names: ["class token"], rows: side, columns: side, kind: "qk",
+    height: picture.side, width: picture.side, dim, scale: dim ** -0.5, all_layers: layers, link: null,
+    layer_numbers: Array.from({ length: layers }, (_, i) => i),
+    says: said(outputs.lens.data, model.labels, model.head), sections: sections.described,
+  };
+  return { panel, data: sections.joined() };
+}

@@ -1,0 +1,88 @@
+// A picture as a model takes it: resized so that it covers a square, cropped at the centre, normalised. Numbers in,
+// numbers out, and the same numbers as in Python: weights are whole numbers, as PyTorch and Pillow have them for bytes.
+
+// Where the pixels of a square lie in a picture of that length, on one axis: the middle of pixel i is at
+// first + (i + 0.5) * scale.
+//   "crop": the shorter side is resized to `size`, then the centre is cut out (Hugging Face).
+//   "fit": the largest square at the centre is resized (Pillow's ImageOps.fit).
+export function axis(length, shorter, size, way) {
+  if (way === "fit") return { scale: shorter / size, first: (length - shorter) / 2, count: size };
+  const resized = Math.floor((size * length) / shorter);
+  const scale = length / resized;
+  return { scale, first: Math.floor((resized - size) / 2) * scale, count: size };
+}
+
+const cubic = (x) => {
+  // Keys 1981, a = -0.5, as Pillow and antialiasing PyTorch have it.
+  const t = Math.abs(x);
+  if (t < 1) return (1.5 * t - 2.5) * t * t + 1;
+  return t < 2 ? ((-0.5 * t + 2.5) * t - 4) * t + 2 : 0;
+};
+
+// How many bits stand for 1: Pillow's 22, or as many as let the largest weight fit into PyTorch's 16.
+function bitsFor(largest, way) {
+  let bits = way === "fit" ? 22 : 0;
+  while (bits < 22 && Math.floor(0.5 + largest * 2 ** (bits + 1)) < 2 ** 15) bits++;
+  return bits;
+}
+
+// For each pixel of the result the first pixel that goes into it, and the weights of those from there on; `one` is what
+// they add up to.
+function taps({ scale, first, count }, length, way) {
+  const wide = Math.max(scale, 1); // a picture made smaller is smoothed as well
+  const starts = [], weights = [];
+  for (let i = 0; i < count; i++) {
+    const middle = first + (i + 0.5) * scale;
+    const start = Math.max(0, Math.floor(middle - 2 * wide + 0.5));
+    const end = Math.min(length, Math.floor(middle + 2 * wide + 0.5));
+    const row = Float64Array.from({ length: end - start }, (_, j) => cubic((start + j - middle + 0.5) / wide));
+    const sum = row.reduce((total, value) => total + value, 0);
+    starts.push(start);
+    weights.push(row.map((value) => value / sum));
+  }
+  const one = 2 ** bitsFor(Math.max(...weights.map((row) => Math.max(...row))), way);
+  for (const row of weights) row.forEach((value, j) => (row[j] = Math.sign(value) * Math.floor(Math.abs(value) * one + 0.5)));
+  return { starts, weights, one };
+}
+
+// {data, width, height}, four bytes a pixel -> (size, size, 3) bytes. First along the rows, then along the columns, with
+// whole numbers between them, as in Python.
+export function resized({ data, width, height }, size, way) {
+  const shorter = Math.min(width, height);
+  const across = taps(axis(width, shorter, size, way), width, way);
+  const down = taps(axis(height, shorter, size, way), height, way);
+  const top = down.starts[0], bottom = Math.max(...down.starts.map((start, i) => start + down.weights[i].length));
+  const narrow = new Uint8ClampedArray((bottom - top) * size * 3);
+  for (let y = top; y < bottom; y++)
+    for (let i = 0; i < size; i++) {
+      const row = across.weights[i];
+      let at = 4 * (y * width + across.starts[i]), red = 0, green = 0, blue = 0;
+      for (let j = 0; j < row.length; j++, at += 4) {
+        red += row[j] * data[at];
+        green += row[j] * data[at + 1];
+        blue += row[j] * data[at + 2];
+      }
+      at = 3 * ((y - top) * size + i);
+      narrow[at] = Math.floor(red / across.one + 0.5);
+      narrow[at + 1] = Math.floor(green / across.one + 0.5);
+      narrow[at + 2] = Math.floor(blue / across.one + 0.5);
+    }
+  const out = new Uint8ClampedArray(size * size * 3), line = 3 * size;
+  for (let i = 0; i < size; i++)
+    for (let x = 0; x < line; x++) {
+      const column = down.weights[i];
+      let at = (down.starts[i] - top) * line + x, sum = 0;
+      for (let j = 0; j < column.length; j++, at += line) sum += column[j] * narrow[at];
+      out[i * line + x] = Math.floor(sum / down.one + 0.5);
+    }
+  return out;
+}
+
+// (size, size, 3) bytes -> (3, size, size) floats.
+export function normalised(pixels, mean, std) {
+  const count = pixels.length / 3, out = new Float32Array(pixels.length);
+  for (let channel = 0; channel < 3; channel++)
+    for (let i = 0; i < count; i++)
+      out[channel * count + i] = (pixels[3 * i + channel] / 255 - mean[channel]) / std[channel];
+  return out;
+}

@@ -1,0 +1,61 @@
+// Where the explorer stands: the picture alone until there is something to point at, then what the model computed.
+
+import { render } from "./explorer.js";
+import { encode } from "./link.js";
+import { PageModel } from "./page.js";
+
+// What a visitor has set stays from picture to picture, but for the places of tokens.
+const KEPT = ["layer", "head", "fusion", "direction", "view", "overlay", "scale", "fixed", "smooth", "tour"];
+
+// How an explorer opens; the layer and the head are each model's own.
+const USUAL = {
+  head: 0, fusion: "head", query: 0, pinned: false, key: -1, direction: "from", view: "attention", overlay: "spotlight",
+  scale: "own", fixed: 0.05, smooth: true, tour: "",
+};
+
+export class Stage {
+  constructor(node) {
+    this.node = node;
+    this.place = node.querySelector(".live-explorer");
+    this.picture = node.querySelector(".live-picture");
+    this.model = null; // the name of the one whose answer is shown
+    this.touched = false;
+    this.linked = location.hash; // of the address that the visitor came with, until the model that it means is shown
+    for (const kind of ["pointerdown", "keydown"])
+      this.place.addEventListener(kind, () => (this.touched = true), { capture: true, passive: true });
+  }
+
+  // A picture that nothing has been computed of yet; null where it will not be.
+  waiting(picture) {
+    this.node.classList.toggle("live-busy", picture !== null);
+    if (!picture || this.model) return;
+    this.picture.src = typeof picture.source === "string" ? picture.source : URL.createObjectURL(picture.source);
+  }
+
+  // The explorer's own state, such as {tour: "look"}.
+  set(values) {
+    for (const [name, value] of Object.entries(values)) this.shown?.set(name, value);
+    for (const name of Object.keys(values)) this.shown?.changed(name);
+  }
+
+  // first: what is to be seen of this model before a visitor has chosen anything; wanted: whether it is the model that
+  // the visitor wants, and not the one that fills in for it. -> the part of the address after "#".
+  show(panel, data, { model, first, wanted }) {
+    const usual = { ...USUAL, layer: panel.layers - 1, ...first }, values = { ...usual };
+    const kept = this.model === model ? KEPT : KEPT.filter((name) => !["layer", "head"].includes(name));
+    for (const name of this.shown ? kept : []) values[name] = this.shown.get(name);
+    const chosen = encode(values, usual), hash = this.linked || (chosen && `#${chosen}`);
+    if (wanted) this.linked = "";
+    this.end?.();
+    this.place.replaceChildren();
+    // By this name the explorer knows that the address is its own.
+    this.place.classList.toggle("vit-explorer-place", wanted);
+    this.shown = Object.assign(new PageModel({ ...values, _panels: [panel], _data: data }), { usual });
+    this.end = render({ model: this.shown, el: this.place });
+    this.model = model;
+    this.touched = false;
+    this.picture.hidden = true;
+    this.node.classList.remove("live-busy");
+    return hash;
+  }
+}

@@ -1,0 +1,138 @@
+"""The folder of the live page: what it holds, and how it is written."""
+
+import hashlib
+import html
+import json
+import shutil
+import string
+from pathlib import Path
+
+from vit_course.data.photographs import Photograph, photographs
+from vit_course.explorer import scripts
+from vit_course.live.models import MODELS, PATCH, describe
+
+HERE = Path(__file__).parent
+# In a checkout the files lie in res/; a built wheel carries them inside the package.
+_LIVE = (Path(__file__).parents[2] / "res" / "live", HERE / "files")
+RUNTIME = {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"}
+NOTICES = ("LICENSE", "ThirdPartyNotices.txt.gz")
+MARK = "live.json"  # by which a folder is known as one of these
+# What shows most comes first; those that are not named here follow.
+FIRST = ("cat", "astronaut", "dahlia", "grace_hopper", "pagoda", "coffee", "rocket")
+# Measured: 2.5 and 6 times as long as 16 x 16 patches, which take less than a second.
+SLOWER = {336: ", slower", 448: ", slowest"}
+THUMBNAIL = 160  # pixels a side: twice what is shown, for fine screens
+
+
+def write_live(out: Path, *, overwrite: bool = False, home: str | None = None) -> int:
+    """Writes the live page into a folder, which any server of static files can then serve.
+
+    Args:
+        out: the folder; it is made where it is not there.
+        overwrite: replace a live page that is there already.
+        home: the address of the page around this one, to which a link leads; None for none.
+
+    Returns:
+        the bytes of all files.
+
+    Raises:
+        ValueError: the folder holds something else, or a live page that may not be replaced.
+        OSError: the files of the page are neither beside the package nor in it.
+    """
+    out = Path(out)
+    _need_room(out, overwrite)
+    live = next((folder for folder in _LIVE if (folder / "vit-s14.onnx").is_file()), None)
+    if live is None:
+        raise OSError(f"there are no files of the live page in {' or '.join(map(str, _LIVE))}")
+    _clear(out)
+    # First, so that a folder that was left half written is known as ours; the page itself comes last.
+    (out / MARK).write_text("{}", encoding="utf-8")
+    page = {
+        "runtime": {part: _copy(live / "runtime" / name, out, "runtime") for part, name in RUNTIME.items()},
+        "models": {name: describe(name, live, lambda path, new: _copy(path, out, "models", new)) for name in MODELS},
+    }
+    # What the browser has kept of another version is of no use.
+    page["version"] = hashlib.sha256(json.dumps(page, sort_keys=True).encode()).hexdigest()[:16]
+    for name in NOTICES:
+        shutil.copyfile(live / "runtime" / name, out / "runtime" / name)
+    for name in ("live", "live_worker"):
+        shutil.copyfile(scripts.FOLDER / "static" / f"{name}.js", out / f"{name}.js")
+    (out / "explorer.css").write_text(scripts.style(), encoding="utf-8")
+    shutil.copyfile(scripts.FOLDER / "js" / "live.css", out / "live.css")
+    (out / MARK).write_text(json.dumps(page, indent=1), encoding="utf-8")
+    (out / "index.html").write_text(_page(page, _pictures(out), home), encoding="utf-8")
+    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+
+
+def _need_room(out: Path, overwrite: bool) -> None:
+    if out.is_dir() and not any(out.iterdir()):
+        return
+    if out.exists() and not (out / MARK).is_file():
+        raise ValueError(f"{out} holds something that is no live page: name another folder")
+    if out.exists() and not overwrite:
+        raise ValueError(f"{out} holds a live page: add --force to replace it, or name another folder")
+
+
+def _clear(out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for path in out.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _copy(path: Path, out: Path, folder: str, new: str | None = None) -> dict:
+    """Copies a file; -> its place in the folder, its size and its checksum, by which the browser knows it."""
+    place = f"{folder}/{new or path.name}"
+    (out / folder).mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, out / place)
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": place, "bytes": path.stat().st_size, "sha256": digest}
+
+
+def _pictures(out: Path) -> str:
+    """Copies the photographs with a small one of each; -> a button for each, as HTML."""
+    from PIL import Image, ImageOps
+
+    (out / "photographs").mkdir()
+    found = photographs()
+    buttons = []
+    for name in dict.fromkeys((*FIRST, *found)):
+        photograph = found[name]
+        shutil.copyfile(photograph.path, out / "photographs" / f"{name}.jpg")
+        small = ImageOps.fit(photograph.open(), (THUMBNAIL, THUMBNAIL), Image.Resampling.BICUBIC)
+        small.save(out / "photographs" / f"{name}-small.jpg", quality=80)
+        buttons.append(_button(photograph))
+    return "\n".join(buttons)
+
+
+def _button(photograph: Photograph) -> str:
+    credit = f"{photograph.title}. Photograph: {photograph.author}, {photograph.licence}."
+    place = f"photographs/{photograph.name}.jpg"
+    values = {"name": photograph.name, "photograph": place, "title": photograph.title, "credit": credit}
+    data = " ".join(f'data-{key}="{html.escape(value)}"' for key, value in values.items())
+    label = html.escape(photograph.title)
+    small = f"photographs/{photograph.name}-small.jpg"
+    return (
+        f'<button type="button" aria-pressed="false" {data} title="{html.escape(credit)}">'
+        f'<img src="{small}" alt="{label}" width="80" height="80"></button>'
+    )
+
+
+def _page(page: dict, pictures: str, home: str | None) -> str:
+    template = string.Template((HERE / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        pictures=pictures,
+        first=f"photographs/{FIRST[0]}.jpg",
+        # Nothing in it may end the script in which it stands.
+        page=json.dumps(page).replace("<", "\\u003c"),
+        sizes="\n".join(map(_option, page["models"]["vit-s14"]["sizes"])),
+        home=f'<a href="{html.escape(home)}">The course</a>' if home else "",
+    )
+
+
+def _option(size: int) -> str:
+    side = size // PATCH
+    return f'<option value="{size}">{side} × {side} patches{SLOWER.get(size, "")}</option>'

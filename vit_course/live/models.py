@@ -1,0 +1,84 @@
+"""The two models of the live page: which files they are, and what the browser must know of them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+# In a checkout the weights lie in res/, one folder each; a built wheel carries them inside the package.
+_FOLDERS = (Path(__file__).parents[2] / "res", Path(__file__).parents[1] / "runs")
+# The graph's own names of the files with its weights (res/live/export.py), and where these are.
+MODELS = {
+    "tiny-cifar": {"tiny-cifar.safetensors": "tiny-cifar/best.safetensors"},
+    "vit-s14": {
+        "vit-s14.safetensors": "vit-s14/model.safetensors",
+        "vit-s14-cifar10.safetensors": "vit-s14-cifar10/head.safetensors",
+    },
+}
+LICENCES = ("vit-s14/LICENSE-MIT.txt", "vit-s14/LICENSE-APACHE.txt")
+PATCH = 14
+SIZES = (224, 336, 448)  # pixels
+
+
+def describe(name: str, live: Path, copy: Callable[[Path, str], dict]) -> dict:
+    """What the page must know of a model, as JSON.
+
+    Args:
+        name: one of `MODELS`.
+        live: the folder of the graphs.
+        copy: brings a file into the folder of the page under a name; -> its path there, its bytes and its checksum.
+
+    Returns:
+        its files, the sizes of pictures that it takes, how these are resized and normalised, and its words.
+
+    Raises:
+        OSError: a file of the model is not there.
+    """
+    files = {
+        "graph": copy(live / f"{name}.onnx", f"{name}.onnx"),
+        "weights": [{"name": own, **copy(_find(place), own)} for own, place in MODELS[name].items()],
+    }
+    for place in LICENCES if name == "vit-s14" else ():
+        copy(_find(place), Path(place).name)
+    return files | (_tiny_cifar() if name == "tiny-cifar" else _vit_s14())
+
+
+def _vit_s14() -> dict:
+    taken = _json("vit-s14/preprocessor_config.json")
+    return {
+        "about": "ViT-S/14",
+        "first": {"layer": 8, "head": 1},  # the eyes and the nose of the cat
+        "way": "crop",
+        "exact": False,
+        "sizes": list(SIZES),
+        "mean": taken["image_mean"],
+        "std": taken["image_std"],
+        "labels": _json("vit-s14-cifar10/head.json")["class_names"],
+        "head": "a linear head on the ten classes of CIFAR-10, fitted to pictures of 98 pixels",
+    }
+
+
+def _tiny_cifar() -> dict:
+    content = _json("tiny-cifar/config.json")
+    images = content["images"]
+    return {
+        "about": "The small model",
+        "first": {},
+        "way": "fit",
+        "exact": True,  # 32 pixels are so few that one should see them
+        "sizes": content["model"]["image_size"][:1],
+        "mean": images["mean"],
+        "std": images["std"],
+        "labels": images["class_names"],
+        "head": "its own ten classes, those of CIFAR-10",
+    }
+
+
+def _json(place: str) -> dict:
+    return json.loads(_find(place).read_text(encoding="utf-8"))
+
+
+def _find(place: str) -> Path:
+    path = next((folder / place for folder in _FOLDERS if (folder / place).is_file()), None)
+    if path is None:
+        raise OSError(f"there is no {place} in {' or '.join(map(str, _FOLDERS))}")
+    return path

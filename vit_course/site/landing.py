@@ -1,0 +1,66 @@
+"""The first page: what the course is, a live explorer, and the chapters."""
+
+import html
+import re
+
+from vit_course.explorer import embedded
+
+ROW = re.compile(r"^\| \[(\d+) ([^\]]*)\]\(([^)]*)\) \| (.*?) \| (\d+) \+ (\d+) \+ (\d+) \|$", re.MULTILINE)
+# The table in the readme, with its head.
+TABLE = re.compile(r"Minutes are reading.*?\n\n\|.*?\n(?!\|)", re.DOTALL)
+# No contents beside the page.
+HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
+LIVE = "live/index.html"
+CAPTION = """<strong>This is live:</strong> point at the photograph. A real Vision Transformer of 21.6 million
+parameters has read it in 256 patches; bright is where the patch under your pointer looks. The pages of the chapters
+show all their results, and more of these."""
+
+
+def hero(state: dict | None, live: bool) -> str:
+    """The HTML under the opening words: where to go, and an explorer to play with.
+
+    Args:
+        state: of an explorer, or None.
+        live: whether the site has the page that takes the visitor's own photograph.
+    """
+    links = [("notebooks/00_start_here.html", "Start with chapter 00"), ("README.html", "Install")]
+    links += [(LIVE, "Try your own photograph")] * live
+    buttons = "".join(f'<a href="{address}">{words}</a>' for address, words in links)
+    play = ""
+    if state is not None:
+        script = f'<script type="module">{embedded.script()}</script>'
+        play = (
+            f'<div class="hero-explorer">{embedded.markup(state)}{script}</div>\n<p class="hero-caption">{CAPTION}</p>'
+        )
+    return f'<p class="hero-links">{buttons}</p>\n{play}\n'
+
+
+def cards(section: str) -> str:
+    """The section of the readme about the chapters, with a list of cards in place of its table.
+
+    Raises:
+        ValueError: the table has no row of the known form.
+    """
+    rows = ROW.findall(section)
+    if not rows:
+        raise ValueError('README.md: the table of the chapters needs rows "| [00 Name](file) | words | 1 + 2 + 3 |"')
+    items = []
+    for number, name, file, words, *minutes in rows:
+        page = re.sub(r"\.ipynb$", ".html", file)
+        items.append(
+            f'<li><a href="{page}"><span class="number">{number}</span><strong>{html.escape(name)}</strong>'
+            f'<span class="words">{html.escape(words[0].upper() + words[1:])}.</span>'
+            f'<span class="minutes">{sum(map(int, minutes))} min with exercises</span></a></li>'
+        )
+    table = f'<ol class="chapters" start="0">{"".join(items)}</ol>\n'
+    return TABLE.sub(lambda _: table, section + "\n", count=1)
+
+
+def landing(opening: str, chapters: str) -> str:
+    """The Markdown of the first page, the hero in a file beside it.
+
+    Args:
+        opening: the title and the first words of the readme.
+        chapters: its section about the chapters.
+    """
+    return f"{HEAD}{opening}\n\n```{{raw}} html\n:file: hero.html\n```\n\n{cards(chapters)}"
