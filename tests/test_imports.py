@@ -50,8 +50,18 @@ MAY_IMPORT = {
     "live": {"data.photographs", "explorer.scripts"},
     "site": {"data", "explorer", "live", "pretrained"},
     "commands": {
-        *MODEL, "classroom", "data", "explorer", "files", "inputs", "live", "plots", "pretrained", "site", "training",
-    },  # fmt: skip
+        *MODEL,
+        "classroom",
+        "data",
+        "explorer",
+        "files",
+        "inputs",
+        "live",
+        "plots",
+        "pretrained",
+        "site",
+        "training",
+    },
     "__main__": {"commands"},
     "__init__": set(),
 }
