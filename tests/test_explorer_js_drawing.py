@@ -14,17 +14,17 @@ HEIGHT, WIDTH = ROWS * TIMES, COLUMNS * TIMES
 PAINT = """async ([panels, text, values, style, extra]) => {
     const { fromBase64 } = await import("/bytes.js");
     const { openPanels } = await import("/data.js");
-    const { canvasOf, darkened } = await import("/compose.js");
+    const { canvasOf, scaled } = await import("/compose.js");
     const { Mask, paintPanel } = await import("/photo.js");
     const state = { _panels: panels, _data: fromBase64(text), layer: 0 };
     const [panel] = await openPanels({ get: (name) => state[name] });
     const [width, height] = [panel.columns * 18, panel.rows * 18];
-    const [bright, dark] = darkened(panel.picture, width, height);
+    const bright = scaled(panel.picture, width, height);
     const canvas = canvasOf(width, height);
     const drawn = new Float32Array(values);
     const one = { panel, drawn, map: drawn, low: 0, high: 1, ready: true, nearest: -1, key: -1, q: -1, framed: true };
     const context = canvas.getContext("2d");
-    paintPanel(context, { bright, dark, mask: new Mask(panel) }, { ...one, ...extra }, style);
+    paintPanel(context, { bright, mask: new Mask(panel) }, { ...one, ...extra }, style);
     const pixels = (from) => Array.from(from.getContext("2d").getImageData(0, 0, width, height).data);
     return [pixels(bright), pixels(canvas)];
 }"""

@@ -4,7 +4,8 @@
 
 The page holds the shapes of ViT-S/14 (12 layers, 6 heads of 64) with numbers drawn at random, which take as long as
 real ones. A time is counted from the browser's own stamp of the event to the first task after the frame that shows it.
-What is printed: the median and the 95th percentile in milliseconds.
+What is printed: the median and the 95th percentile in milliseconds, and those of a page that only moves a small square:
+what the browser itself takes, most of it the wait for the next frame.
 """
 
 import argparse
@@ -33,7 +34,12 @@ WATCH = """() => {
 }"""
 
 
-def measured(page, moves: int, patches: int) -> np.ndarray:
+EMPTY = """<div class="vit-main" style="width: 560px; height: 560px"><i style="position: absolute">.</i></div><script>
+document.querySelector(".vit-main").onpointermove = (e) => (document.querySelector("i").style.left = `${e.clientX}px`);
+</script>"""
+
+
+def measured(page, moves: int) -> np.ndarray:
     """-> milliseconds for each of the moves, along a curve over the whole picture."""
     box = page.locator(".vit-main").first.bounding_box()
     page.evaluate(WATCH)
@@ -45,6 +51,11 @@ def measured(page, moves: int, patches: int) -> np.ndarray:
     return np.array(page.evaluate("window.times"))
 
 
+def report(what: str, times: np.ndarray) -> None:
+    median, late = np.percentile(times, [50, 95])
+    print(f"{what}: median {median:.1f} ms, 95th percentile {late:.1f} ms, {len(times)} moves")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--size", type=int, nargs="+", default=[224, 518], help="pixels of the square picture")
@@ -52,6 +63,10 @@ def main() -> None:
     options = parser.parse_args()
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         browser = playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        page.set_content(EMPTY)
+        report("a page with nothing to draw", measured(page, options.moves))
+        page.close()
         for size in options.size:
             side = size // 14
             explorer = AttentionExplorer(**random_panel(layers=12, heads=6, grid=(side, side), dim=64, width=384))
@@ -59,11 +74,7 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.goto((Path(folder) / "page.html").as_uri())
             page.wait_for_selector(".vit-grid[data-complete=true]", timeout=60_000)
-            times = measured(page, options.moves, side)
-            median, late = np.percentile(times, [50, 95])
-            print(
-                f"{side * side + 1} tokens: median {median:.1f} ms, 95th percentile {late:.1f} ms, {len(times)} moves"
-            )
+            report(f"{side * side + 1} tokens", measured(page, options.moves))
             page.close()
         browser.close()
 

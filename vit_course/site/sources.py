@@ -67,7 +67,7 @@ def write_sources(repository: Path, folder: Path, live: bool = False) -> list[st
     for path in linked:
         write_source_page(path, repository, folder)
     shutil.copytree(repository / "res" / "diagrams", folder / "res" / "diagrams", dirs_exist_ok=True)
-    for picture in (repository / "res").glob("*.png"):
+    for picture in [*(repository / "res").glob("*.png"), *(repository / "res").glob("*.webp")]:
         shutil.copy(picture, folder / "res")
     return [path.relative_to(repository).with_suffix("").as_posix() for path in pages]
 

@@ -30,3 +30,15 @@ export function forAtMost(work, milliseconds) {
   while (performance.now() < end) if (work.next().done) return true;
   return false;
 }
+
+export function afterwards(call) {
+  // -> a function that calls `call` once the present frame is on the screen, with what it was last given.
+  let waiting = 0;
+  let last;
+  const later = (value) => {
+    last = value;
+    waiting ||= setTimeout(() => ((waiting = 0), call(last)));
+  };
+  later.end = () => clearTimeout(waiting);
+  return later;
+}

@@ -1,9 +1,13 @@
 // Strengths as masks, and pictures under them. A map is drawn as a small mask of rows x columns that the browser
-// enlarges, so that a move costs three drawings of a whole picture and no loop over its pixels.
+// enlarges, so that a move costs two drawings of a whole picture and no loop over its pixels.
 
 export const FLOOR = 0.15; // what is left of the picture where there is no weight
-export const HEAT = [255, 0, 102]; // rare in photographs
-export const MOST = 0.7; // opacity of the heat at full strength
+// The colour of a mask, and its opacity where there is no weight and at full strength. Black of opacity (1 - FLOOR)(1 - a)
+// leaves FLOOR + (1 - FLOOR) a of each pixel; the colour of heat is rare in photographs.
+export const MASKS = {
+  spotlight: { colour: [0, 0, 0], least: 1 - FLOOR, most: 0 },
+  heat: { colour: [255, 0, 102], least: 0, most: 0.7 },
+};
 const WHITE = [255, 255, 255];
 
 export function strengths(map, from, count, low, high) {
@@ -37,15 +41,16 @@ export function bilinear(values, columns, rows, times, out = new Float32Array(co
   return out;
 }
 
-export function fillMask(data, map, from, columns, rows, low, high, { at = 0, width = columns, colour = WHITE, most = 1 } = {}) {
-  // Into the RGBA bytes of a picture `width` pixels wide, from pixel `at` on: the colour, as opaque as the weight is high.
-  const times = (255 * most) / (high - low);
+export function fillMask(data, map, from, columns, rows, low, high, { at = 0, width = columns, colour = WHITE, least = 0, most = 1 } = {}) {
+  // Into the RGBA bytes of a picture `width` pixels wide, from pixel `at` on: the colour, whose opacity goes from `least`
+  // at the weight `low` to `most` at `high`.
+  const [first, times] = [255 * least, (255 * (most - least)) / (high - low)];
   for (let row = 0, k = from; row < rows; row++) {
     for (let column = 0, to = 4 * (at + row * width); column < columns; column++, to += 4, k++) {
       data[to] = colour[0];
       data[to + 1] = colour[1];
       data[to + 2] = colour[2];
-      data[to + 3] = (map[k] - low) * times; // the array clamps and rounds
+      data[to + 3] = first + (map[k] - low) * times; // the array clamps and rounds
     }
   }
 }
@@ -54,36 +59,16 @@ export function canvasOf(width, height) {
   return Object.assign(document.createElement("canvas"), { width, height });
 }
 
-export function darkened(source, width, height) {
-  // -> [the picture, what is left of it in the dark], of this size.
-  const [bright, dark] = [canvasOf(width, height), canvasOf(width, height)];
-  for (const canvas of [bright, dark]) {
-    const context = canvas.getContext("2d");
-    context.imageSmoothingQuality = "high";
-    context.drawImage(source, 0, 0, width, height);
-  }
-  const context = dark.getContext("2d");
-  context.globalAlpha = 1 - FLOOR;
-  context.fillRect(0, 0, width, height);
-  return [bright, dark];
+export function scaled(source, width, height) {
+  const canvas = canvasOf(width, height);
+  const context = canvas.getContext("2d");
+  context.imageSmoothingQuality = "high";
+  context.drawImage(source, 0, 0, width, height);
+  return canvas;
 }
 
-export function spotlight(context, drawMask, bright, dark) {
-  // Each pixel times FLOOR + (1 - FLOOR) a, where a is the mask that `drawMask` draws.
-  const { width, height } = context.canvas;
-  context.globalCompositeOperation = "source-over";
-  context.clearRect(0, 0, width, height);
-  drawMask(context);
-  context.globalCompositeOperation = "source-in";
-  context.drawImage(bright, 0, 0);
-  context.globalCompositeOperation = "destination-over";
-  context.drawImage(dark, 0, 0);
-  context.globalCompositeOperation = "source-over";
-}
-
-export function heat(context, drawMask, bright) {
-  context.globalCompositeOperation = "source-over";
-  context.drawImage(bright, 0, 0);
+export function overlaid(context, drawMask, picture) {
+  context.drawImage(picture, 0, 0);
   drawMask(context);
 }
 

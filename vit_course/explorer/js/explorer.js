@@ -1,5 +1,6 @@
 // The attention explorer: draws in the browser, from queries and keys that were sent once. No library, no request.
 
+import { afterwards } from "./background.js";
 import { Chips } from "./chips.js";
 import { Fixed, Smooth, Strip } from "./controls.js";
 import { describePanels, openPanels } from "./data.js";
@@ -50,8 +51,8 @@ function build(state, id) {
     element("div", { class: "vit-last" }, ...nodes(...last)),
     help(),
   );
-  const draw = (shown) => {
-    photos.forEach((photo, index) => photo.draw(shown[index]));
+  const drawPhotos = (shown) => photos.forEach((photo, index) => photo.draw(shown[index]));
+  const drawRest = (shown) => {
     grid.draw(shown);
     chips.forEach((chip, index) => chip.draw(shown[index]));
     const said = describe(shown, state.get("view"), state.get("pinned"));
@@ -59,25 +60,27 @@ function build(state, id) {
     for (const part of [legend, view, direction, overlay, scale, smooth, fixed, ...parts]) part.draw(shown);
   };
   const end = () => [...photos, grid, ...parts].forEach((part) => part.end?.());
-  return { nodes: [...nodes(...above), body], draw, end, grid };
+  return { nodes: [...nodes(...above), body], drawPhotos, drawRest, end, grid };
 }
 
 export function render({ model, el }) {
   const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
   const panels = describePanels(model);
   const state = new State(model, panels);
-  const { nodes, draw, end, grid } = build(state, `vit-${++instances}`);
+  const { nodes, drawPhotos, drawRest, end, grid } = build(state, `vit-${++instances}`);
   root.append(...nodes);
   el.append(root);
   const ends = [listen(root, state, grid), state.follow(), end];
   openPanels(model, panels).then(
     () => {
       for (const panel of panels) panel.changed = () => state.schedule();
-      ends.push(state.subscribe(draw));
-      ends.push(state.subscribe(() => {
+      // The pointer is answered first: what would lay the page out anew comes after the frame with the photographs.
+      const rest = afterwards((shown) => {
+        drawRest(shown);
         root.dataset.query = state.query;
         root.dataset.ready = "true";
-      }));
+      });
+      ends.push(state.subscribe(drawPhotos), state.subscribe(rest), rest.end);
       state.schedule();
     },
     (error) => root.append(element("p", { class: "vit-failed", role: "alert", text: `This explorer cannot be shown: ${error.message}` })),

@@ -1,6 +1,6 @@
 // What brightness means: drawn with the same compositing, in a place of its own, with figures of one width.
 
-import { canvasOf, enlarge, fillMask, FLOOR, heat, HEAT, MOST, spotlight } from "./compose.js";
+import { canvasOf, enlarge, fillMask, MASKS, overlaid } from "./compose.js";
 import { element } from "./element.js";
 import { strokeLines, STYLES, SHARES } from "./outline.js";
 import { percent } from "./words.js";
@@ -29,7 +29,6 @@ export class Legend {
     this.node = element("div", { class: "vit-legend" }, this.ramp, this.lines, this.about, fixed.node);
     this.mask = canvasOf(STEPS, 1);
     this.bright = grey(this.bar, 236);
-    this.dark = grey(this.bar, Math.round(236 * FLOOR));
   }
 
   draw(shown) {
@@ -37,8 +36,9 @@ export class Legend {
     const { low, high, colours, drawn, map } = shown[this.state.pointed];
     const similar = drawn !== map;
     const kind = colours ? "colours" : overlay;
-    if (this.kind !== kind) this.paint((this.kind = kind));
-    const ramp = kind === "spotlight" || kind === "heat";
+    if (this.kind !== kind && kind in MASKS) this.paint(kind);
+    this.kind = kind;
+    const ramp = kind in MASKS;
     const slider = ramp && !similar && scale === "fixed";
     for (const [node, seen] of [[this.ramp, ramp], [this.lines, kind === "outline"], [this.about, !slider], [this.fixed.node, slider]])
       node.hidden = !seen;
@@ -51,11 +51,9 @@ export class Legend {
     const context = this.bar.getContext("2d");
     const ramp = new ImageData(STEPS, 1);
     const values = Float32Array.from({ length: STEPS }, (_, i) => i / (STEPS - 1));
-    fillMask(ramp.data, values, 0, STEPS, 1, 0, 1, kind === "heat" ? { colour: HEAT, most: MOST } : {});
+    fillMask(ramp.data, values, 0, STEPS, 1, 0, 1, MASKS[kind]);
     this.mask.getContext("2d").putImageData(ramp, 0, 0);
-    const drawMask = (to) => enlarge(to, this.mask, true);
-    if (kind === "spotlight") spotlight(context, drawMask, this.bright, this.dark);
-    if (kind === "heat") heat(context, drawMask, this.bright);
+    overlaid(context, (to) => enlarge(to, this.mask, true), this.bright);
   }
 }
 

@@ -1,7 +1,7 @@
 // One panel on the page: the photograph under its overlay, and the tokens that are no patches.
 
 import {
-  bilinear, canvasOf, darkened, enlarge, fillMask, frame, heat, HEAT, MOST, spotlight, strengths,
+  bilinear, canvasOf, enlarge, fillMask, frame, MASKS, overlaid, scaled, strengths,
 } from "./compose.js";
 import { element } from "./element.js";
 import { shadeOutside, smallestSets, strokeSets } from "./outline.js";
@@ -40,12 +40,11 @@ export class Mask {
   }
 }
 
-export function paintPanel(context, { bright, dark, mask }, one, { overlay, smooth, ratio = 1, pinned = false }) {
-  // One panel's `shown` over a whole canvas; `bright` and `dark` are of its size, `mask` a `Mask`.
+export function paintPanel(context, { bright, mask }, one, { overlay, smooth, ratio = 1, pinned = false }) {
+  // One panel's `shown` over a whole canvas; `bright` is of its size, `mask` a `Mask`.
   if (!one.ready || overlay === "off") context.drawImage(bright, 0, 0);
   else if (one.colours) mask.colours(one, smooth)(context);
-  else if (overlay === "spotlight") spotlight(context, mask.fill(one, smooth), bright, dark);
-  else if (overlay === "heat") heat(context, mask.fill(one, smooth, { colour: HEAT, most: MOST }), bright);
+  else if (MASKS[overlay]) overlaid(context, mask.fill(one, smooth, MASKS[overlay]), bright);
   else outline(context, one, bright, ratio);
   const frames = [[one.nearest, "dashed", 2], [one.key, "dashed", 2], [one.framed ? one.q : -1, "solid", pinned ? 3 : 2]];
   for (const [token, style, line] of frames) frameToken(context, one.panel, token, style, line * ratio);
@@ -112,9 +111,9 @@ export class Photo {
     if (!width || !height || (width === this.canvas.width && this.layers)) return;
     Object.assign(this.canvas, { width, height });
     if (!this.panel.picture) return;
-    const [bright, dark] = darkened(this.panel.picture, width, height);
-    this.layers = { bright, dark, mask: new Mask(this.panel) };
-    this.context = this.canvas.getContext("2d");
+    const bright = scaled(this.panel.picture, width, height);
+    this.layers = { bright, mask: new Mask(this.panel) };
+    this.context = this.canvas.getContext("2d", { alpha: false });
     this.context.drawImage(bright, 0, 0);
     this.state.schedule();
   }

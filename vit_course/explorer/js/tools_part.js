@@ -1,6 +1,6 @@
 // What may be taken along: a picture, the weights as a table and as a file, a link to this very view.
 
-import { canvasOf, darkened } from "./compose.js";
+import { canvasOf, scaled } from "./compose.js";
 import { element } from "./element.js";
 import { belongs, Link } from "./link.js";
 import { Mask, paintPanel } from "./photo.js";
@@ -60,9 +60,9 @@ export class Tools {
       const { clientWidth: width, clientHeight: height } = views[i];
       const [overlay, smooth, pinned] = ["overlay", "smooth", "pinned"].map((name) => state.get(name));
       const paint = (w, h) => {
-        const [bright, dark] = darkened(one.panel.picture, w, h);
+        const bright = scaled(one.panel.picture, w, h);
         const canvas = canvasOf(w, h);
-        paintPanel(canvas.getContext("2d"), { bright, dark, mask: new Mask(one.panel) }, one, { overlay, smooth, pinned, ratio: 2 });
+        paintPanel(canvas.getContext("2d"), { bright, mask: new Mask(one.panel) }, one, { overlay, smooth, pinned, ratio: 2 });
         return canvas;
       };
       return { width, height, title: one.panel.title, paint };

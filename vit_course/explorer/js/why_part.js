@@ -12,7 +12,8 @@ const STRIPS = [
   ["own", "own part"],
 ];
 
-const REST = 300; // milliseconds
+// Milliseconds without another query, where it is on the screen and where it is not.
+const [PAUSE, REST] = [60, 300];
 
 export class Why {
   constructor(state) {
@@ -60,16 +61,19 @@ export class Why {
   }
 
   draw(shown) {
-    // After the frame with the photograph, which is not to wait; where it cannot be seen, when the pointer rests.
+    // When the pointer rests: the photograph is not to wait for it.
+    const { panel, q, key, layer, head, fusion, direction, ready } = shown[this.state.pointed ?? 0];
+    const asked = [shown.length, panel.title, q, key, layer, head, fusion, direction, ready, this.visible].join();
     this.shown = shown;
-    if (!this.visible) clearTimeout(this.waiting);
-    if (!this.visible || !this.waiting) this.waiting = setTimeout(() => this.paint(), this.visible ? 0 : REST);
+    if (asked === this.asked) return;
+    this.asked = asked;
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.paint(), this.visible ? PAUSE : REST);
   }
 
   paint() {
-    this.waiting = 0;
     const { shown } = this;
-    const one = shown[Math.min(this.state.pointed ?? 0, shown.length - 1)];
+    const one = shown[this.state.pointed ?? 0];
     const { panel, q, key, layer, head, fusion, direction, map } = one;
     const why = cannot(panel, fusion);
     const other = key >= 0 ? key : strongest(map, panel);
