@@ -139,7 +139,7 @@ WRONG = [
     ("fixed", 1.5, "fixed must be at most 1, got 1.5"),
     ("fixed", float("nan"), "fixed must be a number, got nan"),
     ("smooth", "no", "smooth must be True or False, got 'no'"),
-    ("tour", 8, "tour must be text, got 8"),
+    ("tour", "looks", "tour must be '' or 'look', got 'looks'"),
     ("pinned", "no", "pinned must be True or False, got 'no'"),
 ]
 
@@ -165,8 +165,8 @@ def test_a_state_of_another_name(maps, image):
             AttentionExplorer(maps, image, **{name: 1})
     with pytest.raises(ValueError, match=r"layer must be an int of at least 0, got np\.int64\(2\)"):
         AttentionExplorer(maps, image, layer=np.int64(2))  # set later, the widget's own machinery makes an int of it
-    explorer = AttentionExplorer(maps, image, layer=1, query=4, fixed=1, tour="heads")
-    assert (explorer.layer, explorer.query, explorer.fixed, explorer.tour) == (1, 4, 1, "heads")
+    explorer = AttentionExplorer(maps, image, layer=1, query=4, fixed=1, tour="look")
+    assert (explorer.layer, explorer.query, explorer.fixed, explorer.tour) == (1, 4, 1, "look")
 
 
 def test_more_weights_than_a_page_takes(maps, image, monkeypatch):

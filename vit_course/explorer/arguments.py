@@ -20,9 +20,10 @@ CHOICES = {
     "view": ("attention", "similarity", "colours"),
     "overlay": ("spotlight", "heat", "outline", "off"),
     "scale": ("own", "layer", "fixed"),
+    "tour": ("", "look"),  # those of js/tours.js
 }
 RULES = {name: one_of(*choices) for name, choices in CHOICES.items()}
-RULES |= {"pinned": flag, "fixed": positive(1), "smooth": flag, "tour": text}
+RULES |= {"pinned": flag, "fixed": positive(1), "smooth": flag}
 # What is counted: the smallest value, and the largest comes from the panels.
 COUNTED = {"layer": 0, "head": 0, "query": 0, "key": -1}
 STATE = (*COUNTED, *RULES)

@@ -60,8 +60,8 @@ class AttentionExplorer(anywidget.AnyWidget):
     "rollout" up to the layer); `query`, a token, 0 the first of those in front; `pinned`; `key`, the token that the
     query is compared with, -1 for none; `direction` ("from": where the query looks, "to": who looks at it); `view`
     ("attention", "similarity", "colours"); `overlay` ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer",
-    "fixed") and `fixed`, the weight that is drawn in full strength then; `smooth`; and `tour`, the name of a guided
-    tour or "".
+    "fixed") and `fixed`, the weight that is drawn in full strength then; `smooth`; and `tour`, "look" for the guided
+    tour, or "".
 
     Raises:
         ValueError: maps that are none, or whose rows do not sum to 1; more weights than a page can take; a grid that
@@ -87,10 +87,10 @@ class AttentionExplorer(anywidget.AnyWidget):
     view = traitlets.Enum(CHOICES["view"], "attention").tag(sync=True)
     overlay = traitlets.Enum(CHOICES["overlay"], "spotlight").tag(sync=True)
     scale = traitlets.Enum(CHOICES["scale"], "own").tag(sync=True)
+    tour = traitlets.Enum(CHOICES["tour"], "").tag(sync=True)
     fixed = traitlets.Float(0.1).tag(sync=True)
     smooth = traitlets.Bool(True).tag(sync=True)
     pinned = traitlets.Bool(False).tag(sync=True)
-    tour = traitlets.Unicode("").tag(sync=True)
 
     def __init__(
         self,

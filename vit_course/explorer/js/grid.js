@@ -25,7 +25,7 @@ export class Grid {
     }, canvas, this.point, this.mark);
     const corner = element("div", { class: "vit-corner", "aria-hidden": "true", text: "layer" });
     [this.across, this.down] = [div("vit-across"), div("vit-down")];
-    this.node = element("section", { class: "vit-grid", "aria-label": "Layers and heads" }, corner, this.across, this.down, this.main);
+    this.node = element("div", { class: "vit-grid", role: "group", "aria-label": "Layers and heads" }, corner, this.across, this.down, this.main);
     this.of = new Map();
     this.listen();
     this.seen = new ResizeObserver(() => this.maps && this.resize());

@@ -11,7 +11,7 @@ export class Says {
     this.state = state;
     this.charts = state.panels.filter((panel) => panel.says).map((panel) => this.chart(panel));
     if (!this.charts.length) return; // no node, no part
-    this.node = element("section", { class: "vit-part vit-says", "aria-label": "What the model says" },
+    this.node = element("div", { class: "vit-part vit-says", role: "group", "aria-label": "What the model says" },
       element("div", { class: "vit-part-title", text: "What the model says" }),
       element("div", { class: "vit-says-all" }, ...this.charts.map(({ node }) => node)));
   }

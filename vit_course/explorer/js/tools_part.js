@@ -24,7 +24,7 @@ export class Tools {
     this.table = element("div", { class: "vit-table", tabindex: "0", role: "region", "aria-label": "Table of weights" });
     this.folded = element("details", {}, element("summary", { text: "Weights as a table" }), this.table);
     this.folded.addEventListener("toggle", () => this.fill());
-    this.node = element("section", { class: "vit-part vit-tools", "aria-label": "Take it with you" }, this.buttons, this.said, this.folded);
+    this.node = element("div", { class: "vit-part vit-tools", role: "group", "aria-label": "Take it with you" }, this.buttons, this.said, this.folded);
   }
 
   draw(shown) {

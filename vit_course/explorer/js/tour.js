@@ -31,7 +31,7 @@ export class Tour {
       ["vit-tour-foot", this.back, this.next, this.show]].map(([name, ...parts]) => element("div", { class: name }, ...parts));
     this.body = element("div", { class: "vit-tour-body" }, head, this.title, this.question, this.folded, this.found, foot);
     this.again = button("Take the tour again", () => this.restart(), { class: "vit-tour-again" });
-    this.node = element("section", { class: "vit-tour", "aria-label": "Guided tour" }, this.body, this.again);
+    this.node = element("div", { class: "vit-tour", role: "group", "aria-label": "Guided tour" }, this.body, this.again);
   }
 
   get tour() {

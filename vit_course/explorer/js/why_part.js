@@ -28,7 +28,7 @@ export class Why {
     const charts = element("div", { class: "vit-why-charts" }, this.before.node, this.after.node, this.axis);
     this.body = element("div", { class: "vit-why-body" }, strips, charts);
     this.note = element("p", { class: "vit-part-note", text: "The own part leaves out what the average key gets. Click a patch to pin it, then point at another to compare the two." });
-    this.node = element("section", { class: "vit-part vit-why", "aria-label": "Why there?" },
+    this.node = element("div", { class: "vit-part vit-why", role: "group", "aria-label": "Why there?" },
       element("div", { class: "vit-part-title", text: "Why there?" }), this.words, this.body, this.note);
     this.seen = new IntersectionObserver((entries) => {
       this.visible = entries.at(-1).isIntersecting;
