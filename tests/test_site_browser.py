@@ -25,11 +25,12 @@ def look(page, name: str) -> None:
 def test_the_explorer_answers_the_pointer(opened):
     page = opened("notebooks/08_attention_maps.html")
     explorer = page.locator(".vit-explorer[data-ready]").first
-    explorer.scroll_into_view_if_needed()
-    box = explorer.locator(".vit-main").first.bounding_box()
+    main = explorer.locator(".vit-main").first
+    main.scroll_into_view_if_needed()
+    box = main.bounding_box()
     said = set()
-    for column in (2.5, 6.5):
-        page.mouse.move(box["x"] + column / 8 * box["width"], box["y"] + 3.5 / 8 * box["height"])
+    for column in (5.5, 13.5):  # of 16
+        page.mouse.move(box["x"] + column / 16 * box["width"], box["y"] + 3.5 / 16 * box["height"])
         words = f"row 3, column {int(column)}"
         page.wait_for_function(SAYS, arg=words)
         said.add(explorer.locator(".vit-words").inner_text())

@@ -90,6 +90,7 @@ def test_a_photograph_is_explored(notebook):
     )
     notebook.wait_for_selector(EXPLORER)
     assert upright(notebook)
+    notebook.locator(".vit-main").scroll_into_view_if_needed()
     box = notebook.locator(".vit-main").bounding_box()
     notebook.mouse.move(box["x"] + 3.5 / 8 * box["width"], box["y"] + 2.5 / 8 * box["height"])
     notebook.wait_for_function(

@@ -13,6 +13,7 @@ from PIL import Image
 from vit_course.explorer.encoding import Sections, quantised
 from vit_course.maps.tokens import Tokens
 
+FEATURES_LARGEST = 1023
 MOST_WEIGHTS = 60_000_000
 MOST_PNG = 200_000  # bytes; a larger picture is a photograph, and goes as JPEG
 
@@ -175,7 +176,8 @@ class Panel:
         sections.file("picture", *_file(self.picture))
         written = attention.write(sections, numbers)
         if self.features is not None:
-            whole, step = quantised(self.features, axis=0)  # (T, D), (D,)
+            # Cosines and colours need fewer digits than what goes through a softmax.
+            whole, step = quantised(self.features, axis=0, most=FEATURES_LARGEST)  # (T, D), (D,)
             sections.steps("features", whole)
             sections.floats("feature_steps", step)
         height, width = self.picture.shape[:2]
