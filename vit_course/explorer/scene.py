@@ -13,9 +13,8 @@ from PIL import Image
 from vit_course.explorer.encoding import Sections, quantised
 from vit_course.maps.tokens import Tokens
 
-FEATURES_LARGEST = 1023
 MOST_WEIGHTS = 60_000_000
-MOST_PNG = 200_000  # bytes; a larger picture is a photograph, and goes as JPEG
+MOST_PNG = 120_000  # bytes; a larger picture is a photograph, and goes as JPEG
 
 
 class QueriesAndKeys:
@@ -176,8 +175,7 @@ class Panel:
         sections.file("picture", *_file(self.picture))
         written = attention.write(sections, numbers)
         if self.features is not None:
-            # Cosines and colours need fewer digits than what goes through a softmax.
-            whole, step = quantised(self.features, axis=0, most=FEATURES_LARGEST)  # (T, D), (D,)
+            whole, step = quantised(self.features, axis=0)  # (T, D), (D,)
             sections.steps("features", whole)
             sections.floats("feature_steps", step)
         height, width = self.picture.shape[:2]
