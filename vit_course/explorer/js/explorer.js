@@ -13,7 +13,6 @@ import { Photo } from "./photo.js";
 import { State } from "./state.js";
 import { describe } from "./words.js";
 
-let instances = 0;
 const HINTS = {
   mouse: "Point anywhere on the picture. Click to keep it, Escape to let go.",
   touch: "Drag over the picture. Tap to keep it, tap again to let go.",
@@ -63,11 +62,17 @@ function build(state, id) {
   return { nodes: [...nodes(...above), body], drawPhotos, drawRest, end, grid };
 }
 
+function uniqueId() {
+  // Each widget of a notebook loads this module for itself, so that a count would begin anew in each, and radio buttons
+  // of one name would belong together from explorer to explorer.
+  return `vit-${Math.random().toString(36).slice(2)}`;
+}
+
 export function render({ model, el }) {
   const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
   const panels = describePanels(model);
   const state = new State(model, panels);
-  const { nodes, drawPhotos, drawRest, end, grid } = build(state, `vit-${++instances}`);
+  const { nodes, drawPhotos, drawRest, end, grid } = build(state, uniqueId());
   root.append(...nodes);
   el.append(root);
   const ends = [listen(root, state, grid), state.follow(), end];
