@@ -5,7 +5,8 @@ import pytest
 import torch
 from explored import NEEDS_CHROMIUM, maps_of, modules_page, random_panel
 
-from vit_course.explorer import AttentionExplorer
+from vit_course.explorer import AttentionExplorer, scripts
+from vit_course.explorer.arguments import STATE
 from vit_course.explorer.encoding import to_base64, to_text
 
 pytestmark = NEEDS_CHROMIUM
@@ -195,3 +196,28 @@ def test_rollout_is_that_of_the_matrices(page, panel):
         for direction, wanted in (("from", through[7]), ("to", through[:, 7])):
             got = page.evaluate("a => Array.from(rollout.flow(...a))", [layer, 7, direction])
             np.testing.assert_allclose(got, wanted, atol=2e-4)
+
+
+def test_two_widgets_of_a_notebook_keep_their_controls_apart(page):
+    # Each widget loads the module for itself, as a query makes the browser do here.
+    explorer = AttentionExplorer(**random_panel(layers=2, heads=2))
+    state = {name: getattr(explorer, name) for name in STATE} | {"_panels": explorer._panels}
+    script = """async ([state, text]) => {
+        const { fromBase64 } = await import("/bytes.js");
+        const model = (values) => ({ get: (name) => values[name], set: (name, value) => (values[name] = value),
+                                     save_changes: () => {}, on: () => {}, off: () => {}, send: () => {} });
+        for (const copy of [1, 2]) {
+            const { default: widget } = await import(URL.createObjectURL(
+                new Blob([window.bundle + `\\n// ${copy}`], { type: "text/javascript" })));
+            const el = document.body.appendChild(document.createElement("div"));
+            widget.render({ model: model({ ...state, _data: fromBase64(text) }), el });
+        }
+    }"""
+    page.evaluate("source => (window.bundle = source)", scripts.module("widget"))
+    page.evaluate(script, [state, to_base64(explorer._data)])
+    page.wait_for_function("() => document.querySelectorAll('.vit-explorer[data-ready]').length === 2")
+    chosen = "all => all.map(e => e.querySelectorAll('.vit-strip input:checked').length)"
+    first, second = page.locator(".vit-explorer").evaluate_all(chosen)
+    assert first == second > 2
+    ids = page.locator(".vit-explorer [id]").evaluate_all("all => all.map(e => e.id)")
+    assert len(set(ids)) == len(ids) > 10
