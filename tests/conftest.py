@@ -78,8 +78,9 @@ def opened(browser, site):
     """A function that opens a page of the site; what it asks of other machines and its errors are counted."""
     pages = []
 
-    def open_page(name: str, **settings):
+    def open_page(name: str, script: str = "", **settings):
         page = browser.new_page(**{"viewport": {"width": 1280, "height": 950}} | settings)
+        page.add_init_script(script)
         page.outside, page.errors = [], []
         page.on("request", lambda request: page.outside.append(request.url))
         page.on("pageerror", lambda error: page.errors.append(str(error)))

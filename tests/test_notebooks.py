@@ -111,7 +111,8 @@ def test_every_exercise_is_in_a_chapter():
 
 @every
 def test_nothing_of_this_machine_is_stored(path):
-    text = path.read_text(encoding="utf-8")
+    # In the megabytes of an explorer any short word comes up by chance; a path is shorter than 200 characters.
+    text = re.sub(r"\S{200,}", "", path.read_text(encoding="utf-8"))
     assert not re.search(r"/(home|root|tmp|Users|work|opt)/\w", text)
     assert nbformat.read(path, as_version=4).metadata.language_info == {"name": "python"}
     ids = [cell.id for cell in nbformat.read(path, as_version=4).cells]

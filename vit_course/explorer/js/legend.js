@@ -29,6 +29,8 @@ export class Legend {
     this.node = element("div", { class: "vit-legend" }, this.ramp, this.lines, this.about, fixed.node);
     this.mask = canvasOf(STEPS, 1);
     this.bright = grey(this.bar, 236);
+    // Until something is drawn there is nothing to explain, and all at once is wider than a telephone.
+    for (const node of [this.ramp, this.lines, fixed.node]) node.hidden = true;
   }
 
   draw(shown) {
