@@ -57,7 +57,7 @@ def regenerate(path: Path) -> None:
 
 def main(names: list[str]) -> None:
     """Regenerates the notebooks whose names start with one of `names`, or all of them."""
-    os.environ["PYTHONPATH"] = str(ROOT / "tests" / "offline")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tests" / "offline"), str(ROOT)])
     os.environ["VIT_COURSE_PROGRESS"] = "off"  # what is stored is what somebody sees who has done nothing yet
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         if not names or path.name.startswith(tuple(names)):

@@ -1,4 +1,4 @@
-"""Checks of chapter 11: the whole Vision Transformer, part by part, then trained."""
+"""Checks of chapter 12: the whole Vision Transformer, part by part, then trained."""
 
 # In the order of the chapter: the table of progress has the same.
 # isort: off

@@ -1,4 +1,4 @@
-"""Checks of chapter 10: shares of a batch, gradients put together, a step in parts, rotary positions on a grid."""
+"""Checks of chapter 11: shares of a batch, gradients put together, a step in parts, rotary positions on a grid."""
 
 # In the order of the chapter: the table of progress has the same.
 # isort: off

@@ -1,4 +1,4 @@
-"""Answers to exercise published.mended."""
+"""Answers to exercise pretrained.mended."""
 
 from dataclasses import replace
 
@@ -23,17 +23,17 @@ def _loaded(state, config, change=None):
     return model.eval()
 
 
-@right("published.mended")
+@right("pretrained.mended")
 def names_alone(state, config):
     return _loaded(state, config)
 
 
-@right("published.mended")
+@right("pretrained.mended")
 def by_the_package(state, config):
     return pretrained.load_torchvision(state, num_heads=config.num_heads)
 
 
-@right("published.mended")
+@right("pretrained.mended")
 def copied_in_place(state, config):
     model = ViT(config).eval()
     with torch.no_grad():
@@ -42,7 +42,7 @@ def copied_in_place(state, config):
     return model
 
 
-@wrong("published.mended", "tokens-differ")
+@wrong("pretrained.mended", "tokens-differ")
 def epsilon_and_projection_mended(state, config):
     def class_row_last(found):
         found["positions.table"] = found["positions.table"].roll(1, dims=1)
@@ -50,7 +50,7 @@ def epsilon_and_projection_mended(state, config):
     return _loaded(state, config, class_row_last)
 
 
-@wrong("published.mended", "tokens-differ")
+@wrong("pretrained.mended", "tokens-differ")
 def nothing_mended(state, config):
     def all_three(found):
         found["positions.table"] = found["positions.table"].roll(1, dims=1)
@@ -59,17 +59,17 @@ def nothing_mended(state, config):
     return _loaded(state, replace(config, norm_epsilon=1e-5), all_three)
 
 
-@wrong("published.mended", "tokens-differ")
+@wrong("pretrained.mended", "tokens-differ")
 def class_token_forgotten(state, config):
     return _loaded(state, config, lambda found: found["class_token.token"].zero_())
 
 
-@wrong("published.mended", "norm-differs")
+@wrong("pretrained.mended", "norm-differs")
 def epsilon_left(state, config):
     return _loaded(state, replace(config, norm_epsilon=nn.LayerNorm(1).eps))
 
 
-@wrong("published.mended", "norm-differs")
+@wrong("pretrained.mended", "norm-differs")
 def epsilon_of_another_library(state, config):
     return _loaded(state, replace(config, norm_epsilon=1e-12), lambda found: _turn(found, config))
 
@@ -80,12 +80,12 @@ def _turn(found, config):
         found[key] = found[key].T
 
 
-@wrong("published.mended", "projection-differs")
+@wrong("pretrained.mended", "projection-differs")
 def projection_left(state, config):
     return _loaded(state, config, lambda found: _turn(found, config))
 
 
-@wrong("published.mended", "qkv-differs")
+@wrong("pretrained.mended", "qkv-differs")
 def order_changed(state, config):
     def swap(found):
         for key in found:
@@ -96,43 +96,43 @@ def order_changed(state, config):
     return _loaded(state, config, swap)
 
 
-@wrong("published.mended", "heads-differ")
+@wrong("pretrained.mended", "heads-differ")
 def heads_changed(state, config):
     return _loaded(state, replace(config, num_heads=1))
 
 
-@wrong("published.mended", "patches-differ")
+@wrong("pretrained.mended", "patches-differ")
 def never_loaded(state, config):
     return ViT(config).eval()
 
 
-@wrong("published.mended", "training-mode")
+@wrong("pretrained.mended", "training-mode")
 def in_training(state, config):
     return _loaded(state, config).train()
 
 
-@wrong("published.mended", "input-changed")
+@wrong("pretrained.mended", "input-changed")
 def in_place(state, config):
     for value in state.values():
         value.mul_(1.5)
     return _loaded(state, config)
 
 
-@wrong("published.mended", "wrong-type")
+@wrong("pretrained.mended", "wrong-type")
 def the_dict(state, config):
     return _loaded(state, config).state_dict()
 
 
-@wrong("published.mended", "returned-nothing")
+@wrong("pretrained.mended", "returned-nothing")
 def forgot_return(state, config):
     _loaded(state, config)
 
 
-@unforeseen("published.mended")
+@unforeseen("pretrained.mended")
 def another_gelu(state, config):
     return _loaded(state, replace(config, gelu="tanh"))
 
 
-@unforeseen("published.mended")
+@unforeseen("pretrained.mended")
 def no_vit(state, config):
     return nn.Sequential(nn.Flatten(), nn.LazyLinear(config.num_classes)).eval()

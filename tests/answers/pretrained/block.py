@@ -1,4 +1,4 @@
-"""Answers to exercise published.block."""
+"""Answers to exercise pretrained.block."""
 
 import re
 
@@ -28,19 +28,19 @@ def _converted(state, number, layers=LAYERS, order=("query", "key", "value"), jo
 KINDS = ("weight", "bias")
 
 
-@right("published.block")
+@right("pretrained.block")
 def built(state, number):
     return _converted(state, number)
 
 
-@right("published.block")
+@right("pretrained.block")
 def by_the_table(state, number):
     begin = f"encoder.blocks.{number}."
     names = [f"{layer}.{kind}" for layer in HUGGINGFACE_4.in_block for kind in KINDS]
     return {name: torch.cat([state[key] for key in HUGGINGFACE_4.keys(begin + name)]) for name in names}
 
 
-@right("published.block")
+@right("pretrained.block")
 def renamed(state, number):
     found, apart = {}, {}
     for key, value in state.items():
@@ -58,7 +58,7 @@ def renamed(state, number):
     return found
 
 
-@right("published.block")
+@right("pretrained.block")
 def through_the_package(state, number):
     state = {key: value for key, value in state.items() if "encoder.layer." in key or "embeddings" in key}
     width = len(state["vit.embeddings.patch_embeddings.projection.bias"])
@@ -67,24 +67,24 @@ def through_the_package(state, number):
     return model.encoder.blocks[number].state_dict()
 
 
-@wrong("published.block", "next-block")
+@wrong("pretrained.block", "next-block")
 def counted_from_one(state, number):
     return _converted(state, (number + 1) % 12)
 
 
-@wrong("published.block", "last-block")
+@wrong("pretrained.block", "last-block")
 def overwritten_by_every_block(state, number):
     for i in range(12):
         found = _converted(state, i)
     return found
 
 
-@wrong("published.block", "first-block")
+@wrong("pretrained.block", "first-block")
 def number_ignored(state, number):
     return _converted(state, 0)
 
 
-@wrong("published.block", "a-later-block")
+@wrong("pretrained.block", "a-later-block")
 def searched_without_the_dot(state, number):
     found = {}
     for key, value in state.items():
@@ -93,38 +93,38 @@ def searched_without_the_dot(state, number):
     return _converted(found, 0)
 
 
-@wrong("published.block", "norms-swapped")
+@wrong("pretrained.block", "norms-swapped")
 def norms_exchanged(state, number):
     return _converted(state, number, LAYERS | {"norm1": "layernorm_after", "norm2": "layernorm_before"})
 
 
-@wrong("published.block", "wrong-order")
+@wrong("pretrained.block", "wrong-order")
 def alphabetical(state, number):
     return _converted(state, number, order=sorted(("query", "key", "value")))
 
 
-@wrong("published.block", "wrong-order")
+@wrong("pretrained.block", "wrong-order")
 def values_second(state, number):
     return _converted(state, number, order=("query", "value", "key"))
 
 
-@wrong("published.block", "rows-alternate")
+@wrong("pretrained.block", "rows-alternate")
 def interleaved(state, number):
     return _converted(state, number, join=lambda parts: torch.stack(parts, dim=1).flatten(0, 1))
 
 
-@wrong("published.block", "projection-transposed")
+@wrong("pretrained.block", "projection-transposed")
 def projection_turned(state, number):
     found = _converted(state, number)
     return found | {"attention.projection.weight": found["attention.projection.weight"].T}
 
 
-@wrong("published.block", "transposed")
+@wrong("pretrained.block", "transposed")
 def queries_turned(state, number):
     return _converted(state, number, join=lambda parts: torch.cat([part.t() for part in parts]))
 
 
-@wrong("published.block", "wrong-shape")
+@wrong("pretrained.block", "wrong-shape")
 def mlp_turned(state, number):
     found = _converted(state, number)
     return found | {
@@ -133,7 +133,7 @@ def mlp_turned(state, number):
     }
 
 
-@wrong("published.block", "not-fused")
+@wrong("pretrained.block", "not-fused")
 def left_as_three(state, number):
     found = _converted(state, number)
     for kind in KINDS:
@@ -143,33 +143,33 @@ def left_as_three(state, number):
     return found
 
 
-@wrong("published.block", "biases-forgotten")
+@wrong("pretrained.block", "biases-forgotten")
 def weights_alone(state, number):
     return {key: value for key, value in _converted(state, number).items() if key.endswith("weight")}
 
 
-@wrong("published.block", "names-of-the-whole")
+@wrong("pretrained.block", "names-of-the-whole")
 def with_the_number(state, number):
     return {f"encoder.blocks.{number}.{key}": value for key, value in _converted(state, number).items()}
 
 
-@wrong("published.block", "names-kept")
+@wrong("pretrained.block", "names-kept")
 def prefix_taken_off(state, number):
     begin = f"vit.encoder.layer.{number}."
     return {key.removeprefix(begin): value for key, value in state.items() if key.startswith(begin)}
 
 
-@wrong("published.block", "wrong-names")
+@wrong("pretrained.block", "wrong-names")
 def another_name_for_the_norms(state, number):
     return {key.replace("norm", "ln"): value for key, value in _converted(state, number).items()}
 
 
-@wrong("published.block", "raised-error")
+@wrong("pretrained.block", "raised-error")
 def newer_names(state, number):
     return {"norm1.weight": state[f"vit.layers.{number}.layernorm_before.weight"]}
 
 
-@wrong("published.block", "input-changed")
+@wrong("pretrained.block", "input-changed")
 def taken_out(state, number):
     found = _converted(state, number)
     for key in list(state):
@@ -178,7 +178,7 @@ def taken_out(state, number):
     return found
 
 
-@wrong("published.block", "input-changed")
+@wrong("pretrained.block", "input-changed")
 def struck_out(state, number):
     found = _converted(state, number)
     for key in state:
@@ -187,11 +187,11 @@ def struck_out(state, number):
     return found
 
 
-@wrong("published.block", "returned-nothing")
+@wrong("pretrained.block", "returned-nothing")
 def only_computed(state, number):
     _converted(state, number)
 
 
-@unforeseen("published.block")
+@unforeseen("pretrained.block")
 def zeros_for_biases(state, number):
     return {k: v if k.endswith("weight") else torch.zeros_like(v) for k, v in _converted(state, number).items()}

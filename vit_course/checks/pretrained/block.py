@@ -1,11 +1,11 @@
-"""Exercise published.block: a block of an older file, under this course's names."""
+"""Exercise pretrained.block: a block of an older file, under this course's names."""
 
 from collections.abc import Mapping
 
 import torch
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.published.shared import PARTS
+from vit_course.checks.pretrained.shared import PARTS
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.tensors import agree, equal, tensor

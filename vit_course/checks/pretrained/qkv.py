@@ -1,9 +1,9 @@
-"""Exercise published.qkv: weights or biases of queries, keys and values, three into one."""
+"""Exercise pretrained.qkv: weights or biases of queries, keys and values, three into one."""
 
 import torch
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.published.shared import PARTS
+from vit_course.checks.pretrained.shared import PARTS
 from vit_course.checks.tools.functions import Mistake, same_function
 
 

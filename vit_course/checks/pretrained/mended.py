@@ -1,4 +1,4 @@
-"""Exercise published.mended: a conversion of published weights, to be mended."""
+"""Exercise pretrained.mended: a conversion of published weights, to be mended."""
 
 from torch import nn
 
