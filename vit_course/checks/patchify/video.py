@@ -50,7 +50,11 @@ def video(answer, draw):
                     "Time runs fastest from block to block, where the columns should.",
                     "b (t m) c (r i) (q j) -> b (r q t) (m i j c)",
                 ),
-                ("columns-first", "The blocks run down the frame first.", "b (t m) c (r i) (q j) -> b (t q r) (m i j c)"),
+                (
+                    "columns-first",
+                    "The blocks run down the frame first.",
+                    "b (t m) c (r i) (q j) -> b (t q r) (m i j c)",
+                ),
                 (
                     "frame-last",
                     "Inside a block the frame changes faster than the pixel.",
