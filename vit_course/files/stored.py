@@ -4,8 +4,9 @@ from pathlib import Path
 
 from vit_course.inputs.rules import text
 
-# In a checkout they lie in res/; a wheel carries those that the chapters read inside the package.
-FOLDERS = (Path(__file__).parents[2] / "res", Path(__file__).parents[1] / "course" / "res")
+# In a checkout they lie in res/; a wheel carries those that the chapters read inside the package, weights apart.
+PACKAGE = Path(__file__).parents[1]
+FOLDERS = (PACKAGE.parent / "res", PACKAGE / "course" / "res", PACKAGE / "runs")
 
 
 def stored(name: str) -> Path:
