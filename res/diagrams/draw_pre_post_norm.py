@@ -68,7 +68,9 @@ def post_norm(x: float) -> str:
             branch(x, 104, 196, (124, 50, "attention", ATTENTION)),
             branch(x, 268, 356, (286, 50, "MLP", MLP)),
             *norms,
-            text(x - 60, 234, "the stream itself\nis normalised,\ntwice a block", text_anchor="end", size=13, fill=BLUE),
+            text(
+                x - 60, 234, "the stream itself\nis normalised,\ntwice a block", text_anchor="end", size=13, fill=BLUE
+            ),
         ]
     )
 

@@ -39,10 +39,10 @@ SECONDS = 24
 ROW, FIRST, SIDE = 26, 78, 20  # pitch of the tokens, top of the class token, side of a patch
 CELLS = 6  # numbers drawn for a token
 STORY = """
-One image goes through a Vision Transformer, from left to right. It is cut into nine patches. Each patch becomes a token,
-a row of D numbers. The class token is put in front, so there are ten rows. A row of positions is added to each. In the
-encoder the tokens read from each other (attention) and then change each by itself (MLP), block after block, twelve
-times. At the end only the class token is read: the head turns it into one number a class, and the largest wins.
+One image goes through a Vision Transformer, from left to right. It is cut into nine patches. Each patch becomes a
+token, a row of D numbers. The class token is put in front, so there are ten rows. A row of positions is added to each.
+In the encoder the tokens read from each other (attention) and then change each by itself (MLP), block after block,
+twelve times. At the end only the class token is read: the head turns it into one number a class, and the largest wins.
 """
 STEPS = [  # what is said, from and to which per cent of the time
     ("1. An image comes in: (B, C, H, W).", 0, 6),
@@ -97,12 +97,14 @@ class Film:
             f"{max(start - 0.4, 0):g}%{{opacity:0}}{start:g}%,{end:g}%{{opacity:1}}{end + 0.4:g}%{{opacity:0}}"
             for start, end in spans
         )
-        self.rules.append(f"@keyframes {name}{{0%{{opacity:0}}{frames}100%{{opacity:0}}}}.{name}{{animation-name:{name}}}")
+        self.rules.append(
+            f"@keyframes {name}{{0%{{opacity:0}}{frames}100%{{opacity:0}}}}.{name}{{animation-name:{name}}}"
+        )
         self.parts.append(element("g", part, **{"class": f"m {name}"}, opacity=rest))
 
     def style(self) -> str:
         rest = ".still{opacity:0}@media (prefers-reduced-motion: reduce){.m{animation:none!important}.still{opacity:1}}"
-        moving = f".m{{animation-duration:{SECONDS}s;animation-iteration-count:infinite;animation-timing-function:ease-in-out}}"
+        moving = f".m{{animation-duration:{SECONDS}s;animation-iteration-count:infinite}}"
         return element("style", moving + "".join(self.rules) + rest)
 
 

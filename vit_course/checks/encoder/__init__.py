@@ -1,4 +1,4 @@
-"""Checks of chapter 05: a branch dropped whole, a stack, what a change does, an experiment with the place of the norm."""
+"""Checks of chapter 05: a branch dropped whole, a stack, what a change does, an experiment with a warm-up."""
 
 # In the order of the chapter: the table of progress has the same.
 # isort: off

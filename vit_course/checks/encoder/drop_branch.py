@@ -38,8 +38,8 @@ def _same_in_evaluation(out: torch.Tensor, x: torch.Tensor, p: float) -> None:
         if agree(out, factor * x):
             raise Wrong("scaled-in-evaluation", f"After eval(), what passes is {words}.")
     if not agree(out, x):
-        raise Wrong("wrong-behaviour", "After eval(), what comes out is not what went in.",
-                    ["Expected: the branch as it is", f"Received: {out.flatten()[0]:.4f} for {x.flatten()[0]:.4f}"])  # fmt: skip
+        details = [f"Expected: {x.flatten()[0]:.4f}", f"Received: {out.flatten()[0]:.4f}"]
+        raise Wrong("wrong-behaviour", "After eval(), what comes out is not what went in.", details)
 
 
 def _same_for_a_whole_image(zero: torch.Tensor) -> None:
