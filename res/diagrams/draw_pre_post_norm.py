@@ -79,15 +79,15 @@ def draw() -> str:
     words = [
         text(225, 40, "pre-norm: ViT (2020)", size=17, bold=True),
         text(675, 40, "post-norm: the Transformer (2017)", size=17, bold=True),
-        *(text(x, 76, "tokens z, (B, T, D)", size=13) for x in (160, 642)),
-        *(text(x, 447, "(B, T, D), to the next block", size=13) for x in (160, 642)),
+        *(text(x, 76, "tokens z, (B, T, D)", size=13) for x in (160, 632)),
+        *(text(x, 447, "(B, T, D), to the next block", size=13) for x in (160, 632)),
         text(225, 474, "z' = z + MSA(LN(z)),   then   z' + MLP(LN(z'))", size=14, fill=INK),
         text(675, 474, "z' = LN(z + MSA(z)),   then   LN(z' + MLP(z'))", size=14, fill=INK),
         line((450, 24), (450, 484), stroke=GREY, stroke_width=1, stroke_dasharray="4 4"),
     ]
     frames = [rect(16, 52, 418, 400, rx=10, fill="#FCFCFC", stroke="none")]
     frames += [rect(466, 52, 418, 400, rx=10, fill="#FCFCFC", stroke="none")]
-    body = [*frames, pre_norm(160), post_norm(642), *words]
+    body = [*frames, pre_norm(160), post_norm(632), *words]
     return document("pre-post-norm", (900, 500), "Pre-norm beside post-norm", STORY, *body)
 
 
