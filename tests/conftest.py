@@ -16,10 +16,11 @@ def pytest_configure(config):
     # Kernels are processes of their own and inherit the environment.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "tests" / "offline"), os.getenv("PYTHONPATH")]))
     os.environ["VIT_COURSE_PROGRESS"] = "off"  # no test writes into somebody's progress
+    import about
     import figures  # which imports NumPy
 
     # Plugins, because the hooks of this file see the tests beside it alone, and no notebook.
-    for plugin in (figures, pace, pace.NotebookTimes(), pace.QuickCovers()):
+    for plugin in (about, figures, pace, pace.NotebookTimes(), pace.QuickCovers()):
         config.pluginmanager.register(plugin)
 
 

@@ -51,7 +51,8 @@ def lab_process(*flags: str) -> Iterator[tuple[subprocess.Popen, Path]]:
             "JUPYTERLAB_WORKSPACES_DIR": str(Path(home, "lab", "workspaces")),
         }
         environment.pop("JUPYTER_TOKEN", None)  # it would take the place of a new one
-        command = [sys.executable, "-m", "vit_course", "lab", "--no-browser", "--port=0", *flags]
+        command = [sys.executable, "-m", "vit_course", "lab", "--folder", Path(home, "my_course"), "--no-browser"]
+        command += ["--port=0", *flags]
         log = Path(home, "log")
         with log.open("w") as file:
             lab = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=environment)

@@ -39,6 +39,9 @@ def regenerate(path: Path) -> None:
     )
     client.execute()
     for cell in notebook.cells:
+        if "predict" in cell.metadata.get("tags", []):
+            # JupyterLab and the classic notebook each have a name for it.
+            cell.metadata.update(collapsed=True, jupyter={"outputs_hidden": True})
         for output in cell.get("outputs", []):
             # A live view belongs to the session that made it; the picture and the text beside it stay, and of an
             # explorer its state, for the site.

@@ -5,6 +5,7 @@ import os
 import re
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import psutil
 import pytest
@@ -12,13 +13,15 @@ from lab import lab_process, running_lab, wait_for_address
 
 from vit_course.commands.lab import with_ours
 
+HERE = Path("here")
+
 
 @pytest.mark.slow
 def test_lab_opens_at_chapter_00():
     with running_lab() as address:
         with urllib.request.urlopen(address, timeout=30) as answer:
-            assert answer.url == f"{address}/lab/tree/notebooks/00_start_here.ipynb"
-        for path in ("notebooks/00_start_here.ipynb", "res/diagrams/model.svg"):
+            assert answer.url == f"{address}/lab/tree/00_start_here.ipynb"
+        for path in ("00_start_here.ipynb", "files/res/diagrams/model.svg"):
             with urllib.request.urlopen(f"{address}/api/contents/{path}?content=0", timeout=30) as answer:
                 assert json.load(answer)["path"] == path
 
@@ -46,15 +49,15 @@ def test_lab_starts_for_whoever_runs_it_with_a_token_and_for_this_machine_alone(
 @pytest.mark.parametrize("flags", [["--allow-root"], ["--ServerApp.allow_root=True"]], ids=str)
 def test_lab_starts_as_root_also_where_the_user_says_so(flags, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
-    assert "--allow-root" in with_ours([]) and "--allow-root" in with_ours(["--no-browser"])
-    assert [flag for flag in with_ours(flags) if "root" in flag and "root_dir" not in flag] == flags
+    assert "--allow-root" in with_ours([], HERE) and "--allow-root" in with_ours(["--no-browser"], HERE)
+    assert [flag for flag in with_ours(flags, HERE) if "root" in flag and "root_dir" not in flag] == flags
 
 
 def test_other_users_need_no_leave(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
-    assert "--allow-root" not in with_ours([])
+    assert "--allow-root" not in with_ours([], HERE)
     monkeypatch.delattr(os, "geteuid")  # Windows
-    assert "--allow-root" not in with_ours([])
+    assert "--allow-root" not in with_ours([], HERE)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +73,7 @@ def test_other_users_need_no_leave(monkeypatch):
     ids=str,
 )
 def test_flags_of_the_user_overrule_ours(flags, ours):
-    before, after = with_ours(["--port", "8889"]), with_ours(flags)
+    before, after = with_ours(["--port", "8889"], HERE), with_ours(flags, HERE)
     assert before[-2:] == ["--port", "8889"] and after[-len(flags) :] == flags
     assert [flag for flag in before[:-2] if not flag.startswith(ours)] == after[: -len(flags)]
     assert any(flag.startswith(ours) for flag in before)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+import about
 import nbformat
 import pytest
 from conftest import ROOT
@@ -16,6 +17,21 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
 
+OVERVIEW_AND_CAPSTONE = ("00", "12")
+WORDS_A_MINUTE = 120  # in a second language, with code between them
+
+
+def words(text: str) -> int:
+    """How many, without what is folded away."""
+    return len(re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL).split())
+
+
+def minutes(path) -> list[int]:
+    """-> to read, to do, of exercises, as the chapter's card says."""
+    card = cells(path, "markdown")[0].source
+    return [int(re.search(rf"(\d+) min {what}", card)[1]) for what in ("to read", "to do", "of exercises")]
+
+
 def cells(path, kind):
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == kind]
 
@@ -25,7 +41,7 @@ def test_the_chapters_are_there_and_numbered():
         "00_start_here", "01_patchify", "02_class_token", "03_position_embeddings", "04_attention"
     ]  # fmt: skip
     numbers = [int(path.name[:2]) for path in NOTEBOOKS]
-    assert numbers[:9] == list(range(9)) and numbers == sorted(set(numbers))
+    assert numbers == list(range(13))
 
 
 @every
@@ -68,14 +84,15 @@ def test_the_form_of_a_chapter(path):
     text = "\n\n".join(cell.source for cell in cells(path, "markdown"))
     first = cells(path, "markdown")[0].source
     assert first.startswith(f"# {path.name[:2]} ")
+    assert "?" in first.partition("|")[0], "a chapter opens with a question"
     for row in ("**You will be able to**", "**Time**", "**You need**", "**Paper**"):
         assert row in first
-    assert "../res/diagrams/" in text and "## Summary" in text
-    assert "## Exercises" in text
-    if path.name[:2] not in ("00", "11"):  # the overview and the capstone teach nothing new
-        for part in ("## Where we are", "## The idea", "## Build it", "## Predict, then run", "## What can go wrong",
-                     "## Compare with the package", "## Go further"):  # fmt: skip
-            assert part in text, part
+    assert "../res/diagrams/" in text
+    wanted = ["Exercises", "Summary", "Read next"]
+    wanted += [] if path.name[:2] in OVERVIEW_AND_CAPSTONE else ["What can go wrong"]
+    for heading in wanted:
+        assert f"## {heading}\n" in text, heading
+    assert len(re.findall(r"\]\(https://", text)) >= (4 if path.name[:2] == "12" else 8), "links to papers and code"
     last = cells(path, "markdown")[-1].source
     names = [p.name for p in NOTEBOOKS]
     index = names.index(path.name)
@@ -84,10 +101,47 @@ def test_the_form_of_a_chapter(path):
 
 
 @every
+def test_a_chapter_fits_an_evening(path):
+    before = []
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.source.startswith("## Exercises"):
+            break
+        before.append(cell)
+    assert len(before) <= 50
+    assert words("\n".join(cell.source for cell in before if cell.cell_type == "markdown")) <= 3_500
+    reading, doing, _ = minutes(path)
+    assert reading + doing <= 45
+
+
+@every
+def test_numbers_are_shown_and_not_hidden_behind_true(path):
+    printed = "\n".join(o.text for cell in cells(path, "code") for o in cell.outputs if o.output_type == "stream")
+    assert len(re.findall(r"\b(?:True|False)$", printed, re.MULTILINE)) <= 3, "only equalities that are the point"
+
+
+@every
+def test_what_predictions_give_is_folded(path):
+    for cell in cells(path, "code"):
+        predicted = "guessed(" in cell.source
+        assert predicted == ("predict" in cell.metadata.get("tags", []))
+        if predicted:
+            assert re.search(r"^guess = None  # ", cell.source, re.MULTILINE), "the learner's line"
+            assert cell.metadata.get("jupyter") == {"outputs_hidden": True} and cell.metadata.get("collapsed") is True
+
+
+@every
+def test_measured_numbers_have_a_tolerance(path):
+    for cell in cells(path, "code"):
+        allowed = about.tolerance(cell.metadata.get("tags", []))
+        printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
+        assert (about.SIGN in printed) == (allowed is not None), cell.source[:200]
+
+
+@every
 def test_the_form_of_the_exercises(path):
     notebook = classroom.load(path)
     found = classroom.exercises_of(notebook)
-    assert 2 <= len(found) <= (6 if path.name.startswith("11") else 5)
+    assert 2 <= len(found) <= (6 if path.name.startswith("12") else 5)
     assert sum("NotImplementedError" in c.source for c in cells(path, "code")) == len(found)
     for number, cells_of in enumerate(found, start=1):
         exercise, text = EXERCISES[cells_of.name], notebook.cells[cells_of.text].source
@@ -121,13 +175,10 @@ def test_nothing_of_this_machine_is_stored(path):
 
 @every
 def test_the_minutes_on_the_card_are_measured(path):
-    # Words at 200 a minute, without what is folded away; the README repeats the three.
-    reading = int(re.search(r"(\d+) min to read", cells(path, "markdown")[0].source)[1])
-    doing = int(re.search(r"(\d+) min to do", cells(path, "markdown")[0].source)[1])
-    exercises = int(re.search(r"(\d+) min of exercises", cells(path, "markdown")[0].source)[1])
+    # The README repeats the three.
+    reading, doing, exercises = minutes(path)
     text = "\n".join(cell.source for cell in cells(path, "markdown"))
-    words = len(re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL).split())
-    assert abs(reading - words / 200) <= 1
+    assert abs(reading - words(text) / WORDS_A_MINUTE) <= 1
     assert exercises == sum(EXERCISES[e.name].minutes for e in classroom.exercises_of(classroom.load(path)))
     line = next(line for line in (ROOT / "README.md").read_text().splitlines() if f"({path.relative_to(ROOT)})" in line)
     assert f"| {reading} + {doing} + {exercises} |" in line

@@ -62,11 +62,11 @@ def test_similarity_of_a_patch_with_itself_is_one():
         assert picture.shape == (2, 3) and picture[divmod(index, 3)] == pytest.approx(1)
 
 
-def test_attention_is_shown_unscaled_over_a_grey_image():
+def test_attention_is_shown_unscaled_over_the_picture_in_colour():
     attention = torch.rand(2, 3)
     figure = plots.attention_over_image(IMAGE, attention)
-    grey, shown = pictures(figure.axes[1])
-    assert grey.ndim == 2
+    plain, under, shown = *pictures(figure.axes[0]), *pictures(figure.axes[1])
+    np.testing.assert_array_equal(under, plain)
     np.testing.assert_array_equal(shown, attention.numpy())
 
 

@@ -11,6 +11,7 @@ from vit_course.checks import pretrained, further, capstone
 
 # isort: on
 from vit_course.checks.exercise import EXERCISES
+from vit_course.checks.guess import guessed
 from vit_course.checks.table import progress
 
 __all__ = [
@@ -20,11 +21,12 @@ __all__ = [
     "class_token",
     "encoder",
     "further",
+    "guessed",
     "maps",
     "patchify",
     "positions",
-    "progress",
     "pretrained",
+    "progress",
     "start",
     "training",
     "vit",

@@ -1,40 +1,60 @@
-"""`python -m vit_course lab`: the course in JupyterLab."""
+"""`python -m vit_course lab`: the learner's copy of the course in JupyterLab."""
 
 import os
+from pathlib import Path
 
-from vit_course.commands.checkout import FIRST_CHAPTER, REPOSITORY, need_the_checkout
+from vit_course.commands.checkout import FIRST_CHAPTER, REPOSITORY
+
+COPY = "my_course"
 
 
 def add_to(commands) -> None:
     """Adds the command to the parser's."""
     lab = commands.add_parser(
         "lab",
-        help="open the course in JupyterLab",
-        description="Opens the course in JupyterLab at chapter 00. Further flags, such as --no-browser or "
-        "--port 8889, are handed to JupyterLab.",
+        help="open your copy of the course in JupyterLab",
+        description="Opens your own copy of the course in JupyterLab at chapter 00, and makes it the first time. What "
+        "you have changed is never overwritten. Further flags, such as --no-browser or --port 8889, are handed to "
+        "JupyterLab.",
         allow_abbrev=False,  # --he may be the beginning of a flag of JupyterLab
+    )
+    lab.add_argument("--folder", type=Path, help=f"where your copy is (default: {COPY} in the checkout, or here)")
+    lab.add_argument(
+        "--fresh",
+        metavar="CHAPTER",
+        help="first put an untouched copy of this chapter there, such as 03; yours is kept",
     )
     lab.set_defaults(run=run, takes_more=True)
 
 
 def run(options) -> int:
-    """Runs JupyterLab until it is stopped; -> 0."""
-    need_the_checkout()
+    """Puts the copy where it is to be and runs JupyterLab until it is stopped; -> 0."""
+    from vit_course.learner import fresh, open_folder
+
+    folder = (options.folder or default_folder()).resolve()
+    said = open_folder(folder)
+    if options.fresh is not None:
+        said.append(fresh(folder, options.fresh))
+    print("\n".join(said), flush=True)
     from jupyterlab.labapp import LabApp
 
-    LabApp.launch_instance(argv=with_ours(options.rest))
+    LabApp.launch_instance(argv=with_ours(options.rest, folder))
     return 0
 
 
-def with_ours(flags: list[str]) -> list[str]:
-    """The flags for JupyterLab: the user's, after those of ours that they do not overrule.
+def default_folder() -> Path:
+    """my_course in the checkout; without one, as after an install from a wheel, in the folder where one is."""
+    return (REPOSITORY if (REPOSITORY / FIRST_CHAPTER).is_file() else Path.cwd()) / COPY
+
+
+def with_ours(flags: list[str], folder: Path) -> list[str]:
+    """The flags for JupyterLab in the learner's folder: the user's, after those of ours that they do not overrule.
 
     The token, by which JupyterLab knows its user, stays as JupyterLab makes it.
     """
     ours = [
-        # The root is the repository and not notebooks/, so that the diagrams in res/ are served too.
-        f"--ServerApp.root_dir={REPOSITORY}",
-        f"--LabApp.default_url=/lab/tree/{FIRST_CHAPTER}",
+        f"--ServerApp.root_dir={folder}",
+        f"--LabApp.default_url=/lab/tree/{Path(FIRST_CHAPTER).name}",
         "--ServerApp.ip=127.0.0.1",
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # in a container there is often no other user

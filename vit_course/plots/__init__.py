@@ -8,7 +8,7 @@ from vit_course.plots.ledger import ledger
 from vit_course.plots.patches import image_with_grid, patch_grid, patch_sequence, position_similarity
 from vit_course.plots.photographs import principal_colours, spotlight
 from vit_course.plots.results import curves, expected_and_received, predictions
-from vit_course.plots.style import COLOUR_MAP, LINES, MARKERS, show, to_picture
+from vit_course.plots.style import COLOUR_MAP, LINES, MARKERS, show, to_picture, use_style
 
 __all__ = [
     "COLOUR_MAP",
@@ -30,4 +30,5 @@ __all__ = [
     "show",
     "spotlight",
     "to_picture",
+    "use_style",
 ]

@@ -2,11 +2,11 @@
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
 from vit_course.inputs.rules import check, positive, real, whole
 from vit_course.plots.style import (
-    COLOUR_MAP,
     check_axes_of_figure,
     check_query,
     check_text,
@@ -14,9 +14,12 @@ from vit_course.plots.style import (
     to_picture,
 )
 
+# The explorer's heat: one hue, rare in photographs, whose opacity is the weight.
+HEAT = LinearSegmentedColormap.from_list("heat", [(1, 0, 0.4, 0), (1, 0, 0.4, 0.7)])
+
 
 def attention_over_image(image, attention, title: str = "", query: tuple[int, int] | None = None) -> Figure:
-    """(C, H, W), (rows, columns) -> the image, and in grey beneath its attention map with a legend of real values.
+    """(C, H, W), (rows, columns) -> the image, and beside it under its attention map, with a legend of real values.
 
     `query` (row, column) outlines the patch that asks; leave it out for the class token.
 
@@ -74,13 +77,13 @@ def attention_grid(image, maps, title: str = "", query: tuple[int, int] | None =
 
 
 def overlay(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float | None = None):
-    """Draws the image in grey with the map over it; returns what a colour bar needs. Strong attention is bright.
+    """Draws the image with the map over it, the more opaque the stronger; returns what a colour bar needs.
 
     Args:
         axes: where to draw.
         image: (H, W, 3) or (H, W) from 0 to 1, as `to_picture` gives it.
         attention: (rows, columns).
-        high: the weight that is brightest; the largest of the map where it is left out.
+        high: the weight that is most opaque; the largest of the map where it is left out.
 
     Raises:
         TypeError: no Axes.
@@ -93,13 +96,9 @@ def overlay(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float | 
     if image.ndim == 3 and image.shape[2] != 3:
         raise ValueError(f"image must be (H, W, 3) or (H, W), got shape {image.shape}: `to_picture` makes it so")
     height, width = image.shape[:2]
-    grey = image if image.ndim == 2 else image @ np.array([0.299, 0.587, 0.114], dtype=image.dtype)
     extent = (0, width, height, 0)
-    # A colour map over a colour image misleads, so the image is grey, and faint enough to leave the map readable.
-    axes.imshow(grey, cmap="gray", vmin=0, vmax=1, extent=extent)
-    return axes.imshow(
-        attention, cmap=COLOUR_MAP, vmin=0, vmax=high, alpha=0.62, extent=extent, interpolation="nearest"
-    )
+    axes.imshow(image, cmap="gray", vmin=0, vmax=1, extent=extent)
+    return axes.imshow(attention, cmap=HEAT, vmin=0, vmax=high, extent=extent, interpolation="nearest")
 
 
 def outline(axes: Axes, query: tuple[int, int], patch_height: float, patch_width: float) -> None:

@@ -1,5 +1,7 @@
 """What the figures share: colours, line styles, and how arrays are looked at and become pictures."""
 
+from pathlib import Path
+
 import numpy as np
 import torch
 from matplotlib.axes import Axes
@@ -11,6 +13,13 @@ from vit_course.inputs.rules import is_int, shown, text
 COLOUR_MAP = "viridis"  # lightness rises evenly, so it reads the same in grey
 MARKERS = "os^Dv*"
 LINES = ("-", "--", "-.", ":")
+
+
+def use_style() -> None:
+    """Draws the figures made from here on in the course's style, `course.mplstyle` beside this file."""
+    from matplotlib import style
+
+    style.use(Path(__file__).with_name("course.mplstyle"))
 
 
 def show(figure: Figure, alt: str) -> None:

@@ -140,6 +140,9 @@ def settings(sources: Path, static: Path) -> dict:
         "myst_heading_anchors": 3,
         "nb_execution_mode": "off",
         "nb_merge_streams": True,
+        # Of a prediction's cell alone; nothing else is hidden.
+        "nb_code_prompt_show": "Your guess first. Then: show what came out",
+        "nb_code_prompt_hide": "Hide what came out",
         # Code that Pygments half understands is shown all the same.
         "suppress_warnings": ["misc.highlighting_failure"],
     }

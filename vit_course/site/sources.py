@@ -58,6 +58,7 @@ def write_sources(repository: Path, folder: Path, live: bool = False) -> list[st
             for cell in notebook["cells"]:
                 if cell["cell_type"] == "markdown":
                     cell["source"] = lead_to_pages("".join(cell["source"]), path, repository, linked)
+            fold_answers(notebook)
             offer_the_file(notebook, path)
             text = json.dumps(show_outputs(notebook, target.stem, extra / "figures"))
             shutil.copy(path, extra)
@@ -70,6 +71,13 @@ def write_sources(repository: Path, folder: Path, live: bool = False) -> list[st
     for picture in [*(repository / "res").glob("*.png"), *(repository / "res").glob("*.webp")]:
         shutil.copy(picture, folder / "res")
     return [path.relative_to(repository).with_suffix("").as_posix() for path in pages]
+
+
+def fold_answers(notebook: dict) -> None:
+    """Hides what the cells of predictions gave until the reader asks for it."""
+    for cell in notebook["cells"]:
+        if "predict" in (tags := cell["metadata"].get("tags", [])):
+            cell["metadata"]["tags"] = [*tags, "hide-output"]
 
 
 def offer_the_file(notebook: dict, path: Path) -> None:

@@ -1,0 +1,79 @@
+"""Compares measured numbers in a notebook's text within a stated tolerance; all other text as nbval does, exactly.
+
+The sign for "about" stands before a measured number and covers the rest of its line: `accuracy ≈ 0.97 after 300 steps`.
+How far a fresh number may lie from the stored one says a tag of the cell: `about:0.05` (a difference), `about:10%` (of
+the stored number) or `about:x5` (a factor, for times and their ratios). Without a tag the text must be the same.
+"""
+
+import re
+
+import pytest
+from nbval.plugin import IPyNbCell
+
+SIGN = "≈"
+TAG = re.compile(r"about:(?:x(?P<factor>[\d.]+)|(?P<percent>[\d.]+)%|(?P<apart>[\d.]+))")
+NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+# Columns move when a number gets a digit more.
+SPACES = re.compile(r"\s+")
+
+
+def tolerance(tags: list[str]) -> re.Match | None:
+    """The tolerance among a cell's tags, or None.
+
+    Raises:
+        ValueError: several, or one that says no tolerance.
+    """
+    stated = [tag for tag in tags if tag.startswith("about")]
+    if not stated:
+        return None
+    found = TAG.fullmatch(stated[0])
+    if len(stated) > 1 or not found:
+        raise ValueError(f"a cell has one tag such as about:0.05, about:10% or about:x5, got {stated}")
+    return found
+
+
+def near(stored: float, fresh: float, allowed: re.Match) -> bool:
+    """Whether a fresh number may stand where `stored` does."""
+    if allowed["factor"]:
+        low, high = sorted((abs(stored), abs(fresh)))
+        return stored * fresh >= 0 and high <= float(allowed["factor"]) * low + 1e-12
+    most = float(allowed["percent"]) / 100 * abs(stored) if allowed["percent"] else float(allowed["apart"])
+    return abs(stored - fresh) <= most + 1e-12
+
+
+def same_line(stored: str, fresh: str, allowed: re.Match) -> bool:
+    """Whether two lines are the same but for numbers after the sign, and those near each other."""
+    if stored == fresh:
+        return True
+    before, sign, measured = stored.partition(SIGN)
+    if not sign or not fresh.startswith(before + sign):
+        return False
+    again = fresh[len(before) + 1 :]
+    words = [SPACES.sub(" ", NUMBER.sub("#", text)) for text in (measured, again)]
+    numbers = [[float(n.replace("−", "-")) for n in NUMBER.findall(text)] for text in (measured, again)]
+    return words[0] == words[1] and all(near(*pair, allowed) for pair in zip(*numbers, strict=True))
+
+
+def settled(stored: str, fresh: str, allowed: re.Match) -> str:
+    """The fresh text, each of its lines as stored where the two agree; what is left differs."""
+    lines = stored.split("\n"), fresh.split("\n")
+    if len(lines[0]) != len(lines[1]):
+        return fresh
+    return "\n".join(a if same_line(a, b, allowed) else b for a, b in zip(*lines, strict=True))
+
+
+def compare_outputs(cell: IPyNbCell, fresh: list, stored: list, skip_compare=None) -> bool:
+    """nbval's comparison, of texts in which measured numbers are settled."""
+    if allowed := tolerance(cell.cell.metadata.get("tags", [])):
+        for a, b in zip(stored, fresh, strict=False):
+            if "text" in a and "text" in b:
+                b["text"] = settled(a["text"], b["text"], allowed)
+    return THEIRS(cell, fresh, stored, skip_compare)
+
+
+THEIRS = IPyNbCell.compare_outputs
+
+
+@pytest.hookimpl
+def pytest_configure():
+    IPyNbCell.compare_outputs = compare_outputs

@@ -1,0 +1,30 @@
+"""The sentence that ends a prediction's cell."""
+
+import pytest
+import torch
+
+from vit_course.checks import guessed
+
+
+@pytest.mark.parametrize(
+    ("guess", "measured", "said"),
+    [
+        (None, 0.6249, "measured ≈ 0.62; you wrote no guess"),
+        (0.5, torch.tensor(0.6249), "measured ≈ 0.62; you said 0.50, 0.12 away"),
+        (1, 0.6249, "measured ≈ 0.62; you said 1.00, 0.38 away"),
+        (None, "b", "it is b; you wrote no guess"),
+        (" B ", "b", "it is b, as you said"),
+        ("a", "b", "it is b; you said a"),
+    ],
+    ids=str,
+)
+def test_a_guess_stands_beside_what_was_measured(guess, measured, said):
+    assert guessed(guess, measured) == said
+
+
+@pytest.mark.parametrize(
+    ("guess", "measured", "wanted"), [("a", 0.5, "a number, got 'a'"), (2, "b", "a letter or a word")]
+)
+def test_a_guess_of_another_kind_is_refused_by_name(guess, measured, wanted):
+    with pytest.raises(ValueError, match=wanted):
+        guessed(guess, measured)

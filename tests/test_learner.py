@@ -1,0 +1,198 @@
+"""The learner's copy: without results, never overwritten, with links that hold, from a checkout and from a wheel."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import ROOT
+
+from vit_course.commands import lab
+from vit_course.learner import chapters as learner_chapters
+from vit_course.learner import fresh, open_folder
+from vit_course.learner.chapters import chapters, differences
+
+MINE = "# what I found out"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    open_folder(tmp_path / "my_course")
+    return tmp_path / "my_course"
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course of two chapters, whose files a test may change."""
+    repository = tmp_path / "repository"
+    for path in [*chapters().values()][:2]:
+        (repository / "notebooks").mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, repository / "notebooks")
+    shutil.copytree(ROOT / "res" / "diagrams", repository / "res" / "diagrams")
+    monkeypatch.setattr(learner_chapters, "ROOTS", (repository,))
+    return repository / "notebooks"
+
+
+def change(path: Path, index: int, text: str) -> None:
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][index]["source"] = [text]
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.parametrize("name", [path.name for path in chapters().values()])
+def test_a_copy_has_every_cell_and_no_result(folder, name):
+    copy, chapter = (nbformat.read(where / name, as_version=4) for where in (folder, ROOT / "notebooks"))
+    nbformat.validate(copy)
+    assert [cell.id for cell in copy.cells] == [cell.id for cell in chapter.cells]
+    for mine, theirs in zip(copy.cells, chapter.cells, strict=True):
+        if mine.cell_type == "code":
+            assert mine.source == theirs.source and mine.outputs == [] and mine.execution_count is None
+            assert "collapsed" not in mine.metadata and "jupyter" not in mine.metadata
+            assert mine.metadata.get("tags") == theirs.metadata.get("tags")
+
+
+@pytest.mark.parametrize("name", [path.name for path in chapters().values()])
+def test_links_and_pictures_lead_somewhere_in_the_copy(folder, name):
+    text = "\n".join(c.source for c in nbformat.read(folder / name, as_version=4).cells if c.cell_type == "markdown")
+    found = re.findall(r"""(?:\]\(|src=["'])([^)\s"'#]+)""", text)
+    inside = [link for link in found if not link.startswith(("http", "data:", "attachment:"))]
+    assert inside and [link for link in inside if not (folder / link).exists()] == []
+
+
+def test_code_reads_no_file_by_a_path_that_the_copy_lacks():
+    for path in chapters().values():
+        code = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+        assert [source for source in code if "../" in source] == [], f"{path.name}: vit_course.files.stored finds it"
+
+
+def test_what_is_there_is_never_overwritten(folder):
+    change(folder / "03_position_embeddings.ipynb", 2, MINE)
+    (folder / "notes.txt").write_text("mine")
+    (folder / "04_attention.ipynb").write_text("no notebook any more")
+    before = everything(folder)
+    assert open_folder(folder) == []
+    assert everything(folder) == before
+
+
+def test_a_lost_chapter_and_a_lost_record_come_back(folder):
+    (folder / "02_class_token.ipynb").unlink()
+    assert open_folder(folder)[0].endswith("1 chapters were not there and are now.")
+    before = everything(folder)
+    for record in (None, "damaged", "[]", '{"02_class_token.ipynb": {}}'):
+        (folder / ".course.json").unlink()
+        if record is not None:
+            (folder / ".course.json").write_text(record)
+        assert open_folder(folder) == []
+        assert everything(folder) == before
+
+
+def test_a_newer_chapter_is_put_beside_once_and_says_what_differs(course, tmp_path):
+    folder = tmp_path / "my_course"
+    open_folder(folder)
+    name = "01_patchify.ipynb"
+    change(folder / name, 2, MINE)
+    mine = (folder / name).read_bytes()
+    change(course / name, 4, "## A new heading\n\nand new words")
+    (said,) = open_folder(folder)
+    assert "a newer chapter 01: 01_patchify-new.ipynb, beside yours (1 cell differs" in said
+    assert "the first under “A new heading”" in said
+    assert (folder / name).read_bytes() == mine
+    assert "and new words" in (folder / "01_patchify-new.ipynb").read_text()
+    assert open_folder(folder) == [], "said once"
+    change(course / name, 4, "newer still")
+    (said,) = open_folder(folder)
+    assert "01_patchify-new-2.ipynb" in said and "and new words" in (folder / "01_patchify-new.ipynb").read_text()
+
+
+def test_results_alone_make_no_newer_chapter(course, tmp_path):
+    open_folder(tmp_path / "my_course")
+    notebook = json.loads((course / "01_patchify.ipynb").read_text())
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell.update(outputs=[], execution_count=99)
+    (course / "01_patchify.ipynb").write_text(json.dumps(notebook))
+    assert open_folder(tmp_path / "my_course") == []
+
+
+def test_a_diagram_follows_the_course(course, tmp_path):
+    open_folder(tmp_path / "my_course")
+    diagram = "res/diagrams/model.svg"
+    (course.parent / diagram).write_text("<svg/>")
+    assert open_folder(tmp_path / "my_course") == []
+    assert (tmp_path / "my_course" / "files" / diagram).read_text() == "<svg/>"
+
+
+@pytest.mark.parametrize("number", ["3", "03"])
+def test_fresh_gives_a_new_copy_and_keeps_the_old(folder, number):
+    name, untouched = "03_position_embeddings.ipynb", (folder / "03_position_embeddings.ipynb").read_bytes()
+    change(folder / name, 2, MINE)
+    mine = (folder / name).read_bytes()
+    assert fresh(folder, number) == f"{name} is new; what you had is 03_position_embeddings-mine.ipynb"
+    assert (folder / name).read_bytes() == untouched
+    assert (folder / "03_position_embeddings-mine.ipynb").read_bytes() == mine
+    assert fresh(folder, number).endswith("03_position_embeddings-mine-2.ipynb")
+    assert (folder / "03_position_embeddings-mine.ipynb").read_bytes() == mine
+
+
+@pytest.mark.parametrize("number", ["99", "x", "", "003", "-1"])
+def test_fresh_of_no_chapter_names_those_that_there_are(folder, number):
+    before = everything(folder)
+    with pytest.raises(ValueError, match=rf"--fresh takes the number of a chapter, 00 01 .*, got '{number}'"):
+        fresh(folder, number)
+    assert everything(folder) == before
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ValueError, match="file is a file: the copy of the course needs a folder"):
+        open_folder(tmp_path / "file")
+    with pytest.raises(ValueError, match=r"cannot be written to .*name another folder with --folder"):
+        open_folder(tmp_path / "file" / "inside")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_what_a_new_version_changes_in_a_few_words():
+    def notebook(*cells):
+        return json.dumps({"cells": [{"source": [cell]} for cell in cells]}).encode()
+
+    old = notebook("# 01 Patchify", "## The idea", "x = 1", "y = 2")
+    assert differences(old, notebook("# 01 Patchify", "## The idea", "x = 2", "y = 3")) == (
+        "2 cells differ, the first under “The idea”"
+    )
+    assert differences(old, notebook("# 01 Patchify")) == "3 cells differ, the first under “01 Patchify”"
+    assert differences(old, old + b" ") == "the same cells, saved otherwise"
+
+
+def test_from_an_installed_wheel(tmp_path):
+    """The package with what the wheel carries, outside of any checkout."""
+    site, here = tmp_path / "site", tmp_path / "a place"
+    here.mkdir()
+    shutil.copytree(ROOT / "vit_course", site / "vit_course", ignore=shutil.ignore_patterns("__pycache__"))
+    for source in ("notebooks", "res/diagrams"):
+        shutil.copytree(ROOT / source, site / "vit_course" / "course" / source)
+    code = (
+        "from vit_course.commands.lab import default_folder; from vit_course.learner import open_folder; "
+        "print(default_folder()); print(*open_folder(default_folder()))"
+    )
+    environment = {"PYTHONPATH": str(site), "PATH": ""}
+    command = [sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[0] == str(here / lab.COPY)
+    assert (here / lab.COPY / "00_start_here.ipynb").is_file()
+    assert (here / lab.COPY / "files" / "res" / "diagrams" / "model.svg").is_file()
+
+
+def test_the_wheel_carries_the_chapters():
+    import tomllib
+
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel["force-include"]["notebooks"] == "vit_course/course/notebooks"
+    assert wheel["force-include"]["res/diagrams"] == "vit_course/course/res/diagrams"

@@ -1,0 +1,129 @@
+"""The learner's folder: what is there stays, what is missing is put there, what is newer is put beside."""
+
+import base64
+import hashlib
+import json
+import zlib
+from pathlib import Path
+
+from vit_course.files.atomic import write_atomically
+from vit_course.learner.chapters import FILES, chapters, differences, find, prepare, relative
+
+# Which version of each chapter a copy was made from, so that a newer one is noticed, and what is different in it.
+RECORD = ".course.json"
+
+
+def open_folder(folder: Path) -> list[str]:
+    """Puts the chapters into a learner's folder; nothing that is there is overwritten.
+
+    Args:
+        folder: made where it is missing.
+
+    Returns:
+        sentences for the learner: what was put there, and where a newer chapter lies.
+
+    Raises:
+        ValueError: `folder` is a file, or cannot be written to.
+    """
+    made = not folder.exists()
+    record = _read(folder)
+    said, new = [], 0
+    for number, chapter in chapters().items():
+        content, linked = prepare(chapter)
+        _put_files(folder, linked)
+        place, known = folder / chapter.name, record.get(chapter.name)
+        if not place.exists():
+            _write(place, content)
+            new += 1
+        elif known and known["hash"] != _hash(content):  # without a record it may be any version
+            beside = _free(place, "new")
+            _write(beside, content)
+            change = differences(_content(known), content)
+            said.append(
+                f"There is a newer chapter {number}: {beside.name}, beside yours ({change}). "
+                f"Yours, {place.name}, is as you left it."
+            )
+        record[chapter.name] = _entry(content)
+    _write(folder / RECORD, json.dumps(record, indent=1).encode())
+    if made:
+        said.insert(0, f"Your copy of the course: {relative(folder)}, {new} chapters. What you change stays as it is.")
+    elif new:
+        said.insert(0, f"{relative(folder)}: {new} chapters were not there and are now.")
+    return said
+
+
+def fresh(folder: Path, number: str) -> str:
+    """Puts an untouched copy of one chapter in its place and keeps the learner's under another name.
+
+    Args:
+        number: of the chapter, "03" or "3".
+
+    Returns:
+        a sentence for the learner.
+
+    Raises:
+        ValueError: no such chapter, or a folder that cannot be written to.
+    """
+    known = chapters()
+    if not number.isdigit() or number.zfill(2) not in known:
+        raise ValueError(f"--fresh takes the number of a chapter, {' '.join(known)}, got {number!r}")
+    chapter = known[number.zfill(2)]
+    record = _read(folder)
+    content, linked = prepare(chapter)
+    _put_files(folder, linked)
+    place, said = folder / chapter.name, f"{chapter.name} is new"
+    if place.exists():
+        kept = _free(place, "mine")
+        place.rename(kept)
+        said += f"; what you had is {kept.name}"
+    _write(place, content)
+    _write(folder / RECORD, json.dumps(record | {chapter.name: _entry(content)}, indent=1).encode())
+    return said
+
+
+def _read(folder: Path) -> dict:
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: the copy of the course needs a folder")
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        return {name: entry for name, entry in record.items() if {"hash", "chapter"} <= entry.keys()}
+    except (OSError, ValueError, AttributeError):  # none yet, or damaged: what is there is taken as it is
+        return {}
+
+
+def _put_files(folder: Path, linked: set[str]) -> None:
+    """Diagrams and pages that the chapters show; they are the course's, and follow it."""
+    for name in sorted(linked):
+        source, place = find(name), folder / FILES / name
+        if source is not None and source.is_file():
+            content = source.read_bytes()
+            if not place.is_file() or place.read_bytes() != content:
+                _write(place, content)
+
+
+def _write(place: Path, content: bytes) -> None:
+    try:
+        write_atomically(place, content)
+    except OSError as error:
+        raise ValueError(
+            f"the copy of the course cannot be written to {place.parent} ({error.strerror}): "
+            "name another folder with --folder"
+        ) from error
+
+
+def _free(place: Path, word: str) -> Path:
+    """A name beside `place` that is not taken: 03_x-new.ipynb, 03_x-new-2.ipynb, ..."""
+    names = (f"{place.stem}-{word}{count}{place.suffix}" for count in ("", *(f"-{i}" for i in range(2, 10**6))))
+    return next(path for name in names if not (path := place.with_name(name)).exists())
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _entry(content: bytes) -> dict:
+    return {"hash": _hash(content), "chapter": base64.b64encode(zlib.compress(content, 9)).decode()}
+
+
+def _content(entry: dict) -> bytes:
+    return zlib.decompress(base64.b64decode(entry["chapter"]))
