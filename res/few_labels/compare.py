@@ -11,8 +11,8 @@ About three quarters of an hour on one core.
 - "fine-tuned": that head, and then all 21.6 million weights trained on the same images; 500 images only. The learning
   rate, 2e-5, had 83.6 % on 1,500 of the images that are set apart for validation, 1e-5 had 83.1 %, one run each. 5e-5
   and 1e-4, tried before on 1,500 test images, had been worse than 75 %.
-- "head on random weights" and "head on pixels": the controls, the same logistic regression on the class token of vit-s14
-  with the numbers of each tensor in a random order (one order, seed 0), and on the 3,072 pixels.
+- "head on random weights" and "head on pixels": the controls, the same logistic regression on the class token of
+  vit-s14 with the numbers of each tensor in a random order (one order, seed 0), and on the 3,072 pixels.
 - "ViT from scratch" and "ConvNet from scratch": the 119 thousand parameters and the recipe of tiny-cifar, 60 epochs, at
   32 pixels, as in res/convnet.
 
