@@ -12,8 +12,8 @@ TRAINED = {"fill": "#FCE9C4", "stroke": ORANGE, "stroke_width": 2.5}
 WAYS = (
     ("linear head", "ViT-S/14\npretrained\nstays frozen", FROZEN, 130, "1,096 M"),
     ("fine-tuned", "ViT-S/14\npretrained\ntrained on", TRAINED, 130, "1,096 M"),
-    ("ConvNet from scratch", "ConvNet\nrandom at first\ntrained", TRAINED, 110, "19 M"),
-    ("ViT from scratch", "small ViT\nrandom at first\ntrained", TRAINED, 110, "9 M"),
+    ("ConvNet from scratch", "ConvNet\nrandom at first\ntrained", TRAINED, 124, "19 M"),
+    ("ViT from scratch", "small ViT\nrandom at first\ntrained", TRAINED, 124, "9 M"),
 )
 
 
