@@ -4,7 +4,7 @@
 
 Ways to ten classes of CIFAR-10 from 100, 500 and 1,000 labelled images, three seeds each, written to table.csv
 beside this file, whole after every run, so that it can be stopped and started again. To begin afresh, delete table.csv.
-About three quarters of an hour on one core.
+About an hour on one core.
 
 - "linear head": vit-s14 stays as it is, images are enlarged to 98 pixels, and logistic regression (`fit_linear_head`)
   reads the class token after the last norm.
