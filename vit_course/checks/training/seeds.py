@@ -33,7 +33,5 @@ def seeds(answer, draw):
     if right == "cannot tell":
         raise Wrong("overlap-overlooked", "The two ranges overlap, so by the rule these runs cannot tell.", details)
     if conclusion == "cannot tell":
-        raise Wrong(
-            "separation-overlooked", "The two ranges do not overlap, so the rule allows a conclusion.", details
-        )
+        raise Wrong("separation-overlooked", "The two ranges do not overlap, so the rule allows a conclusion.", details)
     raise Wrong("wrong-direction", "The conclusion says the opposite of the numbers.", details)
