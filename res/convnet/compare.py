@@ -1,4 +1,4 @@
-"""ConvNet against ViT as the training set grows: the table and the figure of chapter 07.
+"""ConvNet against ViT as the training set grows: the table and the figure of chapter 10.
 
     python res/convnet/compare.py --data data
 
