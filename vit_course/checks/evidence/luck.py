@@ -25,9 +25,7 @@ def luck(answer, draw):
     if not 0.12 < mean(held_out) < 0.22 or mean(chosen) < 0.13:
         raise Wrong("wrong-answer", "Chosen heads of random weights do not give these shares.")
     if mean(held_out) > mean(chosen):
-        raise Wrong(
-            "exchanged", "On new images the heads do better than on those of the choice: the lists are exchanged."
-        )
+        raise Wrong("exchanged", "New images give more than those of the choice: the lists are exchanged.")
     if mean(chosen) < 0.172:
         raise Wrong(
             "not-the-best",
