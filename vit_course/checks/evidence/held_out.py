@@ -45,7 +45,7 @@ def held_out(answer, draw):
         axes="(n,)",
         differentiable=False,
         mistakes=[
-            Mistake("chosen-on-itself", "Each image's head is the one that is best on this image.", lambda s: s.amax(1)),
+            Mistake("chosen-on-itself", "Each image gets the head that is best on this image.", lambda s: s.amax(1)),
             Mistake("chosen-on-all", "The head is chosen on all images, also on the one that is scored.", of_all),
             Mistake("scored-on-the-others", "This is the score on the images of the choice.", sum_only),
             Mistake("another-left-out", "The image that is left out of the choice is not the one that is scored.",
