@@ -7,7 +7,7 @@ raises, whatever it is given. `print(checks.progress())` shows how far you are.
 # In the order of the chapters: the table of progress has the same.
 # isort: off
 from vit_course.checks import start, patchify, class_token, positions, attention, encoder, vit, training, maps
-from vit_course.checks import pretrained, further, capstone
+from vit_course.checks import evidence, pretrained, further, capstone
 
 # isort: on
 from vit_course.checks.exercise import EXERCISES
@@ -20,6 +20,7 @@ __all__ = [
     "capstone",
     "class_token",
     "encoder",
+    "evidence",
     "further",
     "guessed",
     "maps",

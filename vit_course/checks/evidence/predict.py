@@ -1,4 +1,4 @@
-"""Exercise maps.predict: predictions of what the maps cannot know."""
+"""Exercise evidence.predict: predictions of what the maps cannot know."""
 
 import copy
 

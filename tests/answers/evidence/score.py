@@ -1,4 +1,4 @@
-"""Answers to exercise maps.score."""
+"""Answers to exercise evidence.score."""
 
 import itertools
 
@@ -10,32 +10,32 @@ from answers import right, unforeseen, wrong
 from vit_course.maps import interpret
 
 
-@right("maps.score")
+@right("evidence.score")
 def with_package(map, mask):
     return interpret.mask_score(map, mask)
 
 
-@right("maps.score")
+@right("evidence.score")
 def pixels(map, mask):
     P = mask.shape[-1] // map.shape[-1]
     big = torch.kron(map, torch.ones(1, P, P))
     return (big * mask).sum((1, 2)) / big.sum((1, 2))
 
 
-@right("maps.score")
+@right("evidence.score")
 def pooled(map, mask):
     P = mask.shape[-1] // map.shape[-1]
     cover = F.avg_pool2d(mask.float()[:, None], P)[:, 0]
     return einsum(map / map.sum((1, 2), keepdim=True), cover, "b r c, b r c -> b")
 
 
-@right("maps.score")
+@right("evidence.score")
 def nearest(map, mask):
     big = F.interpolate(map.unsqueeze(1), size=mask.shape[-2:], mode="nearest").squeeze(1)
     return big.masked_fill(~mask, 0).flatten(1).mean(1) / big.flatten(1).mean(1)
 
 
-@right("maps.score")
+@right("evidence.score")
 def image_by_image(map, mask):
     scores = []
     for weights, inside in zip(map, mask, strict=True):
@@ -46,7 +46,7 @@ def image_by_image(map, mask):
     return torch.stack(scores)
 
 
-@right("maps.score")
+@right("evidence.score")
 def by_einops(map, mask):
     tiles = rearrange(mask, "b (r p) (c q) -> b r c (p q)", r=map.shape[1], c=map.shape[2])
     return (map * tiles.float().mean(-1)).sum((1, 2)) / map.sum((1, 2))
@@ -87,26 +87,26 @@ for slug, function in [
     ("raised-error", lambda a, m: weighted(a, m)),
     ("wrong-dtype", lambda a, m: weighted(a.double(), cover_of(a, m))),
 ]:
-    wrong("maps.score", slug)(function)
+    wrong("evidence.score", slug)(function)
 
 
-@wrong("maps.score", "map-smoothed")
+@wrong("evidence.score", "map-smoothed")
 def bilinear(map, mask):
     big = F.interpolate(map[:, None], mask.shape[1:], mode="bilinear", align_corners=False)[:, 0]
     return (big * mask).sum((1, 2)) / big.sum((1, 2))
 
 
-@wrong("maps.score", "input-changed")
+@wrong("evidence.score", "input-changed")
 def normalised_in_place(map, mask):
     map /= map.sum((1, 2), keepdim=True)
     return (map * cover_of(map, mask)).sum((1, 2))
 
 
-@unforeseen("maps.score")
+@unforeseen("evidence.score")
 def squared(map, mask):
     return with_package(map**2, mask)
 
 
-@unforeseen("maps.score")
+@unforeseen("evidence.score")
 def a_column(map, mask):
     return with_package(map, mask)[:, None]

@@ -1,4 +1,4 @@
-"""Exercise maps.score: the share of a map's weight that lies on the object."""
+"""Exercise evidence.score: the share of a map's weight that lies on the object."""
 
 import torch.nn.functional as F
 

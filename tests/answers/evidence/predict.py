@@ -1,4 +1,4 @@
-"""Answers to exercise maps.predict."""
+"""Answers to exercise evidence.predict."""
 
 import torch
 
@@ -14,12 +14,12 @@ RIGHT_PREDICTIONS = {
 }
 
 
-@right("maps.predict")
+@right("evidence.predict")
 def as_written():
     return RIGHT_PREDICTIONS
 
 
-@right("maps.predict")
+@right("evidence.predict")
 def with_reasons():
     L = 5
     later = range(2 + 1, L)  # the layers whose input changes with block 2's MLP
@@ -29,13 +29,13 @@ def with_reasons():
     )  # fmt: skip
 
 
-@right("maps.predict")
+@right("evidence.predict")
 def as_tensors():
     return {name: torch.tensor(value) for name, value in RIGHT_PREDICTIONS.items()}
 
 
 def _predict(slug, **changes):
-    wrong("maps.predict", slug)(lambda: RIGHT_PREDICTIONS | changes)
+    wrong("evidence.predict", slug)(lambda: RIGHT_PREDICTIONS | changes)
 
 
 _predict("maps-follow-the-head", head=5)
@@ -53,4 +53,4 @@ _predict("class-row-is-all", patch_rows_3_logits=False)
 _predict("float-count", mlp_2=2.0)
 _predict("wrong-type", patch_rows_4_logits="no")
 _predict("wrong-keys", blocks=5)
-unforeseen("maps.predict")(lambda: RIGHT_PREDICTIONS | {"values_4": 3})
+unforeseen("evidence.predict")(lambda: RIGHT_PREDICTIONS | {"values_4": 3})
