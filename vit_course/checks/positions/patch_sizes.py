@@ -27,7 +27,7 @@ PLAUSIBLE = {
 
 @exercise("Experiment: smaller patches", difficulty=3, minutes=20)
 def patch_sizes(answer, draw, parts):
-    """`answer()` -> {"none": {4: [...], 2: [...], 1: [...]}, "learned": ..., "conclusion": {"4 to 2": "grows", ...}}."""
+    """`answer()` -> {"none": {4: [...], ...}, "learned": {...}, "conclusion": {"4 to 2": "grows", ...}}."""
     received = call(answer)
     _names(received)
     found = {(kind, side): _accuracies(received[kind], kind, side) for kind in KINDS for side in SIDES}
