@@ -1,5 +1,6 @@
 """The site of all chapters in a browser, opened from its folder."""
 
+import json
 import os
 
 import pytest
@@ -92,6 +93,25 @@ def test_next_previous_and_folded_hints(opened):
     page.locator("a.left-prev").click()
     page.locator("a.left-prev").click()
     assert page.url.endswith("notebooks/03_position_embeddings.html")
+
+
+PREDICTED = [
+    path.stem
+    for path in NOTEBOOKS
+    if any("predict" in cell["metadata"].get("tags", []) for cell in json.loads(path.read_text())["cells"])
+]
+
+
+@pytest.mark.parametrize("name", PREDICTED)
+def test_what_a_prediction_gives_is_shown_when_asked_for(opened, name):
+    page = opened(f"notebooks/{name}.html")
+    folded = page.locator(".tag_predict details")
+    assert folded.count() == page.locator(".tag_predict").count() > 0
+    for one in folded.all():
+        assert not one.locator(".cell_output").first.is_visible()
+        assert one.locator("summary").inner_text().startswith("Your guess first")
+    folded.first.locator("summary").click()
+    assert folded.first.locator(".cell_output").first.is_visible()
 
 
 @pytest.mark.parametrize("name", ["index.html", "README.html", *(f"notebooks/{path.stem}.html" for path in NOTEBOOKS)])
