@@ -6,7 +6,6 @@ import torch
 
 from answers import right, unforeseen, wrong
 
-NAME = "positions.patch_sizes"
 MEASURED = {
     "none": {4: [0.958, 0.96, 0.948], 2: [0.655, 0.675, 0.662], 1: [0.217, 0.203, 0.233]},
     "learned": {4: [0.963, 0.963, 0.96], 2: [0.882, 0.86, 0.87], 1: [0.347, 0.407, 0.385]},
@@ -23,33 +22,35 @@ def changed(first="grows", second="open", **changes):
     return lambda: found
 
 
-right(NAME)(changed())
-right(NAME)(changed(none_4=torch.tensor([0.95, 0.96, 0.94]), first=" Grows"))
-right(NAME)(changed(learned_1=HIGH, second="grows"))
-right(NAME)(changed(learned_1=LOW, second="falls"))
+right("positions.patch_sizes")(changed())
+right("positions.patch_sizes")(changed(none_4=torch.tensor([0.95, 0.96, 0.94]), first=" Grows"))
+right("positions.patch_sizes")(changed(learned_1=HIGH, second="grows"))
+right("positions.patch_sizes")(changed(learned_1=LOW, second="falls"))
 
-wrong(NAME, "more-than-the-numbers-say")(changed(second="grows"))
-wrong(NAME, "more-than-the-numbers-say")(changed(second="falls"))
-wrong(NAME, "too-careful")(changed(first="open"))
-wrong(NAME, "too-careful")(changed(learned_1=HIGH))
-wrong(NAME, "wrong-direction")(changed(first="falls"))
-wrong(NAME, "wrong-direction")(changed(learned_1=LOW, second="grows"))
-wrong(NAME, "too-few-seeds")(changed(none_1=[0.21, 0.2]))
-wrong(NAME, "percent")(changed(none_4=[95.8, 96.0, 94.8]))
-wrong(NAME, "not-plausible")(changed(none_1=[float("nan")] * 3))
-wrong(NAME, "no-such-conclusion")(changed(second="better"))
-wrong(NAME, "no-such-conclusion")(changed(first=None))
-wrong(NAME, "wrong-type")(changed(none_1=0.21))
-wrong(NAME, "wrong-keys")(lambda: {"none": MEASURED["none"], "conclusion": {}})
-wrong(NAME, "wrong-keys")(lambda: MEASURED | {"learned": {4: [0.9] * 3}})
-wrong(NAME, "wrong-keys")(lambda: MEASURED | {"conclusion": "grows"})
-wrong(NAME, "returned-nothing")(lambda: None)
-wrong(NAME, "wrong-type")(lambda: ["grows"])
-wrong(NAME, "kinds-exchanged")(lambda: MEASURED | {"none": MEASURED["learned"], "learned": MEASURED["none"]})
-unforeseen(NAME)(changed(none_2=[0.1, 0.1, 0.1]))
+wrong("positions.patch_sizes", "more-than-the-numbers-say")(changed(second="grows"))
+wrong("positions.patch_sizes", "more-than-the-numbers-say")(changed(second="falls"))
+wrong("positions.patch_sizes", "too-careful")(changed(first="open"))
+wrong("positions.patch_sizes", "too-careful")(changed(learned_1=HIGH))
+wrong("positions.patch_sizes", "wrong-direction")(changed(first="falls"))
+wrong("positions.patch_sizes", "wrong-direction")(changed(learned_1=LOW, second="grows"))
+wrong("positions.patch_sizes", "too-few-seeds")(changed(none_1=[0.21, 0.2]))
+wrong("positions.patch_sizes", "percent")(changed(none_4=[95.8, 96.0, 94.8]))
+wrong("positions.patch_sizes", "not-plausible")(changed(none_1=[float("nan")] * 3))
+wrong("positions.patch_sizes", "no-such-conclusion")(changed(second="better"))
+wrong("positions.patch_sizes", "no-such-conclusion")(changed(first=None))
+wrong("positions.patch_sizes", "wrong-type")(changed(none_1=0.21))
+wrong("positions.patch_sizes", "wrong-keys")(lambda: {"none": MEASURED["none"], "conclusion": {}})
+wrong("positions.patch_sizes", "wrong-keys")(lambda: MEASURED | {"learned": {4: [0.9] * 3}})
+wrong("positions.patch_sizes", "wrong-keys")(lambda: MEASURED | {"conclusion": "grows"})
+wrong("positions.patch_sizes", "returned-nothing")(lambda: None)
+wrong("positions.patch_sizes", "wrong-type")(lambda: ["grows"])
+wrong("positions.patch_sizes", "kinds-exchanged")(
+    lambda: MEASURED | {"none": MEASURED["learned"], "learned": MEASURED["none"]}
+)
+unforeseen("positions.patch_sizes")(changed(none_2=[0.1, 0.1, 0.1]))
 
 
-@wrong(NAME, "sides-exchanged")
+@wrong("positions.patch_sizes", "sides-exchanged")
 def other_order():
     turned = {kind: dict(zip((1, 2, 4), MEASURED[kind].values(), strict=True)) for kind in ("none", "learned")}
     return MEASURED | turned
