@@ -1,4 +1,4 @@
-"""The five learning curves of exercise 7.5: python res/ablation/five_runs.py (a minute or two on two cores).
+"""The five learning curves of exercise 7.4: python res/ablation/five_runs.py (a minute or two on two cores).
 
 Prints for each run ten points of the training and the validation loss, the epochs between them, and the share of
 validation images read right at the end. Chapter 07 holds these numbers; the letters hide which run is which.

@@ -620,17 +620,17 @@ def code(x: float, y: float, words: str) -> str:
 def loop_boxes() -> str:
     """The five stations of a training step, what each is in PyTorch written below its name."""
     stations = [
-        (24, "batch", "for ... in loader", SKY),
+        (24, "batch", "train[chosen]", SKY),
         (196, "model", "model(images)", BLUE),
         (368, "loss", "cross_entropy", VERMILLION),
-        (540, "gradients", "loss.backward()", ORANGE),
-        (712, "step", "optimizer.step()", GREEN),
+        (540, "gradients", "zero_grad()\nloss.backward()", ORANGE),
+        (712, "step", "optimiser.step()", GREEN),
     ]
     return group(
         *(
             rect(x, 92, 140, 64, fill=tint(colour, 0.14), stroke=colour, stroke_width=2)
-            + text(x + 70, 118, words, size=15, bold=True)
-            + code(x + 70, 142, call)
+            + text(x + 70, 118 - 6 * call.count("\n"), words, size=15, bold=True)
+            + code(x + 70, 142 - 10 * call.count("\n"), call)
             for x, words, call, colour in stations
         )
     )
@@ -638,8 +638,9 @@ def loop_boxes() -> str:
 
 LOOP_STORY = """
 A batch of images (B, C, H, W) goes through the model to logits (B, K); with the labels (B,) they give a loss, one
-number; its gradients, one for each weight, let the optimiser take a step; then comes the next batch. After each epoch
-the model is validated on held-out images and a checkpoint is saved, from which a run can resume.
+number; the old gradients are cleared, the new ones computed, one for each weight, and the optimiser takes a step; then
+comes the next batch. After each epoch the model is validated on held-out images and a checkpoint is saved: weights,
+optimiser, random state and history. From it a run can resume.
 """
 
 
@@ -662,7 +663,7 @@ def after_epoch() -> str:
         text(818, 248, "after each epoch", size=13, text_anchor="end"),
         station(566, "validation", "held-out images, no gradients", PURPLE),
         arrow((566, 294), (522, 294)),
-        station(286, "checkpoint", "weights, optimiser, schedule, epoch", GREY),
+        station(286, "checkpoint", "weights, optimiser,\nrandom state, history", GREY),
         arrow((286, 294), (60, 294), (60, 157), stroke_dasharray="6 4"),
         text(172, 284, "resume from here", size=13),
     )
@@ -670,7 +671,8 @@ def after_epoch() -> str:
 
 def station(x: float, name: str, words: str, colour: str) -> str:
     border = rect(x, 262, 236, 64, fill=tint(colour, 0.1), stroke=colour, stroke_width=2)
-    return border + text(x + 118, 288, name, size=15, bold=True) + text(x + 118, 312, words)
+    up = 8 * words.count("\n")
+    return border + text(x + 118, 288 - up // 2, name, size=15, bold=True) + text(x + 118, 312 - up, words)
 
 
 # --- ViT-B/16 by hand --------------------------------------------------------------------------------------------

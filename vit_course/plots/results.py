@@ -89,7 +89,7 @@ def predictions(images, probabilities, class_names: Sequence[str], labels=None, 
         axes.set_title(f"{class_names[best]} {probabilities[i, best]:.0%}", fontsize=9)
         if labels is not None and best != labels[i]:
             axes.set_xlabel(f"wrong: {class_names[int(labels[i])]}", fontsize=9)
-            axes.spines[:].set(linewidth=3, linestyle="--")
+            axes.spines[:].set(visible=True, linewidth=3, linestyle="--")
     return figure
 
 

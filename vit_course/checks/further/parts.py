@@ -1,4 +1,4 @@
-"""Exercise further.parts: a training step in parts, to be mended."""
+"""Exercise further.parts: a training step in parts, to debug."""
 
 import math
 
@@ -13,7 +13,7 @@ from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.numbers import real
 
 
-@exercise("A step in parts, mended", difficulty=2, minutes=12)
+@exercise("Debug a step in parts", difficulty=2, minutes=12)
 def parts(answer, draw):
     """`answer(model, images, labels, optimiser, parts)` moves the weights once -> the mean loss, a float."""
     draws = []

@@ -1,4 +1,4 @@
-"""Exercise training.step: a training step, to be mended."""
+"""Exercise training.step: a training step to debug."""
 
 import math
 
@@ -13,7 +13,7 @@ from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.numbers import real
 
 
-@exercise("A training step, mended", difficulty=2, minutes=10)
+@exercise("Debug a training step", difficulty=2, minutes=10)
 def step(answer, draw):
     """`answer(model, images, labels, optimiser, max_norm)` moves the weights once -> the loss, a float."""
     draws = []
