@@ -3,9 +3,9 @@
 # In the order of the chapter: the table of progress has the same.
 # isort: off
 from vit_course.checks.positions.shuffle import shuffle
-from vit_course.checks.positions.module import module
+from vit_course.checks.positions.reads_order import reads_order
 from vit_course.checks.positions.mended import mended
 from vit_course.checks.positions.sincos import sincos
-from vit_course.checks.positions.interpolate import interpolate
+from vit_course.checks.positions.patch_sizes import patch_sizes
 
-__all__ = ["interpolate", "mended", "module", "shuffle", "sincos"]
+__all__ = ["mended", "patch_sizes", "reads_order", "shuffle", "sincos"]

@@ -1,4 +1,4 @@
-"""Exercise positions.mended: the input of the encoder, to be mended."""
+"""Exercise positions.mended: the input of the encoder, to be debugged."""
 
 import torch
 
@@ -6,7 +6,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
 
 
-@exercise("The input of the encoder, mended", difficulty=2, minutes=8)
+@exercise("Debug: the input of the encoder", difficulty=2, minutes=8)
 def mended(answer, draw):
     """`answer(patch_tokens, class_token, table)`: (B, N, D), (1, 1, D), (1, N+1, D) -> (B, T, D)."""
     draws = []
