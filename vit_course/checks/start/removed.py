@@ -32,7 +32,7 @@ PLAUSIBLE = {
 }
 PARTS = ("positions", "attention", "mlp")
 BECAUSE = {
-    "a": ("size-taken-for-cause", "The model without MLP has lost more parameters, and reads clocks all the same."),
+    "a": ("size-taken-for-cause", "The model without MLP has lost about as many parameters, and still reads clocks."),
     "c": ("more-steps-hoped-for", "More steps change nothing: ask what the class token can know about the picture."),
 }
 
