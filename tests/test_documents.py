@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from vit_course.checks import EXERCISES
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "res" / "teachers_guide.md", *NOTEBOOKS]
 DIAGRAMS = sorted((ROOT / "res").rglob("*.svg"))
+MOVING = [path for path in DIAGRAMS if "@keyframes" in path.read_text()]
 AMERICAN = re.compile(
     r"\b(colors?|colored|centers?|centered|normaliz\w+|initializ\w+|behaviors?|grays?|neighbors?|visualiz\w+|optimizers?"
     r"|generaliz\w+|labeled|modeling|analyz\w+|meters?|favors?|recogniz\w+|organiz\w+|summariz\w+|emphasiz\w+)\b",
@@ -103,13 +105,18 @@ def test_diagrams_are_valid_small_and_described(diagram):
     assert "<script" not in text and "href" not in text
 
 
-def test_the_diagrams_are_what_their_script_draws(tmp_path):
-    script = ROOT / "res" / "diagrams" / "make_diagrams.py"
-    copy = tmp_path / script.name
-    copy.write_text(script.read_text())
-    subprocess.run([sys.executable, str(copy)], check=True, capture_output=True)
+def test_the_diagrams_are_what_their_scripts_draw(tmp_path):
+    folder = ROOT / "res" / "diagrams"
+    scripts = [shutil.copy(script, tmp_path) for script in sorted(folder.glob("*.py"))]
+    for script in scripts:
+        subprocess.run([sys.executable, script], check=True, capture_output=True)
     drawn = {path.name: path.read_bytes() for path in tmp_path.glob("*.svg")}
-    assert drawn == {path.name: path.read_bytes() for path in script.parent.glob("*.svg")}
+    assert drawn == {path.name: path.read_bytes() for path in folder.glob("*.svg")}
+
+
+@pytest.mark.parametrize("diagram", MOVING, ids=lambda p: p.stem)
+def test_a_moving_diagram_stands_still_for_who_asks_for_it(diagram):
+    assert "prefers-reduced-motion" in diagram.read_text()
 
 
 def test_only_the_promised_names_at_the_top():

@@ -3,9 +3,9 @@
 # In the order of the chapter: the table of progress has the same.
 # isort: off
 from vit_course.checks.patchify.count import count
-from vit_course.checks.patchify.patchify import patchify
-from vit_course.checks.patchify.unpatchify import unpatchify
+from vit_course.checks.patchify.video import video
 from vit_course.checks.patchify.pixel import pixel
 from vit_course.checks.patchify.embedding import embedding
+from vit_course.checks.patchify.cuts import cuts
 
-__all__ = ["count", "embedding", "patchify", "pixel", "unpatchify"]
+__all__ = ["count", "cuts", "embedding", "pixel", "video"]

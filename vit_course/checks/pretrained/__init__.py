@@ -2,8 +2,9 @@
 
 # In the order of the chapter: the table of progress has the same.
 # isort: off
-from vit_course.checks.pretrained.qkv import qkv
-from vit_course.checks.pretrained.block import block
+from vit_course.checks.pretrained.jax import jax
 from vit_course.checks.pretrained.mended import mended
+from vit_course.checks.pretrained.unchanged import unchanged
+from vit_course.checks.pretrained.blocks import blocks
 
-__all__ = ["block", "mended", "qkv"]
+__all__ = ["blocks", "jax", "mended", "unchanged"]

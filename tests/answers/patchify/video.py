@@ -1,0 +1,76 @@
+"""Answers to exercise patchify.video."""
+
+import torch
+from einops import rearrange
+
+from answers import right, unforeseen, wrong
+from vit_course import patches as package
+from vit_course.checks.draw import Draw
+
+
+@right("patchify.video")
+def by_eight_axes(video, frames, P):
+    B, M, C, H, W = video.shape
+    x = video.reshape(B, M // frames, frames, C, H // P, P, W // P, P)
+    x = x.permute(0, 1, 4, 6, 2, 5, 7, 3)
+    return x.reshape(B, -1, frames * P * P * C)
+
+
+@right("patchify.video")
+def by_einops(video, frames, patch_size):
+    return rearrange(video, "b (t m) c (r i) (q j) -> b (t r q) (m i j c)", m=frames, i=patch_size, j=patch_size)
+
+
+@right("patchify.video")
+def by_slices(video, frames, P):
+    out = []
+    for start in range(0, video.shape[1], frames):
+        for top in range(0, video.shape[3], P):
+            for left in range(0, video.shape[4], P):
+                block = video[:, start : start + frames, :, top : top + P, left : left + P]
+                out.append(block.permute(0, 1, 3, 4, 2).flatten(1))
+    return torch.stack(out, dim=1)
+
+
+@right("patchify.video")
+def by_frames(video, frames, P):
+    each = [package.patchify(frame, P) for frame in video.unbind(1)]
+    return torch.cat([torch.cat(each[k : k + frames], dim=2) for k in range(0, len(each), frames)], dim=1)
+
+
+for slug, pattern in (
+    ("strips", "b (t m) c (r i) (q j) -> b (t r m) (i q j c)"),
+    ("time-inside-out", "b (m t) c (r i) (q j) -> b (t r q) (m i j c)"),
+    ("split-swapped", "b (t m) c (i r) (j q) -> b (t r q) (m i j c)"),
+    ("time-last", "b (t m) c (r i) (q j) -> b (r q t) (m i j c)"),
+    ("columns-first", "b (t m) c (r i) (q j) -> b (t q r) (m i j c)"),
+    ("frame-last", "b (t m) c (r i) (q j) -> b (t r q) (i j m c)"),
+    ("frame-last", "b (t m) c (r i) (q j) -> b (t r q) (i j c m)"),
+    ("channels-first", "b (t m) c (r i) (q j) -> b (t r q) (m c i j)"),
+    ("channels-first", "b (t m) c (r i) (q j) -> b (t r q) (c m i j)"),
+    ("pixels-transposed", "b (t m) c (r i) (q j) -> b (t r q) (m j i c)"),
+    ("frames-apart", "b (t m) c (r i) (q j) -> b (t m r q) (i j c)"),
+    ("grid-kept", "b (t m) c (r i) (q j) -> b t r q (m i j c)"),
+    ("blocks-last", "b (t m) c (r i) (q j) -> b (m i j c) (t r q)"),
+):
+    wrong("patchify.video", slug)(lambda v, m, p, pattern=pattern: rearrange(v, pattern, m=m, i=p, j=p))
+
+
+@wrong("patchify.video", "bare-reshape")
+def reshaped(video, frames, P):
+    return video.reshape(len(video), -1, frames * P * P * video.shape[2])
+
+
+@wrong("patchify.video", "hard-coded-size")
+def fixed(video, frames, P):
+    return by_einops(video, Draw(0).sizes(7, 2, 9)[5], P)
+
+
+@wrong("patchify.video", "gradient-cut")
+def detached(video, frames, P):
+    return by_einops(video.detach(), frames, P)
+
+
+@unforeseen("patchify.video")
+def backwards(video, frames, P):
+    return by_einops(video.flip(1), frames, P)
