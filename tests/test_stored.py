@@ -15,7 +15,8 @@ READ = {
     for path in (ROOT / "notebooks").glob("*.ipynb")
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
     if cell["cell_type"] == "code"
-    for name in re.findall(r"""stored\(\s*["']([^"']+)["']""", "".join(cell["source"]))
+    for name in re.findall(r"""["']([\w-]+/[\w./-]+)["']""", "".join(cell["source"]))
+    if (ROOT / "res" / name).is_file()
 }
 
 
