@@ -53,7 +53,7 @@ def _means(errors: Mapping) -> dict[tuple[int, int], float]:
         if not all(0 <= error < 10 for error in seeds):
             raise Wrong("no-errors", f"A mean squared error is neither negative nor that large: {setting}.")
         if len(set(seeds)) == 1:
-            raise Wrong("one-seed-repeated", f"All seeds of {setting} give the very same error: was the seed passed on?")
+            raise Wrong("one-seed-repeated", f"All seeds of {setting} give the very same error.")
         means[setting] = sum(seeds) / len(seeds)
     return means
 
