@@ -234,7 +234,7 @@ def test_state_between_calls_is_found():
 
 
 def test_partial_credit():
-    wrong = dict.fromkeys(["traded", "key_constant", "keys_doubled"], "moved")
+    wrong = dict.fromkeys(["traded", "key_constant", "token_copied"], "moved")
     words = answers.RIGHT["attention.unnoticed"][0][0]() | wrong
     report = check("attention.unnoticed", lambda: words)
     assert report.score == 0.5 and report.status == "failed" and "score 0.50" in report.text

@@ -8,7 +8,7 @@ RIGHT = {
     "key_constant": "same",
     "query_constant": "other",
     "value_constant": "moved",
-    "keys_doubled": "other",
+    "keys_doubled": 9,
     "traded": "same",
     "token_copied": "same",
 }
@@ -21,7 +21,7 @@ def as_words():
 
 @right("attention.unnoticed")
 def with_capitals():
-    return {name: f" {word.title()}" for name, word in RIGHT.items()}
+    return {name: f" {word.title()}" if isinstance(word, str) else 3.0**2 for name, word in RIGHT.items()}
 
 
 @right("attention.unnoticed")
@@ -37,7 +37,6 @@ def measured():
         "key_constant": outputs(q, k + c, v),
         "query_constant": outputs(q + c, k, v),
         "value_constant": outputs(q, k, v + c),
-        "keys_doubled": outputs(q, 2 * k, v),
         "traded": outputs(q / 2, 2 * k, v),
         "token_copied": outputs(q, k.repeat(2, 1), v.repeat(2, 1)),
     }
@@ -47,7 +46,9 @@ def measured():
             return "same"
         return "moved" if (change - change[0]).abs().max() < 1e-4 else "other"
 
-    return {name: word(out - before) for name, out in after.items()}
+    scores = torch.tensor([1.0, 0.0]) * torch.tensor(3.0).log()
+    doubled = (2 * scores).softmax(dim=0)
+    return {name: word(out - before) for name, out in after.items()} | {"keys_doubled": doubled[0] / doubled[1]}
 
 
 for name, choice in (
@@ -57,12 +58,13 @@ for name, choice in (
     ("query_constant", "moved"),
     ("value_constant", "same"),
     ("value_constant", "other"),
-    ("keys_doubled", "same"),
-    ("keys_doubled", "moved"),
     ("traded", "other"),
     ("token_copied", "other"),
 ):
     slug = f"{name.replace('_', '-')}-{choice}"
     wrong("attention.unnoticed", slug)(lambda name=name, choice=choice: RIGHT | {name: choice})
 wrong("attention.unnoticed", "wrong-type")(lambda: RIGHT | {"traded": True})
-unforeseen("attention.unnoticed")(lambda: RIGHT | {"traded": "halved"})
+wrong("attention.unnoticed", "no-such-option")(lambda: RIGHT | {"traded": "halved"})
+for slug, number in (("ratio-kept", 3), ("ratio-doubled", 6), ("ratio-halved", 1.5)):
+    wrong("attention.unnoticed", slug)(lambda number=number: RIGHT | {"keys_doubled": number})
+unforeseen("attention.unnoticed")(lambda: RIGHT | {"keys_doubled": 12})

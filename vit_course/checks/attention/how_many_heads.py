@@ -75,7 +75,7 @@ def _plausible(means: dict[tuple[int, int], float]) -> None:
     for (things, heads), mean in means.items():
         if abs(mean - max(0.0, 1 - heads / things)) > 0.15:
             raise Wrong(
-                "implausible",
+                "wrong-answer",
                 "The conclusion fits your numbers, but this training does not give such numbers.",
                 [f"Look again at things = {things}, heads = {heads}: mean error {mean:.2f}"],
             )

@@ -9,12 +9,12 @@ CHOICES = "same", "moved", "other"
 
 @exercise("What attention does not notice", difficulty=2, minutes=10)
 def unnoticed(answer, draw, parts):
-    """`answer()` -> for each of six changes "same", "moved" or "other"."""
+    """`answer()` -> for each change "same", "moved" or "other", for one of them a number."""
     right = {
         "key_constant": "same",
         "query_constant": "other",
         "value_constant": "moved",
-        "keys_doubled": "other",
+        "keys_doubled": 9.0,
         "traded": "same",
         "token_copied": "same",
     }
@@ -23,7 +23,6 @@ def unnoticed(answer, draw, parts):
         "key_constant": "Look at one row of scores: what does the constant add to each of its entries?",
         "query_constant": "Look at one row of scores: is what the constant adds the same for every key?",
         "value_constant": "The weights are as before; each output is an average of values under them.",
-        "keys_doubled": "Every score is doubled: are the ratios between the weights of a row still the same?",
         "traded": "Follow both factors into one score.",
         "token_copied": "Sum the weights of the two copies of a token, and see what they are multiplied by.",
     }
@@ -37,6 +36,13 @@ def unnoticed(answer, draw, parts):
                 for choice in CHOICES
                 if choice != right[name]
             }
-            for name in right
+            for name in reasons
+        }
+        | {
+            "keys_doubled": {
+                3: ("ratio-kept", "Every score is doubled, and a softmax does see this."),
+                6: ("ratio-doubled", "The scores are doubled, not the weights: what makes a weight of a score?"),
+                1.5: ("ratio-halved", "Larger scores do not make the weights more even."),
+            }
         },
     )
