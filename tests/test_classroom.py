@@ -22,8 +22,8 @@ POINTS = {name: EXERCISES[f"attention.{name}"].points for name in NAMES}
 FORESEEN = {
     "weights": ("no-scale", "def weights(q, k):\n    return (q @ k.mT).softmax(-1)"),
     "mended": ("both-bugs", "mended = faulty"),
-    "unnoticed": ("key-constant-other", "def unnoticed():\n    same = 'key_constant query_constant traded token_copied'\n"
-                  "    others = dict.fromkeys(same.split(), 'other')\n"
+    "unnoticed": ("key-constant-other", "def unnoticed():\n    words = 'key_constant query_constant '\n"
+                  "    words += 'traded token_copied'\n    others = dict.fromkeys(words.split(), 'other')\n"
                   "    return others | {'keys_doubled': 9, 'value_constant': 'moved'}"),
     "how_many_heads": ("settings-missing", "def how_many_heads():\n"
                        "    return {'errors': {(2, 1): [0.5, 0.4, 0.6]}, 'conclusion': 'enough'}"),
