@@ -187,7 +187,7 @@ def test_what_never_returns_is_stopped(monkeypatch, answer):
     from vit_course.checks.limited import run_limited as real_run
 
     started = time.monotonic()
-    report = check("attention.weights" if answer is endless else "attention.module", answer)
+    report = check("attention.weights" if answer is endless else "capstone.attention", answer)
     assert report.mistake == "never-returned" and time.monotonic() - started < 4
     assert "It was then at line" in report.text and "could not be stopped" not in report.text
 
@@ -234,10 +234,10 @@ def test_state_between_calls_is_found():
 
 
 def test_partial_credit():
-    numbers = dict(answers.RIGHT["attention.counts"][0][0]())
-    numbers["head_width"] = 1
-    report = check("attention.counts", lambda: numbers)
-    assert report.score == 0.75 and report.status == "failed" and "score 0.75" in report.text
+    wrong = dict.fromkeys(["traded", "key_constant", "token_copied"], "moved")
+    words = answers.RIGHT["attention.unnoticed"][0][0]() | wrong
+    report = check("attention.unnoticed", lambda: words)
+    assert report.score == 0.5 and report.status == "failed" and "score 0.50" in report.text
 
 
 @every

@@ -17,16 +17,16 @@ from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
 
 CHAPTER = "04_attention"
-NAMES = ["weights", "split_heads", "counts", "mended", "module"]
+NAMES = ["weights", "mended", "unnoticed", "how_many_heads"]
 POINTS = {name: EXERCISES[f"attention.{name}"].points for name in NAMES}
 FORESEEN = {
     "weights": ("no-scale", "def weights(q, k):\n    return (q @ k.mT).softmax(-1)"),
-    "split_heads": ("bare-reshape", "def split_heads(x, h):\n    return x.reshape(len(x), h, x.shape[1], -1)"),
-    "counts": ("float-count", "def counts():\n    return {'head_width': 384 / 6, 'weights_per_image': 232854,\n"
-               "            'layer_parameters': 591360, 'parameters_with_twice_the_heads': 591360}"),
     "mended": ("both-bugs", "mended = faulty"),
-    "module": ("no-super-init", "class MySelfAttention(nn.Module):\n    def __init__(self, D, h):\n"
-               "        self.layer = nn.Linear(D, 3 * D)"),
+    "unnoticed": ("key-constant-other", "def unnoticed():\n    words = 'key_constant query_constant '\n"
+                  "    words += 'traded token_copied'\n    others = dict.fromkeys(words.split(), 'other')\n"
+                  "    return others | {'keys_doubled': 9, 'value_constant': 'moved'}"),
+    "how_many_heads": ("settings-missing", "def how_many_heads():\n"
+                       "    return {'errors': {(2, 1): [0.5, 0.4, 0.6]}, 'conclusion': 'enough'}"),
 }  # fmt: skip
 OUTSIDE = "written_by_a_submission.txt"
 
@@ -84,10 +84,10 @@ def course(tmp_path_factory):
             answer_with(notebook, name, solutions[name])
 
     def half(notebook):
-        for name in ("weights", "split_heads"):
+        for name in ("weights", "mended"):
             answer_with(notebook, name, solutions[name])
-        # Three of four numbers: partial credit.
-        answer_with(notebook, "counts", solutions["counts"].replace("D // h", "D"))
+        # Three of six predictions: partial credit.
+        answer_with(notebook, "unnoticed", solutions["unnoticed"].replace('"same"', '"other"'))
 
     def foreseen(notebook):
         for name, (_, code) in FORESEEN.items():
@@ -95,18 +95,17 @@ def course(tmp_path_factory):
 
     def hostile(notebook):
         answer_with(notebook, "weights", "def weights(q, k):\n    while True:\n        pass")
-        answer_with(notebook, "split_heads", "import os\n\n\ndef split_heads(x, h):\n    os._exit(0)")
-        # Right, but its grading cell is gone; then a wrong one whose grading cell was made kinder.
-        answer_with(notebook, "counts", solutions["counts"])
-        notebook.cells.remove(cell_of(notebook, "attention-counts"))
-        answer_with(notebook, "mended", "mended = faulty")
+        # Right, but its grading cell is gone; then one that ends the process, whose grading cell was made kinder.
+        answer_with(notebook, "unnoticed", solutions["unnoticed"])
+        notebook.cells.remove(cell_of(notebook, "attention-unnoticed"))
+        answer_with(notebook, "mended", "import os\n\n\ndef mended(x, qkv, projection, h):\n    os._exit(0)")
         cell_of(notebook, "attention-mended").source = "4"
         # Checks made kinder in memory; a file outside the folder, and the gradebook.
-        answer_with(notebook, "module", (
+        answer_with(notebook, "how_many_heads", (
             "import os, types\nfrom pathlib import Path\nfrom vit_course import checks\n"
             "kind = types.SimpleNamespace(score=1.0, status='passed')\n"
-            "checks.attention.module = lambda *_, **__: kind\n"
-            "class MySelfAttention(nn.Module):\n    def __init__(self, D, h):\n        super().__init__()\n"
+            "checks.attention.how_many_heads = lambda *_, **__: kind\n"
+            "def how_many_heads():\n    return {}\n"
             "for path in (Path.home() / 'NAME', Path('../../../gradebook.db'), Path('../../../nbgrader_config.py')):\n"
             "    try:\n        path.write_text('mine')\n"
             "    except OSError as error:\n        print(type(error).__name__)\n"
@@ -141,10 +140,10 @@ def autograded(course, student):
     ("student", "score"),
     [
         ("a_all_right", sum(POINTS.values())),
-        ("b_half", POINTS["weights"] + POINTS["split_heads"] + 0.75 * POINTS["counts"]),
+        ("b_half", POINTS["weights"] + POINTS["mended"] + 0.5 * POINTS["unnoticed"]),
         ("c_untouched", 0),
-        ("d_foreseen", 0.75 * POINTS["counts"]),
-        ("e_hostile", POINTS["counts"]),
+        ("d_foreseen", 0.5 * POINTS["unnoticed"]),
+        ("e_hostile", POINTS["unnoticed"]),
         ("f_unreadable", 0),
     ],
 )
@@ -173,9 +172,9 @@ def test_foreseen_mistakes_are_named_to_the_learner(course, name):
 def test_the_hostile_submission_harms_nothing(course):
     notebook = autograded(course, "e_hostile")
     assert "[never-returned]" in text_of(cell_of(notebook, "attention-weights"))
-    assert "[raised-error]" in text_of(cell_of(notebook, "attention-split_heads"))
-    assert "os._exit" in text_of(cell_of(notebook, "attention-split_heads"))
-    assert text_of(cell_of(notebook, "attention-module-answer")).split() == ["PermissionError"] * 3
+    assert "[raised-error]" in text_of(cell_of(notebook, "attention-mended"))
+    assert "os._exit" in text_of(cell_of(notebook, "attention-mended"))
+    assert text_of(cell_of(notebook, "attention-how_many_heads-answer")).split() == ["PermissionError"] * 3
     assert not (Path.home() / OUTSIDE).exists()
     assert "configure" in (course[0] / "nbgrader_config.py").read_text()
 

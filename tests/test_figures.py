@@ -15,17 +15,27 @@ from PIL import Image, ImageFilter
 # The chapters of the cells whose pictures are compared less closely, and what they draw.
 VARYING = {
     figures.DRIFTS: [
-        "05",  # losses of 50 steps without warm-up
+        "05",  # gradients by block at the start of a training
         "05",  # differences of tokens down to rounding errors, 1e-32
-        "05",  # losses of three epochs
-        "07",  # accuracies with and without shifts
+        "06",  # ten digits learned by heart
+        "07",  # the loss of every step
+        "11",  # validation losses of five batch sizes
     ],
     figures.OF_THIS_MACHINE: [
+        "00",  # answers of a model trained there, right and wrong
+        "00",  # its attention
         "02",  # accuracies of single seeds
         "04",  # measured times
-        "07",  # answers and probabilities of a model trained there
-        "07",  # a run that climbs, one of three mistakes
+        "05",  # losses of single seeds
+        "07",  # answers before and after 200 steps
+        "07",  # weights of a linear classifier
+        "07",  # answers of a model trained there, right and wrong
+        "07",  # a run that over-fits
         "07",  # a run that diverges at learning rate 3
+        "07",  # a run that climbs, one of three mistakes
+        "10",  # the patches that a head marks
+        "11",  # single answers where patches are dropped
+        "12",  # answers of a model trained there
     ],
 }
 DRAWN = dict(label="epoch", lift=0.0, colours="viridis", place=(2, 3), panels=2, tick="0.5", scale=1.0, marker=True)

@@ -39,9 +39,9 @@ def test_a_pass_is_kept_and_a_later_failure_does_not_take_it_away(file):
 
 
 def test_part_of_an_exercise_has_a_mark_of_its_own(file):
-    numbers = answers.RIGHT["attention.counts"][0][0]() | {"head_width": 1}
-    checks.attention.counts(lambda: numbers)
-    assert "[/] counts" in row("attention") and "0 of " in row("attention")
+    words = answers.RIGHT["attention.unnoticed"][0][0]() | {"traded": "other"}
+    checks.attention.unnoticed(lambda: words)
+    assert "[/] unnoticed" in row("attention") and "0 of " in row("attention")
 
 
 def test_a_stub_leaves_no_trace(file):
@@ -85,7 +85,7 @@ def test_it_is_written_whole_or_not_at_all(file, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", crash)
-    report = checks.attention.split_heads(answers.RIGHT["attention.split_heads"][0][0])
+    report = checks.attention.mended(answers.RIGHT["attention.mended"][0][0])
     assert "No space left on device" in report.text and file.read_bytes() == before
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 

@@ -1,5 +1,163 @@
-"""Answers to exercise capstone.attention: those to attention.module, which asks for the same."""
+"""Answers to exercise capstone.attention."""
 
-from answers import same_as
+import math
 
-same_as("capstone.attention", "attention.module")
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import nn
+
+from answers import right, unforeseen, wrong
+from vit_course.attention import AttentionHead, SelfAttention
+
+
+@right("capstone.attention")
+class Finished(SelfAttention):
+    pass
+
+
+@right("capstone.attention")
+class Heads(nn.Module):
+    def __init__(self, hidden_dim, num_heads):
+        super().__init__()
+        self.heads = nn.ModuleList(AttentionHead(hidden_dim, hidden_dim // num_heads) for _ in range(num_heads))
+        self.mix = nn.Linear(hidden_dim, hidden_dim)
+
+    def forward(self, x):
+        return self.mix(torch.cat([head(x)[0] for head in self.heads], dim=-1))
+
+
+@right("capstone.attention")
+class FromTorch(nn.Module):
+    def __init__(self, hidden_dim, num_heads):
+        super().__init__()
+        self.inner = nn.MultiheadAttention(hidden_dim, num_heads, batch_first=True)
+
+    def forward(self, x):
+        return self.inner(x, x, x, need_weights=False)[0]
+
+
+@right("capstone.attention")
+class Raw(nn.Module):
+    def __init__(self, D, h):
+        super().__init__()
+        self.w1, self.w2, self.w3 = (nn.Parameter(torch.randn(h, D, D // h)) for _ in range(3))
+        self.last = nn.Parameter(torch.randn(D, D))
+
+    def forward(self, x):
+        q, k, v = (torch.einsum("btc,hcd->bhtd", x, w) for w in (self.w1, self.w2, self.w3))
+        return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2) @ self.last
+
+
+class Variant(nn.Module):
+    dim, project, split = -1, True, "right"
+
+    def __init__(self, D, h):
+        super().__init__()
+        self.h, self.q, self.k, self.v = h, nn.Linear(D, D), nn.Linear(D, D), nn.Linear(D, D)
+        if self.project:
+            self.out = nn.Linear(D, D)
+
+    def cut(self, x):
+        if self.split == "bare":
+            return x.reshape(len(x), self.h, x.shape[1], -1)
+        return rearrange(x, "b t (d h) -> b h t d" if self.split == "interleaved" else "b t (h d) -> b h t d", h=self.h)
+
+    def merge(self, out, x):
+        if self.split == "bare":
+            return out.reshape(x.shape)
+        return rearrange(out, "b h t d -> b t (d h)" if self.split == "interleaved" else "b h t d -> b t (h d)")
+
+    def divisor(self, q, x):
+        return math.sqrt(q.shape[-1])
+
+    def forward(self, x):
+        q, k, v = (self.cut(layer(x)) for layer in (self.q, self.k, self.v))
+        out = self.merge((q @ k.mT / self.divisor(q, x)).softmax(self.dim) @ v, x)
+        return self.out(out) if self.project else out
+
+
+right("capstone.attention")(Variant)
+
+
+@wrong("capstone.attention", "softmax-over-queries")
+class OverQueries(Variant):
+    dim = -2
+
+
+@wrong("capstone.attention", "no-projection")
+class NoProjection(Variant):
+    project = False
+
+
+@wrong("capstone.attention", "tokens-mixed")
+class Bare(Variant):
+    split = "bare"
+
+
+@right("capstone.attention")  # another order of the same numbers: as good, with parameters of one's own
+class Interleaved(Variant):
+    split = "interleaved"
+
+
+@wrong("capstone.attention", "no-scale")
+class NoScale(Variant):
+    def divisor(self, q, x):
+        return 1.0
+
+
+@wrong("capstone.attention", "sqrt-of-hidden-width")
+class RootOfHidden(Variant):
+    def divisor(self, q, x):
+        return math.sqrt(x.shape[-1])
+
+
+@wrong("capstone.attention", "scale-by-d")
+class ByWidth(Variant):
+    def divisor(self, q, x):
+        return q.shape[-1]
+
+
+@wrong("capstone.attention", "shared-query-key")
+class OneMatrix(nn.Module):
+    def __init__(self, D, h):
+        super().__init__()
+        self.h, self.qkv, self.out = h, nn.Linear(D, D), nn.Linear(D, D)
+
+    def forward(self, x):
+        q = rearrange(self.qkv(x), "b t (h d) -> b h t d", h=self.h)
+        return self.out(rearrange(F.scaled_dot_product_attention(q, q, q), "b h t d -> b t (h d)"))
+
+
+@wrong("capstone.attention", "no-parameters")
+class PlainList(nn.Module):
+    def __init__(self, D, h):
+        super().__init__()
+        self.layers = [nn.Linear(D, D) for _ in range(4)]
+        self.h = h
+
+    def forward(self, x):
+        q, k, v = (rearrange(layer(x), "b t (h d) -> b h t d", h=self.h) for layer in self.layers[:3])
+        return self.layers[3](rearrange(F.scaled_dot_product_attention(q, k, v), "b h t d -> b t (h d)"))
+
+
+@wrong("capstone.attention", "no-super-init")
+class NoSuper(nn.Module):
+    def __init__(self, D, h):
+        self.qkv = nn.Linear(D, 3 * D)
+
+
+@wrong("capstone.attention", "batch-mates-matter")
+class BatchFirstForgotten(nn.Module):
+    def __init__(self, D, h):
+        super().__init__()
+        self.inner = nn.MultiheadAttention(D, h)
+
+    def forward(self, x):
+        return self.inner(x, x, x, need_weights=False)[0]
+
+
+@unforeseen("capstone.attention")
+class Doubled(Variant):
+    def forward(self, x):
+        return 2 * super().forward(x)

@@ -3,9 +3,8 @@
 # In the order of the chapter: the table of progress has the same.
 # isort: off
 from vit_course.checks.attention.weights import weights
-from vit_course.checks.attention.split_heads import split_heads
-from vit_course.checks.attention.counts import counts
 from vit_course.checks.attention.mended import mended
-from vit_course.checks.attention.module import module
+from vit_course.checks.attention.unnoticed import unnoticed
+from vit_course.checks.attention.how_many_heads import how_many_heads
 
-__all__ = ["counts", "mended", "module", "split_heads", "weights"]
+__all__ = ["how_many_heads", "mended", "unnoticed", "weights"]

@@ -1,0 +1,57 @@
+"""Answers to exercise attention.how_many_heads."""
+
+import torch
+
+from answers import right, unforeseen, wrong
+
+ERRORS = {
+    (1, 1): [0.001, 0.002, 0.001],
+    (1, 2): [0.001, 0.001, 0.002],
+    (1, 4): [0.0, 0.001, 0.001],
+    (2, 1): [0.489, 0.502, 0.511],
+    (2, 2): [0.002, 0.001, 0.001],
+    (2, 4): [0.0, 0.0, 0.001],
+}
+FALLING = ERRORS | {(1, 1): [0.5, 0.51, 0.52], (1, 2): [0.2, 0.21, 0.22], (2, 2): [0.2, 0.21, 0.2]}
+FLAT = {setting: [0.5, 0.51, 0.52] for setting in ERRORS}
+
+
+def _answer(errors=None, conclusion="enough"):
+    return {"errors": ERRORS if errors is None else errors, "conclusion": conclusion}
+
+
+@right("attention.how_many_heads")
+def written_down():
+    return _answer()
+
+
+@right("attention.how_many_heads")
+def four_seeds_as_tensors():
+    return _answer({s: torch.tensor([*seeds, seeds[0]]) for s, seeds in ERRORS.items()}, " Enough ")
+
+
+@right("attention.how_many_heads")
+def with_three_things_too():
+    return _answer(ERRORS | {(3, 1): [0.66, 0.67, 0.66]})
+
+
+for slug, errors, conclusion in (
+    ("does-not-follow", ERRORS, "more"),
+    ("does-not-follow", ERRORS, "never"),
+    ("does-not-follow", FALLING, "enough"),
+    ("does-not-follow", FLAT, "enough"),
+    ("wrong-type", ERRORS, None),
+    ("settings-missing", {s: ERRORS[s] for s in list(ERRORS)[:5]}, "enough"),
+    ("too-few-seeds", ERRORS | {(2, 1): [0.5]}, "enough"),
+    ("too-few-seeds", ERRORS | {(2, 1): 0.5}, "enough"),
+    ("one-seed-repeated", ERRORS | {(2, 1): [0.5, 0.5, 0.5]}, "enough"),
+    ("no-errors", ERRORS | {(2, 1): [-0.5, 0.5, 0.4]}, "enough"),
+    ("wrong-type", [1, 2], "enough"),
+):
+    wrong("attention.how_many_heads", slug)(lambda e=errors, c=conclusion: _answer(e, c))
+wrong("attention.how_many_heads", "no-errors")(lambda: _answer(ERRORS | {(2, 1): [float("nan"), 0.5, 0.4]}))
+wrong("attention.how_many_heads", "no-such-option")(lambda: _answer(conclusion="two heads"))
+# The conclusion follows, but from numbers that the training does not give.
+unforeseen("attention.how_many_heads")(lambda: _answer(FALLING, "more"))
+unforeseen("attention.how_many_heads")(lambda: _answer(FLAT, "never"))
+unforeseen("attention.how_many_heads")(lambda: _answer(ERRORS | {(2, 1): [0.2, 0.21, 0.2]}))

@@ -1,0 +1,81 @@
+"""Exercise attention.how_many_heads: an experiment, its numbers and the conclusion from them."""
+
+from collections.abc import Mapping
+
+from vit_course.checks.exercise import exercise
+from vit_course.checks.report import Wrong
+from vit_course.checks.tools.by_hand import same_answer
+from vit_course.checks.tools.calling import call
+
+SETTINGS = [(things, heads) for things in (1, 2) for heads in (1, 2, 4)]
+CONCLUSIONS = ("more", "enough", "never")
+CLEARLY = 0.1  # far above the spread of the seeds
+
+
+@exercise("How many heads does a token need?", difficulty=3, minutes=15, seconds=300)
+def how_many_heads(answer, draw):
+    """`answer()` -> {"errors": {(things, heads): three errors}, "conclusion": a word}."""
+    received = call(answer)
+    if received is None:
+        raise Wrong("returned-nothing", "The result is None: nothing was returned.")
+    if not isinstance(received, Mapping) or not isinstance(received.get("errors"), Mapping):
+        raise Wrong("wrong-type", 'The result is to be a dict with "errors", a dict itself, and "conclusion".')
+    means = _means(received["errors"])
+    follows = _conclusion(means)
+    same_answer(
+        received.get("conclusion"),
+        follows,
+        {
+            word: (
+                "does-not-follow",
+                "The conclusion does not follow from your own numbers: compare the steps to more heads, one by one, "
+                "for one thing and for two.",
+            )
+            for word in CONCLUSIONS
+            if word != follows
+        },
+    )
+    _plausible(means)
+
+
+def _means(errors: Mapping) -> dict[tuple[int, int], float]:
+    missing = [setting for setting in SETTINGS if setting not in errors]
+    if missing:
+        raise Wrong("settings-missing", "Not all settings were run.", [f"Missing: {missing}"])
+    means = {}
+    for setting in SETTINGS:
+        try:
+            seeds = [float(error) for error in errors[setting]]
+        except (TypeError, ValueError):
+            seeds = []
+        if len(seeds) < 3:
+            raise Wrong("too-few-seeds", f"The setting {setting} has no three errors, one for each seed.")
+        if not all(0 <= error < 10 for error in seeds):
+            raise Wrong("no-errors", f"A mean squared error is neither negative nor that large: {setting}.")
+        if len(set(seeds)) == 1:
+            raise Wrong("one-seed-repeated", f"All seeds of {setting} give the very same error.")
+        means[setting] = sum(seeds) / len(seeds)
+    return means
+
+
+def _conclusion(means: dict[tuple[int, int], float]) -> str:
+    """What the numbers say, whatever they are."""
+    falls = {
+        (things, step): means[things, step[0]] - means[things, step[1]] > CLEARLY
+        for things in (1, 2)
+        for step in ((1, 2), (2, 4))
+    }
+    if all(falls.values()):
+        return "more"
+    return "enough" if any(falls.values()) else "never"
+
+
+def _plausible(means: dict[tuple[int, int], float]) -> None:
+    # With fewer heads than things the averages carry h of n notes, so 1 - h/n of what is asked for is lost.
+    for (things, heads), mean in means.items():
+        if abs(mean - max(0.0, 1 - heads / things)) > 0.15:
+            raise Wrong(
+                "wrong-answer",
+                "The conclusion fits your numbers, but this training does not give such numbers.",
+                [f"Look again at things = {things}, heads = {heads}: mean error {mean:.2f}"],
+            )
