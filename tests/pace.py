@@ -12,9 +12,10 @@ from nbval.plugin import IPyNbCell
 ROOT = Path(__file__).parents[1]
 # Two workers take a file each, and the last one should not be long: these come first, the longest before all.
 FIRST = ("test_browser", "test_live_browser", "07_training", "11_further", "test_classroom", "test_distributed",
-         "test_killed", "test_site", "08_attention_maps", "05_encoder", "03_position_embeddings", "02_class_token",
-         "06_vit", "10_pretrained", "12_capstone", "test_upload_browser", "00_start_here", "04_attention",
-         "test_benchmarks", "test_checks", "test_explorer_browser", "test_site_browser", "01_patchify")  # fmt: skip
+         "test_killed", "test_site", "09_what_maps_tell", "08_attention_maps", "05_encoder", "03_position_embeddings",
+         "02_class_token", "06_vit", "10_pretrained", "12_capstone", "test_upload_browser", "00_start_here",
+         "04_attention", "test_benchmarks", "test_checks", "test_explorer_browser", "test_site_browser",
+         "01_patchify")  # fmt: skip
 # Who asks for one of these waits for a browser, a server, a class of learners or a whole site.
 SLOW_FIXTURES = frozenset({"browser", "site", "course", "tested"})
 # The exercise whose answer is a training.
