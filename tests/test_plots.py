@@ -87,7 +87,7 @@ def test_curves_differ_by_more_than_colour():
 
 def test_a_wrong_prediction_says_so():
     figure = ALL["predictions"]()
-    assert [a.get_xlabel() for a in figure.axes[:3]] == ["", "", "wrong: y"]
+    assert [a.get_xlabel() for a in figure.axes[:3]] == ["", "", "wrong: is y"]
     assert figure.axes[2].get_title() == "z 100%"
 
 

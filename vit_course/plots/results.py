@@ -9,6 +9,8 @@ from matplotlib.ticker import MaxNLocator
 from vit_course.inputs.rules import check, one_of, shown, whole
 from vit_course.plots.style import COLOUR_MAP, LINES, MARKERS, check_text, to_array, to_picture
 
+WRONG = "#D55E00"  # seen on black and on white
+
 
 def curves(
     series: dict[str, Sequence[float]],
@@ -88,8 +90,8 @@ def predictions(images, probabilities, class_names: Sequence[str], labels=None, 
         best = int(probabilities[i].argmax())
         axes.set_title(f"{class_names[best]} {probabilities[i, best]:.0%}", fontsize=9)
         if labels is not None and best != labels[i]:
-            axes.set_xlabel(f"wrong: {class_names[int(labels[i])]}", fontsize=9)
-            axes.spines[:].set(visible=True, linewidth=3, linestyle="--")
+            axes.set_xlabel(f"wrong: is {class_names[int(labels[i])]}", fontsize=9)
+            axes.spines[:].set(visible=True, linewidth=3, linestyle="--", color=WRONG)
     return figure
 
 
