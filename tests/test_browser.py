@@ -62,8 +62,10 @@ def open_notebook(page: Page, address: str, name: str) -> None:
 
 
 def kinds(cell: dict) -> list[str]:
-    """The kinds of a cell's outputs in order; text may arrive in several pieces."""
-    return [kind for kind, _ in groupby(output["output_type"] for output in cell["outputs"])]
+    """The kinds of a cell's outputs in order; all text counts where its first piece came, as it is stored."""
+    found = [output["output_type"] for output in cell["outputs"]]
+    kept = [kind for i, kind in enumerate(found) if kind != "stream" or "stream" not in found[:i]]
+    return [kind for kind, _ in groupby(kept)]
 
 
 def screenshots(page: Page, stem: str) -> None:
