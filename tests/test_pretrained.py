@@ -91,9 +91,7 @@ def test_any_name_or_path_is_loaded_by_what_knows_it(tmp_path):
 def test_the_wheel_carries_what_is_shipped():
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     carried = wheel["force-include"]
-    carried = {
-        source: target for source, target in carried.items() if source.split("/")[1] not in ("photographs", "live")
-    }
+    carried = {source: target for source, target in carried.items() if target.startswith("vit_course/runs/")}
     assert all(target == f"vit_course/runs/{source.removeprefix('res/')}" for source, target in carried.items())
     expected = {f"res/{name}/{file}" for name in RUNS for file in ("best.safetensors", "config.json")}
     common = ("preprocessor_config.json", "README.md")

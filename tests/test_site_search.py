@@ -68,7 +68,8 @@ def test_results_show_the_section_and_the_word_in_its_sentence(found):
         assert heading and len(excerpt) < 400 and set(marked) and all(word.startswith("softmax") for word in marked)
     chapters = {result[0] for result in results}
     assert "04 Attention" in chapters and len(chapters) > 3
-    assert sum("softmax" in heading.lower() for _, heading, *_ in results[:2]) == 2, "headings come first"
+    named = ["softmax" in heading.lower() for _, heading, *_ in results]
+    assert any(named) and named == sorted(named, reverse=True), "headings come first"
 
 
 @needs_browser
@@ -91,7 +92,7 @@ def test_a_result_leads_to_its_section_where_the_word_is_marked(found):
     page = found.page
     _, heading, _, _, address = found("rollout")[0]
     page.locator("#search-results a").first.click()
-    page.wait_for_selector("article span.highlighted")
+    page.locator("article span.highlighted:visible").first.wait_for()  # others may be folded
     assert page.url.endswith(address.partition("#")[2]) and heading in page.locator(":target").first.inner_text()
     page.go_back()
     page.wait_for_selector("#search-results li")

@@ -7,7 +7,7 @@ from vit_course.checks.tools.functions import Mistake, same_function
 
 
 def chosen_on_others(scores: torch.Tensor) -> torch.Tensor:
-    """(n, heads) -> (n,)"""
+    """(n, heads) -> (n,): for each picture, the score of the head that is best on all others."""
     others = scores.sum(dim=0) - scores  # (n, heads)
     return scores.gather(1, others.argmax(dim=1, keepdim=True))[:, 0]
 
