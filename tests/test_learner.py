@@ -84,7 +84,7 @@ def test_what_is_there_is_never_overwritten(folder):
 
 def test_a_lost_chapter_and_a_lost_record_come_back(folder):
     (folder / "02_class_token.ipynb").unlink()
-    assert open_folder(folder)[0].endswith("1 chapters were not there and are now.")
+    assert open_folder(folder)[0].endswith("chapters that were not there and are now: 1.")
     before = everything(folder)
     for record in (None, "damaged", "[]", '{"02_class_token.ipynb": {}}'):
         (folder / ".course.json").unlink()
@@ -128,6 +128,19 @@ def test_a_diagram_follows_the_course(course, tmp_path):
     (course.parent / diagram).write_text("<svg/>")
     assert open_folder(tmp_path / "my_course") == []
     assert (tmp_path / "my_course" / "files" / diagram).read_text() == "<svg/>"
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_changed_file_beside_the_chapters_stays_too(course, tmp_path, lost):
+    folder, diagram = tmp_path / "my_course", "res/diagrams/model.svg"
+    open_folder(folder)
+    (folder / "files" / diagram).write_text("my notes on it")
+    (course.parent / diagram).write_text("<svg/>")
+    if lost:
+        (folder / ".course.json").unlink()
+    for _ in range(2):
+        assert open_folder(folder) == []
+        assert (folder / "files" / diagram).read_text() == "my notes on it"
 
 
 @pytest.mark.parametrize("number", ["3", "03"])

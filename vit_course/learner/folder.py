@@ -30,7 +30,7 @@ def open_folder(folder: Path) -> list[str]:
     said, new = [], 0
     for number, chapter in chapters().items():
         content, linked = prepare(chapter)
-        _put_files(folder, linked)
+        _put_files(folder, linked, record)
         place, known = folder / chapter.name, record.get(chapter.name)
         if not place.exists():
             _write(place, content)
@@ -48,7 +48,7 @@ def open_folder(folder: Path) -> list[str]:
     if made:
         said.insert(0, f"Your copy of the course: {relative(folder)}, {new} chapters. What you change stays as it is.")
     elif new:
-        said.insert(0, f"{relative(folder)}: {new} chapters were not there and are now.")
+        said.insert(0, f"{relative(folder)}: chapters that were not there and are now: {new}.")
     return said
 
 
@@ -70,7 +70,7 @@ def fresh(folder: Path, number: str) -> str:
     chapter = known[number.zfill(2)]
     record = _read(folder)
     content, linked = prepare(chapter)
-    _put_files(folder, linked)
+    _put_files(folder, linked, record)
     place, said = folder / chapter.name, f"{chapter.name} is new"
     if place.exists():
         kept = _free(place, "mine")
@@ -86,19 +86,27 @@ def _read(folder: Path) -> dict:
         raise ValueError(f"{folder} is a file: the copy of the course needs a folder")
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        return {name: entry for name, entry in record.items() if {"hash", "chapter"} <= entry.keys()}
+        return {
+            name: entry
+            for name, entry in record.items()
+            if entry.keys() >= ({"hash"} if name.startswith(FILES) else {"hash", "chapter"})
+        }
     except (OSError, ValueError, AttributeError):  # none yet, or damaged: what is there is taken as it is
         return {}
 
 
-def _put_files(folder: Path, linked: set[str]) -> None:
-    """Diagrams and pages that the chapters show; they are the course's, and follow it."""
+def _put_files(folder: Path, linked: set[str], record: dict) -> None:
+    """Diagrams and pages that the chapters show follow the course, but for those that the learner has changed."""
     for name in sorted(linked):
         source, place = find(name), folder / FILES / name
-        if source is not None and source.is_file():
-            content = source.read_bytes()
-            if not place.is_file() or place.read_bytes() != content:
+        if source is None or not source.is_file():
+            continue
+        content, known = source.read_bytes(), record.get(f"{FILES}/{name}", {}).get("hash")
+        there = place.read_bytes() if place.is_file() else None
+        if not place.exists() or there == content or known == _hash(there or b""):
+            if there != content:
                 _write(place, content)
+            record[f"{FILES}/{name}"] = {"hash": _hash(content)}
 
 
 def _write(place: Path, content: bytes) -> None:
