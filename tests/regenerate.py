@@ -25,6 +25,17 @@ def state_of(client: NotebookClient, model_id: str) -> dict:
     return {**client.widget_state[model_id], **binary}
 
 
+def joined(outputs: list) -> list:
+    """The outputs with neighbouring pieces of one stream as one; text printed after a figure stays after it."""
+    kept = []
+    for output in outputs:
+        if kept and output["output_type"] == "stream" == kept[-1]["output_type"] and output["name"] == kept[-1]["name"]:
+            kept[-1]["text"] += output["text"]
+        else:
+            kept.append(output)
+    return kept
+
+
 def regenerate(path: Path) -> None:
     """Executes one notebook and writes it back; an error in a cell leaves the file as it was."""
     notebook = nbformat.read(path, as_version=4)
@@ -33,7 +44,6 @@ def regenerate(path: Path) -> None:
         timeout=300,
         kernel_name="python3",
         record_timing=False,
-        coalesce_streams=True,
         store_widget_state=True,
         resources={"metadata": {"path": str(path.parent)}},
     )
@@ -42,6 +52,8 @@ def regenerate(path: Path) -> None:
         if "predict" in cell.metadata.get("tags", []):
             # JupyterLab and the classic notebook each have a name for it.
             cell.metadata.update(collapsed=True, jupyter={"outputs_hidden": True})
+        if cell.cell_type == "code":
+            cell.outputs = joined(cell.outputs)
         for output in cell.get("outputs", []):
             # A live view belongs to the session that made it; the picture and the text beside it stay, and of an
             # explorer its state, for the site.

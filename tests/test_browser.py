@@ -62,10 +62,8 @@ def open_notebook(page: Page, address: str, name: str) -> None:
 
 
 def kinds(cell: dict) -> list[str]:
-    """The kinds of a cell's outputs in order; all text counts where its first piece came, as it is stored."""
-    found = [output["output_type"] for output in cell["outputs"]]
-    kept = [kind for i, kind in enumerate(found) if kind != "stream" or "stream" not in found[:i]]
-    return [kind for kind, _ in groupby(kept)]
+    """The kinds of a cell's outputs in order; text in several pieces counts once."""
+    return [kind for kind, _ in groupby(output["output_type"] for output in cell["outputs"])]
 
 
 def screenshots(page: Page, stem: str) -> None:

@@ -1,6 +1,6 @@
 """Predictions: what the learner wrote down before running, beside what was measured."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 
 def guessed(guess, measured: float | str, digits: int = 2) -> str:
@@ -8,8 +8,9 @@ def guessed(guess, measured: float | str, digits: int = 2) -> str:
 
     Args:
         guess: a number, or a letter or word; None where nothing was written down.
-        measured: what came out, of the same kind.
-        digits: after the point of both numbers.
+        measured: what came out, of the same kind. A whole number (int) is counted, not measured: it is given
+            without the sign for "about".
+        digits: after the point of both numbers, where `measured` is no whole number.
 
     Raises:
         ValueError: a guess of another kind than what was measured.
@@ -22,9 +23,13 @@ def guessed(guess, measured: float | str, digits: int = 2) -> str:
             raise ValueError(f'guess must be a letter or a word in quotes, such as "a", got {guess!r}')
         right = guess.strip().casefold() == measured.casefold()
         return f"{answer}, as you said" if right else f"{answer}; you said {guess.strip()}"
-    answer = f"measured ≈ {float(measured):.{digits}f}"
+    counted = isinstance(measured, Integral)
+    answer = f"it is {measured:,}" if counted else f"measured ≈ {float(measured):.{digits}f}"
     if guess is None:
         return f"{answer}; you wrote no guess"
     if isinstance(guess, bool) or not isinstance(guess, Real):
         raise ValueError(f"guess must be a number, got {guess!r}")
-    return f"{answer}; you said {float(guess):.{digits}f}, {abs(float(guess) - float(measured)):.{digits}f} away"
+    if counted and guess == measured:
+        return f"{answer}, as you said"
+    form = ",g" if counted else f".{digits}f"
+    return f"{answer}; you said {float(guess):{form}}, {abs(float(guess) - float(measured)):{form}} away"
