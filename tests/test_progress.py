@@ -1,11 +1,13 @@
 """The learner's progress: one small file that survives restarts, crashes and damage."""
 
 import json
+import os
 import subprocess
 import sys
 
 import answers
 import pytest
+from filelock import FileLock
 
 from vit_course import checks
 from vit_course.checks import scores
@@ -60,7 +62,12 @@ def test_it_survives_a_restart(file):
     assert "[x] weights" in done.stdout
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"best": 3}', '{"best": {"attention.weights": "much"}}', "\x00"])
+DEEP = "[" * 100_000
+DAMAGED = ["", "{", "[]", "{}", '{"best": 3}', '{"best": {"attention.weights": "much"}}', "\x00", DEEP,
+           '{"best": {"attention.weights": NaN}}', '{"best": {"attention.weights": [[1]]}}']  # fmt: skip
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=range(len(DAMAGED)))
 def test_a_damaged_file_is_ignored_with_a_message_and_kept(file, content):
     file.parent.mkdir()
     file.write_text(content)
@@ -69,6 +76,64 @@ def test_a_damaged_file_is_ignored_with_a_message_and_kept(file, content):
     assert report.status == "passed" and "progress file was damaged" in report.text
     assert file.with_suffix(".damaged").read_text() == content
     assert "[x] weights" in row("attention") and "ignored" not in checks.progress()
+
+
+def test_every_damaged_file_is_kept_under_a_name_of_its_own(file):
+    file.parent.mkdir()
+    for content in ("one", "two", "three"):
+        file.write_text(content)
+        checks.attention.weights(RIGHT)
+    kept = sorted(path.name for path in file.parent.glob("*.damaged*"))
+    assert kept == ["progress.damaged", "progress.damaged-2", "progress.damaged-3"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_in_its_place_is_damage_and_hangs_nothing(file):
+    file.parent.mkdir()
+    os.mkfifo(file)
+    assert "cannot be read and is ignored" in checks.progress()
+    assert "progress file was damaged" in checks.attention.weights(RIGHT).text
+    assert "[x] weights" in row("attention")
+
+
+def test_an_editors_mark_of_its_encoding_is_no_damage(file):
+    file.parent.mkdir()
+    file.write_bytes(b"\xef\xbb\xbf" + b'{"best": {"attention.weights": 1}}')
+    assert "[x] weights" in row("attention")
+
+
+def test_a_file_that_is_read_only_stays_as_it_is(file):
+    checks.attention.weights(RIGHT)
+    before = file.read_bytes()
+    file.chmod(0o444)
+    report = checks.attention.mended(answers.RIGHT["attention.mended"][0][0])
+    assert report.status == "passed" and "is read-only" in report.text and file.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_two_programs_at_once_lose_nothing(file):
+    # The score is stored without the check, whose seconds would keep the two apart.
+    code = "import sys; from vit_course.checks import scores\n"
+    code += "for i in range(100): assert scores.record(f'{sys.argv[1]}.{i}', 1.0) == ''"
+    running = [subprocess.Popen([sys.executable, "-c", code, name]) for name in "abc"]
+    assert [one.wait(120) for one in running] == [0, 0, 0]
+    assert len(json.loads(file.read_text())["best"]) == 300
+
+
+def test_what_a_killed_program_left_is_removed(file):
+    file.parent.mkdir()
+    (file.parent / f".{file.name}.{2**22 + 1}").write_text("half")
+    checks.attention.weights(RIGHT)
+    assert sorted(path.name for path in file.parent.iterdir()) == [".progress.lock", file.name]
+
+
+def test_a_lock_that_is_never_given_back_is_said(file):
+    file.parent.mkdir()
+    with FileLock(file.with_name(".progress.lock")):
+        # The lock is one object for a file in a process: another process is needed to be refused.
+        code = "from vit_course.checks import scores; scores.SECONDS = 0.1; print(scores.record('a.b', 1.0))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "another program has held" in done.stdout and not file.exists()
 
 
 def test_a_place_that_cannot_be_written_is_said_and_costs_nothing(file):
@@ -87,7 +152,7 @@ def test_it_is_written_whole_or_not_at_all(file, monkeypatch):
     monkeypatch.setattr("os.fsync", crash)
     report = checks.attention.mended(answers.RIGHT["attention.mended"][0][0])
     assert "No space left on device" in report.text and file.read_bytes() == before
-    assert [path.name for path in file.parent.iterdir()] == [file.name]
+    assert sorted(path.name for path in file.parent.iterdir()) == [".progress.lock", file.name]
 
 
 def test_unknown_exercises_in_the_file_stay_there(file):

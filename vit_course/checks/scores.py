@@ -1,11 +1,17 @@
 """How far the learner is: the best score of each exercise, in one small file of the learner's own."""
 
 import json
+import math
 import os
+from itertools import chain, count
 from pathlib import Path
 
-from vit_course.files.atomic import write_atomically
+from filelock import FileLock, Timeout
 
+from vit_course.files.atomic import remove_leftovers, write_atomically
+from vit_course.files.validated import need_object, read_json
+
+SECONDS = 5  # to wait for another program that writes
 VARIABLE = "VIT_COURSE_PROGRESS"
 
 
@@ -26,11 +32,8 @@ def read() -> tuple[dict[str, float], str]:
     if file is None:
         return {}, ""
     try:
-        best = json.loads(file.read_text(encoding="utf-8"))["best"]
-        return {str(name): min(max(float(score), 0.0), 1.0) for name, score in best.items()}, ""
-    except FileNotFoundError:
-        return {}, ""
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return _best(file), ""
+    except (OSError, ValueError):
         return {}, f"The progress file {file} cannot be read and is ignored; the next check starts a new one."
 
 
@@ -39,16 +42,50 @@ def record(exercise: str, score: float) -> str:
     file = path()
     if file is None:
         return ""
-    best, message = read()
-    if best.get(exercise, -1.0) >= score and not message:
-        return ""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        if message:  # the damaged file is set aside: somebody may want to mend it
-            file.replace(file.with_suffix(".damaged"))
-            message = f"The progress file was damaged; it now lies in {file.with_suffix('.damaged')}."
-        best[exercise] = score
-        write_atomically(file, json.dumps({"best": dict(sorted(best.items()))}, indent=1).encode())
+        # Two notebooks, or two kernels of one learner, may check at once.
+        with FileLock(file.with_name(f".{file.stem}.lock"), timeout=SECONDS):
+            remove_leftovers(file.parent, [file.name])
+            return _recorded(file, exercise, score)
+    except Timeout:
+        return f"Your progress could not be saved: another program has held {file} for {SECONDS} seconds."
     except OSError as error:
-        return f"Your progress could not be saved in {file}: {error.strerror}."
+        return f"Your progress could not be saved in {file}: {error.strerror or error}."
+
+
+def _best(file: Path) -> dict[str, float]:
+    # A `ValueError` where the file is damaged, which a pipe or deep nesting is too.
+    if not os.path.lexists(file):
+        return {}
+    best = need_object("best", read_json(file).get("best"))
+    scores = {str(name): _number(score) for name, score in best.items()}
+    return {name: min(max(score, 0.0), 1.0) for name, score in scores.items()}
+
+
+def _number(score: object) -> float:
+    # Of a bool, of text and of NaN no best can be taken.
+    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
+        raise ValueError(f"a score must be a number, got {score!r:.40}")
+    return float(score)
+
+
+def _recorded(file: Path, exercise: str, score: float) -> str:
+    best, damaged = read()
+    if best.get(exercise, -1.0) >= score and not damaged:
+        return ""
+    if os.path.lexists(file) and not file.lstat().st_mode & 0o222:
+        return f"Your progress was not saved: {file} is read-only."
+    message = ""
+    if damaged:  # set aside under a name of its own: somebody may want to mend it
+        aside = _free(file.with_suffix(".damaged"))
+        file.replace(aside)
+        message = f"The progress file was damaged; it now lies in {aside}."
+    best[exercise] = score
+    write_atomically(file, json.dumps({"best": dict(sorted(best.items()))}, indent=1).encode())
     return message
+
+
+def _free(wanted: Path) -> Path:
+    numbered = (wanted.with_name(f"{wanted.name}-{number}") for number in count(2))
+    return next(place for place in chain([wanted], numbered) if not os.path.lexists(place))

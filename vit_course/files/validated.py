@@ -64,7 +64,7 @@ def read_json(path: Path) -> dict:
 def json_object(text: str | bytes, place: str) -> dict:
     """The object in a JSON text; a `ValueError` that begins with `place` where there is none."""
     try:
-        content = json.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
+        content = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
     except (ValueError, RecursionError) as error:  # one is of what is nested a thousand deep
         raise ValueError(f"{place} is no valid JSON: {error}") from error
     if not isinstance(content, dict):
