@@ -85,6 +85,9 @@ def exercise(title: str, difficulty: int, minutes: int, seconds: float = SECONDS
 
 def _verdict(name: str, outcome: Outcome, parts: Parts, seconds: float) -> Report:
     error = outcome.error
+    if outcome.interrupted:
+        details = [f"It was then at {outcome.line}"] if outcome.line else []
+        error = Wrong("interrupted", "The check was stopped before it came to an end.", details)
     if outcome.timed_out:
         error = _too_slow(outcome, seconds)
     if isinstance(error, NotAttempted):

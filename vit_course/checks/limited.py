@@ -8,19 +8,17 @@ import contextlib
 import ctypes
 import io
 import linecache
-import random
 import sys
 import sysconfig
 import threading
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 
-import numpy as np
-import torch
+from vit_course.checks.restored import all_as_before
+from vit_course.checks.worker import Worker
 
 # Files under these are not the learner's.
 _NOT_THEIRS = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
@@ -40,6 +38,7 @@ class Outcome:
         timed_out: whether its time was up.
         line: where the learner's code was when the time was up, or None.
         printed: the lines that it printed.
+        interrupted: whether the user stopped it.
         still_running: whether the code could not be stopped.
     """
 
@@ -47,17 +46,21 @@ class Outcome:
     timed_out: bool = False
     line: str | None = None
     printed: int = 0
+    interrupted: bool = False
     still_running: bool = False
 
 
 def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
     """Calls `function` in a thread for at most so many seconds; never raises what the function raises.
 
-    Output is swallowed and counted. Random states, the default dtype and warnings are as before afterwards.
+    What the function calls by `worker.run` runs in a second thread, which has its time with the first. Output is
+    swallowed and counted. Settings, random states and libraries are as before afterwards.
     """
     outcome = Outcome()
+    worker = Worker()
 
     def work():
+        worker.use()
         try:
             function()
         except _Stop:
@@ -67,15 +70,18 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
 
     thread = threading.Thread(target=work, daemon=True)
     output = io.StringIO()
-    with _as_before(), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+    with all_as_before(), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         thread.start()
         try:
             thread.join(seconds)
-        finally:  # also where the user presses the stop button
-            if thread.is_alive():
-                outcome.timed_out = True
-                outcome.line = _line_of(sys._current_frames().get(thread.ident))
-                outcome.still_running = not _stop(thread)
+        except KeyboardInterrupt:  # the stop button
+            outcome.interrupted = True
+        if thread.is_alive():
+            outcome.timed_out = not outcome.interrupted
+            frames = sys._current_frames()
+            outcome.line = _line_of(frames.get(worker.thread.ident)) or _line_of(frames.get(thread.ident))
+            outcome.still_running = not _stop(thread, worker.thread)
+        worker.end()
     outcome.printed = len(output.getvalue().splitlines())
     return outcome
 
@@ -91,29 +97,15 @@ def learners_line(error: BaseException) -> str | None:
     return found
 
 
-def _stop(thread: threading.Thread) -> bool:
-    # Asked again and again: code such as `while True: try ... except: pass` catches the first ones.
+def _stop(*threads: threading.Thread) -> bool:
+    # Until the first has ended, which waits for the others. Asked again and again: code such as
+    # `while True: try ... except: pass` catches the first ones.
     end = time.monotonic() + 2
-    while thread.is_alive() and time.monotonic() < end:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
-        thread.join(0.05)
-    return not thread.is_alive()
-
-
-@contextlib.contextmanager
-def _as_before():
-    # The old global state of numpy is the one that a learner's code may use and that would be shifted.
-    python, numpy, torch_state = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
-    dtype = torch.get_default_dtype()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(numpy)  # noqa: NPY002
-        torch.set_rng_state(torch_state)
-        torch.set_default_dtype(dtype)
+    while threads[0].is_alive() and time.monotonic() < end:
+        for thread in threads:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
+        threads[0].join(0.05)
+    return not threads[0].is_alive()
 
 
 def _line_of(frame: FrameType | None) -> str | None:

@@ -7,7 +7,9 @@ import torch
 
 from vit_course.checks.exercise import raised
 from vit_course.checks.report import NotAttempted, Wrong
+from vit_course.checks.tools.plain import plain
 from vit_course.checks.tools.words import describe
+from vit_course.checks.worker import Left, run
 
 
 def call(function: Callable, *arguments, **keywords):
@@ -16,9 +18,14 @@ def call(function: Callable, *arguments, **keywords):
         raise Wrong("not-callable", f"The check needs a function or a class; it got {describe(function)}.")
     before = copy.deepcopy(arguments)
     try:
-        result = function(*arguments, **keywords)
+        result = ask(function, *arguments, **keywords)
     except (Wrong, NotAttempted):
         raise
+    except Left as left:
+        if left.what == "gradients":
+            sentence = "After the call, gradients are switched on or off for everything that follows."
+            raise Wrong("gradients-left", sentence) from None
+        raise Wrong("library-changed", f"Your code has replaced {left.what}; it was put back.") from None
     except NotImplementedError as error:
         if not error.args:  # torch raises its own, with a text
             raise NotAttempted from None
@@ -29,6 +36,11 @@ def call(function: Callable, *arguments, **keywords):
         if not _unchanged(old, new):
             raise Wrong("input-changed", f"Argument {index + 1} is not the same after the call: your code changed it.")
     return result
+
+
+def ask(function: Callable, *arguments, **keywords):
+    """What the learner's function returns, made plain, or raises; for a check that wants to see the error itself."""
+    return plain(run(function, *arguments, **keywords))
 
 
 def _unchanged(old, new) -> bool:

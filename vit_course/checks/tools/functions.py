@@ -10,7 +10,7 @@ import torch
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
-from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.calling import ask, call
 from vit_course.checks.tools.tensors import agree, equal, on_cpu
 from vit_course.checks.tools.words import describe
 
@@ -30,6 +30,9 @@ class Mistake:
     function: Callable
 
 
+_SIZES = ("wrong-shape", "raised-error", "wrong-values")  # where it is right for some sizes and not for others
+
+
 def one_mistake(slug: str, sentence: str, *functions: Callable) -> list[Mistake]:
     """One mistake that is made in several ways, each a wrong function; see `Mistake`."""
     return [Mistake(slug, sentence, function) for function in functions]
@@ -46,7 +49,7 @@ def same_function(
     """The learner's function gives what `reference` gives, on every draw.
 
     Also found: an input that was changed, a result that is random or depends on earlier calls, sizes that are
-    hard-coded, a gradient that is cut.
+    hard-coded, a batch of one that is taken for something else, a gradient that is cut.
 
     Args:
         answer: the learner's function.
@@ -58,6 +61,7 @@ def same_function(
         differentiable: whether a gradient must reach each floating-point input that `reference` lets it reach.
     """
     results = []
+    several, draws = len(draws), [*draws, *_batch_of_one(reference, draws[0])]
     for index, arguments in enumerate(draws):
         try:
             result = call(answer, *_copies(arguments))
@@ -66,6 +70,9 @@ def same_function(
                 raise Wrong("random-result", "Called twice with the same input, your function gives two results.")
             equal(result, reference(*_copies(arguments)), axes=axes)
         except Wrong as wrong:
+            if index >= several and wrong.mistake in _SIZES:
+                sentence = "Right for a batch of several, not for a batch of one: an axis of size 1 is not kept."
+                wrong = Wrong("batch-of-one", sentence, wrong.details, wrong.expected, wrong.received)
             raise _explained(wrong, answer, reference, mistakes, draws, index) from None
         results.append(result)
     if not agree(call(answer, *_copies(draws[0])), results[0]):
@@ -111,7 +118,7 @@ def _explained(
     names = inspect.signature(reference).parameters
     given = ", ".join(f"{name} = {describe(value)}" for name, value in zip(names, draws[index], strict=False))
     slug, sentence = wrong.mistake, wrong.sentence
-    if index > 0 and slug in ("wrong-shape", "raised-error", "wrong-values"):
+    if index > 0 and slug in _SIZES:
         slug = "hard-coded-size"
         sentence = "Right for the first sizes that were tried, not for others: a size may be written as a number."
     if slug != "random-result":
@@ -124,9 +131,23 @@ def _explained(
     return Wrong(slug, sentence, [f"Input:    {given}", *wrong.details], wrong.expected, wrong.received)
 
 
+def _batch_of_one(reference: Callable, arguments: tuple) -> list[tuple]:
+    # The arguments with the first entry of their first axis alone, where that axis is a batch: the result for one
+    # entry is then the first of the results for all.
+    size = next((a.shape[0] for a in arguments if isinstance(a, torch.Tensor) and a.ndim), None)
+    one = tuple(a[:1] if isinstance(a, torch.Tensor) and a.ndim and a.shape[0] == size else a for a in arguments)
+    if size in (None, 1):
+        return []
+    try:
+        alone, together = reference(*_copies(one)), reference(*_copies(arguments))
+    except Exception:  # an axis of which one entry is too few
+        return []
+    return [one] if isinstance(together, torch.Tensor) and together.ndim and agree(alone, together[:1]) else []
+
+
 def _attempt(function, arguments):
     try:
-        return function(*_copies(arguments))
+        return ask(function, *_copies(arguments))
     except Exception as error:
         return type(error), str(error)
 

@@ -1,0 +1,110 @@
+"""What code leaves behind that outlives it: settings, random states, and functions of libraries that it replaced."""
+
+import builtins
+import contextlib
+import math
+import os
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, FunctionType
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+_LIBRARIES = (builtins, math, np, torch, F, nn, torch.Tensor, nn.Module, nn.Linear, nn.LayerNorm, nn.Parameter)
+_FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
+
+
+def _deterministic() -> tuple[bool, bool]:
+    return torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+
+
+def _anomaly() -> tuple[bool, bool]:
+    return torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
+
+
+def _change_environment(wanted: dict[str, str]) -> None:
+    for name in os.environ.keys() - wanted.keys():
+        del os.environ[name]
+    os.environ.update(wanted)
+
+
+def _torch_print_options() -> dict:
+    return dict(vars(torch._tensor_str.PRINT_OPTS))
+
+
+# name: (what it is now, what makes it so)
+_SETTINGS: dict[str, tuple[Callable, Callable]] = {
+    "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
+    "threads": (torch.get_num_threads, torch.set_num_threads),
+    "deterministic algorithms": (_deterministic, lambda it: torch.use_deterministic_algorithms(it[0], warn_only=it[1])),
+    "anomaly detection": (_anomaly, lambda it: torch.set_anomaly_enabled(*it)),
+    "precision of products": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    "print options of torch": (_torch_print_options, lambda it: vars(torch._tensor_str.PRINT_OPTS).update(it)),
+    "print options of numpy": (np.get_printoptions, lambda it: np.set_printoptions(**it)),
+    "recursion limit": (sys.getrecursionlimit, sys.setrecursionlimit),
+    "working directory": (os.getcwd, os.chdir),
+    "environment": (os.environ.copy, _change_environment),
+    "module path": (sys.path.copy, lambda it: sys.path.__setitem__(slice(None), it)),
+}
+# The old global state of numpy is the one that a learner's code may use and that would be shifted.
+_RANDOM: tuple[tuple[Callable, Callable], ...] = (
+    (random.getstate, random.setstate),
+    (np.random.get_state, np.random.set_state),
+    (torch.get_rng_state, torch.set_rng_state),
+)
+
+
+class Settings:
+    """The settings of Python, NumPy and PyTorch at one moment."""
+
+    def __init__(self):
+        self._kept = {name: get() for name, (get, _) in _SETTINGS.items()}
+
+    def restore(self) -> None:
+        """Puts back what has changed since."""
+        for name, (get, put) in _SETTINGS.items():
+            if get() != self._kept[name]:
+                put(self._kept[name])
+
+
+class Library:
+    """The functions and classes of PyTorch, Python and this package at one moment."""
+
+    def __init__(self):
+        ours = [module for name, module in sys.modules.items() if name.split(".")[0] == "vit_course" and module]
+        self._kept = [
+            (place, {name: thing for name, thing in vars(place).items() if isinstance(thing, _FUNCTIONS)})
+            for place in (*_LIBRARIES, *ours)
+        ]
+
+    def restore(self) -> str | None:
+        """Puts back what was replaced since; returns the first name, such as "torch.allclose", or None."""
+        first = None
+        for place, kept in self._kept:
+            now = vars(place)
+            for name, thing in kept.items():
+                # A lone underscore is what Jupyter keeps its last result in.
+                if now.get(name) is not thing and name != "_":
+                    first = first or f"{place.__name__}.{name}"
+                    setattr(place, name, thing)
+        return first
+
+
+@contextlib.contextmanager
+def all_as_before() -> Iterator[None]:
+    """Afterwards settings, random states, warnings and libraries are as they were, whatever ran in between."""
+    settings, library, states = Settings(), Library(), [get() for get, _ in _RANDOM]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        library.restore()
+        settings.restore()
+        for (_, put), state in zip(_RANDOM, states, strict=True):
+            put(state)
