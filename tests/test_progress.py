@@ -6,12 +6,15 @@ import subprocess
 import sys
 
 import answers
+import nbformat
 import pytest
+from conftest import ROOT
 from filelock import FileLock
 
 from vit_course import checks
 from vit_course.checks import scores
 from vit_course.checks.exercise import EXERCISES
+from vit_course.checks.table import CHAPTERS
 
 answers.load()
 RIGHT = answers.RIGHT["attention.weights"][0][0]
@@ -26,24 +29,24 @@ def file(tmp_path, monkeypatch):
 
 
 def row(chapter):
-    return next(line for line in checks.progress().splitlines() if line.startswith(chapter))
+    return next(line for line in str(checks.progress()).splitlines() if chapter in line)
 
 
 def test_a_pass_is_kept_and_a_later_failure_does_not_take_it_away(file):
-    assert "[ ] weights" in row("attention")
+    assert "[ ] 4.1 weights" in row("04 Attention")
     checks.attention.weights(WRONG)
-    assert "[ ] weights" in row("attention")
+    assert "[ ] 4.1 weights" in row("04 Attention")
     checks.attention.weights(RIGHT)
-    assert "[x] weights" in row("attention") and "1 of " in row("attention")
+    assert "[x] 4.1 weights" in row("04 Attention") and "1 of " in row("04 Attention")
     checks.attention.weights(WRONG)
-    assert "[x] weights" in row("attention")
-    assert f"1 of {len(EXERCISES)} exercises passed" in checks.progress()
+    assert "[x] 4.1 weights" in row("04 Attention")
+    assert f"1 of {len(EXERCISES)} exercises passed" in str(checks.progress())
 
 
 def test_part_of_an_exercise_has_a_mark_of_its_own(file):
     words = answers.RIGHT["attention.unnoticed"][0][0]() | {"traded": "other"}
     checks.attention.unnoticed(lambda: words)
-    assert "[/] unnoticed" in row("attention") and "0 of " in row("attention")
+    assert "[/] 4.3 unnoticed" in row("04 Attention") and "0 of " in row("04 Attention")
 
 
 def test_a_stub_leaves_no_trace(file):
@@ -59,7 +62,7 @@ def test_it_survives_a_restart(file):
     checks.attention.weights(RIGHT)
     code = "from vit_course import checks; print(checks.progress())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "[x] weights" in done.stdout
+    assert "[x] 4.1 weights" in done.stdout
 
 
 DEEP = "[" * 100_000
@@ -71,11 +74,11 @@ DAMAGED = ["", "{", "[]", "{}", '{"best": 3}', '{"best": {"attention.weights": "
 def test_a_damaged_file_is_ignored_with_a_message_and_kept(file, content):
     file.parent.mkdir()
     file.write_text(content)
-    assert "cannot be read and is ignored" in checks.progress() and "0 of" in checks.progress()
+    assert "cannot be read and is ignored" in str(checks.progress()) and "0 of" in str(checks.progress())
     report = checks.attention.weights(RIGHT)
     assert report.status == "passed" and "progress file was damaged" in report.text
     assert file.with_suffix(".damaged").read_text() == content
-    assert "[x] weights" in row("attention") and "ignored" not in checks.progress()
+    assert "[x] 4.1 weights" in row("04 Attention") and "ignored" not in str(checks.progress())
 
 
 def test_every_damaged_file_is_kept_under_a_name_of_its_own(file):
@@ -91,15 +94,15 @@ def test_every_damaged_file_is_kept_under_a_name_of_its_own(file):
 def test_a_pipe_in_its_place_is_damage_and_hangs_nothing(file):
     file.parent.mkdir()
     os.mkfifo(file)
-    assert "cannot be read and is ignored" in checks.progress()
+    assert "cannot be read and is ignored" in str(checks.progress())
     assert "progress file was damaged" in checks.attention.weights(RIGHT).text
-    assert "[x] weights" in row("attention")
+    assert "[x] 4.1 weights" in row("04 Attention")
 
 
 def test_an_editors_mark_of_its_encoding_is_no_damage(file):
     file.parent.mkdir()
     file.write_bytes(b"\xef\xbb\xbf" + b'{"best": {"attention.weights": 1}}')
-    assert "[x] weights" in row("attention")
+    assert "[x] 4.1 weights" in row("04 Attention")
 
 
 def test_a_file_that_is_read_only_stays_as_it_is(file):
@@ -166,6 +169,26 @@ def test_nothing_is_kept_while_somebody_grades(file, monkeypatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     checks.attention.weights(RIGHT)
     assert scores.path() is None and not file.exists()
+
+
+def test_the_table_in_a_notebook_leads_to_the_chapters_and_says_what_is_next(file):
+    notebooks = {path.stem: path for path in (ROOT / "notebooks").glob("*.ipynb")}
+    for name, title in CHAPTERS.values():
+        heading = nbformat.read(notebooks.pop(name), 4).cells[0].source.splitlines()[0]
+        assert heading.removeprefix("# ").startswith(title)
+    assert not notebooks and list(CHAPTERS) == list(dict.fromkeys(one.chapter for one in EXERCISES.values()))
+    checks.attention.weights(RIGHT)
+    table = checks.progress()._repr_mimebundle_()["text/markdown"]
+    minutes = sum(one.minutes for one in EXERCISES.values() if one.chapter == "attention")
+    left = minutes - EXERCISES["attention.weights"].minutes
+    assert "[04 Attention](04_attention.ipynb) | 1 of 4 | [x] 4.1 Weights from queries and keys<br>" in table
+    assert f"| {left} min |" in table and "Next: Exercise 0.1, One image or many" in table
+
+
+def test_what_was_begun_comes_next(file):
+    words = answers.RIGHT["attention.unnoticed"][0][0]() | {"traded": "other"}
+    checks.attention.unnoticed(lambda: words)
+    assert "Next: Exercise 4.3," in str(checks.progress())
 
 
 def test_by_default_it_lies_in_the_home_folder(monkeypatch, tmp_path):

@@ -1,7 +1,8 @@
-"""Checks of the exercises: `print(checks.attention.weights(my_weights))` says what was done wrong.
+"""Checks of the exercises: `checks.attention.weights(my_weights)` says what was done wrong.
 
 Each takes the learner's object and returns a `Report` with `.status`, `.mistake`, `.score` and a text. It never
-raises, whatever it is given. `print(checks.progress())` shows how far you are.
+raises, whatever it is given. `checks.progress()` shows how far you are. Both are a panel or a table as the last line
+of a notebook's cell, and text in `print`.
 """
 
 # In the order of the chapters: the table of progress has the same.
@@ -10,6 +11,7 @@ from vit_course.checks import start, patchify, class_token, positions, attention
 from vit_course.checks import evidence, pretrained, further, capstone
 
 # isort: on
+from vit_course.checks.cells import watch
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.guess import guessed
 from vit_course.checks.table import progress
@@ -32,3 +34,5 @@ __all__ = [
     "training",
     "vit",
 ]
+
+watch()

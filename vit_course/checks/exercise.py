@@ -1,13 +1,13 @@
 """The decorator that turns a check into one line of a notebook: it never raises, and it keeps the score."""
 
 import functools
-import sys
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
-from vit_course.checks import scores
+from vit_course.checks import cells, scores
 from vit_course.checks.draw import Draw
 from vit_course.checks.limited import Outcome, learners_line, run_limited
 from vit_course.checks.report import FAILED, NOT_ATTEMPTED, PASSED, NotAttempted, Parts, Report, Wrong
@@ -22,6 +22,7 @@ class Exercise:
     Args:
         name: "chapter.exercise", as in `checks.chapter.exercise`.
         title: the words of its heading in the notebook.
+        section: the heading in the same notebook under which what it asks for is taught.
         difficulty: 1 (one line), 2 (a few) or 3 (think first).
         minutes: for somebody who has read the chapter.
         points: in a classroom.
@@ -30,6 +31,7 @@ class Exercise:
 
     name: str
     title: str
+    section: str
     difficulty: int
     minutes: int
     points: int
@@ -40,19 +42,28 @@ class Exercise:
         """The part of the name before the dot."""
         return self.name.split(".")[0]
 
+    @property
+    def number(self) -> str:
+        """Such as "4.1": the chapter, and the place in it."""
+        chapters = list(dict.fromkeys(one.chapter for one in EXERCISES.values()))
+        places = [one.name for one in EXERCISES.values() if one.chapter == self.chapter]
+        return f"{chapters.index(self.chapter)}.{places.index(self.name) + 1}"
+
 
 # In the order of the chapters, because `checks/__init__.py` imports them in that order.
 EXERCISES: dict[str, Exercise] = {}
+# How often each was not yet right, in this kernel: the next hint depends on it.
+_failures: Counter[str] = Counter()
 
 
-def exercise(title: str, difficulty: int, minutes: int, seconds: float = SECONDS):
+def exercise(title: str, section: str, difficulty: int, minutes: int, seconds: float = SECONDS):
     """Makes a function `check(answer, draw)` that raises `Wrong` into one that returns a `Report`.
 
     The check is called with the learner's object and a `Draw`; with `draw, parts` where it takes a third argument,
     for partial credit. It may raise `Wrong` or `NotAttempted`; any other exception is the learner's code's.
 
     Args:
-        title, difficulty, minutes: see `Exercise`; points are twice the difficulty.
+        title, section, difficulty, minutes: see `Exercise`; points are twice the difficulty.
         seconds: the time limit of the whole check.
     """
 
@@ -63,27 +74,26 @@ def exercise(title: str, difficulty: int, minutes: int, seconds: float = SECONDS
 
         @functools.wraps(function)
         def check(answer, *, seed: int = 0) -> Report:
+            failed = cells.failed_cell()
+            if failed:
+                return Report(name, NOT_ATTEMPTED, 0.0, "cell-failed", failed)
             parts = Parts()
 
             def run():
                 torch.manual_seed(seed)
                 function(answer, Draw(seed), *([parts] if takes_parts else []))
 
-            report = _verdict(name, run_limited(run, seconds), parts, seconds)
-            if report.status != NOT_ATTEMPTED:
-                message = scores.record(name, report.score)
-                if message:
-                    report = Report(**{**vars(report), "text": f"{report.text}\n{message}"})
-            _draw_in_a_notebook(report)
-            return report
+            report = _verdict(EXERCISES[name], run_limited(run, seconds), parts, seconds)
+            message = "" if report.status == NOT_ATTEMPTED else scores.record(name, report.score)
+            return replace(report, notes=(*report.notes, message)) if message else report
 
-        EXERCISES[name] = Exercise(name, title, difficulty, minutes, 2 * difficulty, check)
+        EXERCISES[name] = Exercise(name, title, section, difficulty, minutes, 2 * difficulty, check)
         return check
 
     return decorate
 
 
-def _verdict(name: str, outcome: Outcome, parts: Parts, seconds: float) -> Report:
+def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float) -> Report:
     error = outcome.error
     if outcome.interrupted:
         details = [f"It was then at {outcome.line}"] if outcome.line else []
@@ -92,29 +102,45 @@ def _verdict(name: str, outcome: Outcome, parts: Parts, seconds: float) -> Repor
         error = _too_slow(outcome, seconds)
     if isinstance(error, NotAttempted):
         return Report(
-            name, NOT_ATTEMPTED, 0.0, None, f"{name}: not attempted yet. Replace the line with NotImplementedError."
+            exercise.name, NOT_ATTEMPTED, 0.0, sentence="Replace the line with NotImplementedError by your own."
         )
     if error is not None and not isinstance(error, Wrong):
         error = raised(error)
-    notes = [f"(Your code printed {outcome.printed} lines; the check does not show them.)"] if outcome.printed else []
+    lines = "one line" if outcome.printed == 1 else f"{outcome.printed} lines"
+    notes = (f"(Your code printed {lines}; the check does not show them.)",) if outcome.printed else ()
     mistake = error or parts.first_mistake
     if mistake is None:
-        return Report(name, PASSED, 1.0, None, "\n".join([f"{name}: passed.", *notes]))
+        return Report(exercise.name, PASSED, 1.0, notes=notes, next=_next_exercise(exercise))
     # What was right before the whole check broke off does not count: the parts after it are unknown.
-    score = 0.0 if error is not None or not parts.results else parts.score
-    lines = [f"{name}: not yet [{mistake.mistake}]"]
-    if error is None and len(parts.results) > 1:
-        for part, wrong in parts.results:
-            lines.append(
-                f"  right  {part}" if wrong is None else f"  wrong  {part} [{wrong.mistake}]: {wrong.sentence}"
-            )
-            lines.extend(f"           {detail}" for detail in (wrong.details if wrong else ()))
-        lines.append(f"  score {score:.2f} of 1")
-    else:
-        lines += [mistake.sentence, *mistake.details]
+    whole = error is not None or len(parts.results) < 2
     return Report(
-        name, FAILED, score, mistake.mistake, "\n".join(lines + notes), mistake.expected, mistake.received
-    )  # fmt: skip
+        exercise.name,
+        FAILED,
+        0.0 if error is not None or not parts.results else parts.score,
+        mistake.mistake,
+        mistake.sentence,
+        mistake.details,
+        () if whole else tuple(parts.results),
+        notes,
+        _next_step(exercise),
+        mistake.expected,
+        mistake.received,
+    )
+
+
+def _next_exercise(exercise: Exercise) -> str:
+    names = list(EXERCISES)
+    after = names[names.index(exercise.name) + 1 :][:1]
+    return f"Exercise {EXERCISES[after[0]].number}, {EXERCISES[after[0]].title}." if after else ""
+
+
+def _next_step(exercise: Exercise) -> str:
+    # Each failure in a notebook opens a hint more. Elsewhere nobody sits who could have read the last one.
+    if cells.kernel():
+        _failures[exercise.name] += 1
+    hint = min(max(_failures[exercise.name], 1), 3)
+    last = ", or its solution" if hint == 3 else ""
+    return f'Hint {hint} of Exercise {exercise.number}{last}; the section "{exercise.section}".'
 
 
 def raised(error: BaseException) -> Wrong:
@@ -137,16 +163,3 @@ def _too_slow(outcome: Outcome, seconds: float) -> Wrong:
     if outcome.still_running:
         details.append("It could not be stopped and still runs: restart the kernel when you have mended it.")
     return Wrong("never-returned", f"Your code did not return within {seconds:.0f} seconds.", details)
-
-
-def _draw_in_a_notebook(report: Report) -> None:
-    # Only where a picture can be shown: the kernel of a notebook has one of these, a test or a script has not.
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    if shell is None or not hasattr(shell, "kernel"):
-        return
-    figure = report.figure()
-    if figure is not None:
-        from vit_course import plots
-
-        plots.show(figure, alt=f"expected beside received, for {report.exercise}")

@@ -9,27 +9,66 @@ PASSED, FAILED, NOT_ATTEMPTED = "passed", "failed", "not attempted"
 
 @dataclass(frozen=True)
 class Report:
-    """What a check found. `print` shows its text.
+    """What a check found. `print` shows it as text; as the last line of a notebook's cell it is a panel.
 
     Args:
         exercise: such as "attention.weights".
         status: "passed", "failed" or "not attempted".
         score: from 0 to 1; between them where an exercise has parts.
         mistake: a short stable name of what was done wrong, such as "softmax-over-queries", or None.
-        text: for the learner.
+        sentence: what was done wrong, or what to do first; "" where all is right.
+        details: further lines, such as "Expected: (2, 3)".
+        parts: of an exercise that gives partial credit: its parts, each with what is wrong there, or None.
+        notes: on the check itself, such as that progress could not be saved.
+        next: what to do now.
         expected, received: where they part, for a picture; None where a picture would not help.
     """
 
     exercise: str
     status: str
     score: float
-    mistake: str | None
-    text: str
+    mistake: str | None = None
+    sentence: str = ""
+    details: tuple[str, ...] = ()
+    parts: tuple[tuple[str, "Wrong | None"], ...] = ()
+    notes: tuple[str, ...] = ()
+    next: str = ""
     expected: torch.Tensor | None = field(default=None, repr=False, compare=False)
     received: torch.Tensor | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def verdict(self) -> str:
+        """ "passed", "in part, 0.50 of 1", "not yet" or "not attempted yet"."""
+        if self.status != FAILED:
+            return self.status if self.status == PASSED else f"{self.status} yet"
+        return f"in part, {self.score:.2f} of 1" if self.score > 0 else "not yet"
+
+    @property
+    def text(self) -> str:
+        """The whole for the learner."""
+        lines = [f"{self.exercise}: {self.verdict}."]
+        if self.parts:
+            for part, wrong in self.parts:
+                lines.append(f"  right  {part}" if wrong is None else f"  wrong  {part}: {wrong.sentence}")
+                lines += [f"           {detail}" for detail in (wrong.details if wrong else ())]
+        else:
+            lines += [self.sentence, *self.details]
+        if self.next:
+            lines.append(f"Next: {self.next}")
+        if self.mistake:
+            lines.append(f"[{self.mistake}]")
+        return "\n".join([line for line in lines if line] + list(self.notes))
+
     def __str__(self) -> str:
         return self.text
+
+    def _repr_mimebundle_(self, **_) -> dict[str, str]:
+        # Of an untouched stub there is nothing to show in colour, and this is what the stored chapters hold.
+        if self.status == NOT_ATTEMPTED:
+            return {"text/plain": self.text}
+        from vit_course.checks.panel import panel
+
+        return {"text/plain": self.text, "text/html": panel(self)}
 
     def figure(self):
         """Expected beside received, as a matplotlib Figure; None where there is nothing to draw."""

@@ -1,25 +1,79 @@
 """The table of what is done, over all chapters."""
 
+from dataclasses import dataclass
 from itertools import groupby
 
 from vit_course.checks import scores
-from vit_course.checks.exercise import EXERCISES
+from vit_course.checks.exercise import EXERCISES, Exercise
+
+# The notebook of each chapter, and its title there.
+CHAPTERS = {
+    "start": ("00_start_here", "00 Start here"),
+    "patchify": ("01_patchify", "01 Patchify"),
+    "class_token": ("02_class_token", "02 Class token"),
+    "positions": ("03_position_embeddings", "03 Position embeddings"),
+    "attention": ("04_attention", "04 Attention"),
+    "encoder": ("05_encoder", "05 The encoder"),
+    "vit": ("06_vit", "06 The whole ViT"),
+    "training": ("07_training", "07 Training"),
+    "maps": ("08_attention_maps", "08 Attention maps"),
+    "evidence": ("09_what_maps_tell", "09 What maps tell"),
+    "pretrained": ("10_pretrained", "10 Pretrained"),
+    "further": ("11_further", "11 Further"),
+    "capstone": ("12_capstone", "12 Capstone"),
+}
 
 
-def progress() -> str:
-    """The table: a row a chapter, with a mark for each exercise, and the sum."""
-    best, message = scores.read()
-    lines = ["[x] passed   [/] in part   [ ] open", ""]
-    done = 0
-    for chapter, group in groupby(EXERCISES.values(), key=lambda one: one.chapter):
-        exercises = list(group)
-        passed = sum(best.get(one.name, 0.0) == 1.0 for one in exercises)
-        done += passed
-        marks = "  ".join(f"{_mark(best.get(one.name, 0.0))} {one.name.split('.')[1]}" for one in exercises)
-        lines.append(f"{chapter:12} {passed} of {len(exercises)}   {marks}")
-    lines += ["", f"{done} of {len(EXERCISES)} exercises passed"]
-    return "\n".join([*lines, message] if message else lines)
+@dataclass(frozen=True)
+class Progress:
+    """How far the learner is: text by `print`, a table with links as the last line of a notebook's cell."""
+
+    best: dict[str, float]
+    message: str
+
+    def __str__(self) -> str:
+        lines = ["[x] passed   [/] in part   [ ] open", ""]
+        for chapter, exercises in _by_chapter():
+            marks = "  ".join(f"{self._mark(one)} {one.number} {one.name.split('.')[1]}" for one in exercises)
+            lines.append(f"{CHAPTERS[chapter][1]:24}{self._passed(exercises)} of {len(exercises)}   {marks}")
+        return "\n".join([*lines, "", self._sum(), *self._rest()])
+
+    def _repr_mimebundle_(self, **_) -> dict[str, str]:
+        rows = ["| Chapter | Passed | Exercises | Left |", "| --- | --- | --- | --- |"]
+        for chapter, exercises in _by_chapter():
+            marks = "<br>".join(f"{self._mark(one)} {one.number} {one.title}" for one in exercises)
+            left = sum(one.minutes for one in exercises if self._score(one) < 1)
+            link = "[{1}]({0}.ipynb)".format(*CHAPTERS[chapter])
+            rows.append(f"| {link} | {self._passed(exercises)} of {len(exercises)} | {marks} | {left} min |")
+        text = "\n\n".join(["\n".join(rows), self._sum(), *self._rest()])
+        return {"text/plain": str(self), "text/markdown": text}
+
+    def _score(self, exercise: Exercise) -> float:
+        return self.best.get(exercise.name, 0.0)
+
+    def _passed(self, exercises) -> int:
+        return sum(self._score(one) == 1.0 for one in exercises)
+
+    def _mark(self, exercise: Exercise) -> str:
+        score = self._score(exercise)
+        return "[x]" if score == 1.0 else "[/]" if score > 0 else "[ ]"
+
+    def _sum(self) -> str:
+        return f"{self._passed(EXERCISES.values())} of {len(EXERCISES)} exercises passed"
+
+    def _rest(self) -> list[str]:
+        """What to do next, and what is wrong with the file."""
+        open_ones = [one for one in EXERCISES.values() if self._score(one) < 1]
+        # What was begun comes before what was not.
+        first = next((one for one in open_ones if self._score(one) > 0), open_ones[0] if open_ones else None)
+        lines = [f"Next: Exercise {first.number}, {first.title}, {first.minutes} minutes"] if first else []
+        return lines + ([self.message] if self.message else [])
 
 
-def _mark(score: float) -> str:
-    return "[x]" if score == 1.0 else "[/]" if score > 0 else "[ ]"
+def progress() -> Progress:
+    """A row a chapter, with a mark for each exercise, the sum, and what comes next."""
+    return Progress(*scores.read())
+
+
+def _by_chapter() -> list[tuple[str, list[Exercise]]]:
+    return [(chapter, list(group)) for chapter, group in groupby(EXERCISES.values(), key=lambda one: one.chapter)]

@@ -6,7 +6,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
 
 
-@exercise("Self-attention from a fused matrix, repaired", difficulty=2, minutes=12)
+@exercise("Self-attention from a fused matrix, repaired", section="All heads in one product", difficulty=2, minutes=12)
 def mended(answer, draw):
     """`answer(x, qkv, projection, num_heads)`: (B, T, D) and two weight matrices -> (B, T, D)."""
     draws = []

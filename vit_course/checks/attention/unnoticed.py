@@ -7,7 +7,7 @@ from vit_course.checks.tools.calling import call
 CHOICES = "same", "moved", "other"
 
 
-@exercise("What attention does not notice", difficulty=2, minutes=10)
+@exercise("What attention does not notice", section="The mechanism", difficulty=2, minutes=10)
 def unnoticed(answer, draw, parts):
     """`answer()` -> for each change "same", "moved" or "other", for one of them a number."""
     right = {

@@ -7,7 +7,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
 
 
-@exercise("Weights from queries and keys", difficulty=1, minutes=8)
+@exercise("Weights from queries and keys", section="All queries at once", difficulty=1, minutes=8)
 def weights(answer, draw):
     """`answer(q, k)`: (B, h, T, d), (B, h, S, d) -> (B, h, T, S), the attention weights."""
     draws = []

@@ -13,7 +13,7 @@ from vit_course.checks.tools.modules import alone, build, count, fill
 from vit_course.checks.tools.tensors import equal, tensor
 
 
-@exercise("Self-attention", difficulty=3, minutes=15)
+@exercise("Self-attention", section="Six steps, six checks", difficulty=3, minutes=15)
 def attention(answer, draw):
     """`answer(hidden_dim, num_heads)` -> a module (B, T, D) -> (B, T, D), its parameters named as you like."""
     for _ in range(2):

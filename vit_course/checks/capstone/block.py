@@ -13,7 +13,7 @@ from vit_course.checks.tools.tensors import equal, tensor
 from vit_course.encoder import MLP
 
 
-@exercise("The encoder block", difficulty=3, minutes=10)
+@exercise("The encoder block", section="Six steps, six checks", difficulty=3, minutes=10)
 def block(answer, draw):
     """`answer(hidden_dim, num_heads, mlp_dim)` -> a module (B, T, D) -> (B, T, D)."""
     for _ in range(2):

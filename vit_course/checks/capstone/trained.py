@@ -10,7 +10,7 @@ from vit_course.checks.tools.tensors import agree, tensor
 from vit_course.data import digits
 
 
-@exercise("Trained", difficulty=2, minutes=15, seconds=60)
+@exercise("Trained", section="Six steps, six checks", difficulty=2, minutes=15, seconds=60)
 def trained(answer, draw):
     """`answer(images, labels)` -> a trained module (B, 1, 8, 8) -> (B, 10); images and labels of digits."""
     data = digits()

@@ -10,7 +10,7 @@ from vit_course.checks.tools.modules import build, count
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
-@exercise("Fix the class token module", difficulty=2, minutes=10)
+@exercise("Fix the class token module", section="Two lines of code", difficulty=2, minutes=10)
 def module(answer, draw):
     """`answer(hidden_dim)` -> a module (B, N, D) -> (B, T, D) that learns one token, written in any way."""
     for _ in range(2):

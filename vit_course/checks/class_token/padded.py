@@ -6,7 +6,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
 
 
-@exercise("The mean of the real patches", difficulty=2, minutes=8)
+@exercise("The mean of the real patches", section="Does it matter which token speaks?", difficulty=2, minutes=8)
 def padded(answer, draw):
     """`answer(z, real)`: (B, T, D) with a class token in front, bool (B, N) -> (B, D), each image's own mean."""
     draws = []

@@ -7,7 +7,9 @@ from vit_course.checks.tools.compared_runs import accuracies, conclusion_follows
 RATES = ("low", "high")
 
 
-@exercise("Which is better, at which learning rate?", difficulty=2, minutes=15)
+@exercise(
+    "Which is better, at which learning rate?", section="Does it matter which token speaks?", difficulty=2, minutes=15
+)
 def rates(answer, draw, parts):
     """`answer()` -> {"class_low", "mean_low", "class_high", "mean_high": accuracies, "mean_low_is", "mean_high_is"}."""
     names = [f"{kind}_{rate}" for rate in RATES for kind in ("class", "mean")]

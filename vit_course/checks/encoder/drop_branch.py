@@ -12,7 +12,7 @@ from vit_course.checks.tools.tensors import agree, tensor
 IMAGES = 600
 
 
-@exercise("Drop a whole branch", difficulty=2, minutes=10)
+@exercise("Drop a whole branch", section="The block, in two lines", difficulty=2, minutes=10)
 def drop_branch(answer, draw):
     """`answer(p)` -> a module (B, T, D) -> (B, T, D): in training, each image's branch is 0 with probability p."""
     for p in (0.3, 0.6):

@@ -5,7 +5,7 @@ from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.two_settings import two_settings
 
 
-@exercise("Does a warm-up help?", difficulty=2, minutes=14)
+@exercise("Does a warm-up help?", section="Which one trains?", difficulty=2, minutes=14)
 def warm_up(answer, draw):
     """`answer()` -> {"without": [a loss a seed], "with": [...], "conclusion": "helps", "hurts" or "not decided"}."""
     # Guessing has the loss ln 10 = 2.3; a run that diverges may be far above.

@@ -11,7 +11,13 @@ CHANCE = 0.15  # the mean area of the shapes
 OPTIONS = ("the choice", "the head")
 
 
-@exercise("How much of a good head is luck?", difficulty=3, minutes=20, seconds=120)
+@exercise(
+    "How much of a good head is luck?",
+    section="Control 1: a model that knows nothing",
+    difficulty=3,
+    minutes=20,
+    seconds=120,
+)
 def luck(answer, draw):
     """`answer()` -> {"chosen": [...], "held_out": [...], "conclusion"}, five seeds or more."""
     received = named(call(answer), ("chosen", "held_out", "conclusion"))

@@ -8,7 +8,7 @@ from vit_course.checks.tools.experiments import accuracies, need_report, need_sa
 SETTINGS = ("small", "large", "scaled")
 
 
-@exercise("Does a larger rate repair a larger batch?", difficulty=3, minutes=15)
+@exercise("Does a larger rate repair a larger batch?", section="Several processes", difficulty=3, minutes=15)
 def batch(answer, draw):
     """`answer()` -> {"small", "large", "scaled", "conclusion"}: accuracies of at least three seeds each."""
     received = call(answer)

@@ -6,7 +6,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
 
 
-@exercise("One gradient from many", difficulty=1, minutes=5)
+@exercise("One gradient from many", section="One gradient from many parts", difficulty=1, minutes=5)
 def gradient(answer, draw):
     """`answer(means, counts)`: (R, D), (R,) -> (D,)."""
     draws = []

@@ -8,7 +8,7 @@ from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.tensors import equal
 
 
-@exercise("Turned by row and column", difficulty=3, minutes=12)
+@exercise("Turned by row and column", section="Rotary positions: where, as an angle", difficulty=3, minutes=12)
 def rotary(answer, draw):
     """`answer(x, grid)`: (B, h, N, d), (rows, columns) -> (B, h, N, d)."""
     draws = []

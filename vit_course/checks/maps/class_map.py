@@ -5,7 +5,7 @@ from vit_course.checks.maps.shared import uneven_maps
 from vit_course.checks.tools.functions import Mistake, same_function
 
 
-@exercise("The class token's map", difficulty=1, minutes=6)
+@exercise("The class token's map", section="What a map is", difficulty=1, minutes=6)
 def class_map(answer, draw):
     """`answer(maps, grid)`: (B, L, h, T, T) and (rows, columns) -> (B, rows, columns), last layer, head mean."""
     draws = []

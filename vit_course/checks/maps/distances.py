@@ -7,7 +7,7 @@ from vit_course.checks.tools.calling import call
 EVEN, MIDDLE = 80 / 9, 20 / 3
 
 
-@exercise("Four heads on paper", difficulty=2, minutes=10)
+@exercise("Four heads on paper", section="How far does a head look?", difficulty=2, minutes=10)
 def distances(answer, draw, parts):
     """`answer()` -> {"itself", "even", "middle", "next", the two controls, "from_distance", "with_control"}."""
     own_key = ("next-without-the-last", "The last patch looks at itself here; this leaves it out or lets it look on.")

@@ -13,7 +13,7 @@ from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.vit import ViT
 
 
-@exercise("The output of every block", difficulty=2, minutes=12)
+@exercise("The output of every block", section="Record the weights", difficulty=2, minutes=12)
 def record(answer, draw):
     """`answer(model, images)`: a `ViT` and (B, C, H, W) -> (B, L, T, D), what each block gives; no trace is left."""
     draws = []

@@ -7,7 +7,7 @@ from vit_course.checks.maps.shared import uneven_maps
 from vit_course.checks.tools.functions import Mistake, same_function
 
 
-@exercise("Rollout with the head maximum, debugged", difficulty=2, minutes=10)
+@exercise("Rollout with the head maximum, debugged", section="Seventy-two maps into one", difficulty=2, minutes=10)
 def rollout(answer, draw):
     """`answer(maps)`: (L, h, T, T), the maps of one image -> (T, T)."""
     draws = [(uneven_maps(draw, *draw.sizes(3)),) for _ in range(3)]

@@ -10,7 +10,7 @@ from vit_course.checks.tools.measured import choice, named, shares
 OPTIONS = ("place", "content", "both")
 
 
-@exercise("How does a head know the way up?", difficulty=3, minutes=20, seconds=120)
+@exercise("How does a head know the way up?", section="Every patch asks too", difficulty=3, minutes=20, seconds=120)
 def way_up(answer, draw):
     """`answer()` -> {"plain": [...], "shuffled": [...], "conclusion"}, three photographs or more."""
     received = named(call(answer), ("plain", "shuffled", "conclusion"))

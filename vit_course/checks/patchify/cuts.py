@@ -7,7 +7,12 @@ from vit_course.checks.tools.compared_runs import accuracies, conclusion_follows
 KINDS = ("right", "flipped", "strips")
 
 
-@exercise("Does a wrong cut hurt a model trained from scratch?", difficulty=2, minutes=15)
+@exercise(
+    "Does a wrong cut hurt a model trained from scratch?",
+    section="The right shape, the wrong picture",
+    difficulty=2,
+    minutes=15,
+)
 def cuts(answer, draw, parts):
     """`answer()` -> {"right", "flipped", "strips": test accuracies, "flipped_is", "strips_is": the conclusions}."""
     received = entries(call(answer), (*KINDS, "flipped_is", "strips_is"))

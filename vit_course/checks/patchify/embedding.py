@@ -16,7 +16,9 @@ from vit_course.checks.tools.words import describe
 from vit_course.patches import patchify as cut
 
 
-@exercise("A patch embedding that drops nothing", difficulty=3, minutes=15)
+@exercise(
+    "A patch embedding that drops nothing", section="A convolution accepts almost anything", difficulty=3, minutes=15
+)
 def embedding(answer, draw):
     """`answer(patch_size, in_channels, hidden_dim)` -> a module (B, C, H, W) -> (B, N, D), an error for a bad size."""
     for _ in range(2):

@@ -6,7 +6,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
 
 
-@exercise("Debug: the input of the encoder", difficulty=2, minutes=8)
+@exercise("Debug: the input of the encoder", section="Build it: a learned table", difficulty=2, minutes=8)
 def mended(answer, draw):
     """`answer(patch_tokens, class_token, table)`: (B, N, D), (1, 1, D), (1, N+1, D) -> (B, T, D)."""
     draws = []

@@ -25,7 +25,7 @@ PLAUSIBLE = {
 }
 
 
-@exercise("Experiment: smaller patches", difficulty=3, minutes=20)
+@exercise("Experiment: smaller patches", section="What are positions worth?", difficulty=3, minutes=20)
 def patch_sizes(answer, draw, parts):
     """`answer()` -> {"none": {4: [...], ...}, "learned": {...}, "conclusion": {"4 to 2": "grows", ...}}."""
     received = call(answer)

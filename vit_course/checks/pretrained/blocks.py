@@ -11,7 +11,7 @@ from vit_course.checks.tools.words import describe
 BLOCKS, RUNS, UNCLEAR = (2, 5, 8, 11), 3, "unclear"
 
 
-@exercise("Which block describes objects best?", difficulty=2, minutes=15)
+@exercise("Which block describes objects best?", section="What the tokens know", difficulty=2, minutes=15)
 def blocks(answer, draw):
     """`answer()` -> ({block: [one overlap a run]}, the number of the best block or "unclear")."""
     overlaps, conclusion = _pair(call(answer))

@@ -10,7 +10,7 @@ from vit_course.checks.tools.functions import Mistake, same_function
 PARTS = {"q": "query", "k": "key", "v": "value"}
 
 
-@exercise("From JAX's shapes", difficulty=2, minutes=10)
+@exercise("From JAX's shapes", section="Your ViT can be this one", difficulty=2, minutes=10)
 def jax(answer, draw):
     """`answer(query, key, value)`: (D, h, d) each -> (3D, D), or (h, d) each -> (3D,)."""
     heads, width = draw.sizes(2)

@@ -11,7 +11,7 @@ from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 
-@exercise("Debug a conversion", difficulty=3, minutes=15)
+@exercise("Debug a conversion", section="Find the first difference", difficulty=3, minutes=15)
 def mended(answer, draw):
     """`answer(state, config)`: torchvision's state dict and the right config -> our `ViT` with the same weights."""
     for _ in range(2):

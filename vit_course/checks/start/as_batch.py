@@ -10,7 +10,7 @@ from vit_course.checks.tools.tensors import agree
 from vit_course.checks.tools.words import describe
 
 
-@exercise("One image or many", difficulty=1, minutes=5)
+@exercise("One image or many", section="From a picture to an answer", difficulty=1, minutes=5)
 def as_batch(answer, draw):
     """`answer(images)`: (C, H, W) or (B, C, H, W) -> (B, C, H, W), one image being a batch of 1."""
 

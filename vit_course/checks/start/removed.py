@@ -37,7 +37,7 @@ BECAUSE = {
 }
 
 
-@exercise("Take a part out", difficulty=2, minutes=13)
+@exercise("Take a part out", section="A whole ViT in 40 lines", difficulty=2, minutes=13)
 def removed(answer, draw, parts):
     """`answer()` -> four shares of clocks read right, the part most needed, and why."""
     received = call(answer)

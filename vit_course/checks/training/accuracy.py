@@ -10,7 +10,7 @@ from vit_course.checks.tools.functions import Mistake, same_values
 from vit_course.checks.tools.numbers import real
 
 
-@exercise("The accuracy on a data set", difficulty=1, minutes=8)
+@exercise("The accuracy on a data set", section="Is it good? Compare it with something simple", difficulty=1, minutes=8)
 def accuracy(answer, draw):
     """`answer(model, batches)` -> the share of right answers over a list of (images, labels), a float."""
     draws = []

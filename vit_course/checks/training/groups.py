@@ -10,7 +10,12 @@ from vit_course.checks.tools.numbers import real
 from vit_course.checks.tools.words import describe
 
 
-@exercise("Which parameters decay, whatever their names", difficulty=3, minutes=12)
+@exercise(
+    "Which parameters decay, whatever their names",
+    section="Clipping, warm-up, cosine, decay groups",
+    difficulty=3,
+    minutes=12,
+)
 def groups(answer, draw):
     """`answer(model, weight_decay)` -> a list of dicts for AdamW: matrices of Linear and Conv2d decay, the rest not."""
     for names in (_PLAIN, _MISLEADING):

@@ -8,7 +8,7 @@ from vit_course.checks.tools.experiments import accuracies, need_report, need_sa
 CHANGES = ("padding", "warmup", "label_smoothing", "clip_norm")
 
 
-@exercise("Does it help? Ask several seeds", difficulty=3, minutes=18)
+@exercise("Does it help? Ask several seeds", section="A recipe", difficulty=3, minutes=18)
 def seeds(answer, draw):
     """`answer()` -> {"change", "without", "with", "conclusion"}: accuracies of at least four seeds each."""
     received = call(answer)

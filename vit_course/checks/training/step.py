@@ -13,7 +13,7 @@ from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.numbers import real
 
 
-@exercise("Debug a training step", difficulty=2, minutes=10)
+@exercise("Debug a training step", section="One step, by hand", difficulty=2, minutes=10)
 def step(answer, draw):
     """`answer(model, images, labels, optimiser, max_norm)` moves the weights once -> the loss, a float."""
     draws = []

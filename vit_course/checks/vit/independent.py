@@ -12,7 +12,7 @@ from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.words import describe
 
 
-@exercise("A test for batch mates", difficulty=3, minutes=12)
+@exercise("A test for batch mates", section="Two more checks before training", difficulty=3, minutes=12)
 def independent(answer, draw):
     """`answer(model, images)` -> True where the logits of no image depend on the others, False where they do."""
     for _ in range(2):

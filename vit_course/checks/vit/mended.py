@@ -15,7 +15,7 @@ from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 
-@exercise("Debug a whole model", difficulty=3, minutes=15)
+@exercise("Debug a whole model", section="Four equations, one class", difficulty=3, minutes=15)
 def mended(answer, draw):
     """`answer(config)` -> a module (B, C, H, W) -> (B, K), made from a `ViTConfig`; its parts named as you like."""
     for _ in range(2):

@@ -1,0 +1,129 @@
+"""The verdict as a learner sees it: a panel in a notebook, text elsewhere, and cells that failed."""
+
+import re
+import types
+
+import answers
+import pytest
+
+from vit_course import checks
+from vit_course.checks import cells
+from vit_course.checks.exercise import EXERCISES
+
+answers.load()
+RIGHT = answers.RIGHT["attention.weights"][0][0]
+WRONG, MISTAKE = answers.WRONG["attention.weights"][0]
+
+
+def words(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+def shown(report) -> dict[str, str]:
+    return report._repr_mimebundle_()
+
+
+def test_a_panel_says_what_the_text_says():
+    report = checks.attention.weights(WRONG)
+    bundle = shown(report)
+    assert bundle["text/plain"] == str(report) == report.text
+    said = words(bundle["text/html"])
+    assert "Not yet" in said and "4.1 Weights from queries and keys" in said and report.sentence in said
+    for detail in report.details:
+        assert detail.split(":")[-1].strip() in said
+    assert report.next in bundle["text/html"].replace("&quot;", '"') and f"[{MISTAKE}]" in said
+    assert 'src="data:image/png;base64,' in bundle["text/html"] and "script" not in bundle["text/html"]
+
+
+def test_passed_and_in_part_are_words_too():
+    assert "Passed" in words(shown(checks.attention.weights(RIGHT))["text/html"])
+    right = answers.RIGHT["attention.unnoticed"][0][0]()
+    report = checks.attention.unnoticed(lambda: right | {"traded": "moved"})
+    said = words(shown(report)["text/html"])
+    assert "In part: 0.83 of 1" in said and report.text.startswith("attention.unnoticed: in part, 0.83 of 1.")
+    assert said.count("&#10003;") == 5 and said.count("&#10007;") == 1
+
+
+def test_what_a_learner_wrote_is_shown_and_not_run():
+    report = checks.attention.weights(lambda q, k: (_ for _ in ()).throw(ValueError("<script>alert(1)</script>")))
+    assert "<script>" not in shown(report)["text/html"] and "&lt;script&gt;" in shown(report)["text/html"]
+
+
+def test_an_untouched_stub_is_text_alone():
+    def stub(q, k):
+        raise NotImplementedError
+
+    assert list(shown(checks.attention.weights(stub))) == ["text/plain"]
+
+
+def test_each_failure_in_a_notebook_opens_a_hint_more(monkeypatch):
+    monkeypatch.setattr(cells, "kernel", lambda: object())
+    said = [checks.maps.class_map(None).next for _ in range(4)]
+    assert [line[:6] for line in said] == ["Hint 1", "Hint 2", "Hint 3", "Hint 3"] and "solution" in said[-1]
+
+
+def test_after_a_pass_the_next_exercise_is_named():
+    assert checks.attention.weights(RIGHT).next.startswith("Exercise 4.2, ")
+    assert EXERCISES["capstone.trained"].number == "12.6"
+
+
+class Shell:
+    """What a kernel is to the check: names, and events around cells."""
+
+    def __init__(self):
+        self.user_ns, self.told = {}, {}
+        self.events = types.SimpleNamespace(register=self.told.setdefault)
+
+    def run(self, source: str) -> None:
+        self.told["pre_run_cell"](types.SimpleNamespace(raw_cell=source))
+        before, during = None, None
+        try:
+            code = compile(source, "cell", "exec")
+        except SyntaxError as error:
+            before = error
+        else:
+            try:
+                exec(code, self.user_ns)
+            except Exception as error:
+                during = error
+        self.told["post_run_cell"](types.SimpleNamespace(error_before_exec=before, error_in_exec=during))
+
+
+@pytest.fixture
+def shell(monkeypatch):
+    kernel = Shell()
+    monkeypatch.setattr(cells, "_watch", cells._Watch(kernel))
+    kernel.user_ns["checks"] = checks
+    return kernel
+
+
+DEFINITION = "def mine(q, k):\n    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)\n"
+CHECK = "report = checks.attention.weights(mine)"
+
+
+@pytest.mark.parametrize(
+    "slip", ["def mine(q, k):\n    return (q @ k.mT\n", "1 / 0\n" + DEFINITION, "x = nowhere\nmine = 3\n"]
+)
+def test_a_cell_that_failed_is_noticed_and_the_definition_before_it_is_not_judged(shell, slip):
+    shell.run(DEFINITION)
+    shell.run(slip)
+    shell.run(CHECK)
+    report = shell.user_ns["report"]
+    assert (report.status, report.mistake) == ("not attempted", "cell-failed")
+    assert "The cell that defines mine ended in an error" in report.text and "Error" in report.text
+    shell.run(DEFINITION)
+    shell.run(CHECK)
+    assert shell.user_ns["report"].status == "passed"
+
+
+def test_a_cell_that_failed_after_its_definition_costs_nothing(shell):
+    shell.run(DEFINITION + "1 / 0\n")
+    shell.run(CHECK)
+    assert shell.user_ns["report"].status == "passed"
+
+
+def test_other_cells_that_failed_cost_nothing(shell):
+    shell.run(DEFINITION)
+    shell.run("def other(:\n")
+    shell.run(CHECK)
+    assert shell.user_ns["report"].status == "passed"
