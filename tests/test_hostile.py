@@ -1,0 +1,185 @@
+"""Answers that would cheat or leave something behind: none passes, and all is as it was before."""
+
+import os
+import random
+import sys
+import warnings
+from pathlib import Path
+
+import answers
+import numpy as np
+import pytest
+import torch
+
+from vit_course import checks
+from vit_course.checks.tools import tensors
+
+answers.load()
+RIGHT = answers.RIGHT["attention.weights"][0][0]
+
+
+class Agrees(torch.Tensor):
+    """A tensor for which every comparison comes out well."""
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        if function in (torch.allclose, torch.equal):
+            return True
+        with torch._C.DisableTorchFunctionSubclass():
+            found = function(*args, **(kwargs or {}))
+        return torch.ones_like(found) if function is torch.isclose else found
+
+
+class Any(int):
+    """An int that equals everything."""
+
+    __hash__ = int.__hash__
+
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return False
+
+
+class Pretends:
+    """No tensor, and says that it is one."""
+
+    __class__ = torch.Tensor
+
+    def __init__(self, shape):
+        self.shape, self.dtype, self.device = torch.Size(shape), torch.float32, torch.device("cpu")
+
+
+class Text(str):
+    """A text that equals every other."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        return True
+
+
+def zeros(q, k):
+    return torch.zeros(*q.shape[:3], k.shape[2])
+
+
+def test_a_tensor_that_says_it_agrees_is_looked_through():
+    report = checks.attention.weights(lambda q, k: zeros(q, k).as_subclass(Agrees))
+    assert report.mistake == "wrong-values"
+    # The same class with the right numbers is no mistake.
+    assert checks.attention.weights(lambda q, k: RIGHT(q, k).as_subclass(Agrees)).status == "passed"
+
+
+@pytest.mark.parametrize("liar", [Any(3), Text("x")], ids=["int", "str"])
+def test_numbers_and_words_that_equal_everything_are_looked_through(liar):
+    words = {name: liar for name in answers.RIGHT["attention.unnoticed"][0][0]()}
+    report = checks.attention.unnoticed(lambda: words)
+    assert report.score == 0 and report.status == "failed"
+    sizes = answers.RIGHT["start.sizes"][0][0]()
+    assert checks.start.sizes(lambda: {name: Any(-1) for name in sizes}).score == 0
+
+
+def test_what_gives_itself_out_for_a_tensor_is_refused():
+    report = checks.attention.weights(lambda q, k: Pretends(zeros(q, k).shape))
+    assert report.mistake == "wrong-type" and "gives itself out" in report.text
+
+
+def replaces_agree(q, k):
+    tensors.agree = lambda *_: True
+    return zeros(q, k)
+
+
+def replaces_allclose(q, k):
+    torch.allclose = lambda *_, **__: True
+    return zeros(q, k)
+
+
+def replaces_isinstance(q, k):
+    import builtins
+
+    builtins.isinstance = lambda *_: True
+    return zeros(q, k)
+
+
+@pytest.mark.parametrize("replaces", [replaces_agree, replaces_allclose, replaces_isinstance])
+def test_a_function_that_an_answer_replaced_is_put_back(replaces):
+    before = tensors.agree, torch.allclose, isinstance
+    report = checks.attention.weights(replaces)
+    assert report.mistake == "library-changed" and "was put back" in report.text
+    assert (tensors.agree, torch.allclose, isinstance) == before
+
+
+def from_the_frames(q, k):
+    frame = sys._getframe()
+    while frame is not None:
+        for value in list(frame.f_locals.values()):
+            if callable(value) and value is not from_the_frames and getattr(value, "__name__", "") == "_weights":
+                return value(q, k)
+        if "reference" in frame.f_locals:
+            return frame.f_locals["reference"](q, k)
+        frame = frame.f_back
+    return zeros(q, k)
+
+
+def test_the_reference_is_not_on_the_stack_below_an_answer():
+    assert checks.attention.weights(from_the_frames).mistake == "wrong-values"
+
+
+def test_nothing_is_left_of_what_an_answer_changed():
+    def changes(q, k):
+        torch.manual_seed(7)
+        np.random.seed(7)  # noqa: NPY002
+        random.seed(7)
+        torch.set_default_dtype(torch.float64)
+        torch.use_deterministic_algorithms(True)
+        torch.autograd.set_detect_anomaly(True)
+        torch.set_printoptions(precision=2, sci_mode=True)
+        np.set_printoptions(precision=1)
+        torch.set_num_threads(1 + torch.get_num_threads())
+        sys.setrecursionlimit(777)
+        sys.path.insert(0, "somewhere")
+        os.environ["LEFT"] = "1"
+        os.environ.pop("PATH", None)
+        os.chdir("/")
+        warnings.simplefilter("error")
+        return RIGHT(q.float(), k.float())
+
+    def state():
+        return [
+            torch.get_rng_state().tolist(), np.random.get_state()[1].tolist(), random.getstate(),  # noqa: NPY002
+            torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled(), torch.is_anomaly_enabled(),
+            dict(vars(torch._tensor_str.PRINT_OPTS)), np.get_printoptions(), torch.get_num_threads(),
+            sys.getrecursionlimit(), list(sys.path), dict(os.environ), Path.cwd(), list(warnings.filters),
+        ]  # fmt: skip
+
+    before = state()
+    assert checks.attention.weights(changes).status == "passed"
+    assert state() == before
+
+
+def test_gradients_that_stay_switched_off_are_a_mistake_and_are_switched_on_again():
+    def switches(q, k):
+        torch.set_grad_enabled(False)
+        return RIGHT(q, k)
+
+    report = checks.attention.weights(switches)
+    assert report.mistake == "gradients-left" and torch.is_grad_enabled()
+
+
+def test_an_interrupt_is_a_verdict(monkeypatch):
+    import _thread
+
+    def presses_stop(q, k):
+        _thread.interrupt_main()
+        while True:
+            pass
+
+    report = checks.attention.weights(presses_stop)
+    assert report.mistake == "interrupted" and report.status == "failed"
+
+
+def test_a_list_that_holds_itself_ends():
+    endless = []
+    endless.append(endless)
+    assert checks.start.sizes(lambda: endless).status == "failed"
