@@ -71,8 +71,8 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
     thread = threading.Thread(target=work, daemon=True)
     output = io.StringIO()
     with all_as_before(), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-        thread.start()
         try:
+            thread.start()
             thread.join(seconds)
         except KeyboardInterrupt:  # the stop button
             outcome.interrupted = True
