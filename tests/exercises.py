@@ -1,6 +1,5 @@
 """The exercises as the notebooks hold them, for tests."""
 
-import ast
 from functools import cache
 
 from conftest import ROOT
@@ -31,19 +30,16 @@ def solution(name: str):
 
 
 def _run(name: str, code: str):
-    # An exercise may rely on the notebook's imports and on the cells given with it, on nothing else.
+    # An exercise may rely on the first cell of its section and on the cells given with it, on nothing else.
     path, exercise = all_exercises()[name]
     names: dict = {}
-    for source in (*_imports(path), *exercise.given, code):
+    for source in (_imports(path), *exercise.given, code):
         exec(compile(source, f"<{name}>", "exec"), names)
     return names[exercise.answer]
 
 
 @cache
-def _imports(path) -> tuple[str, ...]:
-    found = []
-    for cell in classroom.load(path).cells:
-        if cell.cell_type == "code":
-            source = "\n".join(line for line in cell.source.split("\n") if not line.startswith("%"))
-            found += [ast.unparse(n) for n in ast.parse(source).body if isinstance(n, ast.Import | ast.ImportFrom)]
-    return tuple(found)
+def _imports(path) -> str:
+    cells = classroom.load(path).cells
+    section = next(i for i, cell in enumerate(cells) if cell.source.startswith("## Exercises"))
+    return next(cell.source for cell in cells[section:] if cell.cell_type == "code")

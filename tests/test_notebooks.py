@@ -151,7 +151,9 @@ def test_the_form_of_the_exercises(path):
         assert folded == ["Hint 1", "Hint 2", "Hint 3", "Solution"]
         # Its check, on the untouched stub.
         output = notebook.cells[cells_of.check].outputs[0]
-        assert output.text.startswith(f"{cells_of.name}: not attempted yet.")
+        assert output.data["text/plain"].startswith(f"{cells_of.name}: not attempted yet.")
+        headings = [cell.source.splitlines()[0].strip("# ") for cell in cells(path, "markdown")]
+        assert exercise.number == f"{int(path.name[:2])}.{number}" and exercise.section in headings
         # The classroom's version with the holes emptied again is the stub.
         source = classroom.with_holes(cells_of, "#begin", "#end")
         emptied = re.sub(r"#begin\n.*?#end", classroom.HOLE, source, flags=re.DOTALL)

@@ -11,6 +11,13 @@ from vit_course.checks import cells
 from vit_course.checks.exercise import EXERCISES
 
 answers.load()
+
+
+@pytest.fixture(autouse=True)
+def panels(monkeypatch):
+    monkeypatch.delenv("VIT_COURSE_PANELS", raising=False)
+
+
 RIGHT = answers.RIGHT["attention.weights"][0][0]
 WRONG, MISTAKE = answers.WRONG["attention.weights"][0]
 
@@ -54,6 +61,11 @@ def test_an_untouched_stub_is_text_alone():
         raise NotImplementedError
 
     assert list(shown(checks.attention.weights(stub))) == ["text/plain"]
+
+
+def test_panels_can_be_switched_off(monkeypatch):
+    monkeypatch.setenv("VIT_COURSE_PANELS", "off")
+    assert list(shown(checks.attention.weights(WRONG))) == ["text/plain"]
 
 
 def test_each_failure_in_a_notebook_opens_a_hint_more(monkeypatch):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-CHECK = re.compile(r"^print\(checks\.(\w+\.\w+)\((\w+)\)\)$")
+CHECK = re.compile(r"^checks\.(\w+\.\w+)\((\w+)\)$")
 SOLUTION = re.compile(r"<details><summary>Solution</summary>\s*```python\n(.*?)```.*?</details>\s*", re.DOTALL)
 HOLE = "raise NotImplementedError"
 
