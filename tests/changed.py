@@ -1,6 +1,5 @@
 """A notebook whose cells are changed after their outputs were stored, and what nbval says of it."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +10,7 @@ from regenerate import regenerate
 
 
 def what_nbval_says(path: Path, first: str, cells: list[tuple[str, str, list[str]]]) -> str:
-    """Runs a notebook and changes it, then tests it; -> what pytest prints, a line a cell.
+    """Runs a notebook and changes it, then tests it alone; -> what pytest prints, a line a cell.
 
     Args:
         path: of the notebook, which is written.
@@ -28,5 +27,4 @@ def what_nbval_says(path: Path, first: str, cells: list[tuple[str, str, list[str
     nbformat.write(notebook, path)
     command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "--rootdir", path.parent]
     command += ["-p", "no:cacheprovider", "-n", "0", "-v", "--color=no", path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), os.environ["PYTHONPATH"]])}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
