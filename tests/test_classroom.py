@@ -20,7 +20,7 @@ CHAPTER = "04_attention"
 NAMES = ["weights", "mended", "unnoticed", "how_many_heads"]
 POINTS = {name: EXERCISES[f"attention.{name}"].points for name in NAMES}
 FORESEEN = {
-    "weights": ("no-scale", "def weights(q, k):\n    return (q @ k.mT).softmax(-1)"),
+    "weights": ("mask-ignored", "def weights(q, k, keep):\n    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)"),
     "mended": ("both-bugs", "mended = faulty"),
     "unnoticed": ("key-constant-other", "def unnoticed():\n    words = 'key_constant query_constant '\n"
                   "    words += 'traded token_copied'\n    others = dict.fromkeys(words.split(), 'other')\n"
@@ -94,7 +94,7 @@ def course(tmp_path_factory):
             answer_with(notebook, name, code)
 
     def hostile(notebook):
-        answer_with(notebook, "weights", "def weights(q, k):\n    while True:\n        pass")
+        answer_with(notebook, "weights", "def weights(q, k, keep):\n    while True:\n        pass")
         # Right, but its grading cell is gone; then one that ends the process, whose grading cell was made kinder.
         answer_with(notebook, "unnoticed", solutions["unnoticed"])
         notebook.cells.remove(cell_of(notebook, "attention-unnoticed"))
