@@ -283,7 +283,7 @@ def test_the_legend_is_drawn_like_the_picture_and_keeps_still(page):
     np.testing.assert_allclose(bar, np.broadcast_to(236 * (0.15 + 0.85 * ramp), bar.shape), atol=4)
     choose(page, "Heat")
     hot = np.array(pixels(page, ".vit-bar"), float).reshape(28, 320, 4)[14, :, :3]
-    np.testing.assert_allclose(hot, 236 * (1 - 0.7 * ramp) + np.array([255, 0, 102]) * 0.7 * ramp, atol=4)
+    np.testing.assert_allclose(hot, 236 * (1 - 0.7 * ramp) + np.array([204, 0, 255]) * 0.7 * ramp, atol=4)
     boxes = set()
     for row, column in ((0, 0), (2, 5), (4, 7), (1, 3)):
         point(page, row, column, ROWS, COLUMNS)

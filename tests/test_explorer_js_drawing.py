@@ -74,7 +74,7 @@ def test_the_spotlight_is_the_picture_times_15_to_100_percent(page, explorer, st
 def test_heat_is_one_hue_as_opaque_as_the_weight(page, explorer, strength, smooth):
     picture, got = painted(page, explorer, strength, {"overlay": "heat", "smooth": smooth})
     opacity = 0.7 * enlarged(strength, smooth)
-    np.testing.assert_allclose(got, picture * (1 - opacity) + np.array([255, 0, 102]) * opacity, atol=3)
+    np.testing.assert_allclose(got, picture * (1 - opacity) + np.array([204, 0, 255]) * opacity, atol=3)
 
 
 def test_off_and_not_ready_are_the_picture(page, explorer, strength):

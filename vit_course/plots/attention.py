@@ -14,8 +14,9 @@ from vit_course.plots.style import (
     to_picture,
 )
 
-# The explorer's heat: one hue, rare in photographs, whose opacity is the weight.
-HEAT = LinearSegmentedColormap.from_list("heat", [(1, 0, 0.4, 0), (1, 0, 0.4, 0.7)])
+# The explorer's heat: one hue, rare in photographs, whose opacity is the weight. Where red and green are seen alike
+# it is a blue; a redder one would be the grey of its surroundings.
+HEAT = LinearSegmentedColormap.from_list("heat", [(0.8, 0, 1, 0), (0.8, 0, 1, 0.7)])
 
 
 def attention_over_image(image, attention, title: str = "", query: tuple[int, int] | None = None) -> Figure:

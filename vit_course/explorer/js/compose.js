@@ -3,10 +3,11 @@
 
 export const FLOOR = 0.15; // what is left of the picture where there is no weight
 // The colour of a mask, and its opacity where there is no weight and at full strength. Black of opacity (1 - FLOOR)(1 - a)
-// leaves FLOOR + (1 - FLOOR) a of each pixel; the colour of heat is rare in photographs.
+// leaves FLOOR + (1 - FLOOR) a of each pixel; the colour of heat is rare in photographs,
+// and where red and green are seen alike it is a blue.
 export const MASKS = {
   spotlight: { colour: [0, 0, 0], least: 1 - FLOOR, most: 0 },
-  heat: { colour: [255, 0, 102], least: 0, most: 0.7 },
+  heat: { colour: [204, 0, 255], least: 0, most: 0.7 },
 };
 const WHITE = [255, 255, 255];
 
