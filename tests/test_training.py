@@ -38,6 +38,7 @@ def test_training_learns_digits():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_baseline_is_trained_by_the_recipe():
     dataset = data.digits()
     slow = TrainingConfig(epochs=2, batch_size=64, learning_rate=1e-4, seed=3)
