@@ -1,6 +1,5 @@
 """A notebook whose cells are changed after their outputs were stored, and what nbval says of it."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,14 +9,13 @@ from conftest import ROOT
 from regenerate import regenerate
 
 
-def what_nbval_says(path: Path, first: str, cells: list[tuple[str, str, list[str]]], plugin: str) -> str:
-    """Runs a notebook and changes it, then tests it; -> what pytest prints, a line a cell.
+def what_nbval_says(path: Path, first: str, cells: list[tuple[str, str, list[str]]]) -> str:
+    """Runs a notebook and changes it, then tests it alone; -> what pytest prints, a line a cell.
 
     Args:
         path: of the notebook, which is written.
         first: the source of cell 0, which does not change.
         cells: (source when the outputs are stored, source when they are tested, tags) of each further cell.
-        plugin: the module among the tests that compares.
     """
     code = nbformat.v4.new_code_cell
     stored = [code(source, metadata={"tags": tags}) for source, _, tags in cells]
@@ -27,7 +25,6 @@ def what_nbval_says(path: Path, first: str, cells: list[tuple[str, str, list[str
     for cell, (_, fresh, _) in zip(notebook.cells[1:], cells, strict=True):
         cell.source = fresh
     nbformat.write(notebook, path)
-    command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "--rootdir", path.parent, "-p", plugin]
+    command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "--rootdir", path.parent]
     command += ["-p", "no:cacheprovider", "-n", "0", "-v", "--color=no", path]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), os.environ["PYTHONPATH"]])}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False).stdout
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout

@@ -1,28 +1,13 @@
-"""What several test files share, and the rules for notebooks: no network, about a minute each, pictures as stored."""
+"""What several test files share."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pace
 import pytest
 
-pace.one_thread_each()
 ROOT = Path(__file__).parents[1]
-
-
-def pytest_configure(config):
-    # Kernels are processes of their own and inherit the environment.
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "tests" / "offline"), os.getenv("PYTHONPATH")]))
-    os.environ["VIT_COURSE_PROGRESS"] = "off"  # no test writes into somebody's progress
-    os.environ["VIT_COURSE_PANELS"] = "off"  # the chapters store verdicts as text
-    import about
-    import figures  # which imports NumPy
-
-    # Plugins, because the hooks of this file see the tests beside it alone, and no notebook.
-    for plugin in (about, figures, pace, pace.NotebookTimes(), pace.QuickCovers()):
-        config.pluginmanager.register(plugin)
 
 
 @pytest.fixture(autouse=True)

@@ -162,7 +162,7 @@ def test_a_wrong_answer_is_named_and_drawn_and_a_right_one_passes(address, brows
         run_cell(page, exercise.stub)
         return json.dumps(run_cell(page, exercise.check))
 
-    wrong = "def weights(q, k):\n    return (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-2)"
+    wrong = exercise.solution.replace("dim=-1", "dim=-2")
     with new_page(browser) as page:
         open_notebook(page, address, name)
         run_cell(page, imports)

@@ -151,7 +151,7 @@ def test_nothing_makes_a_check_raise(name, thing):
 
 def spoilt(change):
     """A right answer, then changed."""
-    return lambda q, k: change(answers.RIGHT["attention.weights"][0][0](q, k))
+    return lambda q, k, keep: change(answers.RIGHT["attention.weights"][0][0](q, k, keep))
 
 
 @pytest.mark.parametrize(
@@ -171,11 +171,11 @@ def spoilt(change):
 def test_what_comes_back_is_looked_at_in_every_way(mistake, change):
     report = check("attention.weights", spoilt(change))
     assert report.mistake == mistake, report.text
-    assert mistake == "gradient-cut" or "Input:    q = tensor (8, 9, 5, 4)" in report.text
+    assert mistake == "gradient-cut" or "Input:    q = tensor (9, 10, 6, 5)" in report.text
 
 
 def test_an_operation_that_torch_has_not_is_an_error_and_no_stub():
-    def answer(q, k):
+    def answer(q, k, keep):
         raise NotImplementedError("'softmax' not implemented for 'Half'")
 
     assert check("attention.weights", answer).mistake == "raised-error"
@@ -196,12 +196,12 @@ def test_what_cannot_be_stopped_is_said(monkeypatch):
     monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: real_run(f, 0.2))
     from vit_course.checks.limited import run_limited as real_run
 
-    report = check("attention.weights", lambda q, k: time.sleep(6))
+    report = check("attention.weights", lambda q, k, keep: time.sleep(6))
     assert report.mistake == "never-returned" and "restart the kernel" in report.text
 
 
 def test_the_learners_own_line_is_shown():
-    def broken(q, k):
+    def broken(q, k, keep):
         scores = q @ k.mT
         return scores.softmax(dim=7)
 
@@ -210,11 +210,11 @@ def test_the_learners_own_line_is_shown():
 
 
 def test_output_random_state_and_dtype_are_as_before(capsys):
-    def noisy(q, k):
+    def noisy(q, k, keep):
         print("one\ntwo")
         torch.manual_seed(99)
         torch.set_default_dtype(torch.float64)
-        return answers.RIGHT["attention.weights"][0][0](q, k)
+        return answers.RIGHT["attention.weights"][0][0](q, k, keep)
 
     torch.manual_seed(5)
     before = torch.get_rng_state()
@@ -226,9 +226,9 @@ def test_output_random_state_and_dtype_are_as_before(capsys):
 def test_state_between_calls_is_found():
     seen = []
 
-    def remembers(q, k):
+    def remembers(q, k, keep):
         seen.append(1)
-        return answers.RIGHT["attention.weights"][0][0](q, k) * (1.0 if len(seen) < 5 else 2.0)
+        return answers.RIGHT["attention.weights"][0][0](q, k, keep) * (1.0 if len(seen) < 7 else 2.0)  # two calls for each of three draws
 
     assert check("attention.weights", remembers).mistake == "keeps-state"
 
@@ -237,7 +237,7 @@ def test_partial_credit():
     wrong = dict.fromkeys(["traded", "key_constant", "token_copied"], "moved")
     words = answers.RIGHT["attention.unnoticed"][0][0]() | wrong
     report = check("attention.unnoticed", lambda: words)
-    assert report.score == 0.5 and report.status == "failed" and "score 0.50" in report.text
+    assert report.score == 0.5 and report.status == "failed" and "in part, 0.50 of 1" in report.text
 
 
 @every

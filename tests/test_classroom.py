@@ -20,7 +20,7 @@ CHAPTER = "04_attention"
 NAMES = ["weights", "mended", "unnoticed", "how_many_heads"]
 POINTS = {name: EXERCISES[f"attention.{name}"].points for name in NAMES}
 FORESEEN = {
-    "weights": ("no-scale", "def weights(q, k):\n    return (q @ k.mT).softmax(-1)"),
+    "weights": ("mask-ignored", "def weights(q, k, keep):\n    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)"),
     "mended": ("both-bugs", "mended = faulty"),
     "unnoticed": ("key-constant-other", "def unnoticed():\n    words = 'key_constant query_constant '\n"
                   "    words += 'traded token_copied'\n    others = dict.fromkeys(words.split(), 'other')\n"
@@ -94,7 +94,7 @@ def course(tmp_path_factory):
             answer_with(notebook, name, code)
 
     def hostile(notebook):
-        answer_with(notebook, "weights", "def weights(q, k):\n    while True:\n        pass")
+        answer_with(notebook, "weights", "def weights(q, k, keep):\n    while True:\n        pass")
         # Right, but its grading cell is gone; then one that ends the process, whose grading cell was made kinder.
         answer_with(notebook, "unnoticed", solutions["unnoticed"])
         notebook.cells.remove(cell_of(notebook, "attention-unnoticed"))
@@ -222,8 +222,8 @@ def test_answers_for_the_shown_inputs_alone_fail_the_hidden_tests():
     # What the notebook's check sees, learnt by heart.
     shown = {}
 
-    def spy(q, k):
-        out = answers.RIGHT["attention.weights"][0][0](q, k)
+    def spy(q, k, keep):
+        out = answers.RIGHT["attention.weights"][0][0](q, k, keep)
         shown[tuple(q.shape)] = out.detach()
         return out
 
@@ -231,7 +231,7 @@ def test_answers_for_the_shown_inputs_alone_fail_the_hidden_tests():
     check = EXERCISES["attention.weights"].check
     assert check(spy).status == "passed"
 
-    def by_heart(q, k):
+    def by_heart(q, k, keep):
         return shown[tuple(q.shape)] + 0 * (q.sum() + k.sum())
 
     assert check(by_heart).status == "passed" and check(by_heart, seed=4711).status == "failed"

@@ -188,7 +188,7 @@ CELLS = {
 def tested(tmp_path_factory):
     cells = [(stored, fresh, tags) for stored, fresh, tags, _, _ in CELLS.values()]
     first = "%matplotlib inline\nfrom matplotlib.figure import Figure"
-    return what_nbval_says(tmp_path_factory.mktemp("figures") / "07_one.ipynb", first, cells, "figures")
+    return what_nbval_says(tmp_path_factory.mktemp("figures") / "07_one.ipynb", first, cells)
 
 
 @pytest.mark.parametrize(("name", "number"), [(name, i) for i, name in enumerate(CELLS, start=1)])

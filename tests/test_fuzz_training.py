@@ -107,9 +107,12 @@ def test_an_evaluation_gives_a_share_or_is_refused(model, images, dataset, batch
 
 
 @fuzz(25)
-@given(mostly(st.just(DATASET)), mostly(st.integers(1, 2)), mostly(st.integers(0, 9)), mostly(st.just("cpu")))
-def test_a_baseline_is_a_share_or_is_refused(dataset, epochs, seed, device):
-    found = outcome(linear_baseline, dataset, epochs, seed, device)
+@given(
+    mostly(st.just(DATASET)), mostly(st.integers(1, 2)), mostly(st.integers(0, 9)), mostly(st.just("cpu")),
+    mostly(st.sampled_from([None, SHORT])),
+)  # fmt: skip
+def test_a_baseline_is_a_share_or_is_refused(dataset, epochs, seed, device, recipe):
+    found = outcome(linear_baseline, dataset, epochs, seed, device, recipe)
     assert found is REFUSED or 0 <= found <= 1
 
 

@@ -59,15 +59,15 @@ class Text(str):
         return True
 
 
-def zeros(q, k):
+def zeros(q, k, keep):
     return torch.zeros(*q.shape[:3], k.shape[2])
 
 
 def test_a_tensor_that_says_it_agrees_is_looked_through():
-    report = checks.attention.weights(lambda q, k: zeros(q, k).as_subclass(Agrees))
+    report = checks.attention.weights(lambda q, k, keep: zeros(q, k, keep).as_subclass(Agrees))
     assert report.mistake == "wrong-values"
     # The same class with the right numbers is no mistake.
-    assert checks.attention.weights(lambda q, k: RIGHT(q, k).as_subclass(Agrees)).status == "passed"
+    assert checks.attention.weights(lambda q, k, keep: RIGHT(q, k, keep).as_subclass(Agrees)).status == "passed"
 
 
 @pytest.mark.parametrize("liar", [Any(3), Text("x")], ids=["int", "str"])
@@ -80,25 +80,25 @@ def test_numbers_and_words_that_equal_everything_are_looked_through(liar):
 
 
 def test_what_gives_itself_out_for_a_tensor_is_refused():
-    report = checks.attention.weights(lambda q, k: Pretends(zeros(q, k).shape))
+    report = checks.attention.weights(lambda q, k, keep: Pretends(zeros(q, k, keep).shape))
     assert report.mistake == "wrong-type" and "gives itself out" in report.text
 
 
-def replaces_agree(q, k):
+def replaces_agree(q, k, keep):
     tensors.agree = lambda *_: True
-    return zeros(q, k)
+    return zeros(q, k, keep)
 
 
-def replaces_allclose(q, k):
+def replaces_allclose(q, k, keep):
     torch.allclose = lambda *_, **__: True
-    return zeros(q, k)
+    return zeros(q, k, keep)
 
 
-def replaces_isinstance(q, k):
+def replaces_isinstance(q, k, keep):
     import builtins
 
     builtins.isinstance = lambda *_: True
-    return zeros(q, k)
+    return zeros(q, k, keep)
 
 
 @pytest.mark.parametrize("replaces", [replaces_agree, replaces_allclose, replaces_isinstance])
@@ -109,16 +109,16 @@ def test_a_function_that_an_answer_replaced_is_put_back(replaces):
     assert (tensors.agree, torch.allclose, isinstance) == before
 
 
-def from_the_frames(q, k):
+def from_the_frames(q, k, keep):
     frame = sys._getframe()
     while frame is not None:
         for value in list(frame.f_locals.values()):
             if callable(value) and value is not from_the_frames and getattr(value, "__name__", "") == "_weights":
-                return value(q, k)
+                return value(q, k, keep)
         if "reference" in frame.f_locals:
-            return frame.f_locals["reference"](q, k)
+            return frame.f_locals["reference"](q, k, keep)
         frame = frame.f_back
-    return zeros(q, k)
+    return zeros(q, k, keep)
 
 
 def test_the_reference_is_not_on_the_stack_below_an_answer():
@@ -126,7 +126,7 @@ def test_the_reference_is_not_on_the_stack_below_an_answer():
 
 
 def test_nothing_is_left_of_what_an_answer_changed():
-    def changes(q, k):
+    def changes(q, k, keep):
         torch.manual_seed(7)
         np.random.seed(7)  # noqa: NPY002
         random.seed(7)
@@ -142,7 +142,7 @@ def test_nothing_is_left_of_what_an_answer_changed():
         os.environ.pop("PATH", None)
         os.chdir("/")
         warnings.simplefilter("error")
-        return RIGHT(q.float(), k.float())
+        return RIGHT(q.float(), k.float(), keep)
 
     def state():
         return [
@@ -158,9 +158,9 @@ def test_nothing_is_left_of_what_an_answer_changed():
 
 
 def test_gradients_that_stay_switched_off_are_a_mistake_and_are_switched_on_again():
-    def switches(q, k):
+    def switches(q, k, keep):
         torch.set_grad_enabled(False)
-        return RIGHT(q, k)
+        return RIGHT(q, k, keep)
 
     report = checks.attention.weights(switches)
     assert report.mistake == "gradients-left" and torch.is_grad_enabled()
@@ -169,7 +169,7 @@ def test_gradients_that_stay_switched_off_are_a_mistake_and_are_switched_on_agai
 def test_an_interrupt_is_a_verdict(monkeypatch):
     import _thread
 
-    def presses_stop(q, k):
+    def presses_stop(q, k, keep):
         _thread.interrupt_main()
         while True:
             pass

@@ -35,7 +35,7 @@ def test_a_panel_says_what_the_text_says():
     bundle = shown(report)
     assert bundle["text/plain"] == str(report) == report.text
     said = words(bundle["text/html"])
-    assert "Not yet" in said and "4.1 Weights from queries and keys" in said and report.sentence in said
+    assert "Not yet" in said and "4.1 Weights with a mask" in said and report.sentence in said
     for detail in report.details:
         assert detail.split(":")[-1].strip() in said
     assert report.next in bundle["text/html"].replace("&quot;", '"') and f"[{MISTAKE}]" in said
@@ -52,12 +52,12 @@ def test_passed_and_in_part_are_words_too():
 
 
 def test_what_a_learner_wrote_is_shown_and_not_run():
-    report = checks.attention.weights(lambda q, k: (_ for _ in ()).throw(ValueError("<script>alert(1)</script>")))
+    report = checks.attention.weights(lambda q, k, keep: (_ for _ in ()).throw(ValueError("<script>alert(1)</script>")))
     assert "<script>" not in shown(report)["text/html"] and "&lt;script&gt;" in shown(report)["text/html"]
 
 
 def test_an_untouched_stub_is_text_alone():
-    def stub(q, k):
+    def stub(q, k, keep):
         raise NotImplementedError
 
     assert list(shown(checks.attention.weights(stub))) == ["text/plain"]
@@ -109,12 +109,16 @@ def shell(monkeypatch):
     return kernel
 
 
-DEFINITION = "def mine(q, k):\n    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)\n"
+DEFINITION = """\
+def mine(q, k, keep):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    return scores.masked_fill(~keep[:, None], float("-inf")).softmax(-1)
+"""
 CHECK = "report = checks.attention.weights(mine)"
 
 
 @pytest.mark.parametrize(
-    "slip", ["def mine(q, k):\n    return (q @ k.mT\n", "1 / 0\n" + DEFINITION, "x = nowhere\nmine = 3\n"]
+    "slip", ["def mine(q, k, keep):\n    return (q @ k.mT\n", "1 / 0\n" + DEFINITION, "x = nowhere\nmine = 3\n"]
 )
 def test_a_cell_that_failed_is_noticed_and_the_definition_before_it_is_not_judged(shell, slip):
     shell.run(DEFINITION)

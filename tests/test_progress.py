@@ -50,7 +50,7 @@ def test_part_of_an_exercise_has_a_mark_of_its_own(file):
 
 
 def test_a_stub_leaves_no_trace(file):
-    def stub(q, k):
+    def stub(q, k, keep):
         raise NotImplementedError
 
     checks.attention.weights(stub)
@@ -181,7 +181,7 @@ def test_the_table_in_a_notebook_leads_to_the_chapters_and_says_what_is_next(fil
     table = checks.progress()._repr_mimebundle_()["text/markdown"]
     minutes = sum(one.minutes for one in EXERCISES.values() if one.chapter == "attention")
     left = minutes - EXERCISES["attention.weights"].minutes
-    assert "[04 Attention](04_attention.ipynb) | 1 of 4 | [x] 4.1 Weights from queries and keys<br>" in table
+    assert "[04 Attention](04_attention.ipynb) | 1 of 4 | [x] 4.1 Weights with a mask<br>" in table
     assert f"| {left} min |" in table and "Next: Exercise 0.1, One image or many" in table
 
 

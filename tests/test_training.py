@@ -12,7 +12,7 @@ from torch import nn
 
 from vit_course import data
 from vit_course.config import ViTConfig
-from vit_course.training import TrainingConfig, evaluate, loop, train
+from vit_course.training import TrainingConfig, evaluate, linear_baseline, loop, train
 from vit_course.vit import ViT
 
 RECIPE = TrainingConfig(epochs=3, batch_size=32, padding=2, flip=True, label_smoothing=0.1)
@@ -36,6 +36,18 @@ def test_training_learns_digits():
     assert set(history[0]) == {
         "epoch", "learning_rate", "train_loss", "train_accuracy", "validation_loss", "validation_accuracy"
     }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_baseline_is_trained_by_the_recipe():
+    dataset = data.digits()
+    slow = TrainingConfig(epochs=2, batch_size=64, learning_rate=1e-4, seed=3)
+    low, high = (linear_baseline(dataset, recipe=replace(slow, learning_rate=rate)) for rate in (1e-4, 3e-2))
+    assert low < 0.5 and high > 0.85
+    # Without one: the default recipe with these epochs and this seed.
+    assert linear_baseline(dataset, 2, 3) == linear_baseline(dataset, recipe=TrainingConfig(epochs=2, seed=3))
+    # The recipe's seed counts, and not the one beside it.
+    assert linear_baseline(dataset, seed=7, recipe=slow) == low
 
 
 class Spy(nn.Module):

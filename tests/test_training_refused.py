@@ -55,6 +55,11 @@ def test_a_device_that_is_none(device):
         linear_baseline(DATASET, device=device)
 
 
+def test_a_baseline_of_no_recipe():
+    with pytest.raises(TypeError, match="recipe must be a TrainingConfig, got dict"):
+        linear_baseline(DATASET, recipe={})
+
+
 def test_a_baseline_of_no_dataset():
     with pytest.raises(TypeError, match="dataset must be a Dataset, got ImageSet"):
         linear_baseline(DATASET.train)

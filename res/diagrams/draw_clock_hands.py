@@ -1,9 +1,23 @@
 """Draw clock-hands.svg, places as the hands of clocks: python res/diagrams/draw_clock_hands.py"""
 
 from math import cos, sin
-from pathlib import Path
 
-from make_diagrams import BLUE, GREEN, GREY, INK, PALE, VERMILLION, document, element, group, line, rect, text, tint
+from make_diagrams import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    PALE,
+    VERMILLION,
+    document,
+    element,
+    group,
+    line,
+    rect,
+    save,
+    text,
+    tint,
+)
 
 STORY = """
 Eight places on a line, 0 to 7, each with three clocks under it. At place 0 every hand points straight up. From one
@@ -67,4 +81,4 @@ def draw() -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / "clock-hands.svg").write_text(draw(), encoding="utf-8")
+    save("clock-hands", draw())

@@ -1,8 +1,6 @@
 """Draw the diagram of chapter 10, four ways to a classifier: python res/diagrams/draw_few_labels.py"""
 
-from pathlib import Path
-
-from make_diagrams import BLUE, GREY, INK, ORANGE, PALE, arrow, box, document, text
+from make_diagrams import BLUE, GREY, INK, ORANGE, PALE, arrow, box, document, save, text
 
 NAME = "few-labels"
 LEFT, PITCH = 112, 190
@@ -50,4 +48,4 @@ def few_labels() -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name(f"{NAME}.svg").write_text(few_labels(), encoding="utf-8")
+    save(NAME, few_labels())

@@ -4,8 +4,6 @@ One patch after the other leaves the image, takes its place in the sequence and 
 motion is reduced, and where nothing moves, it shows the end: all patches in their places.
 """
 
-from pathlib import Path
-
 from make_diagrams import (
     BLUE,
     COLOURS,
@@ -17,12 +15,14 @@ from make_diagrams import (
     WHITE,
     arrow,
     document,
-    element,
     frame,
     group,
     image,
+    motion,
+    patch_rows,
     pixels,
     rect,
+    save,
     text,
 )
 
@@ -60,23 +60,13 @@ def keyframes(k: int) -> str:
     )
 
 
-def styles() -> str:
-    moving = "".join(map(keyframes, range(COUNT)))
-    return element("style", f"{moving}@media (prefers-reduced-motion: reduce){{*{{animation:none!important}}}}")
-
-
-def rows_of(k: int) -> list[str]:
-    top, left = (PATCH * place for place in divmod(k, GRID))
-    return [letters[left : left + PATCH] for letters in PICTURE[top : top + PATCH]]
-
-
 def square(k: int) -> str:
-    drawn = pixels(rows_of(k), slot(k), ROW, PIXEL, PIXEL, COLOURS) + frame(slot(k), ROW, SQUARE, SQUARE)
-    return group(drawn, **{"class": f"m{k}"})
+    drawn = pixels(patch_rows(*divmod(k, GRID)), slot(k), ROW, PIXEL, PIXEL, COLOURS)
+    return group(drawn + frame(slot(k), ROW, SQUARE, SQUARE), **{"class": f"m{k}"})
 
 
 def column(k: int) -> str:
-    x, letters = slot(k) + (SQUARE - WIDE) / 2, list("".join(rows_of(k)))
+    x, letters = slot(k) + (SQUARE - WIDE) / 2, list("".join(patch_rows(*divmod(k, GRID))))
     drawn = pixels(letters, x, TALL, WIDE, CELL, COLOURS) + frame(x, TALL, WIDE, CELL * PATCH**2)
     down = arrow((x + WIDE / 2, ROW + SQUARE + 18), (x + WIDE / 2, TALL - 5), colour=GREY)
     return group(drawn, down, **{"class": f"c{k}"})
@@ -98,14 +88,10 @@ def patchify_moving(name: str) -> str:
     ]
     style = {"size": 13, "fill": BLUE, "bold": True}
     numbers = [text(slot(k) + SQUARE / 2, ROW + SQUARE + 15, str(k), **style) for k in range(COUNT)]
-    parts = [styles(), image(X, Y, SIDE), *map(hole, range(COUNT)), *words, *numbers]
+    parts = [motion(map(keyframes, range(COUNT))), image(X, Y, SIDE), *map(hole, range(COUNT)), *words, *numbers]
     parts += [*map(column, range(COUNT)), *map(square, range(COUNT))]
     return document(name, (912, 356), "Patchify: an image becomes a sequence", STORY, *parts)
 
 
-def main() -> None:
-    (Path(__file__).parent / "patchify-moving.svg").write_text(patchify_moving("patchify-moving"), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    save("patchify-moving", patchify_moving("patchify-moving"))

@@ -1,7 +1,5 @@
 """Draw pre-post-norm.svg, the two places of the norm in a block: python res/diagrams/draw_pre_post_norm.py"""
 
-from pathlib import Path
-
 from make_diagrams import (
     BLUE,
     GREEN,
@@ -16,6 +14,7 @@ from make_diagrams import (
     line,
     plus,
     rect,
+    save,
     text,
     tint,
 )
@@ -92,4 +91,4 @@ def draw() -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / "pre-post-norm.svg").write_text(draw(), encoding="utf-8")
+    save("pre-post-norm", draw())

@@ -5,14 +5,12 @@ colour. The picture moves by CSS and stands still, on its first patch, where mot
 """
 
 import math
-from pathlib import Path
 
 from make_diagrams import (
     BLUE,
     COLOURS,
     GREY,
     INK,
-    PICTURE,
     WHITE,
     arrow,
     document,
@@ -20,14 +18,16 @@ from make_diagrams import (
     frame,
     group,
     image,
+    motion,
+    patch_rows,
     rect,
     rectangle,
+    save,
     text,
     tint,
 )
 
 CUTS = 6  # patches a side
-PATCH = len(PICTURE) // CUTS  # pixels a side
 SIDE = 210
 CELL = SIDE / CUTS
 TOP = 74
@@ -45,8 +45,7 @@ PLACES = [(row, column) for row in range(CUTS) for column in range(CUTS)]
 
 def letters(row: int, column: int) -> str:
     """The pixels of a patch."""
-    start = column * PATCH
-    return "".join(line[start : start + PATCH] for line in PICTURE[row * PATCH : (row + 1) * PATCH])
+    return "".join(patch_rows(row, column, CUTS))
 
 
 def direction(place: tuple[int, int]) -> list[float]:
@@ -143,8 +142,7 @@ def style() -> str:
         until = f",{(index + 1) * share - 2:g}%" if index < len(TURNS) else ""
         stops.append(f"{index * share:g}%{until}{{{moved}}}")
     rules.append(f".frame{{animation-name:frame}}@keyframes frame{{{''.join(stops)}}}")
-    rules.append("@media (prefers-reduced-motion:reduce){.turn,.frame{animation:none}}")
-    return element("style", "\n".join(rules))
+    return motion(rules)
 
 
 def asking() -> str:
@@ -181,10 +179,5 @@ def query_moving(name: str) -> str:
     return document(name, SIZE, "One query after another", STORY, *body)
 
 
-def main() -> None:
-    path = Path(__file__).parent / "query-moving.svg"
-    path.write_text(query_moving("query-moving"), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    save("query-moving", query_moving("query-moving"))

@@ -1,7 +1,5 @@
 """Draw the six axes of patchify, split, put in order and joined: python res/diagrams/draw_six_axes.py"""
 
-from pathlib import Path
-
 from make_diagrams import (
     BLUE,
     DOT,
@@ -17,6 +15,7 @@ from make_diagrams import (
     group,
     line,
     rect,
+    save,
     text,
     tint,
 )
@@ -142,9 +141,5 @@ def six_axes(name: str) -> str:
     return document(name, (1000, 440), title, STORY, numbers(), legend(), cards())
 
 
-def main() -> None:
-    (Path(__file__).parent / "six-axes.svg").write_text(six_axes("six-axes"), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    save("six-axes", six_axes("six-axes"))

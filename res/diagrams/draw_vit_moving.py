@@ -4,18 +4,16 @@ The motion is CSS inside the file. Everything stands at its last place without i
 reduced motion, or a program that draws no motion, sees the whole way at once.
 """
 
-from pathlib import Path
-
 from make_diagrams import (
     BLUE,
     COLOURS,
     GREEN,
     GREY,
+    GRID,
     INK,
     ORANGE,
     PALE,
     PATCH,
-    PICTURE,
     PURPLE,
     SKY,
     VERMILLION,
@@ -28,8 +26,11 @@ from make_diagrams import (
     image,
     line,
     logits,
+    motion,
+    patch_rows,
     pixels,
     rect,
+    save,
     shades,
     text,
     tint,
@@ -68,7 +69,7 @@ def token(x: float, number: int, colour: str, seed: int = 0) -> str:
 
 
 def patch(x: float, y: float, number: int) -> str:
-    rows = [letters[number % 3 * PATCH :][:PATCH] for letters in PICTURE[number // 3 * PATCH :][:PATCH]]
+    rows = patch_rows(*divmod(number, GRID))
     return pixels(rows, x, y, SIDE / PATCH, SIDE / PATCH, COLOURS) + frame(x, y, SIDE, SIDE)
 
 
@@ -103,9 +104,9 @@ class Film:
         self.parts.append(element("g", part, **{"class": f"m {name}"}, opacity=rest))
 
     def style(self) -> str:
-        rest = ".still{opacity:0}@media (prefers-reduced-motion: reduce){.m{animation:none!important}.still{opacity:1}}"
         moving = f".m{{animation-duration:{SECONDS}s;animation-iteration-count:infinite}}"
-        return element("style", moving + "".join(self.rules) + rest)
+        rules = [moving, *self.rules, ".still{opacity:0}"]
+        return motion(rules, still=".m{animation:none!important}.still{opacity:1}")
 
 
 def heading(x: float, words: str) -> str:
@@ -183,4 +184,4 @@ def draw() -> str:
 
 
 if __name__ == "__main__":
-    (Path(__file__).parent / "vit-moving.svg").write_text(draw(), encoding="utf-8")
+    save("vit-moving", draw())

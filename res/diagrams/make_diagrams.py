@@ -5,6 +5,7 @@ and refers to nothing outside itself.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
@@ -130,6 +131,16 @@ def document(name: str, size: tuple[int, int], title: str, description: str, *pa
     return root + "\n"
 
 
+def motion(rules: Iterable[str], still: str = "*{animation:none!important}") -> str:
+    """The rules by which a picture moves, and those that hold it still where a reader's system asks for it."""
+    return element("style", "\n".join([*rules, f"@media (prefers-reduced-motion:reduce){{{still}}}"]))
+
+
+def save(name: str, svg: str) -> None:
+    """Writes a picture beside the scripts."""
+    (Path(__file__).parent / f"{name}.svg").write_text(svg, encoding="utf-8")
+
+
 # --- Small drawings: an image, tokens, matrices ------------------------------------------------------------------
 
 PICTURE = """
@@ -195,12 +206,15 @@ def image(x: float, y: float, side: float, colours: dict[str, str] | None = None
     )
 
 
+def patch_rows(row: int, column: int, cuts: int = GRID) -> list[str]:
+    """The letters of one patch, where the picture is cut into cuts * cuts."""
+    side = len(PICTURE) // cuts
+    return [letters[column * side : (column + 1) * side] for letters in PICTURE[row * side : (row + 1) * side]]
+
+
 def patch_vectors(x: float, y: float, pitch: float, cell: float) -> str:
     """Every patch of the picture as one column of P * P cells."""
-    starts = range(0, GRID * PATCH, PATCH)
-    flat = [
-        "".join(PICTURE[row + k][column : column + PATCH] for k in range(PATCH)) for row in starts for column in starts
-    ]
+    flat = ["".join(patch_rows(*divmod(k, GRID))) for k in range(GRID * GRID)]
     rows = ["".join(letters) for letters in zip(*flat, strict=True)]
     return columns(rows, x, y, pitch, cell, COLOURS)
 
@@ -780,7 +794,7 @@ def diagrams() -> dict[str, str]:
 
 def main() -> None:
     for name, svg in diagrams().items():
-        (Path(__file__).parent / f"{name}.svg").write_text(svg, encoding="utf-8")
+        save(name, svg)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,12 @@ slug that the check must give it, `@unforeseen("attention.weights")` a wrong one
 """
 
 import importlib
+import math
 import pkgutil
 from collections import defaultdict
+
+import numpy as np
+import torch
 
 RIGHT, WRONG, UNFORESEEN = defaultdict(list), defaultdict(list), defaultdict(list)
 
@@ -31,6 +35,43 @@ def same_as(exercise: str, earlier: str) -> None:
     importlib.import_module(f"{__name__}.{earlier}")
     for answers in (RIGHT, WRONG, UNFORESEEN):
         answers[exercise] += answers[earlier]
+
+
+def reported(exercise: str, measured: dict, *lists: str, fewest: int = 3, percent: bool = True) -> None:
+    """The ways to report an experiment that every check takes, and those that every check must refuse by name.
+
+    Args:
+        exercise: its right answer is a dict of lists of numbers and of words.
+        measured: a right answer.
+        lists: the names of the lists.
+        fewest: how many numbers a list needs.
+        percent: whether the numbers are shares, so that they may be given as percentages by mistake.
+    """
+
+    def each(change) -> dict:
+        return {name: change(measured[name]) for name in lists}
+
+    words = {name: said for name, said in measured.items() if isinstance(said, str)}
+    kinds = [each(kind) for kind in (tuple, np.array, torch.tensor)]
+    kinds.append({name: f" {said.replace(' ', '-').capitalize()} " for name, said in words.items()})
+    kinds.append({name: said.replace(" ", "_").upper() for name, said in words.items()})
+    for changes in kinds:
+        right(exercise)(lambda changes=changes: measured | changes)
+
+    first, last = lists[0], [*words][-1]
+    refused = [("too-few-runs", each(lambda numbers: numbers[: fewest - 1])), ("wrong-keys", {"started": "at noon"})]
+    refused += [("no-such-option", {last: said}) for said in ("perhaps", None, True, 0.09)]
+    for numbers in (measured[first][0], "0.9", [str(number) for number in measured[first]], [None] * fewest):
+        refused.append(("wrong-type", {first: numbers}))
+    for number in (math.nan, math.inf, -measured[first][0]):
+        refused.append(("not-possible", {first: [number, *measured[first][1:]]}))
+    if percent:
+        refused.append(("percent", {first: [100 * number for number in measured[first]]}))
+    for mistake, changes in refused:
+        wrong(exercise, mistake)(lambda changes=changes: measured | changes)
+    wrong(exercise, "returned-nothing")(lambda: None)
+    wrong(exercise, "wrong-type")(lambda: [*measured.values()])
+    wrong(exercise, "wrong-keys")(lambda: {first: measured[first]})
 
 
 def _into(answers, exercise, *rest):

@@ -1,7 +1,6 @@
 """The chapters as they come to a learner: without results, and with links that hold in any folder."""
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -83,9 +82,3 @@ def differences(old: bytes, new: bytes) -> str:
 def _heading(cell: str) -> str | None:
     found = re.findall(r"^#+ (.+)$", cell, re.MULTILINE)
     return found[-1] if found else None
-
-
-def relative(path: Path) -> str:
-    """A path as one would type it from here."""
-    inside = path.is_relative_to(Path.cwd())
-    return os.path.relpath(path) if inside else str(path)

@@ -3,11 +3,12 @@
 import base64
 import hashlib
 import json
+import os
 import zlib
 from pathlib import Path
 
 from vit_course.files.atomic import write_atomically
-from vit_course.learner.chapters import FILES, chapters, differences, find, prepare, relative
+from vit_course.learner.chapters import FILES, chapters, differences, find, prepare
 
 # Which version of each chapter a copy was made from, so that a newer one is noticed, and what is different in it.
 RECORD = ".course.json"
@@ -46,9 +47,9 @@ def open_folder(folder: Path) -> list[str]:
         record[chapter.name] = _entry(content)
     _write(folder / RECORD, json.dumps(record, indent=1).encode())
     if made:
-        said.insert(0, f"Your copy of the course: {relative(folder)}, {new} chapters. What you change stays as it is.")
+        said.insert(0, f"Your copy of the course: {_as_typed(folder)}, {new} chapters. What you change stays as it is.")
     elif new:
-        said.insert(0, f"{relative(folder)}: chapters that were not there and are now: {new}.")
+        said.insert(0, f"{_as_typed(folder)}: chapters that were not there and are now: {new}.")
     return said
 
 
@@ -79,6 +80,11 @@ def fresh(folder: Path, number: str) -> str:
     _write(place, content)
     _write(folder / RECORD, json.dumps(record | {chapter.name: _entry(content)}, indent=1).encode())
     return said
+
+
+def _as_typed(path: Path) -> str:
+    """A path as one would type it from here."""
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def _read(folder: Path) -> dict:

@@ -12,7 +12,13 @@ from vit_course.training.loop import train
 from vit_course.training.recipe import TrainingConfig
 
 
-def linear_baseline(dataset: Dataset, epochs: int = 10, seed: int = 0, device: str | torch.device = "cpu") -> float:
+def linear_baseline(
+    dataset: Dataset,
+    epochs: int = 10,
+    seed: int = 0,
+    device: str | torch.device = "cpu",
+    recipe: TrainingConfig | None = None,
+) -> float:
     """-> the test accuracy of a linear classifier on the pixels, trained by the same loop.
 
     Args:
@@ -20,14 +26,18 @@ def linear_baseline(dataset: Dataset, epochs: int = 10, seed: int = 0, device: s
         epochs: passes over the training set.
         seed: of initialisation and order.
         device: where it is trained.
+        recipe: how it is trained. Its epochs and seed then count, and the two above do not. Without one it is the
+            default of `TrainingConfig`, whose rate may be too low for few pixels.
 
     Raises:
         TypeError, ValueError: as `train`; or no such device here.
     """
     need_kind("dataset", dataset, Dataset)
+    recipe = TrainingConfig(epochs=epochs, seed=seed) if recipe is None else recipe
+    need_kind("recipe", recipe, TrainingConfig)
     device = available_device(device)
-    seed_everything(seed)
+    seed_everything(recipe.seed)
     inputs = dataset.in_channels * math.prod(dataset.image_size)
     model = nn.Sequential(nn.Flatten(), nn.Linear(inputs, len(dataset.class_names))).to(device)
-    train(model, dataset, TrainingConfig(epochs=epochs, seed=seed), progress=False)
+    train(model, dataset, recipe, progress=False)
     return evaluate(model, dataset.test, dataset)[1]

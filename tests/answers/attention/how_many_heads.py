@@ -42,14 +42,14 @@ for slug, errors, conclusion in (
     ("does-not-follow", FLAT, "enough"),
     ("wrong-type", ERRORS, None),
     ("settings-missing", {s: ERRORS[s] for s in list(ERRORS)[:5]}, "enough"),
-    ("too-few-seeds", ERRORS | {(2, 1): [0.5]}, "enough"),
-    ("too-few-seeds", ERRORS | {(2, 1): 0.5}, "enough"),
-    ("one-seed-repeated", ERRORS | {(2, 1): [0.5, 0.5, 0.5]}, "enough"),
-    ("no-errors", ERRORS | {(2, 1): [-0.5, 0.5, 0.4]}, "enough"),
+    ("too-few-runs", ERRORS | {(2, 1): [0.5]}, "enough"),
+    ("wrong-type", ERRORS | {(2, 1): 0.5}, "enough"),
+    ("one-run-repeated", ERRORS | {(2, 1): [0.5, 0.5, 0.5]}, "enough"),
+    ("not-possible", ERRORS | {(2, 1): [-0.5, 0.5, 0.4]}, "enough"),
     ("wrong-type", [1, 2], "enough"),
 ):
     wrong("attention.how_many_heads", slug)(lambda e=errors, c=conclusion: _answer(e, c))
-wrong("attention.how_many_heads", "no-errors")(lambda: _answer(ERRORS | {(2, 1): [float("nan"), 0.5, 0.4]}))
+wrong("attention.how_many_heads", "not-possible")(lambda: _answer(ERRORS | {(2, 1): [float("nan"), 0.5, 0.4]}))
 wrong("attention.how_many_heads", "no-such-option")(lambda: _answer(conclusion="two heads"))
 # The conclusion follows, but from numbers that the training does not give.
 unforeseen("attention.how_many_heads")(lambda: _answer(FALLING, "more"))

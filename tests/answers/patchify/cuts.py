@@ -1,8 +1,6 @@
 """Answers to exercise patchify.cuts."""
 
-import torch
-
-from answers import right, unforeseen, wrong
+from answers import reported, right, unforeseen, wrong
 
 RIGHT, CLOSE, LOW, HIGH = [0.93, 0.95, 0.94], [0.96, 0.95, 0.94], [0.85, 0.86, 0.84], [0.97, 0.98, 0.985]
 NONE = "no clear difference"
@@ -21,28 +19,29 @@ def strips_lower():
 
 @right("patchify.cuts")
 def strips_higher():
-    return MEASURED | {"strips": torch.tensor(HIGH), "strips_is": " Better"}
+    return MEASURED | {"strips": HIGH, "strips_is": " Better"}
 
 
 @right("patchify.cuts")
 def more_seeds():
-    return MEASURED | {"right": (*RIGHT, 0.955, 0.9375), "flipped": tuple(CLOSE)}
+    return MEASURED | {"right": [*RIGHT, 0.955, 0.9375]}
 
 
+@right("patchify.cuts")
+def as_far_apart_as_the_seeds():
+    return MEASURED | {"strips": [0.95, 0.97, 0.96]}
+
+
+reported("patchify.cuts", MEASURED, "right", "flipped", "strips")
 for slug, changes in (
-    ("difference-within-spread", {"flipped_is": "better"}),
-    ("difference-within-spread", {"strips_is": "worse"}),
-    ("difference-overlooked", {"strips": LOW}),
-    ("direction-reversed", {"strips": LOW, "strips_is": "better"}),
-    ("direction-reversed", {"flipped": HIGH, "flipped_is": "worse"}),
-    ("too-few-runs", {"right": [0.94, 0.95]}),
-    ("percent", {"right": [93, 95, 94]}),
+    ("more-than-the-numbers-say", {"flipped_is": "better"}),
+    ("more-than-the-numbers-say", {"strips_is": "worse"}),
+    ("too-careful", {"strips": LOW}),
+    ("wrong-direction", {"strips": LOW, "strips_is": "better"}),
+    ("wrong-direction", {"flipped": HIGH, "flipped_is": "worse"}),
     ("one-run-repeated", {"strips": [0.95, 0.95, 0.95]}),
     ("no-such-option", {"flipped_is": "equal"}),
-    ("no-such-option", {"flipped_is": True}),
-    ("wrong-type", {"right": 0.94}),
-    ("wrong-type", {"right": ["0.94", "0.95", "0.93"]}),
+    ("not-trained", {"strips": [0.1, 0.11, 0.12], "strips_is": "worse"}),
 ):
     wrong("patchify.cuts", slug)(lambda changes=changes: MEASURED | changes)
-wrong("patchify.cuts", "wrong-keys")(lambda: {"right": RIGHT})
-unforeseen("patchify.cuts")(lambda: MEASURED | {"strips": [0.1, 0.11, 0.12], "strips_is": "worse"})
+unforeseen("patchify.cuts")(lambda: MEASURED | {"strips": [0.998, 1.0, 0.9975], "strips_is": "better"})

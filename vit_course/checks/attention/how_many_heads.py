@@ -6,6 +6,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.experiments import losses
 
 SETTINGS = [(things, heads) for things in (1, 2) for heads in (1, 2, 4)]
 CONCLUSIONS = ("more", "enough", "never")
@@ -44,16 +45,7 @@ def _means(errors: Mapping) -> dict[tuple[int, int], float]:
         raise Wrong("settings-missing", "Not all settings were run.", [f"Missing: {missing}"])
     means = {}
     for setting in SETTINGS:
-        try:
-            seeds = [float(error) for error in errors[setting]]
-        except (TypeError, ValueError):
-            seeds = []
-        if len(seeds) < 3:
-            raise Wrong("too-few-seeds", f"The setting {setting} has no three errors, one for each seed.")
-        if not all(0 <= error < 10 for error in seeds):
-            raise Wrong("no-errors", f"A mean squared error is neither negative nor that large: {setting}.")
-        if len(set(seeds)) == 1:
-            raise Wrong("one-seed-repeated", f"All seeds of {setting} give the very same error.")
+        seeds = losses(errors[setting], f"errors of {setting}", low=0, high=10, what="mean squared error")
         means[setting] = sum(seeds) / len(seeds)
     return means
 

@@ -2,9 +2,11 @@
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.compared_runs import accuracies, conclusion_follows, entries
+from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.experiments import accuracies, by_means, follows
 
-RATES = ("low", "high")
+RATES, KINDS = ("low", "high"), ("class", "mean")
+WORDS = ("worse", "no clear difference", "better")
 
 
 @exercise(
@@ -12,10 +14,11 @@ RATES = ("low", "high")
 )
 def rates(answer, draw, parts):
     """`answer()` -> {"class_low", "mean_low", "class_high", "mean_high": accuracies, "mean_low_is", "mean_high_is"}."""
-    names = [f"{kind}_{rate}" for rate in RATES for kind in ("class", "mean")]
-    received = entries(call(answer), (*names, *(f"mean_{rate}_is" for rate in RATES)))
-    found = {name: accuracies(received[name], name, low=0.3) for name in names}
+    names = [f"{kind}_{rate}" for rate in RATES for kind in KINDS]
+    received = named(call(answer), (*names, *(f"mean_{rate}_is" for rate in RATES)))
+    found = {name: accuracies(received[name], name, lowest=0.3) for name in names}
     for rate in RATES:
-        with parts(f"mean_{rate}_is"):
-            said = received[f"mean_{rate}_is"]
-            conclusion_follows(said, f"mean_{rate}_is", found[f"mean_{rate}"], found[f"class_{rate}"])
+        said = f"mean_{rate}_is"
+        with parts(said):
+            settings = {f"{kind}_{rate}": found[f"{kind}_{rate}"] for kind in KINDS}
+            follows(received[said], said, WORDS, by_means(settings))

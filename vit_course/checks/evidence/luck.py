@@ -5,7 +5,8 @@ from statistics import mean
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.measured import choice, named, shares
+from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.experiments import choice, paired, shares
 
 CHANCE = 0.15  # the mean area of the shapes
 OPTIONS = ("the choice", "the head")
@@ -21,9 +22,8 @@ OPTIONS = ("the choice", "the head")
 def luck(answer, draw):
     """`answer()` -> {"chosen": [...], "held_out": [...], "conclusion"}, five seeds or more."""
     received = named(call(answer), ("chosen", "held_out", "conclusion"))
-    chosen, held_out = (shares(received[name], name, least=5) for name in ("chosen", "held_out"))
-    if len(chosen) != len(held_out):
-        raise Wrong("not-in-pairs", "chosen and held_out have different lengths: each seed gives one of both.")
+    chosen, held_out = (shares(received[name], name, fewest=5) for name in ("chosen", "held_out"))
+    paired({"chosen": chosen, "held_out": held_out})
     if chosen == held_out:
         raise Wrong("same-images", "chosen and held_out are the same: the head was scored on the images of the choice.")
     if mean(chosen) > 0.3:
@@ -41,7 +41,7 @@ def luck(answer, draw):
     stays = (mean(held_out) - CHANCE) / (mean(chosen) - CHANCE)
     if said != ("the head" if stays >= 0.5 else "the choice"):
         raise Wrong(
-            "conclusion-does-not-follow",
+            "does-not-follow",
             "By the limit of the exercise, the conclusion is not what these numbers say.",
             [f"Of what lies above chance, {stays:.0%} stays on new images"],
         )

@@ -5,7 +5,8 @@ from statistics import mean
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.measured import choice, named, shares
+from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.experiments import choice, paired, shares
 
 OPTIONS = ("place", "content", "both")
 
@@ -14,9 +15,8 @@ OPTIONS = ("place", "content", "both")
 def way_up(answer, draw):
     """`answer()` -> {"plain": [...], "shuffled": [...], "conclusion"}, three photographs or more."""
     received = named(call(answer), ("plain", "shuffled", "conclusion"))
-    plain, shuffled = (shares(received[name], name, least=3) for name in ("plain", "shuffled"))
-    if len(plain) != len(shuffled):
-        raise Wrong("not-in-pairs", "plain and shuffled have different lengths: each photograph gives one of both.")
+    plain, shuffled = (shares(received[name], name) for name in ("plain", "shuffled"))
+    paired({"plain": plain, "shuffled": shuffled}, each="photograph")
     if plain == shuffled:
         raise Wrong("not-shuffled", "plain and shuffled are the same: the same pictures went through twice.")
     if mean(plain) < 0.1:
@@ -39,7 +39,7 @@ def way_up(answer, draw):
     follows = "place" if left >= 0.9 else "content" if left < 0.1 else "both"
     if said != follows:
         raise Wrong(
-            "conclusion-does-not-follow",
+            "does-not-follow",
             "By the two limits of the exercise, the conclusion is not what these numbers say.",
             [f"Left after the shuffle: {left:.2f} of the plain weight"],
         )

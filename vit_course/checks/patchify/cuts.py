@@ -2,9 +2,11 @@
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.compared_runs import accuracies, conclusion_follows, entries
+from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.experiments import accuracies, by_means, follows
 
 KINDS = ("right", "flipped", "strips")
+WORDS = ("worse", "no clear difference", "better")
 
 
 @exercise(
@@ -15,8 +17,9 @@ KINDS = ("right", "flipped", "strips")
 )
 def cuts(answer, draw, parts):
     """`answer()` -> {"right", "flipped", "strips": test accuracies, "flipped_is", "strips_is": the conclusions}."""
-    received = entries(call(answer), (*KINDS, "flipped_is", "strips_is"))
-    found = {name: accuracies(received[name], name, low=0.8) for name in KINDS}
+    received = named(call(answer), (*KINDS, "flipped_is", "strips_is"))
+    found = {name: accuracies(received[name], name, lowest=0.8) for name in KINDS}
     for name in KINDS[1:]:
-        with parts(f"{name}_is"):
-            conclusion_follows(received[f"{name}_is"], f"{name}_is", found[name], found["right"])
+        said = f"{name}_is"
+        with parts(said):
+            follows(received[said], said, WORDS, by_means({"right": found["right"], name: found[name]}))

@@ -2,18 +2,15 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-import torch
-
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.numbers import real
-from vit_course.checks.tools.words import describe
+from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.experiments import by_spread, follows, shares
 
-SIDES, KINDS, SEEDS = (4, 2, 1), ("none", "learned"), 3
+SIDES, KINDS = (4, 2, 1), ("none", "learned")
 STEPS = {"4 to 2": (4, 2), "2 to 1": (2, 1)}
-CONCLUSIONS = ("grows", "falls", "open")
+CONCLUSIONS = ("falls", "open", "grows")
 # Where the means of three seeds lie, with room for other machines and seeds.
 PLAUSIBLE = {
     ("none", 4): (0.85, 0.995),
@@ -28,44 +25,25 @@ PLAUSIBLE = {
 @exercise("Experiment: smaller patches", section="What are positions worth?", difficulty=3, minutes=20)
 def patch_sizes(answer, draw, parts):
     """`answer()` -> {"none": {4: [...], ...}, "learned": {...}, "conclusion": {"4 to 2": "grows", ...}}."""
-    received = call(answer)
-    _names(received)
+    received = named(call(answer), (*KINDS, "conclusion"))
     found = {(kind, side): _accuracies(received[kind], kind, side) for kind in KINDS for side in SIDES}
     means = {place: sum(values) / len(values) for place, values in found.items()}
     _plausible(means)
     gains = {side: means["learned", side] - means["none", side] for side in SIDES}
-    spread = max(max(values) - min(values) for values in found.values())
     for name, (before, after) in STEPS.items():
         with parts(name):
-            _follows(_conclusion(received["conclusion"], name), gains[before], gains[after], spread)
-
-
-def _names(received) -> None:
-    if received is None:
-        raise Wrong("returned-nothing", "The result is None: nothing was returned.")
-    if not isinstance(received, Mapping):
-        raise Wrong("wrong-type", f"The result is {describe(received)} where a dict is expected.")
-    missing = [name for name in (*KINDS, "conclusion") if name not in received]
-    if missing:
-        raise Wrong("wrong-keys", f"The dict has no {', '.join(map(repr, missing))}.")
+            if not isinstance(received["conclusion"], Mapping) or name not in received["conclusion"]:
+                raise Wrong("wrong-keys", f"There is no conclusion on the step {name!r}.")
+            # The range of three seeds is about 1.7 standard deviations: a step larger than the largest is hardly luck.
+            step = f"Your mean gain, {gains[before]:.3f} and then {gains[after]:.3f}, changes by"
+            difference = by_spread(step, gains[after] - gains[before], *found.values())
+            follows(received["conclusion"][name], name, CONCLUSIONS, difference)
 
 
 def _accuracies(of_kind, kind: str, side: int) -> list[float]:
     if not isinstance(of_kind, Mapping) or side not in of_kind:
         raise Wrong("wrong-keys", f"There are no accuracies for {kind!r} with patches of side {side}.")
-    values = of_kind[side]
-    if isinstance(values, (torch.Tensor, np.ndarray)):
-        values = values.tolist()
-    if not isinstance(values, (list, tuple)):
-        raise Wrong("wrong-type", f"{kind!r}, side {side}: {describe(values)} where a list of accuracies is expected.")
-    numbers = [real(value) for value in values]
-    if len(numbers) < SEEDS:
-        raise Wrong("too-few-seeds", f"{kind!r}, side {side}: {len(numbers)} of {SEEDS} seeds.")
-    if any(value > 1 for value in numbers):
-        raise Wrong("percent", f"{kind!r}, side {side}: an accuracy is a share from 0 to 1, not a percentage.")
-    if any(not value >= 0 for value in numbers):
-        raise Wrong("not-plausible", f"{kind!r}, side {side}: an accuracy is a share from 0 to 1.")
-    return numbers
+    return shares(of_kind[side], f"{kind}, side {side}", what="accuracy", may_repeat=True)
 
 
 def _plausible(means: dict) -> None:
@@ -87,29 +65,3 @@ def _plausible(means: dict) -> None:
         "those of the chapter?",
         [f"Expected: a mean from {low} to {high}", f"Received: {value:.3f}"],
     )
-
-
-def _conclusion(given, name: str) -> str:
-    if not isinstance(given, Mapping) or name not in given:
-        raise Wrong("wrong-keys", f"There is no conclusion on the step {name!r}.")
-    value = given[name]
-    if not isinstance(value, str) or value.strip().lower() not in CONCLUSIONS:
-        raise Wrong("no-such-conclusion", f"{describe(value)} is none of {', '.join(CONCLUSIONS)}.")
-    return value.strip().lower()
-
-
-def _follows(conclusion: str, before: float, after: float, spread: float) -> None:
-    # The range of three seeds is about 1.7 standard deviations: a step larger than the largest range is hardly luck.
-    step = after - before
-    supported = "open" if abs(step) <= spread else "grows" if step > 0 else "falls"
-    details = [
-        f"Your mean gains: {before:.3f}, then {after:.3f}",
-        f"The largest spread of the seeds of one kind: {spread:.3f}",
-    ]
-    if conclusion == supported:
-        return
-    if supported == "open":
-        raise Wrong("more-than-the-numbers-say", "The two gains differ by no more than the seeds do.", details)
-    if conclusion == "open":
-        raise Wrong("too-careful", "The two gains differ by more than the seeds do.", details)
-    raise Wrong("wrong-direction", "Your gains go the other way.", details)

@@ -1,31 +1,29 @@
 """Exercise pretrained.blocks: an experiment of the learner's, and whether its conclusion follows from its numbers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.experiments import paired, shares
 from vit_course.checks.tools.numbers import real
 from vit_course.checks.tools.words import describe
 
-BLOCKS, RUNS, UNCLEAR = (2, 5, 8, 11), 3, "unclear"
+BLOCKS, UNCLEAR = (2, 5, 8, 11), "unclear"
 
 
 @exercise("Which block describes objects best?", section="What the tokens know", difficulty=2, minutes=15)
 def blocks(answer, draw):
     """`answer()` -> ({block: [one overlap a run]}, the number of the best block or "unclear")."""
     overlaps, conclusion = _pair(call(answer))
-    runs = {block: _runs(overlaps[block], block) for block in BLOCKS}
-    if len({len(values) for values in runs.values()}) > 1:
-        raise Wrong("runs-differ", "The blocks have different numbers of runs, so they cannot be compared run by run.")
-    if len(runs[2]) < RUNS:
-        raise Wrong("too-few-runs", f"There are {len(runs[2])} runs of each block; at least {RUNS} are asked for.")
+    runs = {block: shares(overlaps[block], f"block {block}", what="overlap", may_repeat=True) for block in BLOCKS}
+    paired({f"block {block}": values for block, values in runs.items()}, each="labelled photograph")
     _plausible(runs)
     found = next((block for block in BLOCKS if _ahead(runs, block)), UNCLEAR)
     if isinstance(conclusion, str):
         conclusion = conclusion.strip().lower()
     if conclusion != UNCLEAR and (isinstance(conclusion, str) or real(conclusion) not in BLOCKS):
-        raise Wrong("no-such-conclusion", f"{describe(conclusion)} is neither a block of the experiment nor 'unclear'.")
+        raise Wrong("no-such-option", f"{describe(conclusion)} is neither a block of the experiment nor 'unclear'.")
     if conclusion == found:
         return
     if conclusion == UNCLEAR:
@@ -44,18 +42,10 @@ def _pair(received) -> tuple[Mapping, object]:
     return received
 
 
-def _runs(values, block: int) -> list[float]:
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise Wrong("wrong-type", f"Block {block} has {describe(values)} where a list of numbers is expected.")
-    return [real(value) for value in values]
-
-
 def _plausible(runs: dict[int, list[float]]) -> None:
     every = [value for values in runs.values() for value in values]
-    if not all(0 <= value <= 1 for value in every):
-        raise Wrong("no-overlap", "An overlap lies from 0 to 1, and not all of these do.")
     if len(set(every)) < len(every) // 2:
-        raise Wrong("runs-repeated", "Many of these numbers are the same: a run needs another labelled photograph.")
+        raise Wrong("one-run-repeated", "Many of these numbers are the same: a run needs another labelled photograph.")
     means = {block: sum(values) / len(values) for block, values in runs.items()}
     if min(runs[11]) > 0.97:
         raise Wrong("labelled-counted", "These are too good: does the labelled photograph count in the mean?")

@@ -2,8 +2,9 @@
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.by_hand import same_answer, same_answers
+from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.dicts import named
 from vit_course.checks.tools.numbers import real
 
 # What a thousand steps give: from, to, and what it means if a share lies below or above. Seeds and processors move the
@@ -40,10 +41,7 @@ BECAUSE = {
 @exercise("Take a part out", section="A whole ViT in 40 lines", difficulty=2, minutes=13)
 def removed(answer, draw, parts):
     """`answer()` -> four shares of clocks read right, the part most needed, and why."""
-    received = call(answer)
-    names = [*PLAUSIBLE, "most_needed", "because"]
-    if not isinstance(received, dict) or set(received) != set(names):
-        same_answers(received, dict.fromkeys(names), parts)  # says what is missing, and ends here
+    received = named(call(answer), (*PLAUSIBLE, "most_needed", "because"))
     shares = {}
     for name, (limits, low, high) in PLAUSIBLE.items():
         with parts(name):

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.dicts import named
 from vit_course.checks.tools.words import describe
 
 
@@ -19,18 +20,7 @@ def same_answers(received, expected: Mapping, parts, mistakes: Mapping[str, Mapp
         parts: of the check, for partial credit.
         mistakes: by name, from a wrong answer to (slug, sentence). For a choice these are the other options.
     """
-    if received is None:
-        raise Wrong("returned-nothing", "The result is None: nothing was returned.")
-    if not isinstance(received, Mapping):
-        raise Wrong("wrong-type", f"The result is {describe(received)} where a dict is expected.")
-    missing = sorted(set(expected) - set(received))
-    extra = sorted(describe(name) for name in received if name not in expected)
-    if missing or extra:
-        raise Wrong(
-            "wrong-keys",
-            "The names in the dict are not the ones asked for.",
-            [f"Missing: {', '.join(missing) or 'none'}", f"Not asked for: {', '.join(extra) or 'none'}"],
-        )
+    named(received, expected)
     for name, value in expected.items():
         with parts(name):
             same_answer(received[name], value, (mistakes or {}).get(name, {}))

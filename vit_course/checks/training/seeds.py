@@ -1,37 +1,20 @@
 """Exercise training.seeds: an experiment with several seeds, and the conclusion that follows from it."""
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.experiments import accuracies, need_report, need_same_seeds, option
+from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.experiments import accuracies, by_ranges, changed, choice, follows, paired
 
 CHANGES = ("padding", "warmup", "label_smoothing", "clip_norm")
+SETTINGS = ("without", "with")
 
 
 @exercise("Does it help? Ask several seeds", section="A recipe", difficulty=3, minutes=18)
 def seeds(answer, draw):
     """`answer()` -> {"change", "without", "with", "conclusion"}: accuracies of at least four seeds each."""
-    received = call(answer)
-    need_report(received, ("change", "without", "with", "conclusion"))
-    option("change", received["change"], CHANGES)
-    conclusion = option("conclusion", received["conclusion"], ("helps", "hurts", "cannot tell"))
-    without, changed = (
-        accuracies(name, received[name], images=200, fewest=4, lowest=0.5) for name in ("without", "with")
-    )
-    need_same_seeds({"without": without, "with": changed})
-    right = "cannot tell"
-    if min(changed) > max(without):
-        right = "helps"
-    elif max(changed) < min(without):
-        right = "hurts"
-    if conclusion == right:
-        return
-    details = [
-        f"Without: {min(without):.3f} to {max(without):.3f}",
-        f"With: {min(changed):.3f} to {max(changed):.3f}",
-    ]
-    if right == "cannot tell":
-        raise Wrong("overlap-overlooked", "The two ranges overlap, so by the rule these runs cannot tell.", details)
-    if conclusion == "cannot tell":
-        raise Wrong("separation-overlooked", "The two ranges do not overlap, so the rule allows a conclusion.", details)
-    raise Wrong("wrong-direction", "The conclusion says the opposite of the numbers.", details)
+    received = named(call(answer), ("change", *SETTINGS, "conclusion"))
+    choice(received["change"], "change", CHANGES)
+    found = {name: accuracies(received[name], name, lowest=0.5, fewest=4, images=200) for name in SETTINGS}
+    paired(found)
+    changed(found)
+    follows(received["conclusion"], "conclusion", ("hurts", "cannot tell", "helps"), by_ranges(found))

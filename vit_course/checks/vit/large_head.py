@@ -2,11 +2,18 @@
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.two_settings import two_settings
+from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.experiments import by_ranges, changed, follows, losses, paired
+
+SETTINGS = ("small", "large")
 
 
 @exercise("Does a large head slow learning?", section="How it starts", difficulty=2, minutes=12)
 def large_head(answer, draw):
     """`answer()` -> {"small": [a loss a seed], "large": [...], "conclusion": "faster", "slower" or "not decided"}."""
+    received = named(call(answer), (*SETTINGS, "conclusion"))
     # After 25 steps on ten images; a head of standard deviation 1 starts near 13.
-    two_settings(call(answer), "small", "large", "faster", "slower", low=1e-4, high=14, what="loss")
+    found = {name: losses(received[name], name, low=1e-4, high=14) for name in SETTINGS}
+    paired(found)
+    changed(found)
+    follows(received["conclusion"], "conclusion", ("faster", "not decided", "slower"), by_ranges(found))

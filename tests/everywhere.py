@@ -1,0 +1,24 @@
+"""What holds in every run of pytest, whatever it is given to test: no network, and notebooks compared as they are seen.
+
+pyproject.toml names it as a plugin: of a conftest.py beside the tests, a run of nothing but a notebook would not hear.
+"""
+
+import os
+from pathlib import Path
+
+import pace
+
+pace.one_thread_each()
+ROOT = Path(__file__).parents[1]
+
+
+def pytest_configure(config):
+    # Kernels are processes of their own and inherit the environment.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "tests" / "offline"), os.getenv("PYTHONPATH")]))
+    os.environ["VIT_COURSE_PROGRESS"] = "off"  # no test writes into somebody's progress
+    os.environ["VIT_COURSE_PANELS"] = "off"  # the chapters store verdicts as text
+    import about
+    import figures  # which imports NumPy
+
+    for plugin in (about, figures, pace, pace.NotebookTimes(), pace.QuickCovers()):
+        config.pluginmanager.register(plugin)

@@ -1,0 +1,105 @@
+"""The numbers that a learner reports of several runs: a list, a tuple, a tensor or an array for each setting."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+
+from vit_course.checks.report import Wrong
+from vit_course.checks.tools.numbers import real
+from vit_course.checks.tools.words import describe
+
+BEST = 0.995  # no short training of this course gets so many images right that it has not seen
+
+
+def shares(values, name: str, fewest: int = 3, what: str = "share", may_repeat: bool = False) -> list[float]:
+    """The shares of one setting from 0 to 1, one a run; `what` they are is said where a number is none."""
+    numbers = _measured(values, name, fewest)
+    for number in numbers:
+        if 1 < number <= 100:
+            raise Wrong("percent", f"{name!r} holds {number:g}: a share from 0 to 1 is asked for, no percentage.")
+    _possible(numbers, name, what, most=1)
+    return numbers if may_repeat else _not_repeated(numbers, name)
+
+
+def accuracies(values, name: str, lowest: float, fewest: int = 3, images: int | None = None) -> list[float]:
+    """The accuracies of one setting, one a seed, none below `lowest`.
+
+    Args:
+        values, name: the learner's numbers, and what they are called.
+        lowest: what this training reaches with every seed.
+        fewest: how many seeds are asked for.
+        images: how many there are, if few: then each number is one of their shares, to three decimals, and several
+            seeds may well give the same.
+    """
+    numbers = shares(values, name, fewest, "accuracy", may_repeat=images is not None)
+    for number in numbers:
+        if images and abs(number * images - round(number * images)) > 0.0005 * images + 1e-6:
+            raise Wrong(
+                "not-of-the-validation-images",
+                f"{name!r} holds {number:g}. Of {images} validation images no whole number gives this share.",
+            )
+        if number < lowest:
+            raise Wrong("not-trained", f"{name!r} holds {number:g}: this training does not end so low.")
+        if number > BEST:
+            raise Wrong("wrong-answer", f"{name!r} holds {number:g}: this training does not end so high.")
+    return numbers
+
+
+def losses(values, name: str, low: float, high: float, what: str = "loss") -> list[float]:
+    """The losses of one setting, one for each of at least three seeds, all from `low` to `high`."""
+    numbers = _measured(values, name, 3)
+    _possible(numbers, name, what, most=math.inf)
+    for number in _not_repeated(numbers, name):
+        if not low <= number <= high:
+            raise Wrong("wrong-answer", f"{name!r} holds {number:g}: these runs do not end with such a {what}.")
+    return numbers
+
+
+def _measured(values, name: str, fewest: int) -> list[float]:
+    if isinstance(values, (torch.Tensor, np.ndarray)):
+        values = values.tolist()
+    if not isinstance(values, (list, tuple)):
+        raise Wrong("wrong-type", f"{name!r} is {describe(values)} where a list of numbers is expected.")
+    numbers = [_number(value, name) for value in values]
+    if len(numbers) < fewest:
+        count = "1 number" if len(numbers) == 1 else f"{len(numbers)} numbers"
+        raise Wrong(
+            "too-few-runs", f"{name!r} has {count}, too few to tell an effect from luck: {fewest} are asked for."
+        )
+    return numbers
+
+
+def _number(value, name: str) -> float:
+    try:
+        return round(real(value), 7)  # so that a tensor's 0.9 in single precision is the 0.9 that is typed
+    except Wrong:
+        raise Wrong("wrong-type", f"{name!r} holds {describe(value)} where a number is expected.") from None
+
+
+def _possible(numbers: list[float], name: str, what: str, most: float) -> None:
+    for number in numbers:
+        if not (math.isfinite(number) and 0 <= number <= most):
+            raise Wrong("not-possible", f"{name!r} holds {number:g}, which is no {what}.")
+
+
+def _not_repeated(numbers: list[float], name: str) -> list[float]:
+    if len(set(numbers)) == 1:
+        raise Wrong("one-run-repeated", f"{name!r} holds one number several times, as one run done again would give.")
+    return numbers
+
+
+def paired(settings: Mapping[str, list[float]], each: str = "seed") -> None:
+    """A `Wrong` where the settings cannot have one run for each of the same seeds, or of whatever `each` says."""
+    if len({len(runs) for runs in settings.values()}) > 1:
+        details = [f"{name}: {len(runs)} runs" for name, runs in settings.items()]
+        raise Wrong("runs-differ", f"The numbers of runs differ, so there is not one for each {each}.", details)
+
+
+def changed(settings: Mapping[str, list[float]]) -> None:
+    """A `Wrong` where the numbers say that the seed, or what the settings differ in, does not reach the training."""
+    if all(len(set(runs)) == 1 for runs in settings.values()):
+        raise Wrong("one-run-repeated", "All runs of every setting are equal: the seed does not reach the training.")
+    if len({tuple(runs) for runs in settings.values()}) < len(settings):
+        raise Wrong("nothing-changed", "Two settings are equal run by run: the change does not reach the training.")
