@@ -228,7 +228,9 @@ def test_state_between_calls_is_found():
 
     def remembers(q, k, keep):
         seen.append(1)
-        return answers.RIGHT["attention.weights"][0][0](q, k, keep) * (1.0 if len(seen) < 7 else 2.0)  # two calls for each of three draws
+        return answers.RIGHT["attention.weights"][0][0](q, k, keep) * (
+            1.0 if len(seen) < 7 else 2.0
+        )  # two calls for each of three draws
 
     assert check("attention.weights", remembers).mistake == "keeps-state"
 
