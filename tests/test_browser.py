@@ -145,11 +145,11 @@ def compare_and_look(page: Page, name: str) -> None:
     assert page.outside == [], "the page asked for something beyond this machine"
 
 
-def test_a_wrong_answer_is_named_and_drawn_and_a_right_one_passes(address, browser):
+def test_verdicts_are_panels_in_a_section_that_runs_by_itself(address, browser):
     name = "04_attention.ipynb"
     notebook = classroom.load(ROOT / "notebooks" / name)
     exercise = classroom.exercises_of(notebook)[0]
-    imports = next(index for index, cell in enumerate(notebook.cells) if cell.cell_type == "code")
+    section = next(index for index, cell in enumerate(notebook.cells) if cell.source.startswith("## Exercises"))
 
     def write(page: Page, source: str) -> str:
         page.evaluate(
@@ -165,13 +165,26 @@ def test_a_wrong_answer_is_named_and_drawn_and_a_right_one_passes(address, brows
     wrong = exercise.solution.replace("dim=-1", "dim=-2")
     with new_page(browser) as page:
         open_notebook(page, address, name)
-        run_cell(page, imports)
+        write(page, "import os\n\nos.environ.pop('VIT_COURSE_PANELS')")  # the tests' own: a learner has no such thing
+        run_cell(page, section + 1)
         outputs = write(page, wrong)
-        assert "[softmax-over-queries]" in outputs and "image/png" in outputs
-        page.wait_for_timeout(500)
-        page.screenshot(path=SCREENSHOTS / "exercise-wrong.png")
+        assert "[softmax-over-queries]" in outputs
+        panel = page.locator(".jp-OutputArea [role=status]")
+        panel.wait_for()
+        assert "Not yet" in panel.inner_text() and "4.1 Weights with a mask" in panel.inner_text()
+        picture = panel.locator("img")
+        picture.scroll_into_view_if_needed()
+        page.wait_for_function("() => document.querySelector('[role=status] img').naturalWidth > 300")
+        for theme in ("Light", "Dark"):
+            page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})",
+                          f"JupyterLab {theme}")  # fmt: skip
+            page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=f"JupyterLab {theme}")
+            page.screenshot(path=SCREENSHOTS / f"exercise-wrong-{theme.lower()}.png")
+        outputs = write(page, wrong.replace("return", "return ("))
+        assert "The cell that defines weights ended in an error" in outputs and "cell-failed" in outputs
         outputs = write(page, exercise.solution)
-        assert "attention.weights: passed." in outputs and "image/png" not in outputs
+        assert "attention.weights: passed." in outputs and "data:image/png" not in outputs
+        assert panel.inner_text().startswith("Passed")
         # What is folded is closed until somebody opens it.
         hint = page.locator(".jp-RenderedMarkdown details", has_text="Write down the shapes").first
         hint.scroll_into_view_if_needed()

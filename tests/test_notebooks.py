@@ -152,7 +152,7 @@ def test_the_form_of_the_exercises(path):
         # Its check, on the untouched stub.
         output = notebook.cells[cells_of.check].outputs[0]
         assert output.data["text/plain"].startswith(f"{cells_of.name}: not attempted yet.")
-        headings = [cell.source.splitlines()[0].strip("# ") for cell in cells(path, "markdown")]
+        headings = re.findall(r"^##+ (.+)$", "\n".join(cell.source for cell in cells(path, "markdown")), re.MULTILINE)
         assert exercise.number == f"{int(path.name[:2])}.{number}" and exercise.section in headings
         # The classroom's version with the holes emptied again is the stub.
         source = classroom.with_holes(cells_of, "#begin", "#end")
