@@ -85,7 +85,8 @@ def exercise(title: str, section: str, difficulty: int, minutes: int, seconds: f
 
             report = _verdict(EXERCISES[name], run_limited(run, seconds), parts, seconds)
             message = "" if report.status == NOT_ATTEMPTED else scores.record(name, report.score)
-            return replace(report, notes=(*report.notes, message)) if message else report
+            notes = (*report.notes, message) if message else report.notes
+            return replace(report, notes=notes, heading=f"{EXERCISES[name].number} {title}")
 
         EXERCISES[name] = Exercise(name, title, section, difficulty, minutes, 2 * difficulty, check)
         return check

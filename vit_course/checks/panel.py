@@ -4,8 +4,6 @@ import base64
 import io
 from html import escape
 
-from vit_course.checks.report import PASSED, Report
-
 # White on each has a contrast of at least 5; the edge and the words do not depend on the colour.
 _COLOURS = {"passed": "#1b7043", "in part": "#7a5600", "not yet": "#a8361f"}
 _BOX = "border:1px solid {colour};border-left-width:6px;border-radius:4px;padding:8px 12px;max-width:44rem"
@@ -14,21 +12,17 @@ _SMALL = "font-size:0.8em;opacity:0.75;margin:6px 0 0"
 _CODE = "white-space:pre-wrap;overflow-wrap:anywhere;font-family:var(--jp-code-font-family, monospace)"
 
 
-def panel(report: Report) -> str:
-    """The report as HTML that stands by itself: no script, no style sheet, light or dark."""
-    from vit_course.checks.exercise import EXERCISES
-
-    exercise = EXERCISES[report.exercise]
+def panel(report) -> str:
+    """A `Report` as HTML that stands by itself: no script, no style sheet, light or dark."""
     word = report.verdict.partition(",")[0]
     badge = {"passed": "Passed", "in part": f"In part: {report.score:.2f} of 1", "not yet": "Not yet"}[word]
     colour = _COLOURS[word]
     rows = [
-        f'<div><span style="{_BADGE.format(colour=colour)}">{badge}</span> '
-        f"&nbsp;<b>{escape(exercise.number)} {escape(exercise.title)}</b></div>"
+        f'<div><span style="{_BADGE.format(colour=colour)}">{badge}</span> &nbsp;<b>{escape(report.heading)}</b></div>'
     ]
     if report.parts:
         rows.append(_parts(report))
-    elif report.status != PASSED:
+    elif word != "passed":
         rows += [f'<p style="margin:8px 0">{escape(report.sentence)}</p>', _details(report.details), _picture(report)]
     if report.next:
         rows.append(f'<p style="margin:8px 0 0"><b>Next:</b> {escape(report.next)}</p>')
@@ -37,7 +31,7 @@ def panel(report: Report) -> str:
     return f'<div role="status" style="{_BOX.format(colour=colour)}">{"".join(rows)}</div>'
 
 
-def _parts(report: Report) -> str:
+def _parts(report) -> str:
     lines = []
     for name, wrong in report.parts:
         mark, text = ("&#10003;", "") if wrong is None else ("&#10007;", f": {escape(wrong.sentence)}")
@@ -60,7 +54,7 @@ def _details(details: tuple[str, ...]) -> str:
     return "".join(rows)
 
 
-def _picture(report: Report) -> str:
+def _picture(report) -> str:
     figure = report.figure()
     if figure is None:
         return ""

@@ -24,6 +24,7 @@ class Report:
         notes: on the check itself, such as that progress could not be saved.
         next: what to do now.
         expected, received: where they part, for a picture; None where a picture would not help.
+        heading: of the exercise, such as "4.1 Weights with a mask", for the panel.
     """
 
     exercise: str
@@ -37,6 +38,7 @@ class Report:
     next: str = ""
     expected: torch.Tensor | None = field(default=None, repr=False, compare=False)
     received: torch.Tensor | None = field(default=None, repr=False, compare=False)
+    heading: str = field(default="", repr=False, compare=False)
 
     @property
     def verdict(self) -> str:
