@@ -139,7 +139,6 @@ def settings(sources: Path, static: Path) -> dict:
         "myst_enable_extensions": ["dollarmath"],
         "myst_heading_anchors": 3,
         "nb_execution_mode": "off",
-        "nb_merge_streams": True,
         # Of a prediction's cell alone; nothing else is hidden.
         "nb_code_prompt_show": "Your guess first. Then: show what came out",
         "nb_code_prompt_hide": "Hide what came out",
