@@ -73,7 +73,9 @@ def same_function(
             if index >= several and wrong.mistake in _SIZES:
                 sentence = "Right for a batch of several, not for a batch of one: an axis of size 1 is not kept."
                 wrong = Wrong("batch-of-one", sentence, wrong.details, wrong.expected, wrong.received)
-            raise _explained(wrong, answer, reference, mistakes, draws, index) from None
+            # A mistake that shows with several images is looked for among them alone: with one, axes may fit by chance.
+            tried = draws if index >= several else draws[:several]
+            raise _explained(wrong, answer, reference, mistakes, tried, index) from None
         results.append(result)
     if not agree(call(answer, *_copies(draws[0])), results[0]):
         raise Wrong("keeps-state", "After calls with other inputs, your function gives another result than before.")
