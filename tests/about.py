@@ -13,6 +13,8 @@ from nbval.plugin import IPyNbCell
 SIGN = "≈"
 TAG = re.compile(r"about:(?:x(?P<factor>[\d.]+)|(?P<percent>[\d.]+)%|(?P<apart>[\d.]+))")
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+# A fresh number below a step of float32 may as well be 0, where another processor rounds nothing.
+ROUNDING = 1e-7
 # Columns move when a number gets a digit more.
 SPACES = re.compile(r"\s+")
 
@@ -36,6 +38,8 @@ def near(stored: float, fresh: float, allowed: re.Match) -> bool:
     """Whether a fresh number may stand where `stored` does."""
     if allowed["factor"]:
         low, high = sorted((abs(stored), abs(fresh)))
+        if abs(fresh) < abs(stored):
+            low = max(low, ROUNDING)
         return stored * fresh >= 0 and high <= float(allowed["factor"]) * low + 1e-12
     most = float(allowed["percent"]) / 100 * abs(stored) if allowed["percent"] else float(allowed["apart"])
     return abs(stored - fresh) <= most + 1e-12

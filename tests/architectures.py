@@ -19,7 +19,7 @@ from torch import nn
 CLASS, DISTILLED = ("class token",), ("class token", "distillation token")
 LAYERS, HEADS = 3, 2
 OTHER_TOKENS, WINDOWS, STAGES = "attends from", "numbers of sequences", "of different shapes"
-UNPLACED, CHANNELS, AXES = "places are not known", "over channels", "B, h, T, T. is needed"
+CHANNELS, AXES = "over channels", "B, h, T, T. is needed"
 
 
 def registers(count: int) -> tuple[str, ...]:

@@ -60,6 +60,17 @@ def site(tmp_path_factory):
     return out
 
 
+@pytest.fixture(scope="session")
+def kit(tmp_path_factory):
+    """The teacher's folder, as the command writes it."""
+    out = tmp_path_factory.mktemp("teacher") / "my kit"
+    command = [sys.executable, "-m", "vit_course", "kit", str(out)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert str(out / "index.html") in done.stdout
+    return out
+
+
 @pytest.fixture
 def opened(browser, site):
     """A function that opens a page of the site; what it asks of other machines and its errors are counted."""

@@ -21,15 +21,16 @@ def all_exercises() -> dict:
 
 def stub(name: str):
     """The object that the learner's cell defines, untouched."""
-    return _run(name, all_exercises()[name][1].stub_code)
+    return made_by(name, all_exercises()[name][1].stub_code)
 
 
 def solution(name: str):
     """The object that the worked solution defines."""
-    return _run(name, all_exercises()[name][1].solution)
+    return made_by(name, all_exercises()[name][1].solution)
 
 
-def _run(name: str, code: str):
+def made_by(name: str, code: str):
+    """The object that some code defines in the place of the learner's cell."""
     # An exercise may rely on the first cell of its section and on the cells given with it, on nothing else.
     path, exercise = all_exercises()[name]
     names: dict = {}

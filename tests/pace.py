@@ -11,13 +11,13 @@ from nbval.plugin import IPyNbCell
 
 ROOT = Path(__file__).parents[1]
 # Two workers take a file each, and the last one should not be long: these come first, the longest before all.
-FIRST = ("test_browser", "test_live_browser", "07_training", "11_further", "test_classroom", "test_distributed",
-         "test_killed", "test_site", "09_what_maps_tell", "08_attention_maps", "05_encoder", "03_position_embeddings",
-         "02_class_token", "06_vit", "10_pretrained", "12_capstone", "test_upload_browser", "00_start_here",
-         "04_attention", "test_benchmarks", "test_checks", "test_explorer_browser", "test_site_browser",
-         "01_patchify")  # fmt: skip
+FIRST = ("test_browser", "test_live_browser", "test_mutants", "07_training", "test_wheel", "11_further", "test_class",
+         "test_classroom", "test_distributed", "test_killed", "test_site", "09_what_maps_tell", "08_attention_maps",
+         "05_encoder", "03_position_embeddings", "02_class_token", "06_vit", "10_pretrained", "12_capstone",
+         "test_upload_browser", "00_start_here", "04_attention", "test_benchmarks", "test_checks",
+         "test_explorer_browser", "test_rewritings", "test_site_browser", "01_patchify")  # fmt: skip
 # Who asks for one of these waits for a browser, a server, a class of learners or a whole site.
-SLOW_FIXTURES = frozenset({"browser", "site", "course", "tested"})
+SLOW_FIXTURES = frozenset({"browser", "site", "course", "tested", "kit"})
 # The exercise whose answer is a training.
 SLOW_CASES = frozenset({"capstone.trained"})
 # Of a test with more cases than this, such as one for each answer to each exercise, the quick ones are the first for
@@ -97,7 +97,7 @@ def all_modules() -> set[str]:
     """The names of the package's modules, without the two that only a new process runs."""
     paths = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "vit_course").rglob("*.py")]
     names = {".".join(path.parts).removesuffix(".__init__") for path in paths}
-    return names - {"vit_course.__main__", "vit_course.classroom.guard.sitecustomize"}
+    return names - {"vit_course.__main__"}
 
 
 class NotebookTimes:

@@ -47,6 +47,13 @@ def test_right_answers_pass_on_other_draws(name, answer):
         assert check(name, answer, seed=seed).status == "passed", check(name, answer, seed=seed).text
 
 
+@every
+def test_a_check_that_takes_a_draw_uses_it(name):
+    # One that does not is run once in a classroom, where others have hidden draws too.
+    nodes = ast.walk(ast.parse(inspect.getsource(EXERCISES[name].check.__wrapped__)))
+    assert EXERCISES[name].draws == any(isinstance(node, ast.Name) and node.id == "draw" for node in nodes)
+
+
 @pytest.mark.parametrize(("name", "answer", "mistake"), listed(answers.WRONG))
 def test_wrong_answers_are_named(name, answer, mistake):
     report = check(name, answer)
@@ -164,7 +171,7 @@ def spoilt(change):
         ("numpy-array", lambda out: out.detach().numpy()),
         ("wrong-type", lambda out: (out, out)),
         ("returned-nothing", lambda out: None),
-        ("wrong-values", lambda out: out + 0.01),
+        ("wrong-values", lambda out: nn.functional.one_hot(out.argmax(-1), out.shape[-1]).float()),
         ("gradient-cut", lambda out: out.detach()),
     ],
 )

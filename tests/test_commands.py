@@ -1,4 +1,4 @@
-"""The command line as a whole: help, what it says before PyTorch is imported, how it fails; and `check`."""
+"""The command line as a whole: help, what it says before PyTorch is imported, and how it fails."""
 
 import os
 import re
@@ -10,8 +10,9 @@ import pytest
 import torch
 from conftest import ROOT
 
-from vit_course.__main__ import COMMANDS, main
+from vit_course.__main__ import main
 from vit_course.commands import check
+from vit_course.commands.program import COMMANDS
 
 NAMES = [command.__name__.split(".")[-1] for command in COMMANDS]
 
@@ -84,8 +85,10 @@ def test_help_needs_no_torch(arguments, tmp_path):
         ("explore photo.jpg -o page.txt", "the page must end in .html, got page.txt"),
         ("classify missing.jpg", "there is no file missing.jpg"),
         ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
-        ("classroom new --chapters 77", "there is no chapter '77'; known are 00_start_here"),
-        ("classroom full", "full is there already and not empty: add --overwrite"),
+        ("classroom make new --chapters 77", "there is no chapter '77'; known are 00_start_here"),
+        ("classroom make full", "full is there already and not empty: add --overwrite"),
+        ("kit full", "full holds something that is no kit: name another folder"),
+        ("kit new --from 'a", "--from needs an address without blanks and quotation marks"),
         ("site -o full", "full holds something that is no site: name another folder with -o"),
         ("site -o old", "old holds a site: add --force to replace it, or name another folder with -o"),
     ],
@@ -155,22 +158,3 @@ def test_an_interrupt_is_130(monkeypatch, capsys):
     failing(monkeypatch, KeyboardInterrupt())
     assert main(["check"]) == 130
     assert capsys.readouterr().err == "\nstopped\n"
-
-
-# ---- check
-
-
-def test_check_is_content_here(capsys):
-    assert main(["check"]) == 0
-    assert "Everything is here" in capsys.readouterr().out
-
-
-def test_check_says_what_is_wrong(monkeypatch):
-    monkeypatch.setattr(
-        check.metadata, "requires", lambda name: ["torch~=1.0", "no-such-package>=1", "pytest; extra == 'test'"]
-    )
-    text, complete = check.report()
-    assert not complete and "pytest" not in text
-    assert re.search(r"torch +\S+ found, ~=1.0 is needed", text)
-    assert re.search(r"no-such-package *cannot be imported: ModuleNotFoundError", text)
-    assert "python -m pip install -e ." in text

@@ -2,10 +2,6 @@
 
 import dataclasses
 import json
-import shutil
-import subprocess
-import sys
-import tomllib
 
 import numpy as np
 import pytest
@@ -161,22 +157,3 @@ def test_what_a_caller_changes_stays_with_them():
     assert set(data.photographs()) == set(ALL)
     with pytest.raises(dataclasses.FrozenInstanceError):
         ALL["cat"].licence = "mine"
-
-
-def test_the_wheel_carries_them():
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["force-include"]["res/photographs"] == "vit_course/photographs"
-
-
-def test_they_load_as_from_an_installed_wheel(tmp_path):
-    """The package copied to another place, with the photographs where the wheel puts them."""
-    code = "from vit_course import data; p = data.photographs(); print(len(p), p['cat'].mask().shape, p['cat'].path)"
-    installed = tmp_path / "site"
-    installed.mkdir()
-    shutil.copytree(ROOT / "vit_course", installed / "vit_course", ignore=shutil.ignore_patterns("__pycache__"))
-    run = [sys.executable, "-c", code]
-    bare = subprocess.run(run, cwd=installed, env={"PYTHONPATH": str(installed)}, capture_output=True, text=True)
-    assert "OSError: there are no photographs of the course in" in bare.stderr
-    shutil.copytree(FOLDER, installed / "vit_course" / "photographs")
-    done = subprocess.run(run, cwd=installed, env={"PYTHONPATH": str(installed)}, capture_output=True, text=True)
-    assert done.stdout.startswith(f"{len(ALL)} torch.Size([300, 451]) {installed}"), done.stderr

@@ -15,7 +15,14 @@ from conftest import ROOT
 from vit_course.checks import EXERCISES
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "res" / "teachers_guide.md", *NOTEBOOKS]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "res" / "teachers_guide.md",
+    *NOTEBOOKS,
+]
+KIT = sorted((ROOT / "res" / "kit").rglob("*.md"))  # their links lead into the folder that the kit writes
 DIAGRAMS = sorted((ROOT / "res").rglob("*.svg"))
 MOVING = [path for path in DIAGRAMS if "@keyframes" in path.read_text()]
 AMERICAN = re.compile(
@@ -56,7 +63,7 @@ def test_relative_links_lead_somewhere(page):
             assert anchor in anchors(file), f"{page.name} links to {target}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [*PAGES, *KIT], ids=lambda p: p.name)
 def test_british_spelling_and_plain_tone(page):
     text = prose(page)
     assert not AMERICAN.findall(text)
@@ -80,7 +87,7 @@ def test_the_teachers_guide_lists_every_exercise():
 
 
 def test_no_common_misspelling(tmp_path):
-    for page in PAGES:
+    for page in [*PAGES, *KIT]:
         (tmp_path / f"{page.name}.txt").write_text(prose(page), encoding="utf-8")
     places = [str(ROOT / "vit_course"), str(ROOT / "tests"), str(tmp_path), *map(str, DIAGRAMS)]
     done = subprocess.run([sys.executable, "-m", "codespell_lib", *places], capture_output=True, text=True, check=False)
@@ -129,7 +136,7 @@ def test_only_the_promised_names_at_the_top():
     visible = {name for name in top if not name.startswith(".")}
     assert visible <= {
         "notebooks", "vit_course", "tests", "res", "environment.yml", "README.md", "CONTRIBUTING.md", "pyproject.toml",
-            "LICENSE"
+            "LICENSE", "CHANGELOG.md", "CITATION.cff", "constraints.txt"
     }  # fmt: skip
     for name in filter(None, listed):
         # The real model is what the course shows: as small as half precision makes it.

@@ -3,16 +3,13 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 from conftest import ROOT
 
-from vit_course.commands import lab
-from vit_course.learner import chapters as learner_chapters
+from vit_course.files import stored
 from vit_course.learner import fresh, open_folder
 from vit_course.learner.chapters import chapters, differences
 
@@ -33,7 +30,7 @@ def course(tmp_path, monkeypatch):
         (repository / "notebooks").mkdir(parents=True, exist_ok=True)
         shutil.copy(path, repository / "notebooks")
     shutil.copytree(ROOT / "res" / "diagrams", repository / "res" / "diagrams")
-    monkeypatch.setattr(learner_chapters, "ROOTS", (repository,))
+    monkeypatch.setattr(stored, "ROOTS", (repository,))
     return repository / "notebooks"
 
 
@@ -182,30 +179,3 @@ def test_what_a_new_version_changes_in_a_few_words():
     )
     assert differences(old, notebook("# 01 Patchify")) == "3 cells differ, the first under “01 Patchify”"
     assert differences(old, old + b" ") == "the same cells, saved otherwise"
-
-
-def test_from_an_installed_wheel(tmp_path):
-    """The package with what the wheel carries, outside of any checkout."""
-    site, here = tmp_path / "site", tmp_path / "a place"
-    here.mkdir()
-    shutil.copytree(ROOT / "vit_course", site / "vit_course", ignore=shutil.ignore_patterns("__pycache__"))
-    for source in ("notebooks", "res/diagrams"):
-        shutil.copytree(ROOT / source, site / "vit_course" / "course" / source)
-    code = (
-        "from vit_course.commands.lab import default_folder; from vit_course.learner import open_folder; "
-        "print(default_folder()); print(*open_folder(default_folder()))"
-    )
-    environment = {"PYTHONPATH": str(site), "PATH": ""}
-    command = [sys.executable, "-P", "-c", code]
-    done = subprocess.run(command, cwd=here, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[0] == str(here / lab.COPY)
-    assert (here / lab.COPY / "00_start_here.ipynb").is_file()
-    assert (here / lab.COPY / "files" / "res" / "diagrams" / "model.svg").is_file()
-
-
-def test_the_wheel_carries_the_chapters():
-    import tomllib
-
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel["force-include"]["notebooks"] == "vit_course/course/notebooks"
-    assert wheel["force-include"]["res/diagrams"] == "vit_course/course/res/diagrams"

@@ -7,9 +7,6 @@ import re
 import runpy
 import shutil
 import struct
-import subprocess
-import sys
-import tomllib
 
 import pytest
 from conftest import ROOT
@@ -208,20 +205,6 @@ def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):
     copied = tmp_path / "live"
     shutil.copytree(LIVE, copied)
     (copied / "tiny-cifar.onnx").write_bytes((LIVE / "tiny-cifar.onnx").read_bytes() + b"\0")
-    monkeypatch.setattr("vit_course.live.folder._LIVE", (copied,))
+    monkeypatch.setattr("vit_course.live.folder.stored", lambda name: copied)
     write_live(tmp_path / "page")
     assert json.loads((tmp_path / "page" / "live.json").read_text())["version"] != version
-
-
-def test_from_an_installed_wheel(tmp_path):
-    """The package and what the wheel carries beside it, as pyproject.toml says."""
-    shutil.copytree(ROOT / "vit_course", tmp_path / "vit_course", ignore=shutil.ignore_patterns("__pycache__"))
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    for source, place in wheel["force-include"].items():
-        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-        path = ROOT / source
-        (shutil.copytree if path.is_dir() else shutil.copyfile)(path, tmp_path / place)
-    command = [sys.executable, "-m", "vit_course", "live", "page"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)})
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "page" / "models" / "vit-s14.safetensors").stat().st_size > 40e6

@@ -1,6 +1,5 @@
 import csv
 import json
-import tomllib
 
 import pytest
 import torch
@@ -86,20 +85,6 @@ def test_any_name_or_path_is_loaded_by_what_knows_it(tmp_path):
         pretrained.load_any(tmp_path)
     with pytest.raises(ValueError, match="no name of published weights"):
         pretrained.load_any("nothing")
-
-
-def test_the_wheel_carries_what_is_shipped():
-    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    carried = wheel["force-include"]
-    carried = {source: target for source, target in carried.items() if target.startswith("vit_course/runs/")}
-    assert all(target == f"vit_course/runs/{source.removeprefix('res/')}" for source, target in carried.items())
-    expected = {f"res/{name}/{file}" for name in RUNS for file in ("best.safetensors", "config.json")}
-    common = ("preprocessor_config.json", "README.md")
-    licences = ("LICENSE-MIT.txt", "LICENSE-APACHE.txt")
-    expected |= {f"res/vit-s14/{file}" for file in ("model.safetensors", "config.json", *common, *licences)}
-    expected |= {f"res/vit-s14-cifar10/{file}" for file in ("head.safetensors", "head.json", *common)}
-    assert set(carried) == expected
-    assert all((ROOT / source).exists() for source in carried)
 
 
 @pytest.mark.slow

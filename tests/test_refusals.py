@@ -12,8 +12,6 @@ from published import PUBLISHED
 
 from vit_course import pretrained
 
-SMALL = dict(image_size=8, patch_size=4, num_classes=5, hidden_dim=24, num_layers=2, num_heads=3, mlp_dim=20)
-
 
 def state_of(name: str) -> dict:
     return PUBLISHED[name].theirs().state_dict()

@@ -222,6 +222,7 @@ def test_what_is_broken_fails_the_build(tmp_path):
     (repository / "notebooks" / "00_a.ipynb").write_text(json.dumps(notebook))
     (repository / "README.md").write_text("# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\n" + TABLE)
     (repository / "CONTRIBUTING.md").write_text("# House\n\nc\n")
+    (repository / "CHANGELOG.md").write_text("# Changes\n\nc\n")
     (repository / "res" / "p.png").write_bytes((ROOT / "res" / "screenshot.png").read_bytes())
     (repository / "res" / "teachers_guide.md").write_text("# G\n\nwords\n")
     code = "import sys; from pathlib import Path; from vit_course.site import build; build(*map(Path, sys.argv[1:]))"

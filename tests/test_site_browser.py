@@ -8,6 +8,8 @@ from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT
 from lab import chromium
 
+from vit_course.site.reference import PARTS
+
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 SAYS = """words => document.querySelector(".vit-words").textContent.replaceAll("\u00a0", " ").includes(words)"""
 # The widest that the page is in any frame, from the first on.
@@ -113,7 +115,10 @@ def test_what_a_prediction_gives_is_shown_when_asked_for(opened, name):
     assert folded.first.locator(".cell_output").first.is_visible()
 
 
-@pytest.mark.parametrize("name", ["index.html", "README.html", *(f"notebooks/{path.stem}.html" for path in NOTEBOOKS)])
+WIDE = ["index.html", "README.html", *(f"reference/{part.page}.html" for part in PARTS)]
+
+
+@pytest.mark.parametrize("name", [*WIDE, *(f"notebooks/{path.stem}.html" for path in NOTEBOOKS)])
 def test_nothing_is_wider_than_a_telephone(opened, name):
     page = opened(name, WIDEST, viewport={"width": 400, "height": 900})
     for explorer in page.locator(".vit-explorer").all():
@@ -176,8 +181,11 @@ def test_from_a_server_and_from_the_disk_the_notebook_is_offered(opened):
     assert "In the folder" not in line.inner_text()
 
 
+REFERENCE = ["reference/index.html", "reference/model.html", "reference/checks.html"]
+
+
 @pytest.mark.parametrize("mode", ["light", "dark"])
-@pytest.mark.parametrize("name", ["index.html", "search.html", "notebooks/00_start_here.html"])
+@pytest.mark.parametrize("name", ["index.html", "search.html", "notebooks/00_start_here.html", *REFERENCE])
 def test_the_pages_are_accessible(opened, name, mode):
     page = opened(name, color_scheme=mode)
     if name == "search.html":

@@ -8,11 +8,13 @@ from conftest import ROOT
 from site_pages import Page
 
 from vit_course.site.build import ICON_RULES
+from vit_course.site.reference import PARTS
 
 MOST = 1_500_000
 DATA = re.compile(r"(<script type=\"application/[^>]*>)(.*?)(?=</script>)", re.DOTALL)
 ADDRESS = re.compile(r"url\(\s*[\"']?([^)\"']+)")
 NAMES = ["index.html", "search.html", "README.html", "res/teachers_guide.html"]
+NAMES += [f"reference/{part.page}.html" for part in PARTS]
 NAMES += [f"notebooks/{path.stem}.html" for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
 
 

@@ -1,33 +1,20 @@
-"""The course's own files by name, from a checkout and from a wheel."""
-
-import json
-import re
-import tomllib
+"""The course's own files by name; from a wheel in tests/test_wheel.py."""
 
 import pytest
 from conftest import ROOT
 
 from vit_course.files import stored as module
-from vit_course.files.stored import stored
-
-READ = {
-    name
-    for path in (ROOT / "notebooks").glob("*.ipynb")
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
-    if cell["cell_type"] == "code"
-    for name in re.findall(r"""["']([\w-]+/[\w./-]+)["']""", "".join(cell["source"]))
-    if (ROOT / "res" / name).is_file()
-}
+from vit_course.files.stored import course, is_checkout, stored
 
 
 def test_a_file_of_the_checkout():
     assert stored("convnet/table.csv") == ROOT / "res" / "convnet" / "table.csv"
     assert stored("diagrams").is_dir()
+    assert course() == ROOT and is_checkout()
 
 
 @pytest.mark.parametrize("name", ["convnet/no.csv", ""])
-def test_no_such_file_is_named(name, monkeypatch, tmp_path):
-    monkeypatch.setattr(module, "FOLDERS", (tmp_path / "empty",))
+def test_no_such_file_is_named(name):
     with pytest.raises(ValueError, match=f"the course has no file '{name}'"):
         stored(name)
 
@@ -37,10 +24,9 @@ def test_what_is_no_name_is_refused():
         stored(3)
 
 
-@pytest.mark.parametrize("name", sorted(READ))
-def test_a_wheel_carries_what_the_chapters_read(name):
-    included = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    places = {source: place for source, place in included["force-include"].items() if f"res/{name}".startswith(source)}
-    (source,) = places
-    inside = f"{places[source]}{f'res/{name}'.removeprefix(source)}"
-    assert inside in (f"vit_course/course/res/{name}", f"vit_course/runs/{name}"), inside
+def test_an_installation_without_files_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "ROOTS", (tmp_path / "neither", tmp_path / "nor"))
+    assert not is_checkout()
+    for asked in (course, lambda: stored("diagrams")):
+        with pytest.raises(OSError, match=r"has no res/diagrams in .*neither or .*nor: install it"):
+            asked()

@@ -4,4 +4,4 @@ Notation, the same everywhere: B batch, C channels, H x W image, P patch side, N
 T tokens (N + 1 with a class token), D hidden width, h heads, d = D / h head width, L layers.
 """
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"

@@ -1,39 +1,19 @@
-"""The command line: `python -m vit_course` with lab, train, explore, classify, classroom, live, site or check."""
+"""`python -m vit_course`. Written so that any Python can read it, and says what it lacks instead of a traceback."""
 
-import argparse
 import sys
 
-from vit_course.commands import check, classify, classroom, explore, failures, lab, live, site, train
-
-COMMANDS = (lab, train, explore, classify, classroom, live, site, check)
+OLDEST = (3, 11)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs one command; returns the exit code.
+def main(arguments=None):
+    """Runs one command, with the words behind `python -m vit_course` by default; returns its exit code."""
+    if sys.version_info < OLDEST:
+        words = "error: the course needs Python {}.{} or newer, this one is {}.{}: {}\n"
+        sys.stderr.write(words.format(*OLDEST, *sys.version_info[:2], sys.executable))
+        return 1
+    from vit_course.commands.program import main as run
 
-    0 done, 1 something unexpected, or the check found something, 2 bad input, 130 interrupted.
-    """
-    parser = argparse.ArgumentParser(prog="python -m vit_course", description="The Vision Transformer, step by step.")
-    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        command.add_to(subparsers)
-    parser.set_defaults(debug=False, takes_more=False)
-    for each in (parser, *subparsers.choices.values()):
-        # JupyterLab has a --debug of its own, which goes to it. Suppressed, or the second would undo the first.
-        if not each.get_default("takes_more"):
-            each.add_argument(
-                "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"
-            )
-    options, options.rest = parser.parse_known_args(arguments)
-    if options.rest and not options.takes_more:
-        parser.error(f"unrecognized arguments: {' '.join(options.rest)}")
-    try:
-        return options.run(options)
-    except KeyboardInterrupt as interrupt:
-        print("; ".join(["\nstopped", *map(str, interrupt.args)]), file=sys.stderr)
-        return failures.INTERRUPTED
-    except Exception as error:
-        return failures.explain(error, options.debug)
+    return run(arguments)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The configuration of a Vision Transformer, the published presets and the sizes that follow from them."""
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from vit_course.inputs.arguments import MOST_PARAMETERS, MOST_TOKENS, check_arguments, height_and_width
 from vit_course.inputs.rules import shown
@@ -59,7 +60,7 @@ class ViTConfig:
     patch_norm: bool = False
     num_registers: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "image_size", height_and_width("image_size", self.image_size))
         check_arguments(**vars(self))
         for what, number, most in (
@@ -70,9 +71,14 @@ class ViTConfig:
                 raise ValueError(f"a ViT of these sizes has {number} {what}, at most {most} are taken")
 
     @property
+    def height_width(self) -> tuple[int, int]:
+        """(H, W): `image_size` as it is stored, whichever way it was given."""
+        return height_and_width("image_size", self.image_size)
+
+    @property
     def grid(self) -> tuple[int, int]:
         """(rows, columns) of patches, (H / P, W / P)."""
-        height, width = self.image_size
+        height, width = self.height_width
         return height // self.patch_size, width // self.patch_size
 
     @property
@@ -115,10 +121,10 @@ class ViTConfig:
 
     def to_dict(self) -> dict:
         """Plain values that JSON can hold; `ViTConfig(**config.to_dict())` gives the config back."""
-        return {**asdict(self), "image_size": list(self.image_size)}
+        return {**asdict(self), "image_size": list(self.height_width)}
 
     @classmethod
-    def preset(cls, name: str, **changes) -> "ViTConfig":
+    def preset(cls, name: str, **changes: Any) -> "ViTConfig":
         """A published configuration by its name, with any field changed by keyword.
 
         Raises:
@@ -146,7 +152,8 @@ def _imagenet(patch_size: int, hidden_dim: int, num_layers: int, num_heads: int)
     )
 
 
-PRESETS = {
+# Any: each field has a type of its own, and the config looks at all of them.
+PRESETS: dict[str, dict[str, Any]] = {
     "tiny-cifar": dict(
         image_size=32, patch_size=4, num_classes=10, hidden_dim=48, num_layers=4, num_heads=4, mlp_dim=192
     ),

@@ -112,7 +112,7 @@ class SinCos2DPositions(nn.Module):
         self.register_buffer("table", table[None], persistent=False)  # (1, T, D), computed, so not saved
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return x + position_table(self.table, x)
+        return x + position_table(self.get_buffer("table"), x)
 
 
 def sincos2d(grid: tuple[int, int], hidden_dim: int, temperature: float = 10_000.0) -> torch.Tensor:

@@ -1,5 +1,7 @@
 """The encoder: L blocks of attention and MLP, each with a norm before it and a residual around it."""
 
+from typing import Any
+
 import torch
 from torch import nn
 
@@ -92,7 +94,7 @@ class Encoder(nn.Module):
 
     Args:
         num_layers: L.
-        hidden_dim, num_heads, mlp_dim and the rest: see `EncoderBlock`.
+        hidden_dim, num_heads, mlp_dim, options: see `EncoderBlock`.
 
     Raises:
         TypeError, ValueError: as `EncoderBlock`.
@@ -100,7 +102,7 @@ class Encoder(nn.Module):
     Source: Dosovitskiy et al. 2020, Eq. 2-4 and Fig. 1 right.
     """
 
-    def __init__(self, num_layers: int, hidden_dim: int, num_heads: int, mlp_dim: int, **options):
+    def __init__(self, num_layers: int, hidden_dim: int, num_heads: int, mlp_dim: int, **options: Any):
         super().__init__()
         check_arguments(num_layers=num_layers)
         self.blocks = nn.ModuleList(EncoderBlock(hidden_dim, num_heads, mlp_dim, **options) for _ in range(num_layers))

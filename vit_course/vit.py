@@ -29,7 +29,7 @@ class ViT(nn.Module):
         super().__init__()
         if not isinstance(config, ViTConfig):
             raise TypeError(f"config must be a ViTConfig, got {type(config).__name__}")
-        for name, size in zip(("height", "width"), config.image_size, strict=True):
+        for name, size in zip(("height", "width"), config.height_width, strict=True):
             if size % config.patch_size:
                 raise ValueError(f"image {name} {size} is not a multiple of patch size {config.patch_size}")
         self.config = config
@@ -38,7 +38,7 @@ class ViT(nn.Module):
         self.class_token = ClassToken(config.hidden_dim) if config.pool == "cls" else nn.Identity()
         self.positions = _positions(config)
         # What is not used is not built: it would draw random numbers, and so change every other weight.
-        self.registers = nn.Identity()
+        self.registers: nn.Module = nn.Identity()
         if config.num_registers:
             self.registers = RegisterTokens(config.num_registers, config.hidden_dim, config.pool == "cls")
         self.dropout = nn.Dropout(config.dropout)
@@ -54,7 +54,7 @@ class ViT(nn.Module):
             norm_epsilon=config.norm_epsilon,
         )
         width = config.representation_size or config.hidden_dim
-        self.pre_logits = nn.Identity()
+        self.pre_logits: nn.Module = nn.Identity()
         if config.representation_size:
             self.pre_logits = nn.Sequential(nn.Linear(config.hidden_dim, width), nn.Tanh())
         self.head = nn.Linear(width, config.num_classes) if config.num_classes else _NoHead()
@@ -73,9 +73,10 @@ class ViT(nn.Module):
         """(B, C, H, W) -> (B, T, D): the tokens that go into the encoder."""
         check_tensor("images", images)
         if images.shape[2:] != self.config.image_size:
+            height, width = self.config.height_width
             raise ValueError(
-                f"the model takes images (B, {self.config.in_channels}, {self.config.image_size[0]}, "
-                f"{self.config.image_size[1]}), got shape {tuple(images.shape)}"
+                f"the model takes images (B, {self.config.in_channels}, {height}, {width}), "
+                f"got shape {tuple(images.shape)}"
             )
         z = self.patch_embedding(images)  # (B, N, D)
         z = self.positions(self.class_token(z))  # (B, N, D), or (B, N + 1, D) with a class token; Eq. 1
@@ -90,7 +91,7 @@ class ViT(nn.Module):
                 nn.init.xavier_uniform_(module.weight)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        if self.config.num_classes:
+        if isinstance(self.head, nn.Linear):
             nn.init.normal_(self.head.weight, std=0.1 * self.config.hidden_dim**-0.5)
             nn.init.zeros_(self.head.bias)
 

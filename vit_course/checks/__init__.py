@@ -5,16 +5,19 @@ raises, whatever it is given. `checks.progress()` shows how far you are. Both ar
 of a notebook's cell, and text in `print`.
 """
 
-# In the order of the chapters: the table of progress has the same.
-# isort: off
-from vit_course.checks import start, patchify, class_token, positions, attention, encoder, vit, training, maps
-from vit_course.checks import evidence, pretrained, further, capstone
+from vit_course.inputs.extras import extra
 
-# isort: on
-from vit_course.checks.cells import watch
-from vit_course.checks.exercise import EXERCISES
-from vit_course.checks.guess import guessed
-from vit_course.checks.table import progress
+with extra("course", "checking exercises"):
+    # In the order of the chapters: the table of progress has the same.
+    # isort: off
+    from vit_course.checks import start, patchify, class_token, positions, attention, encoder, vit, training, maps
+    from vit_course.checks import evidence, pretrained, further, capstone
+
+    # isort: on
+    from vit_course.checks.cells import watch
+    from vit_course.checks.exercise import EXERCISES
+    from vit_course.checks.guess import guessed
+    from vit_course.checks.table import progress
 
 __all__ = [
     "EXERCISES",

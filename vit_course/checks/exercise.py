@@ -1,6 +1,7 @@
 """The decorator that turns a check into one line of a notebook: it never raises, and it keeps the score."""
 
 import functools
+import inspect
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,6 +27,7 @@ class Exercise:
         difficulty: 1 (one line), 2 (a few) or 3 (think first).
         minutes: for somebody who has read the chapter.
         points: in a classroom.
+        draws: whether its inputs are drawn: of an answer in numbers, another seed asks nothing else.
         check: the function.
     """
 
@@ -35,6 +37,7 @@ class Exercise:
     difficulty: int
     minutes: int
     points: int
+    draws: bool
     check: Callable[..., Report]
 
     @property
@@ -57,10 +60,11 @@ _failures: Counter[str] = Counter()
 
 
 def exercise(title: str, section: str, difficulty: int, minutes: int, seconds: float = SECONDS):
-    """Makes a function `check(answer, draw)` that raises `Wrong` into one that returns a `Report`.
+    """Makes a function `check(answer, draw, parts)` that raises `Wrong` into one that returns a `Report`.
 
-    The check is called with the learner's object and a `Draw`; with `draw, parts` where it takes a third argument,
-    for partial credit. It may raise `Wrong` or `NotAttempted`; any other exception is the learner's code's.
+    The check is called with the learner's object and, of these, with what it takes: `draw`, a `Draw` of its inputs,
+    and `parts`, for partial credit. It may raise `Wrong` or `NotAttempted`; any other exception is the learner's
+    code's.
 
     Args:
         title, section, difficulty, minutes: see `Exercise`; points are twice the difficulty.
@@ -70,25 +74,26 @@ def exercise(title: str, section: str, difficulty: int, minutes: int, seconds: f
     def decorate(function: Callable[..., None]) -> Callable[..., Report]:
         chapter = function.__module__.split(".")[-2]  # the folder of the exercise's file
         name = f"{chapter}.{function.__name__}"
-        takes_parts = function.__code__.co_argcount == 3
+        takes = inspect.signature(function).parameters.keys() & {"draw", "parts"}
 
         @functools.wraps(function)
         def check(answer, *, seed: int = 0) -> Report:
             failed = cells.failed_cell()
             if failed:
-                return Report(name, NOT_ATTEMPTED, 0.0, "cell-failed", failed)
+                return Report(name, NOT_ATTEMPTED, 0.0, mistake="cell-failed", sentence=failed)
             parts = Parts()
 
             def run():
                 torch.manual_seed(seed)
-                function(answer, Draw(seed), *([parts] if takes_parts else []))
+                offered = {"draw": Draw(seed), "parts": parts}
+                function(answer, **{one: offered[one] for one in takes})
 
             report = _verdict(EXERCISES[name], run_limited(run, seconds), parts, seconds)
             message = "" if report.status == NOT_ATTEMPTED else scores.record(name, report.score)
             notes = (*report.notes, message) if message else report.notes
             return replace(report, notes=notes, heading=f"{EXERCISES[name].number} {title}")
 
-        EXERCISES[name] = Exercise(name, title, section, difficulty, minutes, 2 * difficulty, check)
+        EXERCISES[name] = Exercise(name, title, section, difficulty, minutes, 2 * difficulty, "draw" in takes, check)
         return check
 
     return decorate
@@ -102,9 +107,8 @@ def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float)
     if outcome.timed_out:
         error = _too_slow(outcome, seconds)
     if isinstance(error, NotAttempted):
-        return Report(
-            exercise.name, NOT_ATTEMPTED, 0.0, sentence="Replace the line with NotImplementedError by your own."
-        )
+        sentence = "Replace the line with NotImplementedError by your own."
+        return Report(exercise.name, NOT_ATTEMPTED, 0.0, sentence=sentence)
     if error is not None and not isinstance(error, Wrong):
         error = raised(error)
     lines = "one line" if outcome.printed == 1 else f"{outcome.printed} lines"
@@ -115,17 +119,17 @@ def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float)
     # What was right before the whole check broke off does not count: the parts after it are unknown.
     whole = error is not None or len(parts.results) < 2
     return Report(
-        exercise.name,
-        FAILED,
-        0.0 if error is not None or not parts.results else parts.score,
-        mistake.mistake,
-        mistake.sentence,
-        mistake.details,
-        () if whole else tuple(parts.results),
-        notes,
-        _next_step(exercise),
-        mistake.expected,
-        mistake.received,
+        exercise=exercise.name,
+        status=FAILED,
+        score=0.0 if error is not None or not parts.results else parts.score,
+        mistake=mistake.mistake,
+        sentence=mistake.sentence,
+        details=mistake.details,
+        parts=() if whole else tuple(parts.results),
+        notes=notes,
+        next=_next_step(exercise),
+        expected=mistake.expected,
+        received=mistake.received,
     )
 
 

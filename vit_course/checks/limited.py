@@ -64,24 +64,30 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
         try:
             function()
         except _Stop:
-            outcome.timed_out = True
+            pass
         except BaseException as error:  # SystemExit and KeyboardInterrupt of the learner's code too
             outcome.error = error
+        finally:
+            ended.set()
 
+    # Not thread.is_alive(): until Python 3.13 an interrupt during join() marks a thread as ended that still runs.
+    ended = threading.Event()
     thread = threading.Thread(target=work, daemon=True)
     output = io.StringIO()
     with all_as_before(), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
             thread.start()
-            thread.join(seconds)
+            _wait(ended, seconds)
         except KeyboardInterrupt:  # the stop button
             outcome.interrupted = True
-        if thread.is_alive():
+        if not ended.is_set():
             outcome.timed_out = not outcome.interrupted
             frames = sys._current_frames()
             outcome.line = _line_of(frames.get(worker.thread.ident)) or _line_of(frames.get(thread.ident))
-            outcome.still_running = not _stop(thread, worker.thread)
-        worker.end()
+            worker.end()
+            outcome.still_running = not _stop({thread: ended, worker.thread: worker.ended})
+        else:
+            worker.end()
     outcome.printed = len(output.getvalue().splitlines())
     return outcome
 
@@ -97,15 +103,23 @@ def learners_line(error: BaseException) -> str | None:
     return found
 
 
-def _stop(*threads: threading.Thread) -> bool:
-    # Until the first has ended, which waits for the others. Asked again and again: code such as
-    # `while True: try ... except: pass` catches the first ones.
+def _wait(ended: threading.Event, seconds: float) -> None:
+    # In short waits: on Windows, or where another thread asks for the interrupt, a long one would not be broken off.
+    end = time.monotonic() + seconds
+    while not ended.is_set() and (left := end - time.monotonic()) > 0:
+        ended.wait(min(left, 0.1))
+
+
+def _stop(ended: dict[threading.Thread, threading.Event]) -> bool:
+    # Until all have ended: one that is left in a loop would slow down whatever the kernel does later. Asked again and
+    # again: code such as `while True: try ... except: pass` catches the first ones.
     end = time.monotonic() + 2
-    while threads[0].is_alive() and time.monotonic() < end:
-        for thread in threads:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
-        threads[0].join(0.05)
-    return not threads[0].is_alive()
+    while (left := [thread for thread in ended if not ended[thread].is_set()]) and time.monotonic() < end:
+        with contextlib.suppress(KeyboardInterrupt):  # the stop button, pressed twice
+            for thread in left:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
+            ended[left[0]].wait(0.05)
+    return not left
 
 
 def _line_of(frame: FrameType | None) -> str | None:

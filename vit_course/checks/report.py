@@ -128,9 +128,18 @@ class Parts:
 
     def __exit__(self, kind, error, traceback) -> bool:
         if error is None or isinstance(error, Wrong):
-            self.results.append((self._name, error))
+            self.results.append((self._name, error and self._said_once(error)))
             return True
         return False
+
+    def _said_once(self, wrong: Wrong) -> Wrong:
+        # One slip may show in several parts; what it is stands in the first of them. What names another part stays.
+        if wrong.mistake.startswith(("follows-from-", "wrong-answer")):
+            return wrong
+        for name, before in self.results:
+            if before and (before.mistake, str(before), before.details) == (wrong.mistake, str(wrong), wrong.details):
+                return Wrong(wrong.mistake, f"The same as in {name}.", (), wrong.expected, wrong.received)
+        return wrong
 
     @property
     def score(self) -> float:

@@ -5,9 +5,11 @@ import contextlib
 import math
 import os
 import random
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
 
 import numpy as np
@@ -16,6 +18,7 @@ import torch.nn.functional as F
 from torch import nn
 
 _LIBRARIES = (builtins, math, np, torch, F, nn, torch.Tensor, nn.Module, nn.Linear, nn.LayerNorm, nn.Parameter)
+_PYTORCH = Path(torch.__file__).parent
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, type)
 
 
@@ -84,21 +87,35 @@ class Library:
 
     def restore(self) -> str | None:
         """Puts back what was replaced since; returns the first name, such as "torch.allclose", or None."""
-        first = None
+        replaced = []
         for place, kept in self._kept:
             now = vars(place)
             for name, thing in kept.items():
                 # A lone underscore is what Jupyter keeps its last result in.
                 if now.get(name) is not thing and name != "_":
-                    first = first or f"{place.__name__}.{name}"
+                    replaced.append((f"{place.__name__}.{name}", now.get(name)))
                     setattr(place, name, thing)
-        return first
+        # Only now, because anything asked before could have been answered by a replaced function.
+        return next((name for name, thing in replaced if not _by_pytorch(thing)), None)
+
+
+def _by_pytorch(thing) -> bool:
+    # Parts of PyTorch that are loaded when they are first used, such as by an optimiser, wrap some of its functions.
+    code = getattr(thing, "__code__", None)
+    return code is not None and Path(code.co_filename).is_relative_to(_PYTORCH)
+
+
+def _hooks_on_all_modules() -> list[dict]:
+    # As by register_module_forward_hook. Restored after the check and not after each call: a check may look at them.
+    found = vars(torch.nn.modules.module).items()
+    return [table for name, table in found if re.fullmatch(r"_global_\w*hooks\w*", name) and isinstance(table, dict)]
 
 
 @contextlib.contextmanager
 def all_as_before() -> Iterator[None]:
     """Afterwards settings, random states, warnings and libraries are as they were, whatever ran in between."""
     settings, library, states = Settings(), Library(), [get() for get, _ in _RANDOM]
+    hooks = [(table, dict(table)) for table in _hooks_on_all_modules()]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -106,5 +123,8 @@ def all_as_before() -> Iterator[None]:
     finally:
         library.restore()
         settings.restore()
+        for table, kept in hooks:
+            table.clear()
+            table.update(kept)
         for (_, put), state in zip(_RANDOM, states, strict=True):
             put(state)

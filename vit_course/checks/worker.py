@@ -33,9 +33,13 @@ class _Asked:
 
 
 class Worker:
-    """Runs one call at a time; `thread` is where. After each, settings and libraries are as they were before."""
+    """Runs one call at a time, in `thread`, until `ended` is set.
+
+    After each, settings and libraries are as they were before.
+    """
 
     def __init__(self):
+        self.ended = threading.Event()
         self._settings, self._library = Settings(), Library()
         self._asked: SimpleQueue[_Asked | None] = SimpleQueue()
         self.thread = threading.Thread(target=self._work, daemon=True)
@@ -69,14 +73,14 @@ class Worker:
         return asked.result
 
     def _work(self) -> None:
-        while True:
+        asked = True
+        while asked:
             try:
-                asked = self._asked.get()
-                if asked is None:
-                    return
-                _carry_out(asked)
+                if asked := self._asked.get():
+                    _carry_out(asked)
             except BaseException:  # one that was thrown in to stop a call which had just ended
                 continue
+        self.ended.set()
 
 
 def run(function: Callable, *arguments, **keywords):

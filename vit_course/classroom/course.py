@@ -4,10 +4,15 @@ import re
 import secrets
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import nbformat
 
 from vit_course.classroom.exercises import SOLUTION, ExerciseCells, exercises_of, load, with_holes
+from vit_course.classroom.graded import Graded
+
+if TYPE_CHECKING:
+    from vit_course.checks.exercise import Exercise
 
 # What nbgrader reads; a teacher's own settings go below the call.
 CONFIG = '''"""Settings of nbgrader for this course: nbgrader_config.py"""
@@ -16,25 +21,11 @@ from vit_course.classroom.grading import configure
 
 c = get_config()  # noqa: F821
 configure(c, __file__)
-# c.CourseDirectory.course_id = "vit-2026"  # on JupyterHub: the name of the course
+c.CourseDirectory.course_id = "{course_id}"
+# `nbgrader release_assignment` copies to a folder that everybody on the machine may write to. Until you name one where
+# learners reach it, it lies inside this folder, which only you can open.
+# c.Exchange.root = "/srv/nbgrader/exchange"
 '''
-# Run after the visible check, on the same answer: the checks anew from disk, whatever the notebook did to them in
-# memory, on inputs that were never shown. The lowest score counts.
-HIDDEN = """\
-### BEGIN HIDDEN TESTS
-import sys
-
-for module in [module for module in sys.modules if module.startswith("vit_course")]:
-    del sys.modules[module]
-from vit_course.checks import EXERCISES
-
-for seed in {seeds} if report.score else []:
-    again = EXERCISES["{name}"].check(globals().get("{answer}"), seed=seed)
-    if again.score < report.score:
-        report = again
-        print("On inputs that the notebook does not show:", report, sep="\\n")
-### END HIDDEN TESTS
-"""
 
 
 def make_course(notebooks: Path, folder: Path, chapters: list[str] | None = None, overwrite: bool = False) -> list[str]:
@@ -48,8 +39,9 @@ def make_course(notebooks: Path, folder: Path, chapters: list[str] | None = None
             in, the releases and the gradebook stay.
 
     Raises:
-        ValueError: a folder that is there and not empty, a chapter that does not exist, a chapter whose exercises
-            cannot be read.
+        ValueError: a folder that is there and not empty, or a file; a chapter that does not exist, a chapter whose
+            exercises cannot be read.
+        OSError: a folder that cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file, not a folder")
@@ -63,14 +55,31 @@ def make_course(notebooks: Path, folder: Path, chapters: list[str] | None = None
     wanted = [path for path in every if not chapters or path.name.startswith(tuple(chapters))]
     # All are made before the first is written: a chapter that cannot be read leaves no half course behind.
     made = {path: _assignment(load(path)) for path in wanted}
+    if not folder.exists():
+        # Solutions, seeds and marks are nobody else's business.
+        folder.mkdir(parents=True)
+        folder.chmod(0o700)
     for path, notebook in made.items():
         source = folder / "source" / path.stem
         source.mkdir(parents=True, exist_ok=True)
         _bring_files(notebook, notebooks, source)
         nbformat.write(notebook, source / path.name)
     if not (folder / "nbgrader_config.py").exists():
-        (folder / "nbgrader_config.py").write_text(CONFIG, encoding="utf-8")
+        text = CONFIG.format(course_id=course_id(folder))
+        (folder / "nbgrader_config.py").write_text(text, encoding="utf-8")
     return [path.stem for path in wanted]
+
+
+def course_id(folder: Path) -> str:
+    """The course's name for nbgrader: the folder's, of letters, digits and dashes alone.
+
+    Args:
+        folder: of the course; it need not be there yet.
+
+    Returns:
+        The name, "vit-course" where nothing of the folder's is left.
+    """
+    return re.sub(r"[^A-Za-z0-9_]+", "-", folder.resolve().name).strip("-") or "vit-course"
 
 
 def _assignment(notebook):
@@ -82,7 +91,7 @@ def _assignment(notebook):
         identity = exercise.name.replace(".", "-")
         _mark(stub, f"{identity}-answer", solution=True)
         check.source = _graded(exercise)
-        _mark(check, identity, grade=True, locked=True, points=_points(exercise))
+        _mark(check, identity, grade=True, locked=True, points=_exercise(exercise).points)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
@@ -90,22 +99,18 @@ def _assignment(notebook):
 
 
 def _graded(exercise: ExerciseCells) -> str:
-    # Ten digits each, so that no other number of a page of feedback can be one by chance.
-    seeds = [10**9 + secrets.randbelow(10**9) for _ in range(2)]
+    # Ten digits each, so that no other number of a page of feedback can be one by chance. Where nothing is drawn, the
+    # check would only run the learner's experiment three times.
+    seeds = tuple(10**9 + secrets.randbelow(10**9) for _ in range(2 if _exercise(exercise).draws else 0))
     # An answer that was deleted is None, and the check says so; a name error would end the cell.
-    return (
-        f'from vit_course import checks\n\nreport = checks.{exercise.name}(globals().get("{exercise.answer}"))\n'
-        "print(report)\n"
-        + HIDDEN.format(seeds=seeds, name=exercise.name, answer=exercise.answer)
-        + f"{_points(exercise)} * report.score"
-    )
+    return Graded(exercise.name, exercise.answer, seeds, _exercise(exercise).points).source
 
 
-def _points(exercise: ExerciseCells) -> int:
+def _exercise(cells: ExerciseCells) -> "Exercise":
     # Here, because the checks import PyTorch: a folder that cannot be used is refused before that.
     from vit_course.checks import EXERCISES
 
-    return EXERCISES[exercise.name].points
+    return EXERCISES[cells.name]
 
 
 def _mark(cell, identity: str, **options) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-CHECK = re.compile(r"^checks\.(\w+\.\w+)\((\w+)\)$")
+CHECK = re.compile(r"^(?:print\(checks\.(\w+\.\w+)\((\w+)\)\)|checks\.(\w+\.\w+)\((\w+)\))$")
 SOLUTION = re.compile(r"<details><summary>Solution</summary>\s*```python\n(.*?)```.*?</details>\s*", re.DOTALL)
 HOLE = "raise NotImplementedError"
 
@@ -34,7 +34,10 @@ class ExerciseCells:
 
 
 def exercises_of(notebook) -> list[ExerciseCells]:
-    """The exercises of a notebook node, in order.
+    """The exercises of a notebook, in order.
+
+    Args:
+        notebook: a node of format 4, as from `load`.
 
     Raises:
         ValueError: an exercise that has not its four parts: text under "### Exercise", solution, stub and check.
@@ -44,7 +47,7 @@ def exercises_of(notebook) -> list[ExerciseCells]:
         match = CHECK.match(cell.source) if cell.cell_type == "code" else None
         if not match:
             continue
-        name, answer = match.groups()
+        name, answer = filter(None, match.groups())
         text = next((i for i in range(index, -1, -1) if cells[i].source.startswith("### Exercise ")), None)
         if text is None or any(cells[i].cell_type != "code" for i in range(text + 1, index)) or text + 1 == index:
             raise ValueError(
@@ -61,6 +64,13 @@ def exercises_of(notebook) -> list[ExerciseCells]:
 
 def with_holes(exercise: ExerciseCells, begin: str = "### BEGIN SOLUTION", end: str = "### END SOLUTION") -> str:
     """The worked solution, with marks around what replaces each `raise NotImplementedError` of the stub.
+
+    Args:
+        exercise: whose.
+        begin, end: the marks, each a line of its own with the hole's indent.
+
+    Returns:
+        The code of the learner's cell in the classroom's source.
 
     Raises:
         ValueError: a solution that changes a line of the stub.
@@ -93,5 +103,13 @@ def with_holes(exercise: ExerciseCells, begin: str = "### BEGIN SOLUTION", end: 
 
 
 def load(path: Path):
-    """A notebook file as a notebook node of format 4."""
+    """A notebook file as a notebook node of format 4.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ValueError: a file that is not JSON.
+        OSError: no such file.
+    """
     return nbformat.read(path, as_version=4)

@@ -1,33 +1,99 @@
-"""`python -m vit_course classroom`: the exercises as an nbgrader course."""
+"""`python -m vit_course classroom`: the exercises as an nbgrader course, from the class list to the marks."""
 
 from pathlib import Path
 
-from vit_course.commands.checkout import FIRST_CHAPTER, REPOSITORY, need_the_checkout
+from vit_course.files.stored import course
 
 
 def add_to(commands) -> None:
     """Adds the command to the parser's."""
     classroom = commands.add_parser(
         "classroom",
-        help="make an nbgrader course of the exercises",
-        description="Makes an nbgrader course folder: an assignment a chapter, with solutions and hidden tests. "
-        "res/teachers_guide.md says how a class is run with it.",
+        help="make an nbgrader course of the exercises, and grade what comes back",
+        description="Makes an nbgrader course folder: an assignment a chapter, with solutions and hidden tests. Grades "
+        "submissions in a process that sees neither. res/teachers_guide.md says how a class is run with it.",
     )
-    classroom.add_argument("folder", type=Path, help="the course folder to make")
-    classroom.add_argument("--chapters", nargs="+", metavar="NN", help="only these, such as 00 04 (default: all)")
-    classroom.add_argument(
+    steps = classroom.add_subparsers(required=True, metavar="STEP")
+    make = steps.add_parser("make", help="make the course folder")
+    make.add_argument("folder", type=Path, help="the course folder to make")
+    make.add_argument("--chapters", nargs="+", metavar="NN", help="only these, such as 00 04 (default: all)")
+    make.add_argument(
         "--overwrite", action="store_true", help="write the assignments anew in a folder that is there already"
     )
-    classroom.set_defaults(run=run)
+    make.set_defaults(run=run_make)
+    grade = steps.add_parser("grade", help="run and grade the submissions of an assignment")
+    grade.add_argument("folder", type=Path, help="the course folder")
+    grade.add_argument("assignment", help="such as 04_attention")
+    grade.add_argument("--student", nargs="+", metavar="ID", help="only these (default: all)")
+    grade.add_argument("--jobs", type=int, default=1, metavar="N", help="how many at the same time (default: 1)")
+    grade.add_argument("--force", action="store_true", help="grade again what has been graded")
+    grade.add_argument(
+        "--isolation",
+        choices=["podman", "docker", "bubblewrap", "user", "limits"],
+        help="how their code is kept apart (default: the first of these that works here)",
+    )
+    for name, kind, words in (
+        ("memory", float, "gigabytes"),
+        ("processes", int, "processes"),
+        ("minutes", float, "minutes"),
+    ):
+        grade.add_argument(f"--{name}", type=kind, metavar="N", help=f"{words} that one submission may take")
+    grade.add_argument("--cell-seconds", type=float, metavar="N", help="seconds that one cell may take (default: 240)")
+    grade.set_defaults(run=run_grade)
+    _add_lists(steps)
 
 
-def run(options) -> int:
+def _add_lists(steps) -> None:
+    roster = steps.add_parser("roster", help="take a class list into the gradebook")
+    roster.add_argument("folder", type=Path, help="the course folder")
+    roster.add_argument(
+        "list", type=Path, help="a CSV file: Moodle's participants, Canvas's gradebook, or id and email"
+    )
+    roster.add_argument("--id-column", metavar="NAME", help="the column with the names of the submissions' folders")
+    roster.set_defaults(run=run_roster)
+    export = steps.add_parser("export", help="write the marks as CSV, for Moodle, Canvas or a table")
+    export.add_argument("folder", type=Path, help="the course folder")
+    export.add_argument("--form", choices=["table", "moodle", "canvas"], default="table", help="default: table")
+    export.add_argument("-o", "--out", type=Path, help="the file (default: FORM.csv in the course folder)")
+    export.add_argument("--assignment", nargs="+", default=[], metavar="NAME", help="only these (default: all)")
+    export.add_argument("--student", nargs="+", default=[], metavar="ID", help="only these (default: all)")
+    export.add_argument("--missing-is-zero", action="store_true", help="for Moodle and Canvas: 0 for no submission")
+    export.set_defaults(run=run_export)
+
+
+def run_make(options) -> int:
     """Makes the nbgrader course and says what to do next; -> 0."""
-    need_the_checkout()
     from vit_course.classroom import make_course
 
-    notebooks = (REPOSITORY / FIRST_CHAPTER).parent
-    names = make_course(notebooks, options.folder, options.chapters, options.overwrite)
+    names = make_course(course() / "notebooks", options.folder, options.chapters, options.overwrite)
     print(f"{options.folder}: {len(names)} assignments: {', '.join(names)}")
     print(f"next: cd {options.folder} && nbgrader generate_assignment {names[0]} --create")
+    return 0
+
+
+def run_grade(options) -> int:
+    """Grades the submissions of an assignment; -> 0, or 1 where one has no mark."""
+    from vit_course.classroom import steps
+
+    if options.jobs < 1:
+        raise ValueError(f"--jobs must be at least 1, got {options.jobs}")
+    names = ("isolation", "memory", "processes", "minutes", "cell_seconds")
+    settings = [f"--RunApart.{name}={value}" for name in names if (value := getattr(options, name)) is not None]
+    return steps.grade(options.folder, options.assignment, options.student or (), options.force, options.jobs, settings)
+
+
+def run_roster(options) -> int:
+    """Takes a class list into the gradebook; -> 0."""
+    from vit_course.classroom import steps
+
+    print(steps.take_roster(options.folder, options.list, options.id_column))
+    return 0
+
+
+def run_export(options) -> int:
+    """Writes the marks in the form that was asked for; -> 0."""
+    from vit_course.classroom import steps
+
+    out = options.out or options.folder / f"{options.form}.csv"
+    print(steps.export(options.folder, options.form, out, options.assignment, options.student, options.missing_is_zero))
     return 0

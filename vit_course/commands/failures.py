@@ -4,6 +4,8 @@ import sys
 import textwrap
 import traceback
 
+from vit_course.inputs.extras import MissingPackage
+
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 1, 130
 # What PyTorch says where an allocation fails on the CPU: it has no class of its own for that.
 NO_MEMORY = ("can't allocate memory", "not enough memory", "Unable to allocate")
@@ -13,12 +15,14 @@ def explain(error: Exception, debug: bool) -> int:
     """Prints one line about an error, after its traceback where that is wanted; -> the exit code."""
     if debug:
         traceback.print_exception(error)
-    expected = isinstance(error, (ValueError, OSError))
+    expected = isinstance(error, (ValueError, OSError, MissingPackage))
     print(f"error: {_in_words(error) if expected else _unexpected(error, debug)}", file=sys.stderr)
     return BAD_INPUT if expected else UNEXPECTED
 
 
 def _in_words(error: Exception) -> str:
+    if isinstance(error, MissingPackage):  # or another Python than that of the course
+        return f"{error} (python -m vit_course check says more)"
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
     # The system's own has the name of the file beside its words; ours has it in them.

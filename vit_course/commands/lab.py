@@ -3,7 +3,8 @@
 import os
 from pathlib import Path
 
-from vit_course.commands.checkout import FIRST_CHAPTER, REPOSITORY
+from vit_course.files.stored import FIRST_CHAPTER, course, is_checkout
+from vit_course.inputs.extras import extra
 
 COPY = "my_course"
 
@@ -29,6 +30,9 @@ def add_to(commands) -> None:
 
 def run(options) -> int:
     """Puts the copy where it is to be and runs JupyterLab until it is stopped; -> 0."""
+    with extra("course", "JupyterLab"):  # before anything is made
+        from jupyterlab.labapp import LabApp
+
     from vit_course.learner import fresh, open_folder
 
     folder = (options.folder or default_folder()).resolve()
@@ -36,15 +40,13 @@ def run(options) -> int:
     if options.fresh is not None:
         said.append(fresh(folder, options.fresh))
     print("\n".join(said), flush=True)
-    from jupyterlab.labapp import LabApp
-
     LabApp.launch_instance(argv=with_ours(options.rest, folder))
     return 0
 
 
 def default_folder() -> Path:
     """my_course in the checkout; without one, as after an install from a wheel, in the folder where one is."""
-    return (REPOSITORY if (REPOSITORY / FIRST_CHAPTER).is_file() else Path.cwd()) / COPY
+    return (course() if is_checkout() else Path.cwd()) / COPY
 
 
 def with_ours(flags: list[str], folder: Path) -> list[str]:

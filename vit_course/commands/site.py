@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from vit_course.commands.checkout import REPOSITORY, need_the_checkout
+from vit_course.files.stored import course
 
 
 def add_to(commands) -> None:
@@ -20,9 +20,8 @@ def add_to(commands) -> None:
 
 def run(options) -> int:
     """Builds the site from the chapters and says where it is; -> 0."""
-    need_the_checkout()
     from vit_course.site import build
 
-    pages = build(REPOSITORY, options.out, overwrite=options.force)
+    pages = build(course(), options.out, overwrite=options.force)
     print(f"{options.out}: {pages} pages; open {options.out / 'index.html'} in a browser")
     return 0

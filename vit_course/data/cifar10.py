@@ -9,6 +9,7 @@ from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.paths import need_path
 from vit_course.data.sets import ImageSet
 from vit_course.inputs.arguments import check_arguments
+from vit_course.inputs.extras import extra
 
 
 def cifar10(root: str | Path = "data", download: bool = True, seed: int = 0) -> Dataset:
@@ -25,8 +26,8 @@ def cifar10(root: str | Path = "data", download: bool = True, seed: int = 0) -> 
 
     Source: A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009.
     """
-    from torchvision.datasets import CIFAR10
-
+    with extra("course", "CIFAR-10"):
+        from torchvision.datasets import CIFAR10
     root = need_path("folder", root)
     check_arguments(download=download, seed=seed)
     if Path(root).exists() and not Path(root).is_dir():

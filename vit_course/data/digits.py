@@ -6,6 +6,7 @@ import torch
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.sets import ImageSet
 from vit_course.inputs.arguments import check_arguments
+from vit_course.inputs.extras import extra
 
 
 def digits(seed: int = 0) -> Dataset:
@@ -19,9 +20,9 @@ def digits(seed: int = 0) -> Dataset:
 
     Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI, 1998.
     """
-    from sklearn.datasets import load_digits
-
     check_arguments(seed=seed)
+    with extra("course", "the set of handwritten digits"):
+        from sklearn.datasets import load_digits
     source = load_digits()
     images = torch.from_numpy((source.images * (255 / 16)).round().astype(np.uint8))[:, None]  # (n, 1, 8, 8)
     whole = ImageSet(images, torch.from_numpy(source.target.astype(np.int64)))

@@ -12,6 +12,7 @@ from vit_course.data.paths import need_path
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.data.sets import ImageFiles, ImageSet
 from vit_course.inputs.arguments import check_arguments, height_and_width
+from vit_course.inputs.extras import extra
 
 
 def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int = 0, on_disk: bool = False) -> Dataset:
@@ -55,8 +56,8 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
 
 def _find(root: str) -> tuple[np.ndarray, torch.Tensor, tuple[str, ...]]:
     """-> the files (n,), their labels (n,) and the names of the classes."""
-    from torchvision.datasets import ImageFolder
-
+    with extra("course", "a folder of images"):
+        from torchvision.datasets import ImageFolder
     try:
         files = ImageFolder(root)
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -10,13 +10,12 @@ import numpy as np
 import torch
 
 from vit_course.data.pictures import open_picture
+from vit_course.files.stored import stored
 from vit_course.inputs.rules import shown
 
 if TYPE_CHECKING:
     import PIL.Image
 
-# In a checkout they lie in res/; a built wheel carries them inside the package.
-_FOLDERS = (Path(__file__).parents[2] / "res" / "photographs", Path(__file__).parents[1] / "photographs")
 _FINE = 4  # a polygon is drawn so many times as large as the photograph, for its edge to run between pixels
 
 Polygon = tuple[tuple[float, float], ...]
@@ -79,7 +78,7 @@ def photographs() -> dict[str, Photograph]:
     """-> the photographs that come with the course, by name: `photographs()["cat"].open()`.
 
     Raises:
-        OSError: their folder is not there, because the package was neither installed nor checked out as a whole.
+        OSError: this installation has no files of the course.
     """
     return dict(_read())
 
@@ -90,9 +89,7 @@ def _read() -> dict[str, Photograph]:
 
     from PIL import Image
 
-    folder = next((folder for folder in _FOLDERS if (folder / "photographs.json").is_file()), None)
-    if folder is None:
-        raise OSError(f"there are no photographs of the course in {' or '.join(map(str, _FOLDERS))}")
+    folder = stored("photographs")
     entries = json.loads((folder / "photographs.json").read_text(encoding="utf-8"))
     masks = json.loads((folder / "masks.json").read_text(encoding="utf-8"))
     found = {}

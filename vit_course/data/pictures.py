@@ -7,7 +7,7 @@ import os
 import stat
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 import numpy as np
 import torch
@@ -19,12 +19,15 @@ from vit_course.inputs.arguments import height_and_width
 if TYPE_CHECKING:
     import PIL.Image
 
+# What can be opened as a picture.
+Picture: TypeAlias = "str | Path | bytes | BinaryIO | PIL.Image.Image"
+
 EMPTY = "it is empty"
 # 100 MB as they are opened: of fewer, the question for memory would take as long as a small picture.
 MANY_PIXELS = 10_000_000
 
 
-def open_image(path: str | Path | bytes | BinaryIO, image_size: int | tuple[int, int] | None = None) -> torch.Tensor:
+def open_image(path: Picture, image_size: int | tuple[int, int] | None = None) -> torch.Tensor:
     """A file -> (3, H, W) uint8: `open_picture`, resized to cover `image_size` and cropped at the centre if given.
 
     Args:
@@ -48,7 +51,7 @@ def open_image(path: str | Path | bytes | BinaryIO, image_size: int | tuple[int,
     return torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()  # (3, H, W)
 
 
-def open_picture(source: "str | Path | bytes | BinaryIO | PIL.Image.Image") -> "PIL.Image.Image":
+def open_picture(source: Picture) -> "PIL.Image.Image":
     """A file, or an image of Pillow's in any mode -> an image of Pillow's, upright, in RGB.
 
     Upright: turned as the camera noted (EXIF). What is transparent is put on white, of 16 bits a value the upper eight

@@ -3,33 +3,39 @@
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import torch
 from torch import nn
 
+from vit_course.data.pictures import Picture
 from vit_course.explorer.arguments import need_callable, need_grid, need_module, need_titles
 from vit_course.explorer.beside import CHANGE, changed, link_of
 from vit_course.explorer.predictions import labels_in, listening, parts_of, says_of
-from vit_course.explorer.prepared import Unnormalised, input_size, prepare, way_of, way_of_model
+from vit_course.explorer.prepared import Prepared, Unnormalised, input_size, prepare, way_of, way_of_model
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
-from vit_course.maps.recording import record_attention
-from vit_course.maps.tokens import need_prefix
+from vit_course.maps.recording import RecordedMaps, record_attention
+from vit_course.maps.tokens import Tokens, need_prefix
 from vit_course.pretrained.hub import Pretrained
 from vit_course.vit import ViT
+
+# As `explore` takes them.
+Grid = tuple[int, int] | None
+Prefix = int | Sequence[str] | None
+Labels = Sequence[str] | None
 
 
 def explore(
     model: nn.Module | Pretrained | list,
-    image,
+    image: "Picture | torch.Tensor | list",
     preprocess: Callable | list | None = None,
     grid: tuple[int, int] | None = None,
     prefix: int | Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
     beside: str | None = None,
     titles: Sequence[str] | None = None,
-    **state,
+    **state: Any,  # each part has a type of its own
 ) -> AttentionExplorer:
     """Runs the model on an image and returns an `AttentionExplorer` of where it looks, with all that it can show.
 
@@ -92,11 +98,13 @@ def explore(
 class _Run:
     """A model that has seen one picture, and what of that an explorer shows."""
 
-    def __init__(self, model: nn.Module, preprocess, prepared, panel: dict, order):
+    def __init__(
+        self, model: nn.Module, preprocess: Callable | None, prepared: Prepared, panel: dict[str, Any], order: Tokens
+    ):
         self.model, self.preprocess, self.prepared = model, preprocess, prepared
         self.panel, self.order = panel, order
 
-    def changed(self, how: str, grid, prefix, labels) -> "_Run":
+    def changed(self, how: str, grid: Grid, prefix: Prefix, labels: Labels) -> "_Run":
         """The same model on the same picture, changed."""
         shown, given = self.prepared.shown[None], self.prepared.given
         prepared = type(self.prepared)(changed(shown, self.order, how)[0], changed(given, self.order, how))
@@ -105,7 +113,7 @@ class _Run:
         return other
 
 
-def _pairs(model, image, preprocess) -> list[tuple]:
+def _pairs(model: object, image: object, preprocess: object) -> list[tuple]:
     # -> model, image and preprocess of each panel.
     models = model if isinstance(model, list) else [model]
     images = image if isinstance(image, list) and _are_images(image) else [image]
@@ -133,7 +141,8 @@ def _titles(pairs: list[tuple]) -> list[str]:
     return kinds if len(set(kinds)) == len(kinds) else [chr(ord("A") + index) for index in range(len(pairs))]
 
 
-def _parts(model, preprocess) -> tuple[nn.Module, Callable | None]:
+def _parts(model: Any, preprocess: Callable | None) -> tuple[nn.Module, Callable | None]:
+    # Any: whatever a caller gave is looked at here.
     if isinstance(model, Pretrained):
         model, preprocess = model.model, model.preprocess if preprocess is None else preprocess
     need_module(model)
@@ -142,11 +151,14 @@ def _parts(model, preprocess) -> tuple[nn.Module, Callable | None]:
     return model, preprocess
 
 
-def _seen(model: nn.Module, preprocess, prepared, grid, prefix, labels) -> _Run:
+def _seen(
+    model: nn.Module, preprocess: Callable | None, prepared: Prepared, grid: Grid, prefix: Prefix, labels: Labels
+) -> _Run:
     parts = parts_of(model)
     with listening(parts) as heard:
         recorded, answer = _recorded(model, prepared.given)
     order = recorded.tokens(grid, prefix)
+    maps: torch.Tensor | tuple[torch.Tensor, ...]
     try:
         maps = tuple(each.float() for each in recorded.queries_and_keys())
     except ValueError:  # only weights were seen
@@ -161,7 +173,7 @@ def _seen(model: nn.Module, preprocess, prepared, grid, prefix, labels) -> _Run:
     return _Run(model, preprocess, prepared, panel, order)
 
 
-def _recorded(model: nn.Module, images: torch.Tensor) -> tuple:
+def _recorded(model: nn.Module, images: torch.Tensor) -> tuple[RecordedMaps, Any]:
     # -> what `record_attention` saw of (1, C, H, W), and what the model returned.
     first = next(model.parameters(), images)
     was_training = {module: module.training for module in model.modules()}
@@ -189,7 +201,7 @@ def upload(
     grid: tuple[int, int] | None = None,
     prefix: int | Sequence[str] | None = None,
     labels: Sequence[str] | None = None,
-    **state,
+    **state: Any,
 ) -> PictureUpload:
     """Shows a button for a picture of your own, and below it the `AttentionExplorer` of each picture that is chosen.
 
@@ -211,17 +223,17 @@ def upload(
     need_prefix(prefix)
     size = input_size(model)
     way = way_of_model(model) if preprocess is None else way_of(preprocess)
-    if way is None and size is None:
-        raise ValueError(
-            "upload cannot see what size of image the model takes: resize the picture yourself and call explore"
-        )
+    treatment = "upright and as its preprocessing crops it"
+    if way is None:
+        if size is None:
+            raise ValueError(
+                "upload cannot see what size of image the model takes: resize the picture yourself and call explore"
+            )
+        treatment = f"upright and cropped at its centre, at {size[0]} x {size[1]} pixels"
+        treatment += ", not normalised" * (preprocess is None)
 
     def show(file: BinaryIO) -> AttentionExplorer:
         with warnings.catch_warnings(action="ignore", category=Unnormalised):  # the words below the button say it
             return explore(model, file, preprocess if way is None else way, grid, prefix, labels, **state)
 
-    treatment = "upright and as its preprocessing crops it"
-    if way is None:
-        treatment = f"upright and cropped at its centre, at {size[0]} x {size[1]} pixels"
-        treatment += ", not normalised" * (preprocess is None)
     return PictureUpload(show, treatment)

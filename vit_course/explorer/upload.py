@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import anywidget
 import ipywidgets
@@ -70,7 +70,7 @@ class PictureUpload(ipywidgets.VBox):
             return f"{file.name} could not be shown: {type(error).__name__}: {error}", None
         return f"Below: {file.name}, {self._treatment}." if self._treatment else f"Below: {file.name}.", made
 
-    def _repr_mimebundle_(self, **kwargs):
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict:
         # The same words in every session, and of use where nothing is live.
         data = super()._repr_mimebundle_(**kwargs)
         return {**data, "text/plain": "A button for a picture of your own: run this cell to use it."}

@@ -1,12 +1,16 @@
 """The attention explorer: point at a patch, and the picture lights up where it looks."""
 
 import html
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import anywidget
 import numpy as np
+import torch
 import traitlets
+from PIL import Image
 
 from vit_course.explorer import embedded, scripts
 from vit_course.explorer.arguments import (
@@ -24,13 +28,16 @@ from vit_course.explorer.arguments import (
 )
 from vit_course.explorer.encoding import Sections
 from vit_course.explorer.scene import Panel
-from vit_course.explorer.still import outputs, picture_of
 from vit_course.files.atomic import write_atomically
+from vit_course.inputs.arrays import to_picture
+from vit_course.inputs.extras import extra
 from vit_course.inputs.rules import shown
 from vit_course.maps.tokens import find_tokens
-from vit_course.plots.style import to_picture
 
-EACH = ("grid", "prefix", "features", "says", "link")  # what may be given for each of several
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Numbers = torch.Tensor | np.ndarray
 
 
 class AttentionExplorer(anywidget.AnyWidget):
@@ -75,7 +82,7 @@ class AttentionExplorer(anywidget.AnyWidget):
     _esm = scripts.module("widget")
     _css = scripts.style()
 
-    _panels = traitlets.List().tag(sync=True)
+    _panels: traitlets.List = traitlets.List().tag(sync=True)
     _data = traitlets.Bytes().tag(sync=True)
 
     layer = traitlets.Int(0).tag(sync=True)
@@ -94,15 +101,15 @@ class AttentionExplorer(anywidget.AnyWidget):
 
     def __init__(
         self,
-        maps,
-        image,
-        grid=None,
+        maps: Numbers | tuple[Numbers, Numbers] | list,
+        image: Numbers | Image.Image | list,
+        grid: tuple[int, int] | list | None = None,
         titles: Sequence[str] | None = None,
-        prefix=None,
-        features=None,
-        says=None,
-        link=None,
-        **state,
+        prefix: int | Sequence | None = None,
+        features: Numbers | list | None = None,
+        says: dict | list | None = None,
+        link: Sequence | None = None,
+        **state: Any,  # each part has a type of its own
     ):
         for name in state:
             if name not in STATE:
@@ -125,7 +132,7 @@ class AttentionExplorer(anywidget.AnyWidget):
         return most | dict.fromkeys(("query", "key"), self._panels[0]["tokens"])
 
     @traitlets.validate("layer", "head", "query", "key", "fixed")
-    def _within(self, proposal):
+    def _within(self, proposal: dict) -> Any:
         if not self._panels:  # the first values come before them
             return proposal["value"]
         try:
@@ -143,8 +150,15 @@ class AttentionExplorer(anywidget.AnyWidget):
         layer, head = min(self.layer, one.attention.layers - 1), min(self.head, one.attention.heads - 1)
         return one.shown(layer, head, self.fusion, one.at(self.query, self._shown[0]), self.direction)
 
-    def figure(self):
-        """A matplotlib Figure of what a reader sees who cannot point: the picture, lit, and the heads of the layer."""
+    def figure(self) -> "Figure":
+        """A matplotlib Figure of what a reader sees who cannot point: the picture, lit, and the heads of the layer.
+
+        Raises:
+            ModuleNotFoundError: matplotlib is not installed.
+        """
+        with extra("course", "the explorer's still picture"):
+            from vit_course.explorer.still import picture_of
+
         layer = min(self.layer, self._shown[0].attention.layers - 1)
         return picture_of(self._shown[0], layer, self.head, self.fusion, self.query, self.direction)
 
@@ -169,21 +183,29 @@ class AttentionExplorer(anywidget.AnyWidget):
         """-> the state and the data by their names, as `embedded` takes them."""
         return {name: getattr(self, name) for name in embedded.NAMES + embedded.BUFFERS}
 
-    def _repr_mimebundle_(self, **kwargs):
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
         # A text that never changes with the session; the class's own would hold all the numbers.
-        data, metadata = super()._repr_mimebundle_(**kwargs)
+        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         sizes = [f"{p['layers']} layers, {p['heads']} heads, {p['tokens']} tokens" for p in self._panels]
         return {**data, "text/plain": f"AttentionExplorer({'; '.join(sizes)})"}, metadata
 
-    def _ipython_display_(self):
+    def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        alt = f"The attention explorer, not live: layer {self.layer} for one query, on the picture and head by head"
-        for data, metadata in [*outputs(self.figure(), alt), self._repr_mimebundle_()]:
+        for data, metadata in [*self._still(), self._repr_mimebundle_()]:
             display(data, raw=True, metadata=metadata)
 
+    def _still(self) -> list[tuple[dict, dict]]:
+        # What a stored notebook shows. Without matplotlib there is none, and the explorer lives all the same.
+        if importlib.util.find_spec("matplotlib") is None:
+            return []
+        from vit_course.explorer.still import outputs
 
-def _each(maps, image, titles, given: dict) -> list[dict]:
+        alt = f"The attention explorer, not live: layer {self.layer} for one query, on the picture and head by head"
+        return outputs(self.figure(), alt)
+
+
+def _each(maps: object, image: object, titles: Sequence[str] | None, given: dict) -> list[dict]:
     """-> what belongs to each panel, by the names of the arguments."""
     if not isinstance(maps, list):
         return [{"maps": maps, "image": image, "title": need_titles(titles)[0] if titles else "", **given}]

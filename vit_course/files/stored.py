@@ -1,12 +1,32 @@
-"""The files that the course brings along: results of long runs, weights, diagrams."""
+"""Where the course's own files are: chapters, weights, photographs, diagrams, results of long runs."""
 
 from pathlib import Path
 
 from vit_course.inputs.rules import text
 
-# In a checkout they lie in res/; a wheel carries those that the chapters read inside the package, weights apart.
 PACKAGE = Path(__file__).parents[1]
-FOLDERS = (PACKAGE.parent / "res", PACKAGE / "course" / "res", PACKAGE / "runs")
+# A checkout has notebooks/ and res/ beside the package; a wheel carries both inside it, in the same order.
+ROOTS = (PACKAGE.parent, PACKAGE / "course")
+FIRST_CHAPTER = "notebooks/00_start_here.ipynb"
+# By which a root is known. Not a chapter: a learner's process that is graded sees res/ alone.
+MARK = "res/diagrams"
+
+
+def course() -> Path:
+    """The folder that holds `notebooks/` and `res/`, wherever the course is installed.
+
+    Raises:
+        OSError: this installation has neither.
+    """
+    for folder in ROOTS:
+        if (folder / MARK).is_dir():
+            return folder
+    raise OSError(f"this installation has no {MARK} in {' or '.join(map(str, ROOTS))}: install it again")
+
+
+def is_checkout() -> bool:
+    """Whether the package lies in a checkout of the repository, and not in an installed wheel."""
+    return (ROOTS[0] / MARK).is_dir()
 
 
 def stored(name: str) -> Path:
@@ -14,9 +34,10 @@ def stored(name: str) -> Path:
 
     Raises:
         ValueError: no such file; the sentence names it.
+        OSError: this installation has no files of the course.
     """
     text("name", name)
-    for folder in FOLDERS:
-        if (folder / name).exists():
-            return folder / name
-    raise ValueError(f"the course has no file {name!r} in {' or '.join(map(str, FOLDERS))}")
+    path = course() / "res" / name
+    if not name or not path.exists():
+        raise ValueError(f"the course has no file {name!r} in {path.parent}")
+    return path

@@ -6,6 +6,7 @@ A number is an int or a float; every range has two ends, so that NaN and infinit
 
 import os
 from collections.abc import Callable, Mapping
+from typing import TypeGuard
 
 Rule = Callable[[str, object], None]
 
@@ -112,7 +113,7 @@ def path_name(name: str, value: object) -> None:
         raise ValueError(f"{name} must be one that a file can have, got {shown(os.fspath(value))}")
 
 
-def is_int(value: object) -> bool:
+def is_int(value: object) -> TypeGuard[int]:
     """True and False are no ints here."""
     return isinstance(value, int) and not isinstance(value, bool)
 

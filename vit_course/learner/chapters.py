@@ -4,29 +4,16 @@ import json
 import re
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1]
-# A checkout has the chapters beside the package, a wheel carries them inside.
-ROOTS = (PACKAGE.parent, PACKAGE / "course")
+from vit_course.files.stored import course
+
 # What the chapters show or link to, beside the copies.
 FILES = "files"
 LINK = re.compile(r"""(\]\(|src=["'])\.\./([^)\s"'#]+)""")
 
 
-def root() -> Path:
-    """The folder that holds `notebooks/` and `res/`.
-
-    Raises:
-        ValueError: this installation has no chapters.
-    """
-    for folder in ROOTS:
-        if (folder / "notebooks").is_dir():
-            return folder
-    raise ValueError(f"there are no chapters in {' or in '.join(str(folder / 'notebooks') for folder in ROOTS)}")
-
-
 def chapters() -> dict[str, Path]:
     """The number of each chapter ("00", "01", ...) and its file."""
-    return {path.name[:2]: path for path in sorted((root() / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
+    return {path.name[:2]: path for path in sorted((course() / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
 
 
 def prepare(chapter: Path) -> tuple[bytes, set[str]]:
@@ -48,14 +35,6 @@ def prepare(chapter: Path) -> tuple[bytes, set[str]]:
                 cell["metadata"].pop(name, None)
         cell["source"] = source.splitlines(keepends=True)
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode(), linked
-
-
-def find(name: str) -> Path | None:
-    """Where something linked lies: in the repository, or in an installed package."""
-    for folder in (root(), PACKAGE.parent):
-        if (folder / name).exists():
-            return folder / name
-    return None
 
 
 def differences(old: bytes, new: bytes) -> str:

@@ -8,7 +8,8 @@ import zlib
 from pathlib import Path
 
 from vit_course.files.atomic import write_atomically
-from vit_course.learner.chapters import FILES, chapters, differences, find, prepare
+from vit_course.files.stored import course
+from vit_course.learner.chapters import FILES, chapters, differences, prepare
 
 # Which version of each chapter a copy was made from, so that a newer one is noticed, and what is different in it.
 RECORD = ".course.json"
@@ -104,8 +105,8 @@ def _read(folder: Path) -> dict:
 def _put_files(folder: Path, linked: set[str], record: dict) -> None:
     """Diagrams and pages that the chapters show follow the course, but for those that the learner has changed."""
     for name in sorted(linked):
-        source, place = find(name), folder / FILES / name
-        if source is None or not source.is_file():
+        source, place = course() / name, folder / FILES / name
+        if not source.is_file():
             continue
         content, known = source.read_bytes(), record.get(f"{FILES}/{name}", {}).get("hash")
         there = place.read_bytes() if place.is_file() else None

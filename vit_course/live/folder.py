@@ -9,11 +9,10 @@ from pathlib import Path
 
 from vit_course.data.photographs import Photograph, photographs
 from vit_course.explorer import scripts
+from vit_course.files.stored import stored
 from vit_course.live.models import MODELS, PATCH, describe
 
 HERE = Path(__file__).parent
-# In a checkout the files lie in res/; a built wheel carries them inside the package.
-_LIVE = (Path(__file__).parents[2] / "res" / "live", HERE / "files")
 RUNTIME = {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"}
 NOTICES = ("LICENSE", "ThirdPartyNotices.txt.gz")
 MARK = "live.json"  # by which a folder is known as one of these
@@ -37,13 +36,11 @@ def write_live(out: Path, *, overwrite: bool = False, home: str | None = None) -
 
     Raises:
         ValueError: the folder holds something else, or a live page that may not be replaced.
-        OSError: the files of the page are neither beside the package nor in it.
+        OSError: this installation has no files of the course.
     """
     out = Path(out)
     _need_room(out, overwrite)
-    live = next((folder for folder in _LIVE if (folder / "vit-s14.onnx").is_file()), None)
-    if live is None:
-        raise OSError(f"there are no files of the live page in {' or '.join(map(str, _LIVE))}")
+    live = stored("live")
     _clear(out)
     # First, so that a folder that was left half written is known as ours; the page itself comes last.
     (out / MARK).write_text("{}", encoding="utf-8")

@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-# In a checkout the weights lie in res/, one folder each; a built wheel carries them inside the package.
-_FOLDERS = (Path(__file__).parents[2] / "res", Path(__file__).parents[1] / "runs")
+from vit_course.files.stored import stored
+
 # The graph's own names of the files with its weights (res/live/export.py), and where these are.
 MODELS = {
     "tiny-cifar": {"tiny-cifar.safetensors": "tiny-cifar/best.safetensors"},
@@ -31,14 +31,14 @@ def describe(name: str, live: Path, copy: Callable[[Path, str], dict]) -> dict:
         its files, the sizes of pictures that it takes, how these are resized and normalised, and its words.
 
     Raises:
-        OSError: a file of the model is not there.
+        ValueError: a file of the model is not there.
     """
     files = {
         "graph": copy(live / f"{name}.onnx", f"{name}.onnx"),
-        "weights": [{"name": own, **copy(_find(place), own)} for own, place in MODELS[name].items()],
+        "weights": [{"name": own, **copy(stored(place), own)} for own, place in MODELS[name].items()],
     }
     for place in LICENCES if name == "vit-s14" else ():
-        copy(_find(place), Path(place).name)
+        copy(stored(place), Path(place).name)
     return files | (_tiny_cifar() if name == "tiny-cifar" else _vit_s14())
 
 
@@ -74,11 +74,4 @@ def _tiny_cifar() -> dict:
 
 
 def _json(place: str) -> dict:
-    return json.loads(_find(place).read_text(encoding="utf-8"))
-
-
-def _find(place: str) -> Path:
-    path = next((folder / place for folder in _FOLDERS if (folder / place).is_file()), None)
-    if path is None:
-        raise OSError(f"there is no {place} in {' or '.join(map(str, _FOLDERS))}")
-    return path
+    return json.loads(stored(place).read_text(encoding="utf-8"))

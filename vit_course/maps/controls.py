@@ -63,7 +63,7 @@ def shuffle_patches(images: torch.Tensor, patch_size: int, order: torch.Tensor) 
     if not torch.equal(order.sort(dim=1).values, torch.arange(order.shape[1], device=order.device).expand_as(order)):
         raise ValueError(f"each row of order must hold each of the numbers 0 to {order.shape[1] - 1} once")
     moved = patches.gather(1, order[:, :, None].expand_as(patches))  # (B, N, P*P*C)
-    return unpatchify(moved, patch_size, tuple(images.shape[2:]))
+    return unpatchify(moved, patch_size, (images.shape[2], images.shape[3]))
 
 
 def permute_labels(labels: torch.Tensor, seed: int = 0) -> torch.Tensor:

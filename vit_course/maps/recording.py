@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import overload
 
 import torch
 from torch import nn
@@ -9,12 +10,12 @@ from torch import nn
 from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
 from vit_course.inputs.tensors import check_axes, check_module, check_tensor
-from vit_course.maps.kept import Kept, of_pair, of_weights
+from vit_course.maps.kept import Kept, Pair, of_pair, of_weights
 from vit_course.maps.others import Watched, attending, few, sizes_in
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 
-class ByLayer(Sequence):
+class ByLayer(Sequence[list[torch.Tensor]]):
     """One list for each layer, with the weights (B, h, T, T) of each forward pass, computed whenever they are asked."""
 
     def __init__(self, kept: list[list[Kept]]):
@@ -23,7 +24,13 @@ class ByLayer(Sequence):
     def __len__(self) -> int:
         return len(self._kept)
 
-    def __getitem__(self, index):
+    @overload
+    def __getitem__(self, index: int) -> list[torch.Tensor]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[list[torch.Tensor]]: ...
+
+    def __getitem__(self, index: int | slice) -> list:
         if isinstance(index, slice):
             return [self[each] for each in range(len(self))[index]]
         return [each.weights() for each in self._kept[index]]
@@ -53,10 +60,10 @@ class RecordedMaps:
                 been changed in place since.
         """
         self._num_tokens()
-        stacked = None
+        stacked = torch.empty(0)
         for index, maps in enumerate(self.by_layer):
             layer = maps[0] if len(maps) == 1 else torch.cat(maps)  # (B, h, T, T)
-            if stacked is None:  # filled layer by layer, as all of them twice would not fit where one time does
+            if index == 0:  # filled layer by layer, as all of them twice would not fit where one time does
                 stacked = layer.new_empty(len(layer), len(self.by_layer), *layer.shape[1:])
             stacked[:, index] = layer
         return stacked
@@ -70,17 +77,20 @@ class RecordedMaps:
             ValueError: as `stacked`; or where only weights were seen, as of eager attention or behind a mask.
         """
         self._num_tokens()
-        pairs = [[kept.queries_and_keys() for kept in layer] for layer in self._kept]
-        for index, layer in enumerate(pairs):
-            if None in layer:
-                raise ValueError(
-                    f"queries and keys of layer {index} were not seen, only its weights, as it "
-                    f"{self._kept[index][layer.index(None)].why}: stacked() gives the maps"
-                )
-        widths = sorted({q.shape[-1] for layer in pairs for q, _ in layer})
+        pairs: list[list[Pair]] = [[] for _ in self._kept]
+        for index, layer in enumerate(self._kept):
+            for kept in layer:
+                pair = kept.queries_and_keys()
+                if pair is None:
+                    raise ValueError(
+                        f"queries and keys of layer {index} were not seen, only its weights, as it {kept.why}: "
+                        "stacked() gives the maps"
+                    )
+                pairs[index].append(pair)
+        widths = sorted({q.shape[-1] for of_layer in pairs for q, _ in of_layer})
         if len(widths) > 1:
             raise ValueError(f"heads have different widths, {widths}, so their queries cannot be stacked")
-        q, k = (torch.stack([torch.cat([pair[i] for pair in layer]) for layer in pairs], dim=1) for i in (0, 1))
+        q, k = (torch.stack([torch.cat([pair[i] for pair in of_layer]) for of_layer in pairs], dim=1) for i in (0, 1))
         return q, k
 
     def tokens(self, grid: tuple[int, int] | None = None, prefix: int | Sequence[str] | None = None) -> Tokens:
@@ -122,7 +132,7 @@ class RecordedMaps:
     def _size(self) -> tuple[int, int] | None:
         # None where nobody saw an image, or images of several sizes gave as many tokens.
         sizes = set(self._sizes) or {
-            config.image_size
+            config.height_width
             for module in self._model.modules()
             if isinstance(config := getattr(module, "config", None), ViTConfig)
         }
@@ -159,7 +169,8 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
         with watched.watching():
             yield RecordedMaps(model, watched.by_layer, watched.sizes, watched)
         return
-    maps = RecordedMaps(model, kept := [[] for _ in layers], sizes := [])
+    kept: list[list[Kept]] = [[] for _ in layers]
+    maps = RecordedMaps(model, kept, sizes := [])
     hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
     hooks.append(model.register_forward_pre_hook(lambda _, args: sizes.extend(sizes_in(args))))
     try:
@@ -175,7 +186,7 @@ def _listen(layer: SelfAttention, store: list[Kept]) -> list:
     ours = type(layer).split_heads is SelfAttention.split_heads and type(layer).weights is SelfAttention.weights
 
     @torch.no_grad()
-    def attended(_, inputs, output):
+    def attended(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         if ours and last:
             q, k = last.pop().unflatten(2, (-1, layer.num_heads, output.shape[2] // layer.num_heads)).unbind(2)
             store.append(of_pair(q.transpose(1, 2), k.transpose(1, 2)))  # each (B, h, T, d)
@@ -184,7 +195,7 @@ def _listen(layer: SelfAttention, store: list[Kept]) -> list:
         else:  # a layer that has its own way keeps it
             store.append(of_weights(layer.weights(inputs[0]), "has a way of its own to make them"))
 
-    def projected(_, inputs, output):
+    def projected(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         last[:] = [output.detach().narrow(2, 0, 2 * output.shape[2] // 3)]
 
     hooks = [layer.register_forward_hook(attended)]
@@ -233,7 +244,7 @@ def attention_gradients(
     return torch.stack(weights, dim=1).detach(), torch.stack(gradients, dim=1)
 
 
-def _logits_of(out) -> torch.Tensor:
+def _logits_of(out: object) -> torch.Tensor:
     logits = out if isinstance(out, torch.Tensor) else getattr(out, "logits", None)
     if not isinstance(logits, torch.Tensor) or logits.ndim != 2:
         found = f"shape {tuple(logits.shape)}" if isinstance(logits, torch.Tensor) else type(out).__name__

@@ -78,13 +78,15 @@ def find_tokens(
         )
     if model is not None and names is None:
         names = names_in(model)
-    if grid is None and image_size is None:
-        raise ValueError(
-            "the size of the images was not seen, or is not one, so the patches' places are not known: give grid"
-        )
-    place = tuple(grid) if grid is not None else grid_in(model, image_size)
+    place = grid
     if place is None:
-        return _fitting(num_tokens, image_size, model, names)
+        if image_size is None:
+            raise ValueError(
+                "the size of the images was not seen, or is not one, so the patches' places are not known: give grid"
+            )
+        place = grid_in(model, image_size)
+        if place is None:
+            return _fitting(num_tokens, image_size, model, names)
     rows, columns = place
     others = num_tokens - rows * columns
     if others < 0 and grid is not None:
@@ -93,8 +95,8 @@ def find_tokens(
         )
     if names is None:
         names = _need_order(model, others)
-    _check_count(num_tokens, place, names)
-    return Tokens(names, place)
+    _check_count(num_tokens, (rows, columns), names)
+    return Tokens(names, (rows, columns))
 
 
 def check_whole(model: nn.Module, num_tokens: int, image_size: tuple[int, int] | None) -> None:
@@ -151,8 +153,9 @@ def grid_in(model: nn.Module | None, image_size: tuple[int, int]) -> tuple[int, 
     """-> (rows, columns) of the model's patches over an image of this size, or None where it does not say."""
     modules = () if model is None else model.modules()
     for module in modules:
-        if callable(getattr(module, "dynamic_feat_size", None)):  # timm's, which knows about padding and stems
-            return tuple(int(side) for side in module.dynamic_feat_size(tuple(image_size)))
+        if callable(ask := getattr(module, "dynamic_feat_size", None)):  # timm's, which knows about padding and stems
+            rows, columns = ask(tuple(image_size))
+            return int(rows), int(columns)
         for owner in (module, getattr(module, "config", None)):
             size = getattr(owner, "patch_size", None)
             size = (size, size) if is_int(size) else size

@@ -102,8 +102,8 @@ def _exact(model: nn.Module) -> nn.Module:
     model = copy.deepcopy(model).cpu().eval()
     _round_as_ours(known_library(model), model)
     model = model.to(torch.float64)
-    if hasattr(model, "set_attn_implementation"):
-        model.set_attn_implementation("sdpa")  # Hugging Face's eager softmax is float32 whatever the model is
+    if callable(choose := getattr(model, "set_attn_implementation", None)):
+        choose("sdpa")  # Hugging Face's eager softmax is float32 whatever the model is
     return model
 
 
@@ -114,7 +114,7 @@ def _round_as_ours(library: Library, model: nn.Module) -> None:
     if fold_scales(library, ours):
         for key, value in theirs.items():
             value.copy_(ours.get(key, torch.ones(())))
-    extra = [key for name in ("distillation", "registers.tokens") if (key := library.tokens.get(name)) in theirs]
+    extra = [key for name in ("distillation", "registers.tokens") if (key := library.tokens.get(name, "")) in theirs]
     counts = [theirs[key].shape[1] for key in extra]
     put_tokens_together(library, ours, Said())
     if extra and theirs[key_of_table].shape[-2] - ours[key_of_table].shape[-2] == sum(counts):

@@ -132,9 +132,11 @@ def rebuilt(model: ViT, num_classes: int) -> ViT:
 
 
 def imagenet() -> list[str]:
-    """The names of the 1,000 classes of ImageNet, as torchvision has them."""
-    from torchvision.models import ViT_B_16_Weights
-
+    """The names of the 1,000 classes of ImageNet, as torchvision has them; none where it is not installed."""
+    try:
+        from torchvision.models import ViT_B_16_Weights
+    except ModuleNotFoundError:
+        return []
     return list(ViT_B_16_Weights.IMAGENET1K_V1.meta["categories"])
 
 

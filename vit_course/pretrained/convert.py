@@ -1,7 +1,8 @@
 """Published weights into ours: every number finds its place, or an error says which does not."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import nn
@@ -143,7 +144,7 @@ def resize(model: ViT, image_size: int | tuple[int, int], antialias: bool = Fals
     return resized.train(model.training)
 
 
-def _opened(weights: object, read, whose: str) -> tuple[Said, Weights]:
+def _opened(weights: nn.Module | Weights, read: Callable[..., Said], whose: str) -> tuple[Said, Weights]:
     # What a model says, and its state dict; a state dict says nothing.
     if not isinstance(weights, nn.Module):
         return Said(), checked(weights)
@@ -156,7 +157,7 @@ def _opened(weights: object, read, whose: str) -> tuple[Said, Weights]:
         return read(weights), state
 
 
-def _agreed(found: Said, **given) -> Said:
+def _agreed(found: Said, **given: Any) -> Said:
     # What was given, where the model does not say otherwise.
     for name, value in given.items():
         if value is not None:
@@ -225,14 +226,15 @@ def _usual_gelu(library: Library, config: ViTConfig, headless: bool) -> str:
 
 def _renamed(library: Library, state: Mapping[str, torch.Tensor], needed: Mapping[str, torch.Size]) -> dict:
     # Their weights under our names, each of the shape that is needed; none is missing, and none left over.
-    found, used = {}, set()
+    found: dict[str, torch.Tensor] = {}
+    used: set[str] = set()
     for key, shape in needed.items():
         theirs = library.keys(key)
         parts = [part(library, state, name, (shape[0] // len(theirs), *shape[1:])) for name in theirs]
         found[key] = torch.cat(parts).reshape(shape)
         used.update(theirs)
     if "class_token.token" not in needed:
-        used.add(library.tokens.get("class_token.token"))  # vit-pytorch keeps a token of no rows
+        used.add(library.tokens.get("class_token.token", ""))  # vit-pytorch keeps a token of no rows
     for key in state:
         if key not in used:
             raise ValueError(f"key {key!r} is left over: our ViT has no place for it")

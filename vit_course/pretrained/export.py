@@ -45,7 +45,7 @@ def _export(library: Library, model: ViT) -> dict[str, torch.Tensor]:
         value = getattr(our_vit(model).config, name, only)
         if value != only:
             raise ValueError(f"a ViT of {library.name} has {name} {only!r}, this model has {value!r}")
-    found = {}
+    found: dict[str, torch.Tensor] = {}
     for key, value in model.state_dict().items():
         theirs = library.keys(key)
         if library is VIT_PYTORCH and key in library.tokens:

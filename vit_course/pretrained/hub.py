@@ -2,12 +2,14 @@
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
+from vit_course.data.pictures import Picture
 from vit_course.files.validated import check_names, naming, need_path, read_json
 from vit_course.inputs.arguments import MOST_CLASSES, check_arguments
+from vit_course.inputs.extras import extra
 from vit_course.inputs.rules import whole
 from vit_course.pretrained.configs import from_huggingface, from_timm, rebuilt
 from vit_course.pretrained.convert import load_torchvision, resize
@@ -20,18 +22,38 @@ COUNT = whole(1, MOST_CLASSES)
 ANY_SIZE = ("dinov2", "dinov2_with_registers")
 
 
+class Preprocess(Protocol):
+    """A picture -> (1, C, H, W) as a model takes it; `Preprocessing` and `AsTrained` are two.
+
+    `image_size` is (H, W) of what comes out, or None where that depends on the picture; `mean` and `std` are those of
+    the channels, on the scale 0 to 1.
+    """
+
+    @property
+    def image_size(self) -> tuple[int, int] | None: ...
+
+    @property
+    def mean(self) -> tuple[float, ...]: ...
+
+    @property
+    def std(self) -> tuple[float, ...]: ...
+
+    def __call__(self, picture: Picture, /) -> torch.Tensor: ...
+
+
 class Pretrained(NamedTuple):
     """A published model and what is needed to use it: `model, preprocess, class_names = from_pretrained(...)`.
 
     `model` is our `ViT` in eval mode, `preprocess` takes a path or a PIL image to its input (1, C, H, W), and
     `class_names[i]` is what logit i stands for; there are none without a head, or with CLIP's projection for one.
+    Those of ImageNet come from torchvision where the weights bring none; without it they are "class 0", "class 1" ...
     """
 
     model: ViT
-    preprocess: Preprocessing
+    preprocess: Preprocess
     class_names: list[str]
 
-    def top(self, image, count: int = 5) -> list[tuple[str, float]]:
+    def top(self, image: Picture, count: int = 5) -> list[tuple[str, float]]:
         """The most probable classes of a picture, a path or a PIL image, with their probabilities.
 
         Raises:
@@ -106,11 +128,18 @@ def from_files(
         return _together(*read(config, find), num_classes, image_size, any_size)
 
 
-def _torchvision_entry(name: str):
-    from torchvision import models
-
+def _torchvision_entry(name: str) -> Any:
+    if "/" in name:
+        return None
     model, _, variant = name.partition(".")
     model = model.lower().removesuffix("_weights")
+    try:
+        from torchvision import models
+    except ModuleNotFoundError:
+        if not re.fullmatch(r"vit_[a-z]_\d+", model):
+            return None
+        with extra("course", f"torchvision's {model}"):
+            raise
     if model not in models.list_models():
         return None
     if not model.startswith("vit_"):
@@ -121,7 +150,7 @@ def _torchvision_entry(name: str):
     return entries[variant or "DEFAULT"]
 
 
-def _from_torchvision(entry, num_classes: int | None, image_size: int | tuple[int, int] | None) -> Pretrained:
+def _from_torchvision(entry: Any, num_classes: int | None, image_size: int | tuple[int, int] | None) -> Pretrained:
     with naming(str(entry)):
         cached = Path(torch.hub.get_dir()) / "checkpoints" / Path(entry.url).name
         if cached.is_file():
@@ -144,9 +173,10 @@ def _together(
 ) -> Pretrained:
     if image_size is not None:
         preprocess = preprocess.at(image_size)
-    if image_size is not None or (any_size and preprocess.image_size):
-        model = resize(model, preprocess.image_size)
-    given, needed = preprocess.image_size, model.config.image_size
+    given = preprocess.image_size
+    if given is not None and (image_size is not None or any_size):
+        model = resize(model, given)
+    needed = model.config.height_width
     if given != needed or len(preprocess.mean) != model.config.in_channels:
         raise ValueError(
             f"the preprocessing gives images (C, H, W) = {(len(preprocess.mean), *(given or 'HW'))}, "

@@ -1,17 +1,32 @@
 """From a photograph to what a published model takes: the resize, the crop and the numbers it was trained with."""
 
 import math
+import platform
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
+import numpy as np
 import torch
+import torch.nn.functional as F
+from PIL import Image
 
-from vit_course.data.pictures import open_picture
+from vit_course.data.pictures import Picture, open_picture
 from vit_course.files.validated import need_object
 from vit_course.inputs.arguments import check_statistics, height_and_width
 from vit_course.inputs.rules import flag, is_int, real, shown
 
+# The names of torchvision and timm, and what Pillow calls them.
+INTERPOLATIONS = {
+    "nearest": Image.Resampling.NEAREST,
+    "nearest-exact": Image.Resampling.NEAREST,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+    "box": Image.Resampling.BOX,
+    "hamming": Image.Resampling.HAMMING,
+    "lanczos": Image.Resampling.LANCZOS,
+}
 # Hugging Face writes Pillow's numbers.
 RESAMPLE = {0: "nearest-exact", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 # What its processors do where the file says nothing.
@@ -38,7 +53,7 @@ class Preprocessing:
     Args:
         resize: an int is the new shorter side, and the proportions stay; a pair is (height, width), whatever they were.
         crop: (height, width) of the part at the centre that is kept; None keeps all.
-        interpolation: "bilinear", "bicubic" or another in torchvision's words.
+        interpolation: "bilinear", "bicubic" or another of `INTERPOLATIONS`.
         mean: of each channel, on the scale 0 to 1, to be subtracted.
         std: of each channel, to be divided by.
         on_tensor: whether bytes in a tensor are resized, as Hugging Face does since its version 5, or the picture by
@@ -57,9 +72,7 @@ class Preprocessing:
     std: tuple[float, ...]
     on_tensor: bool = False
 
-    def __post_init__(self):
-        from torchvision.transforms import InterpolationMode
-
+    def __post_init__(self) -> None:
         object.__setattr__(self, "resize", _tuple(self.resize))
         object.__setattr__(self, "crop", _pair(self.crop))
         for name, value in (("resize", self.resize), ("crop", self.resize if self.crop is None else self.crop)):
@@ -71,29 +84,30 @@ class Preprocessing:
         if self.crop and any(part > side for part, side in zip(self.crop, _pair(self.resize), strict=True)):
             raise ValueError(f"crop {self.crop} is larger than the picture, which is resized to {self.resize}")
         check_statistics(self.mean, self.std)
-        modes = [mode.value for mode in InterpolationMode]
-        if not isinstance(self.interpolation, str) or self.interpolation not in modes:
-            raise ValueError(f"interpolation must be one of {', '.join(modes)}, got {shown(self.interpolation)}")
+        if not isinstance(self.interpolation, str) or self.interpolation not in INTERPOLATIONS:
+            raise ValueError(
+                f"interpolation must be one of {', '.join(INTERPOLATIONS)}, got {shown(self.interpolation)}"
+            )
         flag("on_tensor", self.on_tensor)
         if self.on_tensor and self.interpolation in PILLOWS_OWN:
             raise ValueError(f"interpolation {self.interpolation!r} is Pillow's own: on_tensor=False is needed")
 
-    def __call__(self, image) -> torch.Tensor:
-        from torchvision.transforms import InterpolationMode
-        from torchvision.transforms.v2 import functional
-
+    def __call__(self, image: Picture) -> torch.Tensor:
         picture = open_picture(image).convert("RGB" if len(self.mean) == 3 else "L")
-        height, width = self._resized(picture.height, picture.width)
+        size = self._resized(picture.height, picture.width)
         if self.on_tensor:
-            picture = functional.pil_to_tensor(picture)  # (C, H, W) uint8
-        picture = functional.resize(picture, [height, width], InterpolationMode(self.interpolation), antialias=True)
-        if self.crop and self.on_tensor:  # the two code bases place a crop differently where half a pixel is left
-            picture = functional.crop(picture, (height - self.crop[0]) // 2, (width - self.crop[1]) // 2, *self.crop)
-        elif self.crop:
-            picture = functional.center_crop(picture, list(self.crop))
-        if not self.on_tensor:
-            picture = functional.pil_to_tensor(picture)  # (C, H, W) uint8
-        return functional.normalize(picture[None] / 255, list(self.mean), list(self.std))  # (1, C, H, W)
+            values = resize_tensor(to_tensor(picture), size, self.interpolation)  # (1, C, H, W) uint8
+        else:
+            values = to_tensor(picture.resize(size[::-1], INTERPOLATIONS[self.interpolation]))  # (1, C, H, W) uint8
+        if self.crop:
+            values = self._cropped(values, *self.crop)
+        return normalise(values, self.mean, self.std)  # (1, C, H, W)
+
+    def _cropped(self, values: torch.Tensor, height: int, width: int) -> torch.Tensor:
+        # The two code bases place a crop differently where half a pixel is left.
+        half = math.floor if self.on_tensor else round
+        top, left = (half((side - part) / 2) for side, part in zip(values.shape[2:], (height, width), strict=True))
+        return values[..., top : top + height, left : left + width]
 
     @property
     def image_size(self) -> tuple[int, int] | None:
@@ -108,8 +122,8 @@ class Preprocessing:
         """
         size = height_and_width("image_size", image_size)
         if not isinstance(self.resize, int):
-            share = [new / old for new, old in zip(size, self.crop or self.resize, strict=True)]
-            return replace(self, resize=tuple(round(s * p) for s, p in zip(share, self.resize, strict=True)), crop=size)
+            high, wide = (new / old for new, old in zip(size, self.crop or self.resize, strict=True))
+            return replace(self, resize=(round(high * self.resize[0]), round(wide * self.resize[1])), crop=size)
         if size[0] != size[1]:
             raise ValueError(f"image_size must be a square for this model's preprocessing, got {size}")
         return replace(self, resize=round(self.resize * size[0] / min(self.crop)) if self.crop else size[0], crop=size)
@@ -127,7 +141,7 @@ class Preprocessing:
         return (self.resize, long) if height <= width else (long, self.resize)
 
     @classmethod
-    def from_torchvision(cls, weights) -> "Preprocessing":
+    def from_torchvision(cls, weights: Any) -> "Preprocessing":
         """Of an entry of a torchvision weights enum, such as `ViT_B_16_Weights.IMAGENET1K_V1`."""
         preset = weights.transforms()
         return cls(
@@ -212,7 +226,33 @@ class Preprocessing:
         )
 
 
-def _size(name: str, value: object) -> int | tuple[int, int]:
+def to_tensor(picture: Image.Image) -> torch.Tensor:
+    """A picture in RGB or in grey -> (1, 3, H, W) or (1, 1, H, W) uint8."""
+    values = torch.from_numpy(np.array(picture))  # (H, W, 3) or (H, W)
+    return (values.permute(2, 0, 1) if values.ndim == 3 else values[None])[None].contiguous()
+
+
+def normalise(images: torch.Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:
+    """(B, C, H, W) of 0 to 255 -> (B, C, H, W) float32, by the statistics of each channel on the scale 0 to 1."""
+    of_channels = [torch.tensor(values, device=images.device)[:, None, None] for values in (mean, std)]  # (C, 1, 1)
+    return (images / 255 - of_channels[0]) / of_channels[1]
+
+
+def resize_tensor(images: torch.Tensor, size: tuple[int, int], interpolation: str) -> torch.Tensor:
+    """(B, C, H, W) uint8 -> (B, C, *size) uint8, as Hugging Face resizes tensors, by torchvision on a CPU."""
+    if tuple(images.shape[2:]) == tuple(size):
+        return images
+    if interpolation.startswith("nearest"):
+        return F.interpolate(images, size, mode=interpolation)
+    # PyTorch's own arithmetic on bytes, except where torchvision takes floats too: bilinear on an old processor.
+    on_bytes = interpolation != "bilinear" or torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
+    on_bytes = on_bytes or platform.machine() in ("aarch64", "arm64")
+    values = images if on_bytes else images.float()
+    values = F.interpolate(values, size, mode=interpolation, align_corners=False, antialias=True)
+    return values if on_bytes else values.clamp(0, 255).round().to(torch.uint8)
+
+
+def _size(name: str, value: Any) -> int | tuple[int, int]:
     # A number is a square. {"shortest_edge": n} alone keeps the proportions.
     sides = value if isinstance(value, Mapping) else {"height": value, "width": value}
     if not all(is_int(side) and side > 0 for side in sides.values()):
@@ -224,10 +264,10 @@ def _size(name: str, value: object) -> int | tuple[int, int]:
     raise ValueError(f"a size must be a number, a height and a width, or a shortest_edge, got {shown(value)} as {name}")
 
 
-def _pair(value: object) -> object:
+def _pair(value: Any) -> Any:
     return (value, value) if is_int(value) else _tuple(value)
 
 
-def _tuple(value: object) -> object:
-    # A list of JSON becomes what a frozen dataclass holds; what is none stays, to be refused by its own name.
+def _tuple(value: Any) -> Any:
+    # A list of JSON becomes what a frozen dataclass holds; what is none stays, to be refused by its own name: Any.
     return tuple(value) if isinstance(value, list) else value

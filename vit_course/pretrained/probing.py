@@ -4,10 +4,11 @@ from collections.abc import Callable
 from copy import deepcopy
 
 import torch
+from PIL import Image
 from torch import nn
-from torchvision.transforms.v2.functional import to_pil_image
 
 from vit_course.inputs.arguments import check_arguments
+from vit_course.inputs.extras import extra
 from vit_course.inputs.rules import check, flag, positive
 from vit_course.inputs.tensors import check_axes, check_finite
 from vit_course.pretrained.building import our_vit
@@ -44,7 +45,8 @@ def class_tokens(
     found = []
     with torch.inference_mode(), torch.autocast(images.device.type, torch.bfloat16, bfloat16):
         for batch in images.split(batch_size):
-            given = torch.cat([preprocess(to_pil_image(image)) for image in batch])  # (b, C, H', W')
+            arrays = batch.permute(0, 2, 3, 1).cpu().numpy()  # (b, H, W, 3)
+            given = torch.cat([preprocess(Image.fromarray(array)) for array in arrays])  # (b, C, H', W')
             # A copy: a view of the class tokens would keep all tokens in memory.
             found.append(model.features(given)[:, 0].float().clone())  # (b, D)
     return torch.cat(found)
@@ -67,8 +69,8 @@ def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation
 
     Source: Alain & Bengio 2016, "Understanding intermediate layers using linear classifier probes" (arXiv:1610.01644).
     """
-    from sklearn.linear_model import LogisticRegression
-
+    with extra("course", "fitting a linear head"):
+        from sklearn.linear_model import LogisticRegression
     check(RULES, {"regularisation": regularisation})
     check_axes("features", features, "(n, D)")
     check_axes("labels", labels, "(n,)", torch.int64)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torchvision.transforms.v2 import functional
 
-from vit_course.data.pictures import open_image
+from vit_course.data.pictures import Picture, open_image
+from vit_course.files.stored import course
 from vit_course.files.validated import (
     check_names,
     check_shapes,
@@ -23,12 +23,11 @@ from vit_course.pretrained.convert import resize
 from vit_course.pretrained.download import in_folder
 from vit_course.pretrained.hub import Pretrained, from_files, from_pretrained
 from vit_course.pretrained.libraries import OURS
+from vit_course.pretrained.preprocessing import normalise
 from vit_course.pretrained.probing import with_head
 from vit_course.pretrained.refusals import looks_like
 from vit_course.vit import ViT
 
-# In a checkout the checkpoints lie in res/, one folder each; a built wheel carries them inside the package.
-_FOLDERS = (Path(__file__).parents[2] / "res", Path(__file__).parents[1] / "runs")
 # The file that tells what a folder holds: a run of ours, a model in the form of a library, a linear head on such a one.
 RUN, PUBLISHED, HEAD = "best.safetensors", "model.safetensors", "head.safetensors"
 
@@ -79,10 +78,10 @@ class AsTrained:
     mean: tuple[float, ...]
     std: tuple[float, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_statistics(self.mean, self.std)
 
-    def __call__(self, picture) -> torch.Tensor:
+    def __call__(self, picture: Picture) -> torch.Tensor:
         image = open_image(picture, self.image_size)  # (3, H, W)
         if len(self.mean) == 1:
             image = image.float().mean(dim=0, keepdim=True).round()  # (1, H, W)
@@ -90,7 +89,7 @@ class AsTrained:
 
     def normalise(self, images: torch.Tensor) -> torch.Tensor:
         """(B, C, H, W) of 0 to 255 -> (B, C, H, W) float32, as `Dataset.normalise` of the training set."""
-        return functional.normalize(images / 255, list(self.mean), list(self.std))
+        return normalise(images, self.mean, self.std)
 
 
 def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
@@ -127,7 +126,7 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
                 "one each"
             )
     model = model if image_size is None else resize(model, image_size)
-    preprocess = AsTrained(model.config.image_size, tuple(images["mean"]), tuple(images["std"]))
+    preprocess = AsTrained(model.config.height_width, tuple(images["mean"]), tuple(images["std"]))
     return Pretrained(model, preprocess, images["class_names"])
 
 
@@ -144,13 +143,10 @@ def load_any(name: str | Path, image_size: Size = None) -> Pretrained:
 
 def names() -> dict[str, Path]:
     """-> where the shipped checkpoints are, by name: the weights of a run, or the folder of another kind."""
-    found = {}
-    for folder in _FOLDERS:
-        found |= {
-            path.parent.name: path.parent for kind in (PUBLISHED, HEAD) for path in sorted(folder.glob(f"*/{kind}"))
-        }
-        found |= {path.parent.name: path for path in sorted(folder.glob(f"*/{RUN}"))}
-    return found
+    folder = course() / "res"
+    published = [path.parent for kind in (PUBLISHED, HEAD) for path in sorted(folder.glob(f"*/{kind}"))]
+    runs = sorted(folder.glob(f"*/{RUN}"))
+    return {path.name: path for path in published} | {path.parent.name: path for path in runs}
 
 
 def _find(name: str | Path) -> Path:

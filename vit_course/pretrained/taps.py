@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +13,8 @@ from vit_course.maps.recording import record_attention
 from vit_course.pretrained.libraries import Library, library_of
 from vit_course.vit import ViT
 
+# From a module, what went in and what came out, the value that is kept; Any, as each module has its own.
+Pick = Callable[[nn.Module, tuple, Any], torch.Tensor | None]
 # The stages whose values are (B, width), one row a picture.
 OF_THE_HEAD = ("pre-logits", "into the head", "logits")
 
@@ -34,11 +37,12 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
     library = known_library(model)
     check_images(images)
     depth = library.depth(model.state_dict())
-    modules, seen, order, hooks = dict(model.named_modules()), {}, [], []
+    modules, order, hooks = dict(model.named_modules()), [], []
+    seen: dict[str, torch.Tensor] = {}
     for stage, layer, part, pick in _taps(depth):
         order.append(stage)
         module = _find(library, modules, layer, part, pick)
-        if module is not None:
+        if module is not None and pick is not None:
             hooks.append(module.register_forward_hook(partial(_keep, seen, stage, pick)))
     try:
         with torch.no_grad(), record_attention(model) as maps:
@@ -53,7 +57,7 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
     return {stage: seen[stage] for stage in order if stage in seen}
 
 
-def _taps(depth: int) -> Iterator[tuple[str, str, int, Callable | None]]:
+def _taps(depth: int) -> Iterator[tuple[str, str, int, Pick | None]]:
     # A stage, our layer, its part of query, key and value, and what to take there: what goes in or what comes out.
     yield "norm of the patches", "patch_embedding.norm1", 0, _out
     yield "patch embedding", "patch_embedding.projection", 0, _out
@@ -81,7 +85,7 @@ def _taps(depth: int) -> Iterator[tuple[str, str, int, Callable | None]]:
     yield "logits", "head", 0, _out
 
 
-def _keep(seen, stage, pick, module, inputs, output) -> None:
+def _keep(seen: dict[str, torch.Tensor], stage: str, pick: Pick, module: nn.Module, inputs: tuple, output: Any) -> None:
     value = pick(module, inputs, output)
     # CLIP norms its class token alone, where ours norms all: no stage of both.
     if value is not None and (value.ndim > 2 or stage in OF_THE_HEAD):
@@ -91,16 +95,16 @@ def _keep(seen, stage, pick, module, inputs, output) -> None:
         )
 
 
-def _into(module, inputs, output) -> torch.Tensor | None:
+def _into(module: nn.Module, inputs: tuple, output: Any) -> torch.Tensor | None:
     # torchvision's attention uses its projection without calling it: what goes in there is not shown.
     return None if isinstance(module, nn.MultiheadAttention) else inputs[0]
 
 
-def _out(module, inputs, output) -> torch.Tensor:
+def _out(module: nn.Module, inputs: tuple, output: Any) -> torch.Tensor:
     return output[0] if isinstance(output, tuple) else output
 
 
-def _projected(part, module, inputs, output) -> torch.Tensor:
+def _projected(part: int, module: nn.Module, inputs: tuple, output: Any) -> torch.Tensor:
     if isinstance(module, nn.MultiheadAttention):
         bias = module.in_proj_bias
         return F.linear(inputs[0], module.in_proj_weight.chunk(3)[part], None if bias is None else bias.chunk(3)[part])
@@ -115,7 +119,7 @@ def _run(model: nn.Module, images: torch.Tensor) -> None:
         return
     model = getattr(model, "vision_model", model) if hasattr(model, "text_model") else model
     config = getattr(model, "config", None)
-    if not hasattr(config, "mask_ratio"):
+    if config is None or not hasattr(config, "mask_ratio"):
         model(images)
         return
     model, share = getattr(model, "vit", model), config.mask_ratio
@@ -127,7 +131,9 @@ def _run(model: nn.Module, images: torch.Tensor) -> None:
         config.mask_ratio = share
 
 
-def _find(library: Library, modules: dict[str, nn.Module], layer: str, part: int, pick) -> nn.Module | None:
+def _find(
+    library: Library, modules: dict[str, nn.Module], layer: str, part: int, pick: Pick | None
+) -> nn.Module | None:
     if layer == "head" and library.two_heads is not None and library.two_heads[1].removesuffix(".{}") in modules:
         return None  # one of two heads, whose mean is ours
     start, _, rest = layer.partition(".blocks.")
@@ -147,7 +153,7 @@ def _find(library: Library, modules: dict[str, nn.Module], layer: str, part: int
     return None if stands_for_nothing else found
 
 
-def check_images(images: object) -> None:
+def check_images(images: torch.Tensor) -> None:
     """Raises where these are no images (B, C, H, W) of finite numbers, as a model takes them."""
     check_axes("images", images, "(B, C, H, W)")
     if 0 in images.shape:

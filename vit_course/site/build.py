@@ -7,6 +7,8 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+from vit_course.inputs.extras import install_line
+
 HERE = Path(__file__).parent
 PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "ziamath", "fontTools")
 SITE_MARK = "searchindex.js"
@@ -37,7 +39,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
     _need_room(out, overwrite)
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
-        raise ValueError(f'the site needs {", ".join(missing)}: python -m pip install -e ".[site]"')
+        raise ValueError(f"the site needs {', '.join(missing)}. Run: {install_line('site')}")
     from sphinx.application import Sphinx
 
     from vit_course.explorer import embedded
@@ -84,7 +86,11 @@ def finish(html: Path, searched: list[str]) -> None:
     from vit_course.site.font import characters, write_font
     from vit_course.site.search import write_index
 
-    pages = [page.read_text(encoding="utf-8") for page in html.rglob("*.html")]
+    pages = []
+    for page in html.rglob("*.html"):
+        # The theme gives the button that unfolds the pages of a part no name.
+        pages.append(page.read_text(encoding="utf-8").replace("<summary><span", '<summary aria-label="Pages"><span'))
+        page.write_text(pages[-1], encoding="utf-8")
     write_font(characters(pages), html / "_static" / "formulas.woff")
     write_index(html, searched)
     theme = html / THEME
@@ -112,7 +118,15 @@ def settings(sources: Path, static: Path) -> dict:
     """
     return {
         "project": "The Vision Transformer, step by step",
-        "extensions": ["myst_nb", "sphinx_copybutton", "vit_course.site.mathml", "vit_course.site.code"],
+        "extensions": [
+            "myst_nb",
+            "sphinx_copybutton",
+            "sphinx.ext.autodoc",
+            "sphinx.ext.napoleon",
+            "vit_course.site.docstrings",
+            "vit_course.site.mathml",
+            "vit_course.site.code",
+        ],
         "html_title": "The Vision Transformer, step by step",
         "html_theme": "sphinx_book_theme",
         "html_theme_options": {
@@ -127,7 +141,7 @@ def settings(sources: Path, static: Path) -> dict:
         "templates_path": [str(HERE / "templates")],
         "html_static_path": [str(static)],
         "html_extra_path": [str(sources / "extra")],
-        "html_css_files": ["site.css", "icons.css", "landing.css", "explorer.css"],
+        "html_css_files": ["site.css", "icons.css", "landing.css", "reference.css", "explorer.css"],
         "html_copy_source": False,
         "html_use_index": False,
         "html_show_sphinx": False,
@@ -143,5 +157,14 @@ def settings(sources: Path, static: Path) -> dict:
         "nb_code_prompt_show": "Your guess first. Then: show what came out",
         "nb_code_prompt_hide": "Hide what came out",
         # Code that Pygments half understands is shown all the same.
+        # The reference.
+        "autodoc_inherit_docstrings": False,  # those of PyTorch's say nothing of ours
+        "autodoc_member_order": "bysource",
+        "autodoc_typehints_format": "short",
+        "python_use_unqualified_type_names": True,
+        "python_maximum_signature_line_length": 60,
+        "add_module_names": False,
+        "toc_object_entries": False,
+        "napoleon_numpy_docstring": False,
         "suppress_warnings": ["misc.highlighting_failure"],
     }

@@ -11,6 +11,7 @@ TABLE = re.compile(r"Minutes are reading.*?\n\n\|.*?\n(?!\|)", re.DOTALL)
 # No contents beside the page.
 HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 LIVE = "live/index.html"
+REFERENCE = "The [reference](reference/index.md) has every public name of the package, with its shapes and its errors."
 CAPTION = """<strong>This is live:</strong> point at the photograph. A real Vision Transformer of 21.6 million
 parameters has read it in 256 patches; bright is where the patch under your pointer looks. The pages of the chapters
 show all their results, and more of these."""
@@ -69,4 +70,4 @@ def landing(opening: str, chapters: str) -> str:
         opening: the title and the first words of the readme.
         chapters: its section about the chapters.
     """
-    return f"{HEAD}{opening}\n\n```{{raw}} html\n:file: hero.html\n```\n\n{cards(chapters)}"
+    return f"{HEAD}{opening}\n\n```{{raw}} html\n:file: hero.html\n```\n\n{cards(chapters)}\n{REFERENCE}\n"

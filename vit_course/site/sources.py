@@ -6,8 +6,10 @@ import re
 import shutil
 from pathlib import Path
 
+from vit_course.files.stored import PACKAGE, is_checkout
 from vit_course.site.landing import hero, landing, opening_explorer
 from vit_course.site.outputs import show_outputs
+from vit_course.site.reference import write_reference
 
 LINK = re.compile(r"(?<!!)(\[[^\]]*\])\(([^)\s:]+)\)")  # no picture, and no address with a scheme
 MODULE = re.compile(r"(?<!\[)`(vit_course(?:\.\w+)+)`")
@@ -37,13 +39,18 @@ def write_sources(repository: Path, folder: Path, live: bool = False) -> list[st
     """
     pages = {path: path.read_text(encoding="utf-8") for path in sorted((repository / "notebooks").glob("*.ipynb"))}
     chapters = [path.relative_to(repository).as_posix() for path in pages]
-    guide, house = repository / "res" / "teachers_guide.md", repository / "CONTRIBUTING.md"
+    guide = repository / "res" / "teachers_guide.md"
+    house, changes = repository / "CONTRIBUTING.md", repository / "CHANGELOG.md"
     index, install = split_readme((repository / "README.md").read_text(encoding="utf-8"))
-    listed = "\n".join([*chapters, "res/teachers_guide.md", "README.md", house.name])
+    reference = write_reference(repository)
+    listed = "\n".join(
+        [*chapters, "res/teachers_guide.md", "README.md", next(iter(reference)), house.name, changes.name]
+    )
     pages[repository / "index.md"] = f"{landing(*index)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     pages[repository / "README.md"] = install
     pages[guide] = guide.read_text(encoding="utf-8").replace("README.md#the-chapters", "index.md#the-chapters")
-    pages[house] = house.read_text(encoding="utf-8")
+    pages |= {repository / name: text for name, text in reference.items()}
+    pages |= {page: page.read_text(encoding="utf-8") for page in (house, changes)}
     for about in sorted((repository / "res").glob("*/README.md")):  # what the weights and the photographs are
         pages[about] = UNLISTED_HEAD + about.read_text(encoding="utf-8")
     (folder / "hero.html").write_text(hero(opening_explorer(), live), encoding="utf-8")
@@ -110,12 +117,14 @@ def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) ->
         target = Path(os.path.normpath(page.parent / path))
         if not path or target.suffix in (".md", ".ipynb"):
             return match[0]
+        if not _place(target, repository).exists() and not is_checkout():  # the tests, which no wheel carries
+            return match[1].strip("[]")
         linked.add(target)
-        return f"{match[1]}({path.rstrip('/')}{'/index' if target.is_dir() else ''}.md)"
+        return f"{match[1]}({path.rstrip('/')}{'/index' if _place(target, repository).is_dir() else ''}.md)"
 
     def to_module(match: re.Match) -> str:
         target = repository.joinpath(*match[1].split(".")).with_suffix(".py")
-        if not target.is_file():
+        if not _place(target, repository).is_file():
             return match[0]
         return f"[`{match[1]}`]({Path(os.path.relpath(target, page.parent)).as_posix()})"
 
@@ -126,9 +135,10 @@ def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) ->
 
 def write_source_page(path: Path, repository: Path, folder: Path) -> None:
     """Writes the page of one file, its text highlighted, or of a folder, a list of the pages of its files."""
-    name = path.relative_to(repository).as_posix()
-    if path.is_dir():
-        files = [file for file in sorted(path.rglob("*")) if file.is_file() and "__pycache__" not in file.parts]
+    name, place = path.relative_to(repository).as_posix(), _place(path, repository)
+    if place.is_dir():
+        inner = sorted(file.relative_to(place) for file in place.rglob("*") if file.is_file())
+        files = [path / file for file in inner if not {"__pycache__", "course"} & set(file.parts)]
         shown = [file for file in files if file.suffix in LANGUAGES and not file.match(BUNDLES)]
         for file in shown:
             write_source_page(file, repository, folder)
@@ -136,8 +146,13 @@ def write_source_page(path: Path, repository: Path, folder: Path) -> None:
         text = "\n".join(f"- [`{place}`]({place}.md)" if page else f"- `{place}`" for place, page in places)
         target = folder / name / "index.md"
     else:
-        text = f"~~~~{LANGUAGES[path.suffix]}\n{path.read_text(encoding='utf-8')}\n~~~~"
+        text = f"~~~~{LANGUAGES[path.suffix]}\n{place.read_text(encoding='utf-8')}\n~~~~"
         target = folder / f"{name}.md"
     title = name.replace("_", r"\_")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(f"{SOURCE_HEAD}# {title}\n\n{text}\n", encoding="utf-8")
+
+
+def _place(path: Path, repository: Path) -> Path:
+    """Where something of the repository lies: a wheel has the package's own files around the rest."""
+    return path if path.exists() else PACKAGE.parent / path.relative_to(repository)

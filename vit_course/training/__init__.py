@@ -5,6 +5,8 @@ Each name is imported when it is first used, so that the command line can read a
 
 import importlib
 
+from vit_course.inputs.extras import extra
+
 _FOUND_IN = {
     "ConvNet": "convnet",
     "RECIPES": "recipe",
@@ -21,7 +23,8 @@ __all__ = sorted(_FOUND_IN)
 def __getattr__(name: str):
     if name not in _FOUND_IN:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_FOUND_IN[name]}"), name)
+    with extra("train", "training"):
+        return getattr(importlib.import_module(f"{__name__}.{_FOUND_IN[name]}"), name)
 
 
 def __dir__() -> list[str]:

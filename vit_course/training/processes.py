@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
+from vit_course.inputs.extras import extra
+
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
@@ -73,8 +75,9 @@ def engine_for(device: torch.device) -> "Accelerator | Alone":
         count = next((int(os.environ[name]) for name in names if os.environ.get(name)), 1)
     if count == 1:
         return Alone(device)
-    from accelerate import Accelerator
-    from accelerate.utils import GradientAccumulationPlugin
+    with extra("train", "training in several processes"):
+        from accelerate import Accelerator
+        from accelerate.utils import GradientAccumulationPlugin
 
     once = GradientAccumulationPlugin(num_steps=1)
     return Accelerator(

@@ -42,6 +42,10 @@ for slug, errors, conclusion in (
     ("does-not-follow", FLAT, "enough"),
     ("wrong-type", ERRORS, None),
     ("settings-missing", {s: ERRORS[s] for s in list(ERRORS)[:5]}, "enough"),
+    ("settings-exchanged", {(heads, things): runs for (things, heads), runs in ERRORS.items()}, "enough"),
+    ("things-ignored", {(things, heads): ERRORS[1, heads] for things, heads in ERRORS}, "never"),
+    ("heads-ignored", {(things, heads): ERRORS[things, 1] for things, heads in ERRORS}, "never"),
+    ("not-trained", {setting: [1.0, 0.99, 1.01] for setting in ERRORS}, "never"),
     ("too-few-runs", ERRORS | {(2, 1): [0.5]}, "enough"),
     ("wrong-type", ERRORS | {(2, 1): 0.5}, "enough"),
     ("one-run-repeated", ERRORS | {(2, 1): [0.5, 0.5, 0.5]}, "enough"),
@@ -50,6 +54,7 @@ for slug, errors, conclusion in (
 ):
     wrong("attention.how_many_heads", slug)(lambda e=errors, c=conclusion: _answer(e, c))
 wrong("attention.how_many_heads", "not-possible")(lambda: _answer(ERRORS | {(2, 1): [float("nan"), 0.5, 0.4]}))
+wrong("attention.how_many_heads", "wrong-keys")(lambda: {"errors": ERRORS})
 wrong("attention.how_many_heads", "no-such-option")(lambda: _answer(conclusion="two heads"))
 # The conclusion follows, but from numbers that the training does not give.
 unforeseen("attention.how_many_heads")(lambda: _answer(FALLING, "more"))

@@ -16,6 +16,14 @@ def mended_with_sdpa(x, qkv, projection, num_heads):
 
 
 @right("attention.mended")
+def mended_with_einsum(x, qkv, projection, num_heads):
+    q, k, v = torch.einsum("btd,khed->kbhte", x, qkv.unflatten(0, (3, num_heads, -1)))
+    weights = (torch.einsum("bhte,bhse->bhts", q, k) * q.shape[-1] ** -0.5).softmax(dim=-1)
+    out = torch.einsum("bhts,bhse->bthe", weights, v)
+    return torch.einsum("bthe,dhe->btd", out, projection.unflatten(1, (num_heads, -1)))
+
+
+@right("attention.mended")
 def mended_with_loop(x, qkv, projection, num_heads):
     q, k, v = (x @ qkv.T).chunk(3, dim=-1)
     d = x.shape[-1] // num_heads
@@ -54,4 +62,36 @@ for slug, options in {
 wrong("attention.mended", "sqrt-of-hidden-width")(lambda x, w, p, h: attend(x, w, p, h, root=x.shape[-1]))
 wrong("attention.mended", "both-bugs")(lambda x, w, p, h: attend(x, w, p, h, root=x.shape[-1], bare_merge=True))
 wrong("attention.mended", "projection-transposed")(lambda x, w, p, h: attend(x, w, p.T, h))
-unforeseen("attention.mended")(lambda x, w, p, h: x + attend(x, w, p, h))
+
+
+def cut_by_reshape(x, w, p, h):
+    q, k, v = (part.reshape(len(x), h, x.shape[1], -1) for part in (x @ w.T).chunk(3, -1))
+    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1).matmul(v).transpose(1, 2).flatten(2) @ p.T
+
+
+def in_a_list(x, w, p, h):
+    # As if the matrices of the first head came first, then those of the second.
+    heads = [part.chunk(3, -1) for part in (x @ w.T).chunk(h, -1)]
+    out = [(q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v for q, k, v in heads]
+    return torch.cat(out, -1) @ p.T
+
+
+wrong("attention.mended", "no-scale")(lambda x, w, p, h: attend(x, w, p, h, root=1))
+wrong("attention.mended", "softmax-over-heads")(lambda x, w, p, h: attend(x, w, p, h, dim=1))
+wrong("attention.mended", "scale-fixed")(lambda x, w, p, h: attend(x, w, p, h, root=64))
+wrong("attention.mended", "no-scale-and-merged-by-bare-reshape")(
+    lambda x, w, p, h: attend(x, w, p, h, root=1, bare_merge=True)
+)
+wrong("attention.mended", "keys-averaged")(lambda x, w, p, h: attend(x, w, p, h, order=(0, 1, 1)))
+wrong("attention.mended", "one-head")(lambda x, w, p, h: attend(x, w, p, 1))
+wrong("attention.mended", "cut-by-bare-reshape")(cut_by_reshape)
+wrong("attention.mended", "heads-before-three")(in_a_list)
+wrong("attention.mended", "input-added")(lambda x, w, p, h: x + attend(x, w, p, h))
+wrong("attention.mended", "axes-do-not-fit")(lambda x, w, p, h: attend(x, w.T, p, h))
+wrong("attention.mended", "view-of-transposed")(
+    lambda x, w, p, h: attend(x, w, p, h).reshape(x.shape[1], len(x), -1).transpose(0, 1).view(-1)
+)
+wrong("attention.mended", "attends-over-the-batch")(
+    lambda x, w, p, h: attend(x.transpose(0, 1), w, p, h).transpose(0, 1)
+)
+unforeseen("attention.mended")(lambda x, w, p, h: attend(x.abs(), w, p, h))

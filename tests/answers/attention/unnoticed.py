@@ -65,6 +65,12 @@ for name, choice in (
     wrong("attention.unnoticed", slug)(lambda name=name, choice=choice: RIGHT | {name: choice})
 wrong("attention.unnoticed", "wrong-type")(lambda: RIGHT | {"traded": True})
 wrong("attention.unnoticed", "no-such-option")(lambda: RIGHT | {"traded": "halved"})
-for slug, number in (("ratio-kept", 3), ("ratio-doubled", 6), ("ratio-halved", 1.5)):
+for slug, number in (
+    ("ratio-kept", 3),
+    ("ratio-doubled", 6),
+    ("ratio-halved", 1.5),
+    ("factor-of-scores", 4),
+    ("scores-tripled", 27),
+):
     wrong("attention.unnoticed", slug)(lambda number=number: RIGHT | {"keys_doubled": number})
-unforeseen("attention.unnoticed")(lambda: RIGHT | {"keys_doubled": 12})
+unforeseen("attention.unnoticed")(lambda: RIGHT | {"keys_doubled": 10})

@@ -189,7 +189,7 @@ def scaled_late(q, k, keep):
     return attend(q, k, keep, 1) / math.sqrt(q.shape[-1])
 
 
-@wrong("attention.weights", "raised-error")
+@wrong("attention.weights", "keys-not-transposed")
 def not_transposed(q, k, keep):
     return (q @ k).softmax(-1)
 
@@ -221,16 +221,63 @@ def one_size(q, k, keep):
     return attend(q, k, keep, math.sqrt(Draw(0).sizes(5, low=3, high=10)[4]))  # the width of the first draw
 
 
-@unforeseen("attention.weights")
+@wrong("attention.weights", "negative-weights")
+def no_exponential(q, k, keep):
+    scores = q @ k.mT / math.sqrt(q.shape[-1]) * keep[:, None]
+    return scores / scores.sum(-1, keepdim=True)
+
+
+@wrong("attention.weights", "shares-differ")
 def absolute(q, k, keep):
     return (q @ k.mT / math.sqrt(q.shape[-1])).abs().masked_fill(~keep[:, None], -1e9).softmax(-1)
 
 
-@unforeseen("attention.weights")
+@wrong("attention.weights", "mask-of-one")
 def mask_of_the_first_image(q, k, keep):
     return attend(q, k, keep[:1])
 
 
+@wrong("attention.weights", "other-axes")
+def keys_by_keys(q, k, keep):
+    return (k @ k.mT).softmax(-1).flip(-1)
+
+
+@wrong("attention.weights", "axes-do-not-fit")
+def mask_of_the_other_axis(q, k, keep):
+    return attend(q, k, keep.mT)
+
+
+@wrong("attention.weights", "masked-after-softmax-and-no-scale")
+def masked_late_and_unscaled(q, k, keep):
+    return (q @ k.mT).softmax(-1) * keep[:, None]
+
+
+@wrong("attention.weights", "scaled-otherwise")
+def by_eight(q, k, keep):
+    return attend(q, k, keep, 8)
+
+
+@wrong("attention.weights", "masked-keys-read")
+def not_small_enough(q, k, keep):
+    return attend(q, k, keep, fill=-10)
+
+
+@wrong("attention.weights", "rows-not-one")
+def masked_late_and_over_heads(q, k, keep):
+    return (q @ k.mT).softmax(0) * keep[:, None]
+
+
+@wrong("attention.weights", "masked-keys-have-weight")
+def masked_nowhere_and_over_heads(q, k, keep):
+    return (q @ k.mT).softmax(1)
+
+
+@wrong("attention.weights", "mask-not-bool")
+def mask_of_numbers(q, k, keep):
+    return attend(q, k, keep.float())
+
+
 @unforeseen("attention.weights")
-def other_shape(q, k, keep):
-    return attend(q, k, keep)[:, 0]
+def all_on_one_key(q, k, keep):
+    best = attend(q, k, keep).argmax(-1)
+    return F.one_hot(best, k.shape[-2]).float()

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import nn
 
-from answers import right, unforeseen, wrong
+from answers import right, wrong
 from vit_course.attention import AttentionHead, SelfAttention
 
 
@@ -157,7 +157,99 @@ class BatchFirstForgotten(nn.Module):
         return self.inner(x, x, x, need_weights=False)[0]
 
 
-@unforeseen("capstone.attention")
-class Doubled(Variant):
+# ---- right ones in other forms
+
+
+class PerHead(nn.Module):
+    """Lists of small layers, joined head by head."""
+
+    def __init__(self, D, h):
+        super().__init__()
+        d = D // h
+        self.q, self.k, self.v = (nn.ModuleList(nn.Linear(D, d, bias=False) for _ in range(h)) for _ in range(3))
+        self.o = nn.ModuleList(nn.Linear(d, D, bias=False) for _ in range(h))
+        self.shift = nn.Parameter(torch.zeros(D))
+
     def forward(self, x):
-        return 2 * super().forward(x)
+        outs = 0
+        for q, k, v, o in zip(self.q, self.k, self.v, self.o, strict=True):
+            weights = (q(x) @ k(x).mT / q.out_features**0.5).softmax(-1)
+            outs = outs + o(weights @ v(x))
+        return outs + self.shift
+
+
+right("capstone.attention")(PerHead)
+
+
+class Einsum(nn.Module):
+    """One parameter for queries, keys and values, with biases of shape (3, h, 1, d)."""
+
+    def __init__(self, D, h):
+        super().__init__()
+        self.w, self.b = nn.Parameter(torch.randn(3, h, D, D // h)), nn.Parameter(torch.zeros(3, h, 1, D // h))
+        self.o, self.c = nn.Parameter(torch.randn(h, D // h, D)), nn.Parameter(torch.zeros(D))
+
+    def weights(self, q, k):
+        return (torch.einsum("bhtd,bhsd->bhts", q, k) / q.shape[-1] ** 0.5).softmax(-1)
+
+    def parts(self, x):
+        return (torch.einsum("btD,nhDd->nbhtd", x, self.w) + self.b[:, None]).unbind(0)
+
+    def forward(self, x):
+        q, k, v = self.parts(x)
+        return torch.einsum("bhts,bhsd,hdD->btD", self.weights(q, k), v, self.o) + self.c
+
+
+right("capstone.attention")(Einsum)
+
+
+@right("capstone.attention")
+class EveryHth(nn.Module):
+    """Heads cut as every h-th number of a fused layer and joined the same way, head by head."""
+
+    def __init__(self, D, h):
+        super().__init__()
+        self.h, self.qkv, self.o = h, nn.Linear(D, 3 * D), nn.Linear(D, D)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, dim=-1)
+        out = torch.zeros_like(x)
+        for i in range(self.h):
+            one = slice(i, None, self.h)
+            scores = q[..., one] @ k[..., one].mT
+            out[..., one] = F.softmax(scores / math.sqrt(x.shape[-1] // self.h), dim=-1) @ v[..., one]
+        return self.o(out)
+
+
+@right("capstone.attention")
+class FusedOtherOrder(nn.Module):
+    """Values first, numbers of a head side by side: (h, d, 3) in one layer; the projection without a bias."""
+
+    def __init__(self, D, h):
+        super().__init__()
+        self.h, self.all, self.o = h, nn.Linear(D, 3 * D, bias=False), nn.Linear(D, D, bias=False)
+
+    def forward(self, x):
+        v, k, q = rearrange(self.all(x), "b t (h d n) -> n b h t d", h=self.h, n=3)
+        return self.o(rearrange(F.scaled_dot_product_attention(q, k, v), "b h t d -> b t (d h)"))
+
+
+@right("capstone.attention")
+class OneParameter(nn.Module):
+    """All four matrices in one parameter (4, D, D)."""
+
+    def __init__(self, D, h):
+        super().__init__()
+        self.h, self.w = h, nn.Parameter(torch.randn(4, D, D))
+
+    def forward(self, x):
+        q, k, v = ((x @ w).unflatten(2, (self.h, -1)).transpose(1, 2) for w in self.w[:3])
+        return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2) @ self.w[3]
+
+
+@right("capstone.attention")
+class Dropout(Variant):
+    """With dropout in training, as MLPs and attentions of libraries have it."""
+
+    def forward(self, x):
+        return F.dropout(super().forward(x), 0.1, self.training)

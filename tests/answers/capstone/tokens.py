@@ -94,7 +94,7 @@ class MeanAsClassToken(Tokens):
         return torch.cat([self.c + x.mean(1, keepdim=True), x], 1) + self.p
 
 
-@wrong("capstone.tokens", "raised-error")
+@wrong("capstone.tokens", "one-image-only")
 class SizedByBatch(nn.Module):
     def __init__(self, n, width):
         super().__init__()
@@ -109,3 +109,62 @@ class TwoTables(Tokens):
     def __init__(self, n, width):
         super().__init__(n, width)
         self.more = nn.Parameter(torch.zeros(1, 3, width))
+
+
+@wrong("capstone.tokens", "no-class-token")
+class PositionsAlone(Tokens):
+    def forward(self, x):
+        return x + self.p[:, 1:] + 0 * self.c
+
+
+@wrong("capstone.tokens", "batch-of-one")
+class Squeezed(Tokens):
+    def forward(self, x):
+        return super().forward(x).squeeze()
+
+
+@wrong("capstone.tokens", "random-result")
+class DropoutLeftOn(Tokens):
+    def forward(self, x):
+        return nn.functional.dropout(super().forward(x), 0.1)
+
+
+@wrong("capstone.tokens", "a-row-too-many")
+class SpareVector(Tokens):
+    def __init__(self, n, width):
+        super().__init__(n, width)
+        self.spare = nn.Parameter(torch.zeros(width))
+
+
+@wrong("capstone.tokens", "gradient-cut")
+class Detached(Tokens):
+    def forward(self, x):
+        return torch.cat([self.c.detach().expand(len(x), -1, -1), x], 1) + self.p
+
+
+def _joined(mistake):
+    def register(forward):
+        return wrong("capstone.tokens", mistake)(type(forward.__name__, (Tokens,), {"forward": forward}))
+
+    return register
+
+
+@_joined("a-position-too-few")
+def last_position_left_out(self, x):
+    return torch.cat([self.c.expand(len(x), -1, -1), x], 1) + self.p[:, :-1]
+
+
+@_joined("patches-reordered")
+def backwards(self, x):
+    return torch.cat([self.c.expand(len(x), -1, -1), x.flip(1)], 1) + self.p
+
+
+@_joined("position-twice")
+def positions_before_and_after(self, x):
+    return torch.cat([self.c.expand(len(x), -1, -1), x + self.p[:, 1:]], 1) + self.p
+
+
+@wrong("capstone.tokens", "two-vectors")
+class OnePositionForAll(Tokens):
+    def __init__(self, n, width):
+        super().__init__(0, width)

@@ -49,7 +49,7 @@ def no_transformer_at_all(images, labels):  # the check is on what it does
 
 wrong("capstone.trained", "untrained")(lambda x, y: train(x, y, epochs=0))
 wrong("capstone.trained", "half-trained")(lambda x, y: train(x, y, epochs=1))
-wrong("capstone.trained", "uphill")(
+wrong("capstone.trained", "below-guessing")(
     lambda x, y: train(x, y, epochs=2, sign=-1, rate=2e-3, make=lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 10)))
 )
 wrong("capstone.trained", "random-result")(
@@ -66,8 +66,31 @@ class ByHeart(nn.Module):
 
     def forward(self, x):
         distance, nearest = torch.cdist(x.flatten(1), self.images).min(1)
-        return F.one_hot(torch.where(distance < 1e-2, self.labels[nearest], 0), 10).float()
+        return F.one_hot(torch.where(distance < 1e-2, self.labels[nearest], 0), 10) * 5.0
 
 
 wrong("capstone.trained", "learnt-by-heart")(ByHeart)
 unforeseen("capstone.trained")(lambda x, y: nn.Sequential(nn.Flatten(), nn.Linear(64, 9)))
+
+
+@wrong("capstone.trained", "softmax-in-model")
+def with_softmax(images, labels):
+    return nn.Sequential(train(images, labels, epochs=1), nn.Softmax(1))
+
+
+wrong("capstone.trained", "few-images")(lambda x, y: train(x[:64], y[:64], epochs=60))
+
+
+@wrong("capstone.trained", "one-number-an-image")
+class Answers(nn.Module):
+    def __init__(self, images, labels):
+        super().__init__()
+
+    def forward(self, x):
+        return torch.zeros(len(x))
+
+
+@wrong("capstone.trained", "below-guessing")
+def labels_moved_by_one(images, labels):
+    make = lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 10))  # noqa: E731
+    return train(images, (labels + 1) % 10, epochs=4, make=make)

@@ -92,16 +92,15 @@ class Overwritten(Variant):
         return z
 
 
-@wrong("class_token.module", "last-patch-lost")  # the exercise's class as it is given
-class AsGiven(Overwritten):
-    def make(self, hidden_dim):
-        return torch.full((1, 1, hidden_dim), -1.0, requires_grad=True)
-
-
 @wrong("class_token.module", "nothing-to-learn")  # the other fault
 class NoParameter(Variant):
     def make(self, hidden_dim):
         return torch.full((1, 1, hidden_dim), -1.0, requires_grad=True)
+
+
+@wrong("class_token.module", "last-patch-lost")  # the exercise's class as it is given
+class AsGiven(NoParameter, Overwritten):
+    pass
 
 
 @wrong("class_token.module", "first-patch-lost")
@@ -167,12 +166,9 @@ class NotExpanded(Variant):
 
 
 @wrong("class_token.module", "one-batch-size")
-class ForSixtyFour(Variant):
+class ForSixtyFour(NotExpanded):
     def make(self, hidden_dim):
         return nn.Parameter(torch.zeros(64, 1, hidden_dim))
-
-    def spread(self, x):
-        return self.token
 
 
 @wrong("class_token.module", "one-batch-size")
@@ -187,10 +183,7 @@ class SizedByTheFirstBatch(Variant):
 
 
 @wrong("class_token.module", "token-for-each-place")
-class LargestBatch(Variant):
-    def make(self, hidden_dim):
-        return nn.Parameter(torch.zeros(64, 1, hidden_dim))
-
+class LargestBatch(ForSixtyFour):
     def spread(self, x):
         return self.token[: len(x)]
 
@@ -278,3 +271,27 @@ class WithHead(Variant):
     def __init__(self, hidden_dim):
         super().__init__(hidden_dim)
         self.head = nn.Linear(hidden_dim, 10)
+
+
+@wrong("class_token.module", "other-in-evaluation")
+class ScaledInEvaluation(Variant):
+    def spread(self, x):
+        return super().spread(x) * (1.0 if self.training else 0.5)
+
+
+@wrong("class_token.module", "batch-of-one")
+class Squeezed(Variant):
+    def forward(self, x):
+        return super().forward(x).squeeze()
+
+
+@wrong("class_token.module", "patches-too-early")
+class TooEarly(Variant):
+    def join(self, token, x):
+        return torch.cat([token, x[:, 1:], torch.zeros_like(token)], dim=1)
+
+
+@wrong("class_token.module", "wider-not-longer")
+class Wider(Variant):
+    def join(self, token, x):
+        return torch.cat([token.expand_as(x), x], dim=2)

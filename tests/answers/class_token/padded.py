@@ -1,6 +1,8 @@
 """Answers to exercise class_token.padded."""
 
 import torch
+import torch.nn.functional as F
+from einops import rearrange, reduce
 
 from answers import right, unforeseen, wrong
 
@@ -25,6 +27,17 @@ def by_product(z, real):
 @right("class_token.padded")
 def by_nanmean(z, real):
     return z[:, 1:].masked_fill(~real[..., None], torch.nan).nanmean(dim=1)
+
+
+@right("class_token.padded")
+def by_reduce(z, real):
+    kept = rearrange(real, "b n -> b n 1").float()
+    return reduce(z[:, 1:] * kept, "b n d -> b d", "sum") / reduce(kept, "b n 1 -> b 1", "sum")
+
+
+@right("class_token.padded")
+def by_rows_of_weights(z, real):
+    return (F.normalize(real.float(), p=1, dim=1)[:, None] @ z[:, 1:]).flatten(1)
 
 
 def _padded(slug, function):
@@ -53,6 +66,34 @@ def zeroed(z, real):
     return weighted(z, real)
 
 
-@unforeseen("class_token.padded")
+@wrong("class_token.padded", "largest-taken")
 def largest(z, real):
     return z[:, 1:].masked_fill(~real[..., None], -torch.inf).amax(dim=1)
+
+
+@wrong("class_token.padded", "first-ones-taken")
+def as_many_from_the_front(z, real):
+    return torch.stack([tokens[1 : 1 + mask.sum()].mean(dim=0) for tokens, mask in zip(z, real, strict=True)])
+
+
+_padded("one-count-for-all", lambda z, real: (z[:, 1:] * real[..., None]).sum(1) / real[0].sum())
+_padded("class-token-in-sum", lambda z, real: (z[:, 0] + (z[:, 1:] * real[..., None]).sum(1)) / real.sum(1)[:, None])
+_padded("patch-left-out", lambda z, real: weighted(z[:, :-1], real[:, :-1]))
+_padded("axis-of-one-dropped", lambda z, real: weighted(z, real).squeeze())
+_padded("count-broadcast-wrongly", lambda z, real: (z[:, 1:] * real[..., None]).sum(1) / real.sum(1))
+
+
+@unforeseen("class_token.padded")
+def smallest(z, real):
+    return z[:, 1:].masked_fill(~real[..., None], torch.inf).amin(dim=1)
+
+
+@wrong("class_token.padded", "mask-on-all-tokens")
+def all_tokens_weighted(z, real):
+    weights = real[..., None].float()
+    return (z * weights).sum(dim=1) / weights.sum(dim=1)
+
+
+@wrong("class_token.padded", "summed-over-the-width")
+def picked_then_averaged(z, real):
+    return z[:, 1:][real].mean(dim=1)

@@ -36,6 +36,8 @@ for slug, changes in (
     ("too-careful", {"mean_low_is": NONE}),
     ("wrong-direction", {"mean_low_is": "better"}),
     ("one-run-repeated", {"class_high": [0.92, 0.92, 0.92]}),
+    ("nothing-changed", {"mean_low": LOW}),
+    ("not-possible", {"class_low": [1.2, 1.3, 1.25]}),
     ("no-such-option", {"mean_low_is": "same"}),
     ("not-trained", {"mean_low": [0.1, 0.12, 0.09]}),
 ):

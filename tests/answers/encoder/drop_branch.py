@@ -155,3 +155,73 @@ class Squared(Drop):
 class Rarely(Drop):
     def kept(self, x):
         return (torch.rand(len(x), 1, 1) >= self.p / 3).float()
+
+
+@wrong("encoder.drop_branch", "batch-of-one")
+class Squeezed(Drop):
+    def forward(self, branch):
+        return super().forward(branch).squeeze(0)
+
+
+@wrong("encoder.drop_branch", "decided-in-groups")
+class InPairs(nn.Module):
+    """Two halves of the batch get the same decisions."""
+
+    def __init__(self, p):
+        super().__init__()
+        self.p = p
+
+    def forward(self, branch):
+        if not self.training:
+            return branch
+        kept = torch.rand((len(branch) + 1) // 2, 1, 1) >= self.p
+        return branch * torch.cat([kept, kept])[: len(branch)] / (1 - self.p)
+
+
+def _neighbours_alike(x, p):
+    return (torch.rand((len(x) + 1) // 2, 1, 1).repeat_interleave(2, 0)[: len(x)] >= p).float()
+
+
+def _by_share(x, kept):
+    return x * kept / kept.mean() if kept.any() else 0 * x
+
+
+def _drop(slug, **methods):
+    wrong("encoder.drop_branch", slug)(type("Drop", (Drop,), methods))
+
+
+_drop("decided-in-groups", kept=lambda self, x: _neighbours_alike(x, self.p))
+_drop("divided-by-the-share-kept", forward=lambda self, x: _by_share(x, self.kept(x)) if self.training else x)
+_drop("not-zeroed", forward=lambda self, x: torch.where(self.kept(x) > 0, x * self.factor(), x) if self.training else x)
+_drop("decided-twice", kept=lambda self, x: Drop.kept(self, x) * Drop.kept(self, x))
+_drop("one-decision-for-all", kept=lambda self, x: (torch.rand(1) >= self.p).float())
+_drop("columns-dropped", kept=lambda self, x: (torch.rand(len(x), 1, x.shape[2]) >= self.p).float())
+_drop("axes-do-not-fit", kept=lambda self, x: (torch.rand(len(x)) >= self.p).float())
+_drop("normal-for-uniform", kept=lambda self, x: (torch.randn(len(x), 1, 1) >= self.p).float())
+_drop("probability-fixed", kept=lambda self, x: (torch.rand(len(x), 1, 1) >= 0.5).float())
+_drop("divided-by-a-root", factor=lambda self: (1 - self.p) ** -0.5)
+_drop("residual-added", forward=lambda self, x: x + Drop.forward(self, x) if self.training else x)
+_drop("residual-added", forward=lambda self, x: Drop.forward(self, x) if self.training else x + x)
+_drop("modes-exchanged", forward=lambda self, x: x if self.training else x * self.kept(x) * self.factor())
+_drop("mask-returned", forward=lambda self, x: self.kept(x) if self.training else x)
+_drop("images-removed", forward=lambda self, x: x[torch.rand(len(x)) >= self.p] if self.training else x)
+_drop("never-set", factor=lambda self: 1 / (1 - self.probability))
+_drop("constructor-arguments", __init__=lambda self: nn.Module.__init__(self))
+_drop("wrong-type", forward=lambda self, x: x if torch.rand(()) < 0.7 or not self.training else 0)
+
+
+@wrong("encoder.drop_branch", "always-as-many")
+class ExactShare(Drop):
+    def kept(self, x):
+        order = torch.randperm(len(x))
+        return (order >= self.p * len(x)).float()[:, None, None]
+
+
+@wrong("encoder.drop_branch", "decided-once")
+class DecidedOnce(Drop):
+    def __init__(self, p):
+        super().__init__(p)
+        self.once = (torch.rand(()) >= p).float()
+
+    def kept(self, x):
+        return self.once

@@ -100,6 +100,18 @@ def _with_residual(self, x):
     return self.norm(x)
 
 
+def _with_residual_alone(self, x):
+    for block in self.blocks:
+        x = x + block(x)
+    return x
+
+
+def _after_every_block_but(self, x):
+    for block in self.blocks[:-1]:
+        x = self.norm(block(x))
+    return x
+
+
 def _not_chained(self, x):
     for block in self.blocks:
         out = block(x)
@@ -117,10 +129,15 @@ def _copies(self, make_block, num_layers):
     return [copy.deepcopy(template) for _ in range(num_layers)]
 
 
+def _copies_of_each(self, make_block, num_layers):
+    return [copy.deepcopy(make_block()) for _ in range(num_layers)]
+
+
 def _faulty(self, make_block, num_layers):
     return [make_block()] * num_layers
 
 
+right("encoder.stack")(type("Stack", (Stack,), {"make": _copies_of_each}))
 _stack("same-block", make=_faulty)
 _stack("same-block", make=_faulty, forward=_after_every_block)
 _stack("norm-after-every-block", forward=_after_every_block)
@@ -142,7 +159,27 @@ _stack("list-as-one-module", make=lambda self, make_block, layers: [[make_block(
 _stack("no-blocks", make=lambda self, make_block, layers: [])
 _stack("gradient-cut", forward=lambda self, x: Stack.forward(self, x.detach()))
 _stack("random-in-evaluation", forward=lambda self, x: F.dropout(Stack.forward(self, x), 0.1))
-_stack("raised-error", forward=lambda self, x: self.norm(self.blocks(x)))
+_stack("stack-twice", forward=lambda self, x: self.norm(_only_blocks(self, _only_blocks(self, x))))
+_stack("last-norm-twice", forward=lambda self, x: self.norm(Stack.forward(self, x)))
+_stack("last-block-left-out", forward=lambda self, x: self.norm(nn.Sequential(*self.blocks[:-1])(x)))
+_stack("first-block-left-out", forward=lambda self, x: self.norm(nn.Sequential(*self.blocks[1:])(x)))
+_stack("blocks-not-chained", forward=lambda self, x: self.norm(self.blocks[-1](x)))
+_stack("residual-around-stack", forward=lambda self, x: x + Stack.forward(self, x))
+_stack("number-of-blocks-fixed", make=lambda self, make_block, layers: [make_block() for _ in range(3)])
+_stack("factory-not-called", make=lambda self, make_block, layers: [make_block])
+_stack("block-as-a-list", make=lambda self, make_block, layers: make_block())
+_stack("batch-of-one", forward=lambda self, x: Stack.forward(self, x).squeeze())
+_stack("list-called", forward=lambda self, x: self.norm(self.blocks(x)))
+_stack("never-set", forward=lambda self, x: self.norm(self.layers(x)))
+_stack("one-block", make=lambda self, make_block, layers: [make_block()])
+_stack("number-of-blocks-fixed", make=lambda self, make_block, layers: [make_block(), make_block()])
+_stack("twice-as-many-blocks", make=lambda self, make_block, layers: [make_block() for _ in range(2 * layers)])
+_stack("wrong-number-of-blocks", make=lambda self, make_block, layers: [make_block() for _ in range(layers**2)])
+_stack("factory-with-arguments", make=lambda self, make_block, layers: [make_block(i) for i in range(layers)])
+_stack("number-as-a-list", make=lambda self, make_block, layers: layers)
+_stack("norm-between-blocks", forward=lambda self, x: self.blocks[-1](_after_every_block_but(self, x)))
+_stack("other-axes", forward=lambda self, x: Stack.forward(self, x)[:, 0])
+_stack("no-last-norm-and-residual-around-blocks", forward=_with_residual_alone)
 _stack("input-changed", forward=lambda self, x: Stack.forward(self, x.mul_(0.5)))
 
 
@@ -154,6 +191,11 @@ def blocks_in_a_row(make_block, num_layers, hidden_dim):
 @wrong("encoder.stack", "list-as-one-module")
 def list_handed_over(make_block, num_layers, hidden_dim):
     return nn.Sequential([make_block() for _ in range(num_layers)], nn.LayerNorm(hidden_dim))
+
+
+@wrong("encoder.stack", "generator-as-one-module")
+def generator_handed_over(make_block, num_layers, hidden_dim):
+    return nn.Sequential((make_block() for _ in range(num_layers)), nn.LayerNorm(hidden_dim))
 
 
 @wrong("encoder.stack", "norm-for-every-block")
@@ -188,6 +230,21 @@ class Overwritten(nn.Module):
         return self.norm(self.block(x))
 
 
+@wrong("encoder.stack", "generator-kept")
+class GeneratorKept(Stack):
+    def __init__(self, make_block, num_layers, hidden_dim):
+        super().__init__(make_block, 0, hidden_dim)
+        del self.blocks
+        self.blocks = (make_block() for _ in range(num_layers))
+
+
+@wrong("encoder.stack", "another-norm")
+class WithAnotherNorm(Stack):
+    def __init__(self, make_block, num_layers, hidden_dim):
+        super().__init__(make_block, num_layers, hidden_dim)
+        self.norm = nn.RMSNorm(hidden_dim)
+
+
 @wrong("encoder.stack", "blocks-made-in-forward")
 class MadeInForward(Stack):
     def __init__(self, make_block, num_layers, hidden_dim):
@@ -206,12 +263,6 @@ class NormBiasForgotten(Stack):
         for block in self.blocks:
             x = block(x)
         return F.layer_norm(x, self.norm.weight.shape, self.norm.weight, self.norm.bias.detach())
-
-
-@unforeseen("encoder.stack")
-class Twice(Stack):
-    def forward(self, x):
-        return self.norm(_only_blocks(self, _only_blocks(self, x)))
 
 
 @unforeseen("encoder.stack")

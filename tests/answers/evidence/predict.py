@@ -1,5 +1,6 @@
 """Answers to exercise evidence.predict."""
 
+import numpy as np
 import torch
 
 from answers import right, unforeseen, wrong
@@ -53,4 +54,7 @@ _predict("class-row-is-all", patch_rows_3_logits=False)
 _predict("float-count", mlp_2=2.0)
 _predict("wrong-type", patch_rows_4_logits="no")
 _predict("wrong-keys", blocks=5)
-unforeseen("evidence.predict")(lambda: RIGHT_PREDICTIONS | {"values_4": 3})
+_predict("backwards-in-the-model", values_4=3)
+_predict("maps-follow-the-head", head=4)
+right("evidence.predict")(lambda: {name: np.array(value) for name, value in RIGHT_PREDICTIONS.items()})
+unforeseen("evidence.predict")(lambda: RIGHT_PREDICTIONS | {"values_4": 6})

@@ -52,6 +52,13 @@ def by_einops(map, mask):
     return (map * tiles.float().mean(-1)).sum((1, 2)) / map.sum((1, 2))
 
 
+@right("evidence.score")
+def numpy_in_double(map, mask):
+    P = mask.shape[1] // map.shape[1]
+    covered = mask.numpy().reshape(len(map), map.shape[1], P, map.shape[2], P).mean((2, 4))  # float64
+    return torch.from_numpy((map.numpy() * covered).sum((1, 2)) / map.numpy().sum((1, 2)))
+
+
 def enlarged(map, mask):
     P = mask.shape[1] // map.shape[1]
     return repeat(map, "b r c -> b (r p) (c q)", p=P, q=P)
@@ -84,9 +91,23 @@ for slug, function in [
     ("whole-batch", lambda a, m: (a * cover_of(a, m)).sum((1, 2)) / a.sum()),
     ("one-number", lambda a, m: (enlarged(a, m) * m).sum() / enlarged(a, m).sum()),
     ("one-number", lambda a, m: weighted(a, cover_of(a, m)).mean()),
-    ("raised-error", lambda a, m: weighted(a, m)),
-    ("wrong-dtype", lambda a, m: weighted(a.double(), cover_of(a, m))),
-]:
+    ("sizes-do-not-fit", lambda a, m: weighted(a, m)),
+    ("wrong-dtype", lambda a, m: weighted(a.half(), cover_of(a, m).half())),
+    ("side-by-number", lambda a, m: weighted(a, F.avg_pool2d(m.float(), 16))),
+    ("one-pixel-a-patch", lambda a, m: weighted(a, m[:, *[slice(m.shape[1] // a.shape[1] // 2, None,
+                                                               m.shape[1] // a.shape[1])] * 2].float())),
+    ("patch-rounded", lambda a, m: weighted(a, cover_of(a, m) == 1)),
+    ("mask-smoothed", lambda a, m: weighted(a, F.interpolate(m[:, None].float(), a.shape[1:], mode="bilinear")[:, 0])),
+    ("batch-of-one", lambda a, m: weighted(a, cover_of(a, m)).squeeze()),
+    ("axis-kept", lambda a, m: weighted(a, cover_of(a, m))[:, None]),
+    ("sum-over-one-axis", lambda a, m: (a * cover_of(a, m)).sum(1) / a.sum(1)),
+    ("percent", lambda a, m: 100 * weighted(a, cover_of(a, m))),
+    ("ratio-to-the-background", lambda a, m: weighted(a, cover_of(a, m)) / weighted(a, 1 - cover_of(a, m))),
+    ("divided-by-the-largest", lambda a, m: (a * cover_of(a, m)).sum((1, 2)) / a.amax((1, 2))),
+    ("softmax-of-the-map", lambda a, m: weighted(a.flatten(1).softmax(1).view(a.shape), cover_of(a, m))),
+    ("map-cut-in-two", lambda a, m: weighted((a > a.mean((1, 2), keepdim=True)).float(), cover_of(a, m))),
+    ("mask-transposed", lambda a, m: weighted(a, cover_of(a, m).mT.reshape(a.shape))),
+]:  # fmt: skip
     wrong("evidence.score", slug)(function)
 
 
@@ -102,11 +123,35 @@ def normalised_in_place(map, mask):
     return (map * cover_of(map, mask)).sum((1, 2))
 
 
+@wrong("evidence.score", "truth-values-averaged")
+def mean_of_truth_values(map, mask):
+    P = mask.shape[1] // map.shape[1]
+    covered = rearrange(mask, "b (r p) (c q) -> b r c (p q)", p=P, q=P).mean(-1)
+    return (map * covered).sum((1, 2)) / map.sum((1, 2))
+
+
+@wrong("evidence.score", "largest-alone")
+def the_brightest_patch(map, mask):
+    covered = F.avg_pool2d(mask.float()[:, None], mask.shape[1] // map.shape[1]).flatten(1)
+    return covered.gather(1, map.flatten(1).argmax(1, keepdim=True))[:, 0]
+
+
+@wrong("evidence.score", "whole-batch")
+def by_the_largest_sum(map, mask):
+    return with_package(map, mask) * map.sum((1, 2)) / map.sum((1, 2)).max()
+
+
+@wrong("evidence.score", "reshape-does-not-fit")
+def as_if_square(map, mask):
+    n, P = map.shape[1], mask.shape[1] // map.shape[1]
+    return (map * mask.float().reshape(-1, n, P, n, P).mean((2, 4))).sum((1, 2)) / map.sum((1, 2))
+
+
 @unforeseen("evidence.score")
 def squared(map, mask):
     return with_package(map**2, mask)
 
 
 @unforeseen("evidence.score")
-def a_column(map, mask):
-    return with_package(map, mask)[:, None]
+def twice_as_many(map, mask):
+    return with_package(map, mask).repeat(2)

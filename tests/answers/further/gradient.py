@@ -1,6 +1,11 @@
 """Answers to exercise further.gradient."""
 
+import functools
+
+import numpy as np
 import torch
+import torch.nn.functional as F
+from einops import rearrange, reduce
 
 from answers import right, unforeseen, wrong
 
@@ -43,6 +48,16 @@ def running(means, counts):
     return mean
 
 
+@right("further.gradient")
+def with_reduce(means, counts):
+    return reduce(means * rearrange(counts, "r -> r 1"), "r d -> d", "sum") / counts.sum()
+
+
+@right("further.gradient")
+def as_a_layer(means, counts):
+    return F.linear(counts / counts.sum(), means.T)
+
+
 def _gradient(mistake, function, name):
     function.__name__ = name
     wrong("further.gradient", mistake)(function)
@@ -61,11 +76,43 @@ _gradient("largest-share-alone", lambda means, counts: means[counts.argmax()], "
 _gradient("first-process-alone", lambda means, counts: means[0], "main_process")
 _gradient("wrong-axis", lambda means, counts: (means * counts[:, None]).sum(-1) / counts.sum(), "other_axis")
 _gradient("axis-kept", lambda means, counts: (counts / counts.sum())[None] @ means, "kept")
-_gradient("raised-error", lambda means, counts: (means * counts).sum(0) / counts.sum(), "no_axis_added")
-_gradient("gradient-cut", lambda means, counts: ((counts / counts.sum()) @ means).detach(), "detached")
+_gradient("axes-do-not-fit", lambda means, counts: (means * counts).sum(0) / counts.sum(), "no_axis_added")
 _gradient("returned-nothing", lambda means, counts: None, "nothing")
 
 
+_gradient(
+    "divided-by-mean-count", lambda means, counts: counts.float() @ means / counts.float().mean(), "by_mean_count"
+)
+_gradient("divided-by-largest-count", lambda means, counts: counts.float() @ means / counts.max(), "by_largest")
+_gradient("weights-inverted", lambda means, counts: (1 / counts) @ means / (1 / counts).sum(), "inverted")
+_gradient("weights-squared", lambda means, counts: (counts**2).float() @ means / (counts**2).sum(), "squared")
+_gradient("weights-rounded", lambda means, counts: (means * (counts // counts.sum())[:, None]).sum(0), "whole_numbers")
+_gradient(
+    "counts-in-another-order", lambda means, counts: sums_over_count(means, counts.sort().values), "sorted_counts"
+)
+_gradient("last-process-missing", lambda means, counts: sums_over_count(means[:-1], counts[:-1]), "last_missing")
+_gradient("one-image-short", lambda means, counts: (means * counts[:, None]).sum(0) / (counts.sum() - 1), "one_short")
+_gradient("processes-kept", lambda means, counts: means * (counts / counts.sum())[:, None], "not_added")
+_gradient("one-number", lambda means, counts: (means * counts[:, None]).sum() / counts.sum(), "everything_added")
+_gradient("length-lost", lambda means, counts: F.normalize(counts.float() @ means, dim=0), "unit_length")
+_gradient("median", lambda means, counts: means.median(dim=0).values, "the_median")
+
+
+@right("further.gradient")
+def numpy_average(means, counts):
+    return torch.from_numpy(np.average(means.numpy(), axis=0, weights=counts.numpy()))  # float64
+
+
+@right("further.gradient")
+def without_a_graph(means, counts):
+    return sums_over_count(means, counts).detach()
+
+
+@wrong("further.gradient", "halved-in-turn")
+def running_mean(means, counts):
+    return functools.reduce(lambda total, mean: (total + mean) / 2, means)
+
+
 @unforeseen("further.gradient")
-def the_median(means, counts):
-    return means.median(dim=0).values
+def rounded(means, counts):
+    return sums_over_count(means, counts).round()

@@ -10,10 +10,10 @@ from answers import right, unforeseen, wrong
 
 
 @right("further.parts")
-def summed_and_divided(model, images, labels, optimiser, parts):
+def summed_and_divided(model, images, labels, optimiser, parts, cut=torch.chunk):
     optimiser.zero_grad()
     total = 0.0
-    for x, y in zip(images.chunk(parts), labels.chunk(parts), strict=True):
+    for x, y in zip(cut(images, parts), cut(labels, parts), strict=True):
         loss = F.cross_entropy(model(x), y, reduction="sum") / len(images)
         loss.backward()
         total += loss.item()
@@ -47,7 +47,7 @@ def gradients_by_hand(model, images, labels, optimiser, parts):
     return total / len(images)
 
 
-@right("further.parts")
+@wrong("further.parts", "more-parts-than-asked")
 def one_at_a_time(model, images, labels, optimiser, parts):
     model.zero_grad()
     total = 0.0
@@ -83,6 +83,7 @@ class Parts:
                 "equal": 1 / parts,
                 "sum": len(x),
                 "by parts": len(x) / parts,
+                "over length": 1 / len(x),
                 "doubled": 2 * len(x) / len(images),
             }[do["scale"]]
             (mean * scale).backward()
@@ -99,6 +100,7 @@ for slug, changes in (
     ("mean-of-means", dict(scale="equal")),
     ("loss-summed", dict(scale="sum")),
     ("divided-by-parts", dict(scale="by parts")),
+    ("divided-twice", dict(scale="over length")),
     ("cleared-each-part", dict(clear="each")),
     ("cleared-each-part-and-not-scaled", dict(clear="each", scale="none")),
     ("cleared-each-part-and-mean-of-means", dict(clear="each", scale="equal")),
@@ -110,7 +112,9 @@ for slug, changes in (
     ("images-left-out", dict(drop=True)),
     ("wrong-loss", dict(loss=lambda losses: losses[-1])),
     ("returned-nothing", dict(loss=lambda losses: None)),
-    ("wrong-values", dict(loss=lambda losses: losses[0])),
+    ("wrong-loss", dict(loss=lambda losses: losses[0])),
+    ("wrong-loss", dict(loss=lambda losses: sum(losses) / len(losses))),
+    ("wrong-values", dict(loss=lambda losses: 0.5)),
     ("wrong-type", dict(loss=lambda losses: losses)),
 ):
     wrong("further.parts", slug)(Parts(slug, **changes))
@@ -130,7 +134,7 @@ def another_model(model, images, labels, optimiser, parts):
     return summed_and_divided(nn.Linear(images.shape[1], 9), images, labels, optimiser, parts)
 
 
-@wrong("further.parts", "more-than-once")
+@wrong("further.parts", "called-after-the-step")
 def looked_at_again(model, images, labels, optimiser, parts):
     total = summed_and_divided(model, images, labels, optimiser, parts)
     for x in images.chunk(parts):
@@ -161,6 +165,97 @@ def sign_lost(model, images, labels, optimiser, parts):
         loss.backward()
     optimiser.step()
     return loss.item()
+
+
+for slug, cut in (
+    ("more-parts-than-asked", lambda t, parts: t.chunk(4)),
+    ("more-parts-than-asked", lambda t, parts: t.split(3)),
+    ("parts-too-long", lambda t, parts: t.chunk(2)),
+    ("images-left-out", lambda t, parts: t[: len(t) // parts * parts].chunk(parts)),
+):
+
+    @wrong("further.parts", slug)
+    def cut_otherwise(model, images, labels, optimiser, parts, cut=cut):
+        return summed_and_divided(model, images, labels, optimiser, parts, cut)
+
+
+@right("further.parts")
+def every_kth_image(model, images, labels, optimiser, parts):
+    optimiser.zero_grad(set_to_none=False)
+    total = torch.zeros(())
+    for first in range(parts):
+        x, y = images[first::parts], labels[first::parts]
+        loss = F.cross_entropy(model(x), y) * len(x) / len(images)
+        loss.backward()
+        total = total + loss.detach()
+    optimiser.step()
+    return total
+
+
+@wrong("further.parts", "graph-returned")
+def with_its_graph(model, images, labels, optimiser, parts):
+    optimiser.zero_grad()
+    total = 0.0
+    for x, y in zip(images.chunk(parts), labels.chunk(parts), strict=True):
+        loss = F.cross_entropy(model(x), y, reduction="sum") / len(images)
+        loss.backward()
+        total = total + loss
+    optimiser.step()
+    return total
+
+
+@wrong("further.parts", "called-after-the-step")
+def loss_computed_again(model, images, labels, optimiser, parts):
+    summed_and_divided(model, images, labels, optimiser, parts)
+    return F.cross_entropy(model(images), labels).item()
+
+
+@wrong("further.parts", "more-than-once")
+def loss_computed_before(model, images, labels, optimiser, parts):
+    with torch.no_grad():
+        loss = F.cross_entropy(model(images), labels).item()
+    summed_and_divided(model, images, labels, optimiser, parts)
+    return loss
+
+
+@wrong("further.parts", "several-steps")
+def two_steps(model, images, labels, optimiser, parts):
+    loss = summed_and_divided(model, images, labels, optimiser, parts)
+    optimiser.step()
+    return loss
+
+
+@wrong("further.parts", "rate-changed")
+def smaller_rate(model, images, labels, optimiser, parts):
+    optimiser.param_groups[0]["lr"] /= parts
+    return summed_and_divided(model, images, labels, optimiser, parts)
+
+
+@wrong("further.parts", "mode-changed")
+def in_evaluation_mode(model, images, labels, optimiser, parts):
+    model.eval()
+    return summed_and_divided(model, images, labels, optimiser, parts)
+
+
+@wrong("further.parts", "moved-by-another")
+def with_an_optimiser_of_its_own(model, images, labels, optimiser, parts):
+    return summed_and_divided(model, images, labels, torch.optim.SGD(model.parameters(), lr=0.1), parts)
+
+
+@wrong("further.parts", "wrong-values")
+def loss_rounded(model, images, labels, optimiser, parts):
+    return round(summed_and_divided(model, images, labels, optimiser, parts), 2)
+
+
+@wrong("further.parts", "backward-through-the-sum")
+def sum_so_far(model, images, labels, optimiser, parts):
+    optimiser.zero_grad()
+    total = 0.0
+    for x, y in zip(images.chunk(parts), labels.chunk(parts), strict=True):
+        total = total + F.cross_entropy(model(x), y, reduction="sum") / len(images)
+        total.backward(retain_graph=True)
+    optimiser.step()
+    return total.item()
 
 
 unforeseen("further.parts")(Parts("twice_the_gradient", scale="doubled"))

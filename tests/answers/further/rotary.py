@@ -51,6 +51,15 @@ def complex_numbers(x, grid):
 
 
 @right("further.rotary")
+def with_matrices(x, grid):
+    half = x.shape[-1] // 2
+    places = torch.cartesian_prod(*(torch.arange(n) for n in grid))  # (N, 2), row and column
+    angles = (places[..., None] * 100.0 ** (-torch.arange(0, half, 2) / half)).flatten(1)  # (N, d / 2)
+    turns = torch.stack([angles.cos(), -angles.sin(), angles.sin(), angles.cos()], dim=-1).unflatten(-1, (2, 2))
+    return torch.einsum("bhnpj,npij->bhnpi", x.unflatten(-1, (-1, 2)), turns).flatten(-2)
+
+
+@right("further.rotary")
 def on_a_real_grid(x, grid):
     x = rearrange(x, "b h (r c) d -> b h r c d", r=grid[0])
     first, last = x.chunk(2, dim=-1)
@@ -98,8 +107,32 @@ _rotary("halves-exchanged", lambda x, g: torch.cat(counted(x, g).chunk(2, -1)[::
 _rotary("turned-backwards", lambda x, g: _grid(x, -(_n(x) // g[1]), -(_n(x) % g[1])), "backwards")
 _rotary("not-turned", lambda x, g: x.clone(), "as_it_was")
 _rotary("gradient-cut", lambda x, g: counted(x, g).detach(), "detached")
-_rotary("wrong-shape", lambda x, g: counted(x, g).chunk(2, -1)[0], "half")
+_rotary("joined-on-another-axis", lambda x, g: counted(x, g).chunk(2, -1)[0], "half")
 _rotary("input-changed", lambda x, g: x.mul_(2), "in_place")
+
+
+_rotary("column-by-rows", lambda x, g: _grid(x, _n(x) // g[1], _n(x) % g[0]), "column_by_rows")
+_rotary("row-by-rows", lambda x, g: _grid(x, _n(x) // g[0], _n(x) % g[1]), "row_by_rows")
+_rotary("row-not-whole", lambda x, g: _grid(x, _n(x) / g[1], _n(x) % g[1]), "true_division")
+_rotary("grid-taken-for-square", lambda x, g: _grid(x, *[f(_n(x), math.isqrt(len(_n(x)))) for f in (
+    torch.floor_divide, torch.remainder)]), "square")  # fmt: skip
+_rotary("counted-from-the-middle", lambda x, g: _grid(x, _n(x) // g[1] - g[0] // 2, _n(x) % g[1] - g[1] // 2), "middle")
+_rotary("upside-down", lambda x, g: _grid(x, g[0] - 1 - _n(x) // g[1], _n(x) % g[1]), "from_below")
+_rotary("one-half-left", lambda x, g: torch.cat([counted(x, g).chunk(2, -1)[0], x.chunk(2, -1)[1]], -1), "half_left")
+_rotary("rates-of-the-whole", lambda x, g: torch.cat(
+    [_line(x, _n(x) // g[1]).chunk(2, -1)[0], _line(x, _n(x) % g[1]).chunk(2, -1)[1]], -1), "halves_of_both",
+)  # fmt: skip
+_rotary("turns-added", lambda x, g: _line(x, _n(x) // g[1]) + _line(x, _n(x) % g[1]), "both_added")
+_rotary("product-of-places", lambda x, g: _line(x, _n(x) // g[1] * (_n(x) % g[1])), "product")
+_rotary("halves-alternate", lambda x, g: torch.stack(counted(x, g).chunk(2, -1), -1).flatten(-2), "woven")
+_rotary("quarters", lambda x, g: torch.cat(
+    [_line(part, (_n(x) // g[1], _n(x) % g[1])[i % 2]) for i, part in enumerate(x.chunk(4, -1))], -1), "quarters",
+)  # fmt: skip
+_rotary("not-a-position-a-token", lambda x, g: _grid(x, torch.arange(g[0]), torch.arange(g[1])), "ranges")
+_rotary("rows-repeated", lambda x, g: _grid(x, torch.arange(g[0]).repeat(g[1]), _n(x) % g[1]), "rows_repeated")
+_rotary("scaled", lambda x, g: counted(x, g) / x.shape[-1] ** 0.5, "scaled")
+_rotary("added-to-the-vector", lambda x, g: x + counted(x, g), "residual")
+_rotary("batch-of-one", lambda x, g: counted(x, g).squeeze(), "squeezed")
 
 
 @wrong("further.rotary", "every-second-number")
@@ -113,6 +146,16 @@ def rates_of_all(x, grid):
     first, last = x.chunk(2, dim=-1)
     width = x.shape[-1]
     return torch.cat([_line(first, _n(x) // grid[1], width), _line(last, _n(x) % grid[1], width)], dim=-1)
+
+
+@wrong("further.rotary", "column-not-wrapped")
+def without_the_remainder(x, grid):
+    return _grid(x, _n(x) // grid[1], _n(x))
+
+
+@wrong("further.rotary", "halves-stacked")
+def stacked(x, grid):
+    return torch.stack(_grid(x, _n(x) // grid[1], _n(x) % grid[1]).chunk(2, -1), -1)
 
 
 @unforeseen("further.rotary")

@@ -21,7 +21,7 @@ def from_the_other_end(order, rank, world, batch_size):
     return [torch.tensor(batch.tolist()[::-1][rank::world]) for batch in order.split(batch_size)]
 
 
-@right("further.share")
+@wrong("further.share", "share-not-a-tensor")
 def with_lists(order, rank, world, batch_size):
     images = order.tolist()
     return [images[i : i + batch_size][rank::world] for i in range(0, len(images), batch_size)]
@@ -109,7 +109,7 @@ def one_tensor(order, rank, world, batch_size):
     return torch.cat(strided(order, rank, world, batch_size))
 
 
-@wrong("further.share", "wrong-type")
+@wrong("further.share", "batches-not-kept-apart")
 def flat(order, rank, world, batch_size):
     return torch.cat(strided(order, rank, world, batch_size)).tolist()
 
@@ -122,6 +122,64 @@ def forgot(order, rank, world, batch_size):
 @wrong("further.share", "random-result")
 def shuffled_anew(order, rank, world, batch_size):
     return [batch[torch.randperm(len(batch))] for batch in strided(order, rank, world, batch_size)]
+
+
+@right("further.share")
+def in_turn(order, rank, world, batch_size):
+    return [batch[(rank + number) % world :: world] for number, batch in enumerate(order.split(batch_size))]
+
+
+@right("further.share")
+def by_a_mask(order, rank, world, batch_size):
+    return tuple(batch[torch.arange(len(batch)) % world == rank] for batch in order.split(batch_size))
+
+
+for _slug, _change in {
+    "share-not-a-tensor": lambda share: share.numpy(),
+    "wrong-dtype": lambda share: share.float(),
+    "share-not-in-line": lambda share: share[:, None],
+}.items():
+    wrong("further.share", _slug)(lambda *given, change=_change: [change(share) for share in strided(*given)])
+
+
+@wrong("further.share", "fewer-pieces-than-processes")
+def chunks(order, rank, world, batch_size):
+    return [batch.chunk(world)[rank] for batch in order.split(batch_size)]
+
+
+@wrong("further.share", "ranks-from-one")
+def next_rank(order, rank, world, batch_size):
+    return strided(order, rank + 1, world, batch_size)
+
+
+@wrong("further.share", "batch-size-taken-for-their-number")
+def number_of_batches(order, rank, world, batch_size):
+    return [batch[rank::world] for batch in order.chunk(batch_size)]
+
+
+@wrong("further.share", "sorted")
+def sorted_first(order, rank, world, batch_size):
+    return strided(order.sort().values, rank, world, batch_size)
+
+
+@wrong("further.share", "random-result")
+def shuffled_by_each(order, rank, world, batch_size):
+    return strided(order[torch.randperm(len(order))], rank, world, batch_size)
+
+
+@wrong("further.share", "shares-of-all")
+def for_everybody(order, rank, world, batch_size):
+    return [list(batch.tensor_split(world)) for batch in order.split(batch_size)]
+
+
+@wrong("further.share", "mask-not-indices")
+def masks(order, rank, world, batch_size):
+    return [torch.arange(len(batch)) % world == rank for batch in order.split(batch_size)]
+
+
+@wrong("further.share", "step-of-zero")
+def every_rankth(order, rank, world, batch_size):
+    return [batch[world::rank] for batch in order.split(batch_size)]
 
 
 @unforeseen("further.share")

@@ -36,6 +36,16 @@ def from_numpy(maps, grid):
     return torch.from_numpy(row.reshape(-1, *grid).copy())
 
 
+@right("maps.class_map")
+def numpy_in_double(maps, grid):
+    return torch.from_numpy(maps.double().numpy()[:, -1, :, 0, 1:].mean(axis=1)).reshape(-1, *grid)
+
+
+@right("maps.class_map")
+def with_einsum(maps, grid):
+    return (torch.einsum("bhs->bs", maps[:, -1, :, 0, 1:]) / maps.shape[2]).view(-1, *grid)
+
+
 def head_mean(maps, layer=-1):
     return maps[:, layer].mean(dim=1)  # (B, T, T)
 
@@ -56,9 +66,22 @@ for slug, function in {
     "queries-averaged": lambda m, g: head_mean(m).mean(1)[:, 1:].reshape(-1, *g),
     "divided-by-its-sum": lambda m, g: F.normalize(head_mean(m)[:, 0, 1:], p=1, dim=1).reshape(-1, *g),
     "stretched": lambda m, g: F.normalize(head_mean(m)[:, 0, 1:], p=torch.inf, dim=1).reshape(-1, *g),
-    "raised-error": lambda m, g: head_mean(m)[:, 0].reshape(len(m), *g),
+    "own-entry-kept": lambda m, g: head_mean(m)[:, 0].reshape(len(m), *g),
+    "layer-by-number": lambda m, g: head_mean(m, 11)[:, 0, 1:].reshape(-1, *g),
+    "grid-taken-for-square": lambda m, g: head_mean(m)[:, 0, 1:].reshape(len(m), *[int((m.shape[-1] - 1) ** 0.5)] * 2),
+    "class-token-last": lambda m, g: head_mean(m)[:, -1, :-1].reshape(-1, *g),
+    "patches-asked": lambda m, g: m[:, -1, :, 1:, 1:].mean((1, 2)).reshape(-1, *g),
+    "last-layer-but-one": lambda m, g: head_mean(m, m.shape[1] - 2)[:, 0, 1:].reshape(-1, *g),
+    "heads-taken-for-layers": lambda m, g: m[:, :, -1].mean(1)[:, 0, 1:].reshape(-1, *g),
+    "batch-averaged": lambda m, g: head_mean(m).mean(0)[0, 1:].reshape(g),
+    "first-image-alone": lambda m, g: head_mean(m)[0, 0, 1:].reshape(g),
+    "layers-kept": lambda m, g: m.mean(2)[:, :, 0, 1:].unflatten(2, g),
+    "not-laid-out": lambda m, g: head_mean(m)[:, 0, 1:],
+    "upside-down": lambda m, g: with_rearrange(m, g).flip(1),
+    "batch-of-one": lambda m, g: with_rearrange(m, g).squeeze(),
+    "grid-swapped-and-first-layer": lambda m, g: head_mean(m, 0)[:, 0, 1:].reshape(-1, g[1], g[0]),
     "numpy-array": lambda m, g: with_rearrange(m, g).numpy(),
-    "wrong-dtype": lambda m, g: with_rearrange(m, g).double(),
+    "wrong-dtype": lambda m, g: with_rearrange(m, g).half(),
 }.items():
     wrong("maps.class_map", slug)(function)
 
@@ -72,16 +95,27 @@ def zeroed(maps, grid):
 @wrong("maps.class_map", "hard-coded-size")
 def first_grid(maps, grid):
     first = Draw(0)
-    first.sizes(3, 2, 6)
-    rows, columns = first.sizes(2, 3, 6)
+    first.sizes(3, 5, 7)
+    rows, columns = first.choose(((2, 8), (8, 2)))
     return maps[:, -1, :, 0, 1:].mean(1).reshape(-1, rows, columns)
 
 
-@unforeseen("maps.class_map")
-def upside_down(maps, grid):
-    return with_rearrange(maps, grid).flip(1)
+@wrong("maps.class_map", "stretched-from-0-to-1")
+def whole_batch_stretched(maps, grid):
+    found = with_rearrange(maps, grid)
+    return (found - found.min()) / (found.max() - found.min())
+
+
+@wrong("maps.class_map", "images-taken-for-layers")
+def last_of_the_batch(maps, grid):
+    return maps[-1].mean(1)[:, 0, 1:].unflatten(-1, grid)
 
 
 @unforeseen("maps.class_map")
-def one_image(maps, grid):
-    return with_rearrange(maps, grid)[0]
+def squared(maps, grid):
+    return with_rearrange(maps, grid) ** 2
+
+
+@unforeseen("maps.class_map")
+def two_copies(maps, grid):
+    return torch.cat([with_rearrange(maps, grid)] * 2)

@@ -1,5 +1,8 @@
 """Answers to exercise maps.distances."""
 
+from fractions import Fraction
+
+import numpy as np
 import torch
 
 from answers import right, unforeseen, wrong
@@ -59,4 +62,14 @@ _distances("distance-taken-for-nearness", from_distance="yes")
 _distances("control-not-used", with_control="no")
 _distances("wrong-type", itself="none")
 _distances("wrong-keys", far=1.0)
+_distances("not-at-itself", itself=10)
+_distances("in-patches", middle=0.67)
+_distances("queries-added", next=20)
+_distances("taken-for-even", next=8.89)
+_distances("rounded", even=9)
+_distances("rounded", next_same_row=8.9)
+_distances("one-query-left-out", middle=5)
+_distances("last-looks-back", next=13.33)
+_distances("all-distances-added", even=80)
+right("maps.distances")(lambda: RIGHT_DISTANCES | {"even": Fraction(80, 9), "next": np.array(20 / 3)})
 unforeseen("maps.distances")(lambda: RIGHT_DISTANCES | {"itself": 5.0})

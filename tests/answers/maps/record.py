@@ -1,7 +1,10 @@
 """Answers to exercise maps.record."""
 
+import copy
+
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from answers import right, unforeseen, wrong
 
@@ -65,6 +68,35 @@ def mode_put_back(model, images):
         model.train(was)
 
 
+@right("maps.record")
+def forward_put_back(model, images):
+    kept, before = [], [block.forward for block in model.encoder.blocks]
+    for block, forward in zip(model.encoder.blocks, before, strict=True):
+        block.forward = lambda z, forward=forward: kept.append(forward(z)) or kept[-1]
+    try:
+        model(images)
+    finally:
+        for block, forward in zip(model.encoder.blocks, before, strict=True):
+            block.forward = forward
+    return torch.stack(kept, 1)
+
+
+@right("maps.record")
+def on_a_copy(model, images):
+    return with_hooks(copy.deepcopy(model), images)
+
+
+@right("maps.record")
+def hook_for_all_modules(model, images):
+    kept, blocks = [], set(model.encoder.blocks)
+    handle = nn.modules.module.register_module_forward_hook(lambda m, _, out: kept.append(out) if m in blocks else None)
+    try:
+        model(images)
+    finally:
+        handle.remove()
+    return torch.stack(kept, 1)
+
+
 @wrong("maps.record", "inputs-recorded")
 def inputs_of_blocks(model, images):
     return torch.stack(hooked(model, images, take=lambda inputs, output: inputs[0]), 1)
@@ -110,59 +142,31 @@ def patches_only(model, images):
     return with_hooks(model, images)[:, :, 1:]
 
 
-@wrong("maps.record", "hooks-left")
-def never_removed(model, images):
-    return torch.stack(hooked(model, images, tidy=False), 1)
+for slug, change in {
+    "layers-reversed": lambda found: found.flip(1),
+    "layers-after-tokens": lambda found: found.transpose(1, 2),
+    "tokens-side-by-side": lambda found: found.flatten(1, 2),
+    "layers-in-the-batch": lambda found: torch.cat(found.unbind(1)),
+    "first-image-alone": lambda found: found[0],
+    "batch-of-one": lambda found: found.squeeze(),
+    "last-block-missing": lambda found: found[:, :-1],
+    "tokens-averaged": lambda found: found.mean(2),
+    "numpy-array": lambda found: found.detach().numpy(),
+}.items():
+    wrong("maps.record", slug)(lambda model, images, change=change: change(with_hooks(model, images)))
+
+for slug, modules, take in (
+    ("norm-recorded", lambda m: [b.norm1 for b in m.encoder.blocks], lambda inputs, output: output),
+    ("middle-recorded", lambda m: [b.norm2 for b in m.encoder.blocks], lambda inputs, output: inputs[0]),
+    ("encoder-recorded", lambda m: [m.encoder], lambda inputs, output: output),
+):
+    wrong("maps.record", slug)(lambda m, x, w=modules, take=take: torch.stack(hooked(m, x, w(m), take), 1))
 
 
-@wrong("maps.record", "hooks-left")
-def one_removed(model, images):
-    kept = []
-    for block in model.encoder.blocks:
-        handle = block.register_forward_hook(lambda _, inputs, output: kept.append(output))
-    model(images)
-    handle.remove()
-    return torch.stack(kept, 1)
-
-
-@wrong("maps.record", "hooks-left-after-error")
-def no_finally(model, images):
-    kept = []
-    handles = [b.register_forward_hook(lambda _, inputs, output: kept.append(output)) for b in model.encoder.blocks]
-    model(images)
-    for handle in handles:
-        handle.remove()
-    return torch.stack(kept, 1)
-
-
-@wrong("maps.record", "error-hidden")
-def swallowed(model, images):
-    try:
-        return with_hooks(model, images)
-    except ValueError:
-        return None
-
-
-@wrong("maps.record", "mode-changed")
-def left_in_eval(model, images):
-    return with_hooks(model.eval(), images)
-
-
-@wrong("maps.record", "forward-replaced")
-def forward_replaced(model, images):
-    kept = []
-
-    def recording(forward):
-        def forward_and_keep(x):
-            kept.append(forward(x))
-            return kept[-1]
-
-        return forward_and_keep
-
-    for block in model.encoder.blocks:
-        block.forward = recording(block.forward)
-    model(images)
-    return torch.stack(kept, 1)
+@wrong("maps.record", "blocks-not-chained")
+def each_alone(model, images):
+    z = model.positions(model.class_token(model.patch_embedding(images)))
+    return torch.stack([block(z) for block in model.encoder.blocks], 1)
 
 
 @wrong("maps.record", "random-result")
@@ -180,6 +184,27 @@ def as_list(model, images):
     return hooked(model, images)
 
 
+@wrong("maps.record", "first-image-alone")
+def output_taken_for_a_tuple(model, images):
+    return torch.stack(list(with_hooks(model, images)[0]), 1)
+
+
+def _with(hook):
+    def recorded(model, images):
+        handles = [block.register_forward_hook(hook) for block in model.encoder.blocks]
+        try:
+            model(images)
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    return recorded
+
+
+wrong("maps.record", "hook-takes-three")(_with(lambda module, output: None))
+wrong("maps.record", "hook-gives-no-tokens")(_with(lambda module, inputs, output: [output]))
+
+
 @unforeseen("maps.record")
 def doubled(model, images):
     return 2 * with_hooks(model, images)
@@ -191,3 +216,21 @@ def scaled_head(model, images):
     with torch.no_grad():
         model.head.weight.mul_(2)
     return kept
+
+
+@wrong("maps.record", "class-token-and-positions-missing")
+def patches_alone(model, images):
+    z, kept = model.patch_embedding(images), []
+    for block in model.encoder.blocks:
+        kept.append(z := block(z))
+    return torch.stack(kept, 1)
+
+
+@wrong("maps.record", "blocks-twice")
+def run_twice(model, images):
+    return torch.cat([with_hooks(model, images)] * 2, 1)
+
+
+@wrong("maps.record", "blocks-sought-in-the-model")
+def no_encoder(model, images):
+    return torch.stack([block(images) for block in model.blocks], 1)

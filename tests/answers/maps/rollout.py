@@ -1,5 +1,8 @@
 """Answers to exercise maps.rollout."""
 
+import functools
+
+import numpy as np
 import torch
 import torch.nn.functional as F
 from einops import einsum, reduce
@@ -46,6 +49,13 @@ def with_index_loops(maps):
                 new[i] += row[j] / row.sum() * flow[j]
         flow = new
     return flow
+
+
+@right("maps.rollout")
+def numpy_in_double(maps):
+    matrices = maps.numpy().max(1) + np.eye(maps.shape[-1])  # (L, T, T), float64
+    matrices /= matrices.sum(-1, keepdims=True)
+    return torch.from_numpy(functools.reduce(lambda flow, matrix: matrix @ flow, matrices))
 
 
 def roll(maps, fuse=torch.amax, residual=1.0, norm=lambda m: m / m.sum(-1, keepdim=True), reverse=False):
@@ -115,11 +125,52 @@ def diagonal_in_place(maps):
     return flow
 
 
-@unforeseen("maps.rollout")
-def first_layer_forgotten(maps):
-    return roll(maps[1:])
+for slug, function in {
+    "product-reversed-and-head-mean": lambda maps: roll(maps, fuse=torch.mean, reverse=True),
+    "head-minimum": lambda maps: roll(maps, fuse=torch.amin),
+    "one-head": lambda maps: roll(maps[:, :1]),
+    "maximum-halved": lambda maps: roll(0.5 * maps),
+    "first-layer-left-out": lambda maps: roll(maps[1:]),
+    "last-layer-left-out": lambda maps: roll(maps[:-1]),
+    "last-layer-twice": lambda maps: roll(torch.cat([maps, maps[-1:]])),
+    "result-transposed": lambda maps: roll(maps).T,
+    "class-row-only": lambda maps: roll(maps)[0],
+    "residual-at-the-end": lambda maps: roll(maps, residual=0.0) + torch.eye(maps.shape[-1]),
+    "softmax-of-rows": lambda maps: roll(maps, norm=lambda m: m.softmax(-1)),
+    "divided-by-the-largest": lambda maps: roll(maps, norm=lambda m: m / m.amax(-1, keepdim=True)),
+    "divided-by-the-length": lambda maps: roll(maps, norm=lambda m: F.normalize(m, dim=-1)),
+    "layers-kept": lambda maps: torch.stack([roll(maps[: i + 1]) for i in range(len(maps))]),
+    "layers-taken-for-heads": lambda maps: roll(maps.transpose(0, 1)),
+}.items():
+    wrong("maps.rollout", slug)(function)
+
+
+def one_by_one(step):
+    def stepped(maps):
+        total = torch.eye(maps.shape[-1])
+        for heads in maps:
+            total = step(heads, torch.eye(maps.shape[-1]), total)
+        return total
+
+    return stepped
+
+
+for slug, step in {
+    "flow-in-place-of-the-identity": lambda heads, eye, total: F.normalize(heads.amax(0) + total, p=1, dim=1),
+    "product-divided": lambda heads, eye, total: (
+        total @ (heads.amax(0) + eye) / (heads.amax(0) + eye).sum(-1, keepdim=True)
+    ),
+    "entry-by-entry": lambda heads, eye, total: F.normalize(heads.amax(0) + eye, p=1, dim=1) * total,
+    "maximum-with-its-places": lambda heads, eye, total: heads.max(dim=0) + eye,
+}.items():
+    wrong("maps.rollout", slug)(one_by_one(step))
 
 
 @unforeseen("maps.rollout")
-def class_row_only(maps):
-    return roll(maps)[0]
+def rooted(maps):
+    return roll(maps).sqrt()
+
+
+@unforeseen("maps.rollout")
+def twice(maps):
+    return torch.stack([roll(maps)] * 2)

@@ -38,4 +38,8 @@ _way_up("exchanged", plain=SHUFFLED, shuffled=PLAIN)
 _way_up("queries-moved", shuffled=NOTHING)
 _way_up("one-run-repeated", plain=PLAIN[:1] * 3)
 _way_up("no-such-option", conclusion="position")
+# The patch itself; the mean over the heads; the share of queries whose largest weight lies there.
+_way_up("not-the-patch-above", plain=[0.1337, 0.1344, 0.1197], shuffled=[0.2813, 0.2975, 0.2691])
+_way_up("not-the-patch-above", plain=[0.0907, 0.1091, 0.1099], shuffled=[0.0533, 0.0525, 0.0668])
+_way_up("wrong-answer", plain=[0.7583, 0.8375, 0.8292], shuffled=[0.3875, 0.3375, 0.4875])
 unforeseen("maps.way_up")(lambda: MEASURED | {"plain": [0.99, 0.98, 0.97]})

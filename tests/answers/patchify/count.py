@@ -66,7 +66,24 @@ for slug, function in (
     ("returned-nothing", lambda h, w, p: print(h // p * w // p)),
 ):
     wrong("patchify.count", slug)(_fits_and(function))
-unforeseen("patchify.count")(_fits_and(lambda h, w, p: (h // p - 1) * (w // p - 1)))
+wrong("patchify.count", "one-row-less-or-more")(_fits_and(lambda h, w, p: (h // p - 1) * (w // p - 1)))
+unforeseen("patchify.count")(_fits_and(lambda h, w, p: (h // p - 2) * (w // p) + 5))
+
+
+def _refuses(slug, condition, error=ValueError):
+    @wrong("patchify.count", slug)
+    def count(height, width, P):
+        if condition(height, width, P):
+            raise error
+        return (height // P) * (width // P)
+
+
+_refuses("area-compared-with-a-side", lambda h, w, p: h * w % p)
+_refuses("sum-of-the-sides", lambda h, w, p: (h + w) % p)
+_refuses("small-image-passes", lambda h, w, p: (h > p and h % p) or (w > p and w % p))
+_refuses("square-image-passes", lambda h, w, p: h != w and (h % p or w % p))
+_refuses("good-size-refused", lambda h, w, p: h % p or w % p or min(h, w) < 32)
+_refuses("another-error", lambda h, w, p: h % p or w % p, NotImplementedError)
 
 
 @wrong("patchify.count", "rounds-down")
@@ -124,6 +141,11 @@ def asserted(height, width, patch_size):
 
 
 @wrong("patchify.count", "returned-not-raised")
+def class_returned(height, width, patch_size):
+    return ValueError if height % patch_size or width % patch_size else with_divmod(height, width, patch_size)
+
+
+@wrong("patchify.count", "returned-not-raised")
 def error_returned(height, width, patch_size):
     if height % patch_size or width % patch_size:
         return ValueError("does not fit")
@@ -138,14 +160,14 @@ def printed(height, width, patch_size):
     return (height // patch_size) * (width // patch_size)
 
 
-@wrong("patchify.count", "good-size-refused")
+@wrong("patchify.count", "only-square-images")
 def only_square(height, width, patch_size):
     if height != width:
         raise ValueError("not square")
     return (height // patch_size) ** 2
 
 
-@wrong("patchify.count", "good-size-refused")
+@wrong("patchify.count", "condition-inverted")
 def condition_inverted(height, width, patch_size):
     if height % patch_size == 0 and width % patch_size == 0:
         raise ValueError("does not fit")
@@ -157,7 +179,7 @@ def misspelt(height, width, patch_size):
     return rows // patch_size  # noqa: F821
 
 
-@unforeseen("patchify.count")
+@wrong("patchify.count", "rounds-to-the-nearest")
 def rounded(height, width, patch_size):
     return round(height / patch_size) * round(width / patch_size)
 

@@ -34,6 +34,7 @@ def as_far_apart_as_the_seeds():
 
 reported("patchify.cuts", MEASURED, "right", "flipped", "strips")
 for slug, changes in (
+    ("nothing-changed", {"flipped": RIGHT}),
     ("more-than-the-numbers-say", {"flipped_is": "better"}),
     ("more-than-the-numbers-say", {"strips_is": "worse"}),
     ("too-careful", {"strips": LOW}),

@@ -466,3 +466,21 @@ class TwoLayers(Convolved):
 class Pooled(Convolved):
     def tokens(self, picture):
         return super().tokens(picture).mean(1)
+
+
+@wrong("patchify.embedding", "pixels-dropped")
+class AreaOnly(Convolved):
+    """Refuses by the area: 6 x 8 at P = 4 has one of whole patches."""
+
+    refuses = False
+
+    def forward(self, images):
+        if images[0, 0].numel() % self.P**2:
+            raise ValueError("does not fit")
+        return super().forward(images)
+
+
+@wrong("patchify.embedding", "batch-of-one")
+class Squeezed(Convolved):
+    def forward(self, images):
+        return super().forward(images).squeeze()

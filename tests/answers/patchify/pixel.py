@@ -79,5 +79,13 @@ for slug, changes in (
     ("float-count", {"times_the_pairs": 3.0**4}),
 ):
     wrong("patchify.pixel", slug)(lambda changes=changes: RIGHT_PIXEL | changes)
+for slug, changes in (
+    ("row-and-column-exchanged", {"patch": 38}),
+    ("channel-left-out", {"place": 87}),
+    ("place-in-the-image", {"place": 4217}),
+    ("counted-from-one", {"place_with_unfold": 221}),
+    ("not-compared", {"times_the_pairs": 2916}),
+):
+    wrong("patchify.pixel", slug)(lambda changes=changes: RIGHT_PIXEL | changes)
 wrong("patchify.pixel", "wrong-keys")(lambda: {"patch": 22})
 unforeseen("patchify.pixel")(lambda: RIGHT_PIXEL | {"patch": 21})

@@ -1,11 +1,11 @@
 """Answers to exercise patchify.video."""
 
 import torch
+import torch.nn.functional as F
 from einops import rearrange
 
 from answers import right, unforeseen, wrong
 from vit_course import patches as package
-from vit_course.checks.draw import Draw
 
 
 @right("patchify.video")
@@ -38,6 +38,20 @@ def by_frames(video, frames, P):
     return torch.cat([torch.cat(each[k : k + frames], dim=2) for k in range(0, len(each), frames)], dim=1)
 
 
+@right("patchify.video")
+def by_einsum(video, frames, P):
+    B, M, C, H, W = video.shape
+    x = video.reshape(B, M // frames, frames, C, H // P, P, W // P, P)
+    return torch.einsum("btmcriqj->btrqmijc", x).flatten(4).flatten(1, 3)
+
+
+@right("patchify.video")
+def by_unfold(video, frames, P):
+    B, M, C = video.shape[:3]
+    x = F.unfold(video.flatten(0, 1), P, stride=P).reshape(B, M // frames, frames, C, P, P, -1)
+    return x.permute(0, 1, 6, 2, 4, 5, 3).reshape(B, -1, frames * P * P * C)
+
+
 for slug, pattern in (
     ("strips", "b (t m) c (r i) (q j) -> b (t r m) (i q j c)"),
     ("time-inside-out", "b (m t) c (r i) (q j) -> b (t r q) (m i j c)"),
@@ -61,9 +75,34 @@ def reshaped(video, frames, P):
     return video.reshape(len(video), -1, frames * P * P * video.shape[2])
 
 
-@wrong("patchify.video", "hard-coded-size")
+@wrong("patchify.video", "raised-error")
 def fixed(video, frames, P):
-    return by_einops(video, Draw(0).sizes(7, 2, 9)[5], P)
+    return by_einops(video, frames, 7)
+
+
+@right("patchify.video")
+def number_by_number(video, frames, P):
+    _, M, C, H, W = video.shape
+    blocks = [(t, r, q) for t in range(0, M, frames) for r in range(0, H, P) for q in range(0, W, P)]
+    inside = [(m, i, j, c) for m in range(frames) for i in range(P) for j in range(P) for c in range(C)]
+    return torch.stack(
+        [torch.stack([video[:, t + m, c, r + i, q + j] for m, i, j, c in inside], 1) for t, r, q in blocks], 1
+    )
+
+
+@wrong("patchify.video", "axis-of-one-dropped")
+def one_block_squeezed(video, frames, P):
+    return by_einops(video, frames, P).squeeze(1)
+
+
+@wrong("patchify.video", "arguments-exchanged")
+def exchanged(video, frames, P):
+    return by_einops(video, P, frames)
+
+
+@wrong("patchify.video", "first-frames-only")
+def one_block_in_time(video, frames, P):
+    return by_einops(video[:, :frames], frames, P)
 
 
 @wrong("patchify.video", "gradient-cut")
@@ -74,3 +113,15 @@ def detached(video, frames, P):
 @unforeseen("patchify.video")
 def backwards(video, frames, P):
     return by_einops(video.flip(1), frames, P)
+
+
+@wrong("patchify.video", "frames-apart")
+def frame_by_frame(video, frames, P):
+    cut = package.patchify(video.flatten(0, 1), P)
+    return cut.reshape(len(video), -1, frames * cut.shape[2])
+
+
+@wrong("patchify.video", "axes-not-joined")
+def still_eight_axes(video, frames, P):
+    B, M, C, H, W = video.shape
+    return video.reshape(B, M // frames, frames, C, H // P, P, W // P, P).permute(0, 1, 4, 6, 2, 5, 7, 3)

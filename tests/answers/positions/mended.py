@@ -73,7 +73,13 @@ for slug, function in [
     ("one-class-token-for-the-batch", lambda p, c, t: torch.cat([c, p], dim=1) + t),
     ("gradient-cut", lambda p, c, t: (_front(p, c) + t).detach()),
     ("random-result", lambda p, c, t: F.dropout(_front(p, c) + t)),
-    ("raised-error", lambda p, c, t: torch.cat([c, p], dim=0) + t),
+    ("joined-along-another-axis", lambda p, c, t: torch.cat([c, p], dim=0) + t),
+    ("subtracted", lambda p, c, t: _front(p, c) - t),
+    ("only-the-first-image", lambda p, c, t: (_front(p, c) + t)[0]),
+    ("axis-of-one-dropped", lambda p, c, t: (_front(p, c) + t).squeeze()),
+    ("class-token-with-last-row", lambda p, c, t: _front(p + t[:, 1:], c + t[:, -1:])),
+    ("rows-backwards", lambda p, c, t: _front(p, c) + t.flip(1)),
+    ("first-fault-kept", lambda p, c, t: _front(p + t[:, :-1], c) + t),
 ]:
     wrong("positions.mended", slug)(function)
 
@@ -89,5 +95,10 @@ def one_batch(patch_tokens, class_token, table):
     return torch.cat([class_token.expand(Draw(0).sizes(3)[0], -1, -1), patch_tokens], dim=1) + table
 
 
-unforeseen("positions.mended")(lambda p, c, t: _front(p, c) - t)
-unforeseen("positions.mended")(lambda p, c, t: (_front(p, c) + t)[0])
+unforeseen("positions.mended")(lambda p, c, t: _front(p, c) + t + 1)
+
+
+@wrong("positions.mended", "joined-along-another-axis")
+def wider_with_table(patch_tokens, class_token, table):
+    class_tokens = class_token.expand(len(patch_tokens), -1, -1)
+    return torch.cat([class_tokens, patch_tokens], dim=2) + table

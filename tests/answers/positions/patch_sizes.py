@@ -35,6 +35,7 @@ wrong("positions.patch_sizes", "wrong-direction")(changed(first="falls"))
 wrong("positions.patch_sizes", "wrong-direction")(changed(learned_1=LOW, second="grows"))
 wrong("positions.patch_sizes", "too-few-runs")(changed(none_1=[0.21, 0.2]))
 wrong("positions.patch_sizes", "percent")(changed(none_4=[95.8, 96.0, 94.8]))
+wrong("positions.patch_sizes", "nothing-changed")(changed(none_4=[0.963, 0.963, 0.96]))
 wrong("positions.patch_sizes", "not-possible")(changed(none_1=[float("nan")] * 3))
 wrong("positions.patch_sizes", "no-such-option")(changed(second="better"))
 wrong("positions.patch_sizes", "no-such-option")(changed(first=None))
@@ -42,6 +43,18 @@ wrong("positions.patch_sizes", "wrong-type")(changed(none_1=0.21))
 wrong("positions.patch_sizes", "wrong-keys")(lambda: {"none": MEASURED["none"], "conclusion": {}})
 wrong("positions.patch_sizes", "wrong-keys")(lambda: MEASURED | {"learned": {4: [0.9] * 3}})
 wrong("positions.patch_sizes", "wrong-keys")(lambda: MEASURED | {"conclusion": "grows"})
+wrong("positions.patch_sizes", "wrong-keys")(
+    lambda: MEASURED | {"none": {str(side): runs for side, runs in MEASURED["none"].items()}}
+)
+wrong("positions.patch_sizes", "errors-for-accuracies")(
+    lambda: (
+        MEASURED
+        | {
+            kind: {side: [1 - run for run in runs] for side, runs in MEASURED[kind].items()}
+            for kind in ("none", "learned")
+        }
+    )
+)
 wrong("positions.patch_sizes", "returned-nothing")(lambda: None)
 wrong("positions.patch_sizes", "wrong-type")(lambda: ["grows"])
 wrong("positions.patch_sizes", "kinds-exchanged")(

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 from einops import rearrange, repeat
 
@@ -48,6 +49,20 @@ def turned_hands(grid, D):
     return torch.cat([part for hand in hands for part in (hand.imag, hand.real)], dim=1)
 
 
+@right("positions.sincos")
+def with_numpy(grid, D):
+    row, column = np.divmod(np.arange(grid[0] * grid[1]), grid[1])
+    angles = [np.outer(place, np.geomspace(1, 1e-4, D // 4)) for place in (column, row)]
+    return torch.from_numpy(np.concatenate([f(a) for a in angles for f in (np.sin, np.cos)], axis=1)).float()
+
+
+@right("positions.sincos")
+def with_einsum(grid, D):
+    places = torch.cartesian_prod(*(torch.arange(float(n)) for n in grid)).flip(1)  # (N, 2), the column first
+    angles = torch.einsum("nx,d->nxd", places, torch.logspace(0, -4, D // 4))
+    return torch.stack([angles.sin(), angles.cos()], dim=2).flatten(1)
+
+
 def grid_table(grid, D, first=0, power=None, join=None, places=None):
     hands = D // 4
     power = torch.linspace(0, 1, hands) if power is None else power
@@ -91,10 +106,14 @@ for slug, function in [
     ("wrong-dtype", lambda g, D: sincos2d(g, D).double()),
     ("numpy-array", lambda g, D: sincos2d(g, D).numpy()),
     ("hard-coded-size", lambda g, D: grid_table(g, D, power=torch.linspace(0, 1, Draw(0).sizes(3, low=3)[2]))),
+    ("scaled", lambda g, D: 2 * sincos2d(g, D)),
+    ("axis-too-many", lambda g, D: sincos2d(g, D)[None]),
+    ("another-slowest", lambda g, D: sincos2d(g, D, temperature=100.0)),
+    ("axis-of-one-dropped", lambda g, D: sincos2d(g, D).squeeze()),
+    ("fastest-too-slow", lambda g, D: grid_table(g, D, power=(1 + torch.arange(D // 4)) * 4 / D)),
+    ("all-four-interleaved", lambda g, D: sincos2d(g, D).unflatten(1, (4, -1)).mT.flatten(1)),
     ("random-result", lambda g, D: torch.rand(g[0] * g[1], D)),
 ]:  # fmt: skip
     wrong("positions.sincos", slug)(function)
 
-unforeseen("positions.sincos")(lambda g, D: 2 * sincos2d(g, D))
-unforeseen("positions.sincos")(lambda g, D: sincos2d(g, D)[None])
-unforeseen("positions.sincos")(lambda g, D: sincos2d(g, D, temperature=100.0))
+unforeseen("positions.sincos")(lambda g, D: sincos2d(g, D) + 1)

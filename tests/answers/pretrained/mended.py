@@ -28,9 +28,66 @@ def names_alone(state, config):
     return _loaded(state, config)
 
 
-@right("pretrained.mended")
+@wrong("pretrained.mended", "epsilon-not-of-the-config")
 def by_the_package(state, config):
     return pretrained.load_torchvision(state, num_heads=config.num_heads)
+
+
+@right("pretrained.mended")
+def assigned(state, config):
+    model = ViT(config)
+    found = {key: state[TORCHVISION.keys(key)[0]] for key in model.state_dict()}
+    model.load_state_dict(found, assign=True)
+    return model.train(False)
+
+
+@wrong("pretrained.mended", "epsilon-not-of-the-config")
+def published_epsilon(state, config):
+    return _loaded(state, replace(config, norm_epsilon=1e-6))
+
+
+@wrong("pretrained.mended", "gelu-differs")
+def another_gelu(state, config):
+    return _loaded(state, replace(config, gelu="tanh"))
+
+
+@wrong("pretrained.mended", "head-differs")
+def head_forgotten(state, config):
+    return _loaded(state, config, lambda found: found["head.bias"].zero_())
+
+
+@wrong("pretrained.mended", "head-differs")
+def head_taken_off(state, config):
+    model = _loaded(state, config)
+    model.head = nn.Identity().eval()
+    return model
+
+
+@wrong("pretrained.mended", "mlp-differs")
+def bias_forgotten(state, config):
+    return _loaded(state, config, lambda found: [found[k].zero_() for k in found if k.endswith("contract.bias")])
+
+
+@wrong("pretrained.mended", "blocks-missing")
+def one_block(state, config):
+    return _loaded(state, replace(config, num_layers=1))
+
+
+@wrong("pretrained.mended", "training-mode")
+def encoder_in_training(state, config):
+    model = _loaded(state, config)
+    model.encoder.train()
+    return model
+
+
+@wrong("pretrained.mended", "wrong-dtype")
+def in_double(state, config):
+    return _loaded(state, config).double()
+
+
+@wrong("pretrained.mended", "sizes-differ")
+def sizes_of_the_example(state, config):
+    return _loaded(state, replace(config, image_size=8, patch_size=4, hidden_dim=60, num_heads=3, mlp_dim=20))
 
 
 @right("pretrained.mended")
@@ -128,9 +185,10 @@ def forgot_return(state, config):
     _loaded(state, config)
 
 
-@unforeseen("pretrained.mended")
-def another_gelu(state, config):
-    return _loaded(state, replace(config, gelu="tanh"))
+@wrong("pretrained.mended", "config-set")
+def set_in_the_config(state, config):
+    config.norm_epsilon = 1e-6
+    return _loaded(state, config)
 
 
 @unforeseen("pretrained.mended")

@@ -33,6 +33,11 @@ def by_unflatten(images):
     return images if images.ndim > 3 else images.unflatten(0, (1, -1))
 
 
+@right("start.as_batch")
+def one_by_one(images):
+    return torch.stack([image for image in (images if images.ndim == 4 else [images])])
+
+
 @wrong("start.as_batch", "image-unchanged")
 def unchanged(images):
     return images
@@ -154,16 +159,52 @@ def without_return(images):
         images = images[None]
 
 
-@unforeseen("start.as_batch")
+@wrong("start.as_batch", "backwards")
 def upside_down(images):
     return by_axes(images).flip(2)
 
 
-@unforeseen("start.as_batch")
+@wrong("start.as_batch", "sides-exchanged")
 def transposed(images):
     return by_axes(images).mT
 
 
-@unforeseen("start.as_batch")
+@wrong("start.as_batch", "only-the-last-image")
 def last_of_a_batch(images):
     return images[-1:] if images.ndim == 4 else images[None]
+
+
+@wrong("start.as_batch", "condition-inverted")
+def inverted(images):
+    return images[None] if images.ndim == 4 else images
+
+
+@wrong("start.as_batch", "axis-of-one-dropped")
+def squeezed_at_the_end(images):
+    return by_axes(images).squeeze()
+
+
+@wrong("start.as_batch", "axis-of-one-dropped")
+def grey_channel_squeezed(images):
+    return images[None] if images.ndim == 3 else images.squeeze(1)
+
+
+@wrong("start.as_batch", "told-by-length")
+def few_channels_second(images):
+    return images if images.shape[1] in (1, 3) else images[None]
+
+
+@wrong("start.as_batch", "grey-repeated")
+def grey_as_colour(images):
+    images = by_axes(images)
+    return images.expand(-1, 3, -1, -1) if images.shape[1] == 1 else images
+
+
+@wrong("start.as_batch", "scaled")
+def from_bytes(images):
+    return by_axes(images) / 255
+
+
+@unforeseen("start.as_batch")
+def one_step_on(images):
+    return by_axes(images).roll(1, dims=2)

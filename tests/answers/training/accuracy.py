@@ -83,6 +83,12 @@ _accuracy("not-divided", lambda hits: torch.cat(hits).sum().item())
 _accuracy("not-divided", lambda hits: int(torch.cat(hits).sum()))
 _accuracy("percent", lambda hits: 100 * torch.cat(hits).mean().item())
 _accuracy("share-of-wrong-answers", lambda hits: 1 - torch.cat(hits).mean().item())
+_accuracy("best-batch-only", lambda hits: max(h.mean().item() for h in hits))
+_accuracy("first-batch-left-out", lambda hits: torch.cat(hits[1:]).mean().item())
+_accuracy("right-answers-forgotten", lambda hits: hits[-1].sum().item() / len(torch.cat(hits)))
+_accuracy("shares-added-up", lambda hits: sum(h.mean().item() for h in hits))
+_accuracy("nothing-counted", lambda hits: int(torch.cat(hits).sum()) // len(torch.cat(hits)))
+_accuracy("rounded", lambda hits: round(torch.cat(hits).mean().item(), 2))
 _accuracy("returned-nothing", lambda hits: None)
 _accuracy("wrong-type", lambda hits: torch.cat(hits))
 _accuracy("argmax-over-images", lambda hits: torch.cat(hits).mean().item(), axis=0)
@@ -117,6 +123,45 @@ def always_train_after(model, batches):
     return share
 
 
+@wrong("training.accuracy", "gradients-left")
+def gradients_left_off(model, batches):
+    torch.set_grad_enabled(False)
+    return counted(model, batches)
+
+
+@wrong("training.accuracy", "parameters-frozen")
+def freezes(model, batches):
+    model.requires_grad_(False)
+    return counted(model, batches)
+
+
+@wrong("training.accuracy", "compared-with-no-tensor")
+@torch.no_grad()
+def the_pair_of_max(model, batches):
+    model.eval()
+    return sum((model(x).max(dim=1) == y).sum().item() for x, y in batches) / sum(len(y) for _, y in batches)
+
+
 @unforeseen("training.accuracy")
 def halved(model, batches):
     return counted(model, batches) / 2
+
+
+@wrong("training.accuracy", "every-pair-compared")
+@torch.no_grad()
+def a_column_of_answers(model, batches):
+    was = model.training
+    model.eval()
+    hits = sum((model(x).argmax(dim=1, keepdim=True) == y).sum().item() for x, y in batches)
+    model.train(was)
+    return hits / sum(len(y) for _, y in batches)
+
+
+@wrong("training.accuracy", "mean-probability")
+@torch.no_grad()
+def sure_of_the_right_class(model, batches):
+    was = model.training
+    model.eval()
+    shares = torch.cat([model(x).softmax(dim=1)[range(len(y)), y] for x, y in batches])
+    model.train(was)
+    return shares.mean().item()

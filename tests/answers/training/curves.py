@@ -55,3 +55,9 @@ _curves("training-loss-chosen", keep_d=50)
 _curves("stopped-too-early", keep_d=10)
 _curves("place-for-epoch", keep_d=2)
 unforeseen("training.curves")(lambda: CURVES | {"keep_d": 70})
+_curves("place-for-epoch", keep_d=1)
+
+
+@right("training.curves")
+def without_hyphens():
+    return CURVES | {"run_d": "overfitting", "run_e": "Under fitting."}

@@ -70,6 +70,8 @@ _groups("norms-decay", lambda n, p, m: not isinstance(m, nn.Module) or n.endswit
 _groups("all-but-biases-decay", lambda n, p, m: not n.endswith("bias"))
 _groups("convolution-forgotten", lambda n, p, m: isinstance(m, nn.Linear) and p.ndim == 2)
 _groups("linear-forgotten", lambda n, p, m: isinstance(m, nn.Conv2d) and p.ndim == 4)
+_groups("wrong-kinds-decay", lambda n, p, m: isinstance(m, (nn.Linear, nn.Conv2d)) or p.ndim == 3)
+_groups("wrong-kinds-decay", lambda n, p, m: p.ndim in (2, 4))
 _groups("other-decay", _matrix, lambda decay: (0.05, 0.0))
 _groups("other-decay", _matrix, lambda decay: (decay, decay / 10))
 
@@ -85,6 +87,21 @@ def layers_only(model, weight_decay):
     weights = [m.weight for m in layers if not isinstance(m, nn.LayerNorm)]
     rest = [p for m in layers for p in m.parameters() if all(p is not w for w in weights)]
     return [{"params": weights, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+
+
+@wrong("training.groups", "tensors-compared")
+def looked_for_in_a_list(model, weight_decay):
+    matrices = [m.weight for m in model.modules() if isinstance(m, (nn.Linear, nn.Conv2d))]
+    rest = [p for p in model.parameters() if p not in matrices]
+    return [{"params": matrices, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+
+
+@wrong("training.groups", "parameters-frozen")
+def frozen(model, weight_decay):
+    decay, rest = parameter_groups(model, weight_decay)
+    for parameter in rest["params"]:
+        parameter.requires_grad = False
+    return [decay, rest]
 
 
 @wrong("training.groups", "in-two-places")
@@ -110,9 +127,7 @@ def copies(model, weight_decay):
 
 
 @unforeseen("training.groups")
-def first_matrix_only(model, weight_decay):
-    (first, *others), rest = (group["params"] for group in parameter_groups(model, weight_decay))
-    norm = [p for m in model.modules() if isinstance(m, nn.LayerNorm) for p in m.parameters()]
-    chosen = [first, *norm]
-    rest = [p for p in (*others, *rest) if all(p is not q for q in chosen)]
-    return [{"params": chosen, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+def without_the_head(model, weight_decay):
+    matrices = [m.weight for m in model.modules() if isinstance(m, (nn.Linear, nn.Conv2d)) and m.bias is not None]
+    rest = [p for p in model.parameters() if all(p is not matrix for matrix in matrices)]
+    return [{"params": matrices, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]

@@ -30,7 +30,7 @@ def cleared_at_the_end(model, images, labels, optimiser, max_norm):
     torch.nn.utils.clip_grad_norm_(list(model.parameters()), max_norm)
     optimiser.step()
     model.zero_grad()
-    return loss
+    return loss.detach()
 
 
 @right("training.step")
@@ -80,7 +80,7 @@ class Step:
         optimiser.step()
         if do["clip"] == "after":
             clip(list(model.parameters()), max_norm)
-        return loss.item()
+        return do.get("number", torch.Tensor.item)(loss)
 
 
 def _one_by_one(parameters, max_norm):
@@ -111,6 +111,16 @@ for slug, changes in (
     ("limit-of-ones-own", dict(clip_with=lambda parameters, _: nn.utils.clip_grad_norm_(parameters, 1))),
     ("loss-summed", dict(loss=nn.CrossEntropyLoss(reduction="sum"))),
     ("uphill", dict(loss=lambda z, y: -F.cross_entropy(z, y))),
+    ("another-norm", dict(clip_with=lambda parameters, n: nn.utils.clip_grad_norm_(parameters, n, norm_type=1))),
+    ("clipped-in-part", dict(clip_with=lambda parameters, n: nn.utils.clip_grad_norm_(parameters[:1], n))),
+    ("weights-clipped", dict(clip_with=lambda parameters, n: [p.data.clamp_(-n, n) for p in parameters])),
+    ("log-missing", dict(loss=F.nll_loss)),
+    ("labels-smoothed", dict(loss=lambda z, y: F.cross_entropy(z, y, label_smoothing=0.1))),
+    ("loss-divided-again", dict(loss=lambda z, y: F.cross_entropy(z, y) / len(y))),
+    ("loss-divided-again", dict(loss=lambda z, y: F.cross_entropy(z, y) / z.shape[1])),
+    ("no-graph", dict(loss=lambda z, y: F.mse_loss(z.argmax(1).float(), y.float()))),
+    ("labels-for-logits", dict(loss=lambda z, y: F.cross_entropy(y, z))),
+    ("graph-returned", dict(number=lambda loss: loss)),
 ):
     wrong("training.step", slug)(Step(slug, **changes))
 
@@ -169,6 +179,19 @@ def returns_sum(model, images, labels, optimiser, max_norm):
     return ten_lines(model, images, labels, optimiser, max_norm) * len(images)
 
 
+def _returns(slug, change):
+    @wrong("training.step", slug)
+    def answer(model, images, labels, optimiser, max_norm):
+        before = copy.deepcopy(model)
+        loss = ten_lines(model, images, labels, optimiser, max_norm)
+        return change(loss, (before(images).argmax(1) == labels).float().mean().item())
+
+
+_returns("loss-rounded", lambda loss, _: round(loss, 2))
+_returns("accuracy-returned", lambda _, right: right)
+_returns("sign-lost", lambda loss, _: -loss)
+
+
 @wrong("training.step", "returned-nothing")
 def returns_nothing(model, images, labels, optimiser, max_norm):
     ten_lines(model, images, labels, optimiser, max_norm)
@@ -180,8 +203,8 @@ def a_copy(model, images, labels, optimiser, max_norm):
 
 
 @unforeseen("training.step")
-def half_the_loss(model, images, labels, optimiser, max_norm):
-    return Step("half", loss=lambda z, y: F.cross_entropy(z, y) / 2)(model, images, labels, optimiser, max_norm)
+def third_of_the_loss(model, images, labels, optimiser, max_norm):
+    return Step("third", loss=lambda z, y: F.cross_entropy(z, y) / 3.3)(model, images, labels, optimiser, max_norm)
 
 
 @unforeseen("training.step")

@@ -28,6 +28,7 @@ def _large_head(mistake, **changes):
 
 
 _large_head("runs-differ", small=[*MEASURED["small"], 1.5])
+_large_head("first-losses", small=[2.30, 2.31, 2.30], large=[10.2, 9.4, 11.9])
 _large_head("one-run-repeated", small=[1.3, 1.3, 1.3])
 _large_head("nothing-changed", large=MEASURED["small"], conclusion="not decided")
 _large_head("more-than-the-numbers-say", small=[1.2, 3.5, 1.8])

@@ -218,7 +218,7 @@ class Hidden(nn.Module):
         return self.parts[0](images)
 
 
-@wrong("vit.mended", "wrong-shape")
+@wrong("vit.mended", "every-token-read")
 class AllTokens(Mended):
     def read(self, z):
         return z
@@ -237,7 +237,7 @@ class Random(Mended):
         return F.dropout(z[:, 0], 0.5)
 
 
-@wrong("vit.mended", "raised-error")
+@wrong("vit.mended", "a-token-missing")
 class TableTooShort(Mended):
     def __init__(self, c):
         super().__init__(c)

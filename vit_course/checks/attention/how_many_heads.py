@@ -14,13 +14,15 @@ CLEARLY = 0.1  # far above the spread of the seeds
 
 
 @exercise("How many heads does a token need?", section="Several heads", difficulty=3, minutes=15, seconds=300)
-def how_many_heads(answer, draw):
+def how_many_heads(answer):
     """`answer()` -> {"errors": {(things, heads): three errors}, "conclusion": a word}."""
     received = call(answer)
     if received is None:
         raise Wrong("returned-nothing", "The result is None: nothing was returned.")
     if not isinstance(received, Mapping) or not isinstance(received.get("errors"), Mapping):
         raise Wrong("wrong-type", 'The result is to be a dict with "errors", a dict itself, and "conclusion".')
+    if "conclusion" not in received:
+        raise Wrong("wrong-keys", 'The dict has no "conclusion".')
     means = _means(received["errors"])
     follows = _conclusion(means)
     same_answer(
@@ -40,6 +42,10 @@ def how_many_heads(answer, draw):
 
 
 def _means(errors: Mapping) -> dict[tuple[int, int], float]:
+    if {(things, heads) for heads, things in SETTINGS} <= set(errors) and not set(SETTINGS) <= set(errors):
+        raise Wrong(
+            "settings-exchanged", "The keys of the errors are (heads, things), where (things, heads) are asked."
+        )
     missing = [setting for setting in SETTINGS if setting not in errors]
     if missing:
         raise Wrong("settings-missing", "Not all settings were run.", [f"Missing: {missing}"])
@@ -63,6 +69,16 @@ def _conclusion(means: dict[tuple[int, int], float]) -> str:
 
 
 def _plausible(means: dict[tuple[int, int], float]) -> None:
+    if min(means.values()) > 0.9:
+        sentence = "In no setting is the error below that of always answering 0: nothing was learned."
+        raise Wrong("not-trained", sentence)
+    if max(means.values()) < 0.15:
+        sentence = "Two things are as easy as one in these numbers: is `things` handed on?"
+        raise Wrong("things-ignored", sentence)
+    one, *more = (means[2, heads] for heads in (1, 2, 4))
+    if means[1, 1] < 0.15 and all(abs(mean - one) < CLEARLY for mean in more):
+        sentence = "For two things every number of heads ends alike in these numbers: is `heads` handed on?"
+        raise Wrong("heads-ignored", sentence)
     # With fewer heads than things the averages carry h of n notes, so 1 - h/n of what is asked for is lost.
     for (things, heads), mean in means.items():
         if abs(mean - max(0.0, 1 - heads / things)) > 0.15:

@@ -8,7 +8,7 @@ CHOICES = "same", "moved", "other"
 
 
 @exercise("What attention does not notice", section="The mechanism", difficulty=2, minutes=10)
-def unnoticed(answer, draw, parts):
+def unnoticed(answer, parts):
     """`answer()` -> for each change "same", "moved" or "other", for one of them a number."""
     right = {
         "key_constant": "same",
@@ -43,6 +43,21 @@ def unnoticed(answer, draw, parts):
                 3: ("ratio-kept", "Every score is doubled, and a softmax does see this."),
                 6: ("ratio-doubled", "The scores are doubled, not the weights: what makes a weight of a score?"),
                 1.5: ("ratio-halved", "Larger scores do not make the weights more even."),
+                3**0.5: ("ratio-rooted", "Larger scores do not make the weights more even."),
+                1: ("ratio-lost", "Equal weights come from equal scores, and these are doubled."),
+                2: ("factor-of-scores", "This is what the scores are multiplied by, and not the ratio of two weights."),
+                4: (
+                    "factor-of-scores",
+                    "This is made of the factor of the scores alone: where is the ratio of before?",
+                ),
+                5: ("ratio-plus-two", "Doubled scores are not scores to which 2 was added."),
+                12: ("ratio-doubled", "The scores are doubled, not the weights: what makes a weight of a score?"),
+                27: ("scores-tripled", "This would follow from scores that are three times as large."),
+                81: (
+                    "doubled-twice",
+                    "This would follow from scores that are four times as large: the queries stay as they were.",
+                ),
+                18: ("ratio-doubled-too", "The scores are doubled, and the weights not once more after it."),
             }
         },
     )

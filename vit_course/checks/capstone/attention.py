@@ -1,44 +1,122 @@
 """Exercise capstone.attention: self-attention as a module."""
 
-import math
-
 import torch
 from torch import nn
 
-from vit_course.attention import SelfAttention
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.modules import alone, build, count, fill
+from vit_course.checks.tools.biases import draw_biases
+from vit_course.checks.tools.flat import Flat
+from vit_course.checks.tools.heads import Vectors, attend, close, heads_of, name_the_slip
+from vit_course.checks.tools.modules import alone, build, count, feed, repeats, trained_by
+from vit_course.checks.tools.roles import Watched, find_roles
 from vit_course.checks.tools.tensors import equal, tensor
+from vit_course.checks.tools.tokens_meet import tokens_meet
+
+ASKER = 1  # not the first, to which a causal mask leaves no choice
 
 
 @exercise("Self-attention", section="Six steps, six checks", difficulty=3, minutes=15)
 def attention(answer, draw):
     """`answer(hidden_dim, num_heads)` -> a module (B, T, D) -> (B, T, D), its parameters named as you like."""
-    for _ in range(2):
-        batch, tokens = draw.sizes(2)
-        # Coprime, so that a layer whose heads take every h-th number, as good as any, gives the same in `_values`.
-        heads, width = draw.choose([(2, 5), (3, 4), (4, 3), (5, 2)])
+    for (batch, tokens), (heads, width) in zip(((3, 5), (2, 6)), head_sizes(draw), strict=True):
         hidden = heads * width
         layer = build(answer, hidden, heads)
         x = draw.normal(batch, tokens, hidden)
-        out = tensor(call(layer, x), x.shape, "(B, T, D)", "the output")
+        tensor(feed(layer, x), x.shape, "(B, T, D)", "the output")
         layer.eval()
         _parameters(layer, hidden, heads)
-        order = draw.permutation(tokens)
-        equal(
-            call(layer, x[:, order]),
-            call(layer, x)[:, order],
-            "tokens-mixed",
-            "Shuffled tokens do not give the same output, shuffled: the cut into heads mixes tokens.",
-            axes="(B, T, D)",
-        )
+        tensor(feed(layer, x), x.shape, "(B, T, D)", "the output in eval mode")
+        matrices, spare = split(layer, hidden)
+        draw_matrices(layer, matrices, hidden, draw)
+        repeats(layer, x)
+        trained_by(layer, x, draw)
         alone(layer, x)
-        out.sum().backward()
-        if any(p.grad is None for p in layer.parameters() if p.requires_grad):
-            raise Wrong("unused-parameters", "Some of the parameters have no part in the output.")
-        _values(layer, x, heads)
+        for fewer in (x[:, :1], x[:, 1:]):
+            tensor(feed(layer, fewer), fewer.shape, "(B, T, D)", "the output for another number of tokens")
+        tokens_meet(layer, x, draw)
+        flat = Flat(list(layer.parameters()))
+        watched = Watched(flat, lambda x, layer=layer: feed(layer, x[None])[0, ASKER], ASKER)
+        roles = find_roles(watched, [flat.places(p) for p in matrices], draw.normal(4, hidden), draw.normal(hidden))
+        flat.set(3 * flat.get())
+        same_attention(lambda x, layer=layer: feed(layer, x), flat, roles, x, heads)
+        vectors, last = draw_biases(
+            watched, heads_of(roles, hidden, heads), spare, lambda hidden=hidden: draw.normal(4, hidden), draw
+        )
+        expected = attend(vectors, x) + last
+        received = feed(layer, x).detach()
+        if not close(received, expected):
+            equal(received, expected, "bias-elsewhere", "With biases that are not 0, the output is not that of "
+                  "attention: one of them acts in another place.", axes="(B, T, D)")  # fmt: skip
+
+
+def head_sizes(draw) -> list[tuple[int, int]]:
+    """(heads, width of a head), twice, of which one differs in the number of heads from the other."""
+    # 4 heads at least or a width of 5, so that any matrix, of one head too, has more numbers than all biases. Not three
+    # heads: then two matrices of D x D are as many numbers as three a head of d x d, and one.
+    return [draw.choose([(2, 5), (2, 7)]), (4, 5)]
+
+
+def split(module: nn.Module, hidden: int) -> tuple[list[nn.Parameter], torch.Tensor]:
+    """The matrices of an attention, and the places of all that is smaller, such as biases, in the row of all."""
+    flat = Flat(list(module.parameters()))
+    matrices = [parameter for parameter in flat.parameters if parameter.numel() > 3 * hidden]
+    spare = [flat.places(p).flatten() for p in flat.parameters if p.numel() <= 3 * hidden]
+    return matrices, torch.cat([torch.zeros(0, dtype=torch.long), *spare])
+
+
+def draw_matrices(module: nn.Module, matrices: list[nn.Parameter], hidden: int, draw) -> None:
+    """Random matrices, no two parts alike, and no biases; the scores so small that no softmax has an end."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.zero_()
+        for matrix in matrices:
+            matrix.copy_(0.5 * hidden**-0.5 * draw.normal(*matrix.shape))
+
+
+def same_attention(function, flat: Flat, roles, x: torch.Tensor, heads: int) -> list[Vectors]:
+    """The heads of a function (B, T, D) -> (B, T, D); raises `Wrong` unless it is attention with the roles found."""
+    row, hidden = flat.get(), x.shape[-1]
+    found = [Vectors.of(head, row) for head in heads_of(roles, hidden, heads)]
+    received = function(x).detach()
+    if found and close(received, attend(found, x)):
+        return found
+    slip = name_the_slip(roles, heads, row, x, received)
+    context = ["Input:    random matrices, no two alike, and biases of 0"]
+    expected = attend(found, x) if found else None
+    if slip is None and expected is not None:
+        equal(received, expected, axes="(B, T, D)", context=context)
+    if slip is None:
+        _another_number(roles, row, x, received, heads)
+        raise Wrong(
+            "wrong-behaviour",
+            "The parameters do not form heads that work each for itself.",
+            [f"Expected: {heads} heads of width {hidden // heads}", f"Received: {_sizes(roles)}"],
+        )
+    mistake, sentence, _ = slip
+    if expected is not None:
+        equal(received, expected, mistake, sentence, axes="(B, T, D)", context=context)
+    raise Wrong(mistake, sentence, context)
+
+
+def _another_number(roles, row: torch.Tensor, x: torch.Tensor, received: torch.Tensor, heads: int) -> None:
+    # Raises `Wrong` where it is attention with other heads than were asked for.
+    hidden, groups = x.shape[-1], roles.groups()
+    if any(len(pairs) != len(values) or len(pairs) * len(groups) != hidden for pairs, values in groups):
+        return
+    if groups and close(received, attend([Vectors.of(roles.head(*group), row) for group in groups], x)):
+        details = [f"Expected: {heads} heads of width {hidden // heads}"]
+        details.append(f"Received: {len(groups)} heads of width {hidden // len(groups)}")
+        if len(groups) == hidden // heads:
+            raise Wrong(
+                "heads-and-width-exchanged", "The number of heads and their width have changed places.", details
+            )
+        raise Wrong("wrong-number-of-heads", "There are not as many heads as were asked for.", details)
+
+
+def _sizes(roles) -> str:
+    sizes = [str(len(pairs)) for pairs, _ in roles.groups()]
+    return f"{len(sizes)} groups of queries and keys that act on each other, of {', '.join(sizes)}"
 
 
 def _parameters(layer: nn.Module, hidden: int, heads: int) -> None:
@@ -47,63 +125,42 @@ def _parameters(layer: nn.Module, hidden: int, heads: int) -> None:
     biases = {0, hidden, 2 * hidden, 3 * hidden, 4 * hidden}
     if found - matrices in biases:
         return
+    details = [
+        f"Expected: {matrices} in matrices and up to {4 * hidden} in biases, at D = {hidden}, h = {heads}",
+        f"Received: {found}",
+    ]
+    if found == 0:
+        raise Wrong(
+            "no-parameters", "The module has no parameters: its layers are not attributes, or lie in a plain list."
+        )
+    d = hidden // heads
     known = {
         3 * hidden * hidden: (
             "no-projection",
             "There are parameters for queries, keys and values, and none after them.",
         ),
-        matrices - hidden * hidden * 2: (
-            "shared-query-key",
-            "Queries, keys and values do not have matrices of their own.",
+        2 * hidden * hidden: ("shared-query-key", "Queries, keys and values do not have matrices of their own."),
+        hidden * hidden: (
+            "heads-not-registered",
+            "The layers of the heads are no parts of the module: a plain list hides them from it.",
         ),
+        3 * hidden * d + hidden * hidden: ("one-head-shared", "All heads share one set of matrices."),
+        3 * d * d + hidden * hidden: ("one-head-shared", "All heads share one set of matrices of d x d numbers."),
     }
-    for base, (slug, sentence) in known.items():
-        if found - base in biases:
-            raise Wrong(slug, sentence, [f"Received: {found} parameters at D = {hidden}, h = {heads}"])
-    if found == 0:
-        raise Wrong(
-            "no-parameters", "The module has no parameters: its layers are not attributes, or lie in a plain list."
+    if any(tuple(p.shape)[-2:] == (d, d) for p in layer.parameters()):
+        known[3 * hidden * d + hidden * hidden] = (
+            "heads-see-a-part",
+            "The matrices of a head are d x d: it reads its own part of a token, where every head reads all of it.",
         )
+    for base, (slug, sentence) in known.items():
+        if found - base in biases | {3 * d, 3 * d + hidden}:
+            raise Wrong(slug, sentence, details)
+    if found - matrices in {2 * hidden + bias for bias in biases}:
+        raise Wrong("norm-added", "There is a norm in the module: that is the block's part.", details)
     if found >= 3 * hidden * hidden * heads:
         raise Wrong(
             "heads-of-full-width",
             "Each head has matrices of the full width D; the heads are meant to share it.",
-            [f"Received: {found} parameters at D = {hidden}, h = {heads}"],
+            details,
         )
-    raise Wrong(
-        "wrong-parameters",
-        "The number of parameters is not that of self-attention.",
-        [
-            f"Expected: {matrices} in matrices and up to {4 * hidden} in biases, at D = {hidden}, h = {heads}",
-            f"Received: {found}",
-        ],
-    )
-
-
-def _values(layer: nn.Module, x: torch.Tensor, heads: int) -> None:
-    # With all matrices alike the right output is known, whatever the parameters are called.
-    width = x.shape[-1] // heads
-    ours = SelfAttention(x.shape[-1], heads).eval()
-    for each in (layer, ours):
-        fill(each, width, scale=0.5)
-    expected = ours(x).detach()
-    received = call(layer, x)
-
-    def variant(dim=-1, divisor=width**0.5):
-        q, k, v = ours.split_heads(x)
-        out = (q @ k.transpose(-2, -1) / divisor).softmax(dim=dim) @ v
-        return ours.projection(out.transpose(1, 2).flatten(2)).detach()
-
-    for mistake, sentence, output in (
-        ("softmax-over-queries", "The softmax runs over the queries.", variant(dim=-2)),
-        ("no-scale", "The scores go into the softmax without being scaled.", variant(divisor=1)),
-        (
-            "sqrt-of-hidden-width",
-            "The scores are divided by the root of the hidden width, not of the width of a head.",
-            variant(divisor=math.sqrt(x.shape[-1])),
-        ),
-        ("scale-by-d", "The scores are divided by the width of a head itself.", variant(divisor=width)),
-    ):  # fmt: skip
-        if not torch.allclose(expected, output, rtol=1e-3) and torch.allclose(received, output, rtol=1e-3, atol=1e-4):
-            equal(received, expected, mistake, sentence, axes="(B, T, D)")
-    equal(received, expected, axes="(B, T, D)", context=["All matrices were set to known values, all biases to 0."])
+    raise Wrong("wrong-parameters", "The number of parameters is not that of self-attention.", details)

@@ -6,8 +6,7 @@ from torch import nn
 from vit_course.checks.capstone.shared import counted
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.modules import build
+from vit_course.checks.tools.modules import alone, build, feed, repeats, token_in_front, trained_by
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
@@ -18,13 +17,18 @@ def tokens(answer, draw):
         batch, number, width = draw.sizes(3)
         module = build(answer, number, width)
         x = draw.normal(batch, number, width)
-        tensor(call(module, x), (batch, number + 1, width), "(B, N + 1, D)", "the output")
+        out = _fed(module, x)
+        token_in_front(out, x, "no-class-token", "(B, N + 1, D)")
+        tensor(out, (batch, number + 1, width), "(B, N + 1, D)", "the output")
         _token_parameters(module, number, width)
         with torch.no_grad():  # random, because learned parts may well start at 0
             for parameter in module.parameters():
                 parameter.copy_(draw.normal(*parameter.shape))
         module.eval()
-        out, shifted = call(module, x), call(module, x + 1)
+        repeats(module, x)
+        alone(module, x, axes="(B, N + 1, D)")
+        trained_by(module, x, draw)
+        out, shifted = feed(module, x), feed(module, x + 1)
         if agree(shifted[:, -1], out[:, -1]) and agree(shifted[:, :-1], out[:, :-1] + 1):
             raise Wrong("class-token-last", "The class token stands behind the patches.")
         equal(
@@ -45,18 +49,57 @@ def tokens(answer, draw):
             "The patch tokens do not come through as they were with something added.",
             axes="(B, N, D)",
         )
+        _in_place(out[:, 1:] - feed(module, torch.zeros_like(x))[:, 1:], x)
         equal(
             added[:1].expand_as(added), added, "position-per-image", "What is added to a patch differs between images."
         )
         if agree(added[:, 0], added[:, 1]):
             raise Wrong("no-positions", "Two patches get the same added: nothing tells one place from another.")
-        zero = call(module, torch.zeros(1, number, width))
+        if not agree(feed(module, x[:, order := draw.permutation(number)])[:, 1:] - x[:, order], added):
+            raise Wrong("position-from-patch", "What is added to a place changes with the patch that is there.")
+        zero = feed(module, torch.zeros(1, number, width))
         stored = [p.detach().flatten() for p in module.parameters() if p.numel() == width]
         if any(agree(zero[0, 0], token) for token in stored):
             raise Wrong(
                 "class-token-without-position",
                 "The class token comes out as it is stored: it was put in front after the positions were added.",
             )
+        _added_once(module, x, out)
+
+
+def _fed(module: nn.Module, x: torch.Tensor):
+    # The two errors that most people meet: the class token of one image, and positions for the patches alone.
+    try:
+        return feed(module, x)
+    except Wrong as wrong:
+        if wrong.mistake != "raised-error":
+            raise
+        for part, slug, sentence in (
+            (x[:1], "one-image-only", "A batch of one image goes through, a larger one does not."),
+            (x[:, 1:], "a-position-too-few", "N patches do not go through, N - 1 do, as if the class token were one."),
+        ):
+            try:
+                fits = feed(module, part).shape == (len(part), part.shape[1] + 1, part.shape[2])
+            except (Wrong, AttributeError):
+                fits = False
+            if fits:
+                raise Wrong(slug, sentence, wrong.details) from None
+        raise
+
+
+def _in_place(moved: torch.Tensor, x: torch.Tensor) -> None:
+    # Each patch token is to be found at its own place, with whatever is added.
+    if not agree(moved, x) and agree(moved.sort(1).values, x.sort(1).values):
+        raise Wrong("patches-reordered", "The patch tokens come out in another order than they went in.")
+
+
+def _added_once(module: nn.Module, x: torch.Tensor, out: torch.Tensor) -> None:
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.add_(1)
+    grown = feed(module, x) - out
+    if agree(grown[:, 1:], torch.full_like(x, 2)):
+        raise Wrong("position-twice", "A patch gets its position twice.", ["Expected: each position added once"])
 
 
 def _token_parameters(module: nn.Module, number: int, width: int) -> None:
@@ -65,8 +108,17 @@ def _token_parameters(module: nn.Module, number: int, width: int) -> None:
         module,
         {right},
         {
-            right - width: ("positions-for-patches-only", "There is a row too few: one token gets no position."),
+            right - width: (
+                "positions-for-patches-only",
+                "There is a row too few: either no class token is learned, or one token gets no position.",
+            ),
+            right + width: (
+                "a-row-too-many",
+                "One vector of width D too many is learned.",
+            ),
+            number + 1 + width: ("one-number-a-place", "Each place has one number as its position, not D numbers."),
             0: ("no-parameters", "Nothing here can be learned."),
+            2 * width: ("two-vectors", "Two vectors of width D are learned: each token needs a position of its own."),
             width: ("positions-not-learned", "The class token is learned, the positions are not."),
             (number + 1) * width + number * width: ("class-token-per-patch", "There is a class token for each patch."),
         },

@@ -8,47 +8,41 @@ from torch import nn
 from vit_course.checks.capstone.shared import counted
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.modules import build, count
-from vit_course.checks.tools.tensors import agree, equal, tensor
+from vit_course.checks.tools.logits import logits
+from vit_course.checks.tools.modules import alone, build, count, feed, repeats, scatter, trained_by
+from vit_course.checks.tools.tensors import agree, equal
+from vit_course.checks.tools.whole_parts import WholeParts, distinct_sizes
+from vit_course.checks.tools.whole_shape import blocks_in_a_row, patches_apart
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 
-@exercise("The whole model", section="Six steps, six checks", difficulty=3, minutes=15)
+@exercise("The whole model", section="Six steps, six checks", difficulty=3, minutes=15, seconds=60)
 def vit(answer, draw):
     """`answer(image_size, patch_size, in_channels, num_classes, hidden_dim, num_layers, num_heads, mlp_dim)`."""
-    for _ in range(2):
-        rows, columns, patch, channels = draw.sizes(4, low=2, high=5)
-        batch, layers = draw.sizes(2, low=2, high=4)
-        heads, classes = draw.choose([2, 3, 5]), draw.choose([6, 7, 9])
-        width = 4 * heads
-        sizes = dict(
-            image_size=(rows * patch, columns * patch), patch_size=patch, in_channels=channels, num_classes=classes,
-            hidden_dim=width, num_layers=layers, num_heads=heads, mlp_dim=3 * width,
-        )  # fmt: skip
+    for layers, batch in ((3, 3), (2, 2)):
+        sizes, (rows, _) = distinct_sizes(draw, layers)
+        patch = sizes["patch_size"]
         model = build(answer, **sizes)
-        images = draw.normal(batch, channels, *sizes["image_size"])
-        logits = tensor(call(model, images), (batch, classes), "(B, classes)", "the logits")
-        logits.square().sum().backward()
-        unused = sum(p.numel() for p in model.parameters() if p.requires_grad and p.grad is None)
-        if unused:
-            raise Wrong(
-                "unused-parameters", "Part of the model has no share in the logits.", [f"Received: {unused} numbers"]
-            )
+        images = draw.normal(batch, sizes["in_channels"], *sizes["image_size"])
+        logits(feed(model, images), images, sizes, "(B, classes)")
         _vit_parameters(model, sizes)
-        _randomise(model, draw)
         model.eval()
-        logits = call(model, images)
-        equal(call(model, images), logits, "random-result", "In eval mode, one image gives two results.")
-        equal(
-            call(model, images[:1]), logits[:1], "batch-mates-matter", "An image's logits change with its batch mates."
-        )
+        scatter(model, draw)
+        repeats(model, images)
+        trained_by(model, images, draw)
+        alone(model, images, axes="(B, classes)")
+        out = logits(feed(model, images), images, sizes, "(B, classes)")
+        parts = WholeParts(model, sizes)
         _reads_the_class_token(answer, sizes, images, draw)
         _every_patch_counts(model, images, patch)
         shuffled = images.unflatten(2, (rows, patch)).flip(2).flatten(2, 3)
-        if agree(call(model, shuffled), logits):
+        if agree(feed(model, shuffled), out):
             raise Wrong("no-positions", "Rows of patches can change places and no logit changes: places are not told.")
+        if parts.known:
+            patches_apart(parts, images, draw)
+        if parts.known and layers > 2:  # once is enough, for it takes a second
+            blocks_in_a_row(parts, layers, sizes["num_heads"], draw)
 
 
 def _vit_parameters(model: nn.Module, sizes: dict) -> None:
@@ -74,13 +68,6 @@ def _vit_parameters(model: nn.Module, sizes: dict) -> None:
     counted(model, {right, right - bias}, known, f"D = {width}, L = {layers}, N = {number}")
 
 
-def _randomise(model: nn.Module, draw) -> None:
-    # Learned parts may start at 0, which would hide what they do.
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.3 * draw.normal(*parameter.shape))
-
-
 def _reads_the_class_token(answer, sizes: dict, images: torch.Tensor, draw) -> None:
     # With silent blocks no token knows of another, and the class token knows nothing of the image. The matrices of a
     # block are those whose shapes a second block brings.
@@ -92,7 +79,7 @@ def _reads_the_class_token(answer, sizes: dict, images: torch.Tensor, draw) -> N
                 parameter.copy_(draw.normal(*parameter.shape) * (parameter.shape not in of_a_block))
             elif not (parameter == 1).all():  # the scales of the norms stay
                 parameter.zero_()
-    before, after = call(model, images), call(model, images + draw.normal(*images.shape))
+    before, after = feed(model, images), feed(model, images + draw.normal(*images.shape))
     equal(
         after,
         before,
@@ -104,11 +91,13 @@ def _reads_the_class_token(answer, sizes: dict, images: torch.Tensor, draw) -> N
 
 def _every_patch_counts(model: nn.Module, images: torch.Tensor, patch: int) -> None:
     images = images.clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(call(model, images).square().sum(), images)
+    (gradient,) = torch.autograd.grad(feed(model, images).square().sum(), images)
     reached = gradient.abs().amax((0, 1)).unflatten(0, (-1, patch)).unflatten(2, (-1, patch)).amax((1, 3)) > 0
     if not reached.all():
+        words = "Some patches have" if reached.any() else "No patch has an"
+        why = "" if reached.any() else ": does the attention run over the batch in the place of the tokens?"
         raise Wrong(
             "patches-lost",
-            "Some patches have no influence on the logits.",
+            f"{words} influence on the logits{why or '.'}",
             [f"Expected: all {reached.numel()} patches count", f"Received: {int(reached.sum())} do"],
         )

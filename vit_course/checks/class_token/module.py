@@ -5,8 +5,7 @@ from torch import nn
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.modules import build, count
+from vit_course.checks.tools.modules import alone, build, count, feed, token_in_front
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
@@ -18,14 +17,15 @@ def module(answer, draw):
         layer = build(answer, width)
         x = draw.normal(batch, patches, width)
         out = _for_any_batch(layer, x)
-        if isinstance(out, torch.Tensor) and out.shape == x.shape:
+        token_in_front(out, x, "no-longer-sequence", "(B, T, D)")
+        if isinstance(out, torch.Tensor) and out.shape == (batch, patches, 2 * width):
             raise Wrong(
-                "no-longer-sequence",
-                "The sequence is as long as before: no token has been put in front.",
+                "wider-not-longer",
+                "Every token is twice as long: something is joined along the width, and not along the tokens.",
                 [f"Expected: {(batch, patches + 1, width)} (B, T, D)", f"Received: {tuple(out.shape)}"],
             )
         tensor(out, (batch, patches + 1, width), "(B, T, D)", "the output")
-        again = call(layer, x)
+        again = feed(layer, x)
         if not agree(again, out):
             raise Wrong(
                 "token-drawn-anew",
@@ -35,9 +35,18 @@ def module(answer, draw):
         with torch.no_grad():
             for parameter in layer.parameters():
                 parameter.copy_(draw.normal(1, *parameter.shape)[0])
-        out = tensor(call(layer, x), out.shape, "(B, T, D)", "the output")
+        out = tensor(feed(layer, x), out.shape, "(B, T, D)", "the output")
         _patches_behind(out, x)
         _one_token_for_all(layer, out, x)
+        alone(layer, x)
+        layer.eval()
+        equal(
+            feed(layer, x),
+            out,
+            "other-in-evaluation",
+            "After eval(), the module gives something else than in training.",
+            axes="(B, T, D)",
+        )
         _one_parameter(layer, width)
         _learns(layer, x, draw.normal(*out.shape))
 
@@ -47,7 +56,7 @@ def _for_any_batch(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
     outputs, errors = {}, {}
     for size in (len(x), len(x) - 1, 1, len(x) + 1):
         try:
-            outputs[size] = call(layer, x[torch.arange(size) % len(x)])
+            outputs[size] = feed(layer, x[torch.arange(size) % len(x)])
         except Wrong as wrong:
             if wrong.mistake != "raised-error":
                 raise
@@ -55,7 +64,7 @@ def _for_any_batch(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
     if not outputs:
         for size in (2, 4, 8, 16, 32, 64, 128, 256):
             try:
-                outputs[size] = call(layer, x[torch.arange(size) % len(x)])
+                outputs[size] = feed(layer, x[torch.arange(size) % len(x)])
             except Wrong:
                 continue
     if errors and outputs:
@@ -67,7 +76,7 @@ def _for_any_batch(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
         )
     if errors:
         raise errors[len(x)]
-    call(layer, x[:, 1:])
+    feed(layer, x[:, 1:])
     return outputs[len(x)]
 
 
@@ -89,6 +98,12 @@ def _patches_behind(out: torch.Tensor, x: torch.Tensor) -> None:
             out[:, 2:],
             x[:, 1:],
         ),
+        (
+            "patches-too-early",
+            "The patches stand one place too early: the first is lost, and the last place holds something else.",
+            out[:, 1:-1],
+            x[:, 1:],
+        ),
         ("patches-reversed", "The patches are there in the reverse order.", out[:, 1:].flip(1), x),
     ):
         if agree(found, expected):
@@ -100,7 +115,7 @@ def _one_token_for_all(layer: nn.Module, out: torch.Tensor, x: torch.Tensor) -> 
     token = out[:, 0]
     if agree(token, token[:1].expand_as(token)):
         return
-    same = call(layer, x[:1].expand_as(x).clone())[:, 0]
+    same = feed(layer, x[:1].expand_as(x).clone())[:, 0]
     if agree(same, same[:1].expand_as(same)):
         equal(
             token,
@@ -143,7 +158,7 @@ def _one_parameter(layer: nn.Module, width: int) -> None:
 
 def _learns(layer: nn.Module, x: torch.Tensor, weights: torch.Tensor) -> None:
     x = x.clone().requires_grad_()
-    out = call(layer, x)
+    out = feed(layer, x)
     if not out.requires_grad:
         raise Wrong("gradient-cut", "No gradient can pass through the module, neither to its token nor to the patches.")
     inputs = [*(p for p in layer.parameters() if p.requires_grad), x]

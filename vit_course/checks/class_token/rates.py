@@ -3,7 +3,7 @@
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import accuracies, by_means, follows
+from vit_course.checks.tools.experiments import accuracies, by_means, changed, follows
 
 RATES, KINDS = ("low", "high"), ("class", "mean")
 WORDS = ("worse", "no clear difference", "better")
@@ -12,11 +12,12 @@ WORDS = ("worse", "no clear difference", "better")
 @exercise(
     "Which is better, at which learning rate?", section="Does it matter which token speaks?", difficulty=2, minutes=15
 )
-def rates(answer, draw, parts):
+def rates(answer, parts):
     """`answer()` -> {"class_low", "mean_low", "class_high", "mean_high": accuracies, "mean_low_is", "mean_high_is"}."""
     names = [f"{kind}_{rate}" for rate in RATES for kind in KINDS]
     received = named(call(answer), (*names, *(f"mean_{rate}_is" for rate in RATES)))
     found = {name: accuracies(received[name], name, lowest=0.3) for name in names}
+    changed(found)
     for rate in RATES:
         said = f"mean_{rate}_is"
         with parts(said):

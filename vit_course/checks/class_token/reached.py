@@ -12,7 +12,7 @@ from vit_course.vit import ViT
 
 
 @exercise("Which tokens does the loss reach?", section="Which tokens does the loss reach?", difficulty=3, minutes=10)
-def reached(answer, draw, parts):
+def reached(answer, parts):
     """`answer()` -> {"one_patch_in", "patch_mean_out", "patch_mean_in", ...}: numbers of tokens reached."""
     received = call(answer)
 
@@ -38,37 +38,50 @@ def reached(answer, draw, parts):
             "last_off_in": _reached(class_output, stage=0, off=(2,)),
         },
         parts,
-        mistakes={
-            "one_patch_in": {
-                1: only_read,
-                2: ("two-tokens-only", "This counts the token that is read and the class token."),
-                6: patch_kinds,
-            },
-            "patch_mean_out": {
-                7: ("unread-token-counted", "This counts a token that comes out and is not read."),
-                1: ("mean-as-one-token", "This takes the mean for a token: it is made of several."),
-            },
-            "patch_mean_in": {
-                6: ("only-what-is-read", "This counts the kind of token that is read, and not where it comes from."),
-                1: ("mean-as-one-token", "This takes the mean for a token: it is made of several."),
-            },
-            "all_off_patch_mean_in": {
-                7: ("way-through-closed-block", "This counts a way through blocks whose exchange is switched off."),
-                0: ("direct-way-forgotten", "This says that a token does not even reach itself."),
-                1: ("mean-as-one-token", "This takes the mean for a token: it is made of several."),
-            },
-            "last_off_between": {
-                7: ("way-through-closed-block", "This counts a way through a block whose exchange is switched off."),
-                6: ("patches-for-class-token", "These are the tokens that are not read."),
-                0: ("direct-way-forgotten", "This says that a token does not even reach itself."),
-            },
-            "last_off_in": {
-                1: ("one-block-cuts-all", "This lets one block undo the exchange of the two before it."),
-                6: patch_kinds,
-                0: ("direct-way-forgotten", "This says that a token does not even reach itself."),
-            },
-        },
+        mistakes=_or_too_many(
+            {
+                "one_patch_in": {
+                    1: only_read,
+                    2: ("two-tokens-only", "This counts the token that is read and the class token."),
+                    6: patch_kinds,
+                },
+                "patch_mean_out": {
+                    7: ("unread-token-counted", "This counts a token that comes out and is not read."),
+                    1: ("mean-as-one-token", "This takes the mean for a token: it is made of several."),
+                },
+                "patch_mean_in": {
+                    6: (
+                        "only-what-is-read",
+                        "This counts the kind of token that is read, and not where it comes from.",
+                    ),
+                    1: ("mean-as-one-token", "This takes the mean for a token: it is made of several."),
+                },
+                "all_off_patch_mean_in": {
+                    7: ("way-through-closed-block", "This counts a way through blocks whose exchange is switched off."),
+                    0: ("direct-way-forgotten", "This says that a token does not even reach itself."),
+                    1: ("mean-as-one-token", "This takes the mean for a token: it is made of several."),
+                },
+                "last_off_between": {
+                    7: (
+                        "way-through-closed-block",
+                        "This counts a way through a block whose exchange is switched off.",
+                    ),
+                    6: ("patches-for-class-token", "These are the tokens that are not read."),
+                    0: ("direct-way-forgotten", "This says that a token does not even reach itself."),
+                },
+                "last_off_in": {
+                    1: ("one-block-cuts-all", "This lets one block undo the exchange of the two before it."),
+                    6: patch_kinds,
+                    0: ("direct-way-forgotten", "This says that a token does not even reach itself."),
+                },
+            }
+        ),
     )
+
+
+def _or_too_many(mistakes: dict) -> dict:
+    more = ("more-than-there-are", "There are only seven tokens, the class token among them.")
+    return {name: known | {range(8, 1000): more} for name, known in mistakes.items()}
 
 
 def _reached(read, stage: int, off: tuple[int, ...] = ()) -> int:

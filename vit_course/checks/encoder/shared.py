@@ -1,38 +1,36 @@
-"""What a module of the encoder must do, whichever it is: for mlp, block and stack."""
+"""What a module of the encoder must do, whichever it is: for drop_branch and stack."""
 
 import torch
 from torch import nn
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.tensors import agree, equal, tensor
+from vit_course.checks.tools.modules import feed
+from vit_course.checks.tools.slips import Known
+
+CONSTRUCTOR = Known(
+    r"takes \d+ positional arguments? but \d+ were given|missing \d+ required positional",
+    "constructor-arguments",
+    "The constructor does not take the arguments that the stub has.",
+)
 
 
-def repeats(layer: nn.Module, x: torch.Tensor) -> None:
-    """Raises `Wrong` unless the same tokens (B, T, D) give the same output twice."""
-    if not agree(tensor(call(layer, x), x.shape, "(B, T, D)", "the output"), call(layer, x)):
-        raise Wrong("random-in-evaluation", "After eval(), the same tokens give two results.")
+def never_set(module: nn.Module) -> Known:
+    """What the error says where the forward pass reads an attribute of this module that is not there."""
+    sentence = "The forward pass uses an attribute that the constructor never set."
+    return Known(rf"'{type(module).__name__}' object has no attribute", "never-set", sentence)
 
 
 def trains(layer: nn.Module, x: torch.Tensor) -> None:
     """Raises `Wrong` unless a gradient reaches the tokens (B, T, D) and every parameter."""
     inputs = x.clone().requires_grad_()
     layer.zero_grad()
-    out = call(layer, inputs)
+    out = feed(layer, inputs)
     if out.requires_grad:
         (out * torch.arange(out.numel()).view(out.shape)).sum().backward()
     if inputs.grad is None:
         raise Wrong("gradient-cut", "No gradient can pass through the module, so nothing before it could be trained.")
     if any(p.grad is None for p in layer.parameters() if p.requires_grad):
         raise Wrong("unused-parameters", "Some of the parameters have no part in the output.")
-
-
-def named(received, expected, variants, axes="(B, T, D)", context=()) -> None:
-    """Raises unless `received` is `expected`; variants (slug, sentence, output) name the mistake."""
-    for mistake, sentence, output in variants:
-        if agree(received, output) and not agree(expected, output):
-            equal(received, expected, mistake, sentence, axes=axes)
-    equal(received, expected, axes=axes, context=context)
 
 
 def set_norms(module: nn.Module, known, values: torch.Tensor) -> int:

@@ -9,7 +9,7 @@ SETTINGS = ("without", "with")
 
 
 @exercise("Does a warm-up help?", section="Which one trains?", difficulty=2, minutes=14)
-def warm_up(answer, draw):
+def warm_up(answer):
     """`answer()` -> {"without": [a loss a seed], "with": [...], "conclusion": "helps", "hurts" or "not decided"}."""
     received = named(call(answer), (*SETTINGS, "conclusion"))
     # Guessing has the loss ln 10 = 2.3; a run that diverges may be far above.

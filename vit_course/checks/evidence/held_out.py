@@ -1,9 +1,12 @@
 """Exercise evidence.held_out: the score of a head that was chosen on other images, to be debugged."""
 
 import torch
+import torch.nn.functional as F
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
+from vit_course.checks.tools.no_gradient import any_precision
+from vit_course.checks.tools.slips import Known, named_by_details, slips
 
 
 def chosen_on_others(scores: torch.Tensor) -> torch.Tensor:
@@ -16,7 +19,7 @@ def chosen_on_others(scores: torch.Tensor) -> torch.Tensor:
 def held_out(answer, draw):
     """`answer(scores)`: (n, heads) -> (n,), each image's score for the head that is best on the other images."""
     draws = []
-    for _ in range(3):
+    for _ in range(2):
         images, heads = draw.sizes(2, 4)
         scores = draw.uniform(images, heads)
         # One image pulls the mean of all to a head that is not the best on the others.
@@ -25,35 +28,124 @@ def held_out(answer, draw):
         scores[:, 2] *= 1 + torch.arange(images)
         draws.append((scores,))
 
-    def of_all(scores):
-        return scores[:, scores.mean(dim=0).argmax()]
+    # Without a pull, on many heads, two ways to choose seldom agree on every image.
+    draws += [(draw.uniform(*draw.sizes(2, 5, 12)),) for _ in range(4)]
+    # Head 1 is best by a hair, and for each of the first four images only by that image's own score.
+    close = 0.02 * draw.uniform(5, 6)
+    close[:, :2] += 5
+    close[:, 1] += torch.tensor([1, 1, 1, 1, -3.8])
+    draws.append((close,))
+    n, heads = draws[0][0].shape
+    with named_by_details(
+        Known(r"Received: \(\d+, 1\)$", "axis-kept", "An axis of length 1 is left over."),
+        Known(rf"Received: \({n}, ({n}|{heads})\)$", "several-a-picture",
+              "Each image has the scores of several heads: it was to have that of the head chosen for it."),
+        Known("IndexError: .*out of (range|bounds)", "images-by-number", "The number of images is written as a number, "
+              "and here are fewer."),
+    ):  # fmt: skip
+        same_function(any_precision(answer), chosen_on_others, draws, _MISTAKES, axes="(n,)", differentiable=False)
 
-    def sum_only(scores):
-        return (scores.sum(dim=0) - scores).amax(dim=1) / (len(scores) - 1)
 
-    def without_the_next(scores):
-        others = scores.sum(dim=0) - scores.roll(1, dims=0)
-        return scores.gather(1, others.argmax(dim=1, keepdim=True))[:, 0]
+def _chosen(scores, votes=lambda s: s.sum(dim=0) - s, choose=lambda v: v.argmax(dim=1)):
+    # votes: (n, heads) -> (n, heads), what decides for each image; choose: -> (n,), the heads.
+    return scores.gather(1, choose(votes(scores))[:, None])[:, 0]
 
-    def index(scores):
-        return (scores.sum(dim=0) - scores).argmax(dim=1)
 
-    same_function(
-        answer,
-        chosen_on_others,
-        draws,
-        axes="(n,)",
-        differentiable=False,
-        mistakes=[
-            Mistake("chosen-on-itself", "Each image gets the head that is best on this image.", lambda s: s.amax(1)),
-            Mistake("chosen-on-all", "The head is chosen on all images, also on the one that is scored.", of_all),
-            Mistake("scored-on-the-others", "This is the score on the images of the choice.", sum_only),
-            Mistake("another-left-out", "The image that is left out of the choice is not the one that is scored.",
-                    without_the_next),
-            Mistake("worst-head", "The head is the one that is worst on the other images.",
-                    lambda s: s.gather(1, (s.sum(0) - s).argmin(1, keepdim=True))[:, 0]),
-            Mistake("numbers-of-heads", "These are the chosen heads' numbers, not their scores.", index),
-            Mistake("averaged", "The scores are averaged, where each image has its own.",
-                    lambda s: chosen_on_others(s).mean()),
-        ],
-    )  # fmt: skip
+def _by_summary(summary):
+    # For each image, what the summary makes of the other images' scores.
+    def votes(scores):
+        n = len(scores)
+        return torch.stack([summary(scores[[i for i in range(n) if i != left_out]]) for left_out in range(n)])
+
+    return votes
+
+
+def _some(which):
+    # Every image is chosen for by the images that `which(i, n)` names; by its own score where it names none.
+    def votes(scores):
+        n = len(scores)
+        return torch.stack([scores[which(i, n) or [i]].mean(dim=0) for i in range(n)])
+
+    return votes
+
+
+def _every(rows):
+    return lambda s: s[rows].mean(dim=0).expand(len(s), -1)
+
+
+_MISTAKES = [
+    Mistake("other-heads-vote", "The sum runs over the heads of one image, and not over the other images.",
+            lambda s: _chosen(s, lambda s: s.sum(dim=1, keepdim=True) - s)),
+    *slips(
+        _chosen,
+        {
+            "votes": [
+                (lambda s: s, "chosen-on-itself", "Each image gets the head that is best on this image."),
+                (lambda s: s.mean(dim=0).expand(len(s), -1), "chosen-on-all",
+                 "The head is chosen on all images, also on the one that is scored."),
+                (lambda s: s.sum(dim=0) - s.roll(1, dims=0), "another-left-out",
+                 "The image that is left out of the choice is not the one that is scored."),
+                (lambda s: s.sum(dim=0) - s.roll(-1, dims=0), "another-left-out",
+                 "The image that is left out of the choice is not the one that is scored."),
+                (lambda s: s.mean(dim=0) - s, "own-score-counted-against",
+                 "From the mean over all, an image's whole score is taken away, where it had only one n-th of it."),
+                (_every(slice(1, None)), "same-image-left-out", "The first image is left out for all, so the others "
+                 "vote on themselves."),
+                (_every(slice(0, -1)), "same-image-left-out", "The last image is left out for all, so the others "
+                 "vote on themselves."),
+                (lambda s: s[: len(s) // 2].mean(dim=0).expand(len(s), -1), "chosen-on-half",
+                 "One head is chosen for all, on the first half of the images, which then vote on themselves."),
+                (lambda s: s[len(s) // 2 :].mean(dim=0).expand(len(s), -1), "chosen-on-half",
+                 "One head is chosen for all, on the last half of the images, which then vote on themselves."),
+                (_some(lambda i, n: list(range(i))), "earlier-images-alone", "Only the images before the one that is "
+                 "scored take part in the choice."),
+                (_some(lambda i, n: list(range(i + 1, n))), "later-images-alone", "Only the images behind the one "
+                 "that is scored take part in the choice."),
+                (lambda s: torch.stack([s[i + 1 :].mean(dim=0) for i in range(len(s))]), "later-images-alone",
+                 "Only the images behind the one that is scored take part in the choice."),
+                (_by_summary(lambda others: others.amax(dim=0)), "best-single-score",
+                 "The head is chosen by its best score on a single other image, not by all of them."),
+                (_by_summary(lambda others: F.one_hot(others.argmax(dim=1), others.shape[1]).sum(dim=0)),
+                 "best-heads-counted", "The head is the one that is best on most of the others; it is to be best on "
+                 "their mean."),
+                (_some(lambda i, n: [(i - 1) % n]), "one-other-image", "The head is chosen on one other image alone, "
+                 "the one before."),
+                (_some(lambda i, n: [(i + 1) % n]), "one-other-image", "The head is chosen on one other image alone, "
+                 "the next."),
+                (_by_summary(lambda others: others.median(dim=0).values), "chosen-by-median",
+                 "The head is chosen by the median over the other images, not by their mean."),
+                (lambda s: (s.sum(dim=0) - s)[:1].expand(len(s), -1), "one-choice-for-all",
+                 "The head that was chosen for the first image is used for all."),
+            ],
+            "choose": [
+                (lambda v: v.argmin(dim=1), "worst-head", "The head with the lowest score is taken."),
+                (lambda v: v.argsort(dim=1)[:, -2], "second-best", "The head with the second highest score is taken."),
+            ],
+        },
+    ),
+    Mistake("scored-on-the-others", "This is the score on the images of the choice.",
+            lambda s: (s.sum(dim=0) - s).amax(dim=1) / (len(s) - 1)),
+    Mistake("scored-on-the-others", "This is the sum of the scores on the images of the choice.",
+            lambda s: (s.sum(dim=0) - s).amax(dim=1)),
+    Mistake("numbers-of-heads", "These are the chosen heads' numbers, not their scores.",
+            lambda s: (s.sum(dim=0) - s).argmax(dim=1)),
+    Mistake("numbers-of-heads", "These are the chosen heads' numbers, not their scores.",
+            lambda s: (s.sum(dim=0) - s).argmax(dim=1).float()),
+    Mistake("one-choice-for-all", "One head is used for all images, the one that was chosen most often.",
+            lambda s: s[:, (s.sum(dim=0) - s).argmax(dim=1).mode().values]),
+    Mistake("averaged", "The scores are averaged, where each image has its own.", lambda s: chosen_on_others(s).mean()),
+    Mistake("averaged", "The scores are averaged, where each image has its own.",
+            lambda s: chosen_on_others(s).mean().expand(len(s))),
+    Mistake("heads-taken-for-images", "The numbers of the chosen heads are used as numbers of images.",
+            lambda s: s[(s.sum(dim=0) - s).argmax(dim=1), 0]),
+    Mistake("heads-taken-for-images", "The numbers of the chosen heads are used as numbers of images.",
+            lambda s: s[(s.sum(dim=0) - s).argmax(dim=1), torch.arange(len(s))]),
+    Mistake("heads-taken-for-images", "The numbers of the chosen heads are used as numbers of images.",
+            lambda s: s.gather(0, (s.sum(dim=0) - s).argmax(dim=1, keepdim=True))[:, 0]),
+    Mistake("heads-averaged", "Each image has the mean over its heads; no head was chosen.", lambda s: s.mean(dim=1)),
+    Mistake("first-image-alone", "There is one number, that of the first image.", lambda s: chosen_on_others(s)[0]),
+    Mistake("half-left-unscored", "One head is chosen on some of the images, and these have no score.",
+            lambda s: s[len(s) // 2 :, s[: len(s) // 2].mean(dim=0).argmax()]),
+    Mistake("first-image-alone", "The scores are those of the first image alone, with the heads chosen for all.",
+            lambda s: s[0, (s.sum(dim=0) - s).argmax(dim=1)]),
+]  # fmt: skip

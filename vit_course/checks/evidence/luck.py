@@ -19,7 +19,7 @@ OPTIONS = ("the choice", "the head")
     minutes=20,
     seconds=120,
 )
-def luck(answer, draw):
+def luck(answer):
     """`answer()` -> {"chosen": [...], "held_out": [...], "conclusion"}, five seeds or more."""
     received = named(call(answer), ("chosen", "held_out", "conclusion"))
     chosen, held_out = (shares(received[name], name, fewest=5) for name in ("chosen", "held_out"))
@@ -27,11 +27,18 @@ def luck(answer, draw):
     if chosen == held_out:
         raise Wrong("same-images", "chosen and held_out are the same: the head was scored on the images of the choice.")
     if mean(chosen) > 0.3:
-        raise Wrong("trained-model", "Heads of random weights do not score so high: these are a trained model's.")
+        raise Wrong(
+            "trained-model",
+            "Heads of random weights do not score so high on the mean of five images: the model is a trained one, or "
+            "these are no means.",
+        )
     if not 0.12 < mean(held_out) < 0.22 or mean(chosen) < 0.13:
         raise Wrong("wrong-answer", "Chosen heads of random weights do not give these shares.")
     if mean(held_out) > mean(chosen):
-        raise Wrong("exchanged", "New images give more than those of the choice: the lists are exchanged.")
+        raise Wrong(
+            "exchanged",
+            "New images give more than those of the choice: are the lists exchanged, or is this not the chosen head?",
+        )
     if mean(chosen) < 0.172:
         raise Wrong(
             "not-the-best",

@@ -40,6 +40,7 @@ def predict(answer, draw, parts):
         "backwards-in-the-model",
         "This lets a change reach layers that have already run when it happens.",
     )
+    later = ("maps-follow-the-head", "This takes some maps to depend on the head, which comes after them all.")
     same_answers(
         received,
         {
@@ -55,6 +56,7 @@ def predict(answer, draw, parts):
             "head": {
                 5: ("maps-follow-the-head", "This takes the maps to depend on the classes that the head makes."),
                 1: ("last-map-follows-the-head", "This takes the last map to depend on a layer that comes after it."),
+                **dict.fromkeys((2, 3, 4), later),
             },
             "mlp_2": {
                 5: backwards,
@@ -64,7 +66,7 @@ def predict(answer, draw, parts):
                 0: ("mlp-changes-no-map", "This takes the maps to depend on nothing but the attention layers."),
             },
             "values_4": {
-                5: backwards,
+                **dict.fromkeys((2, 3, 4, 5), backwards),
                 1: ("values-in-the-weights", "This takes the weights of a layer to be made from its values."),
             },
             "values_4_logits": {

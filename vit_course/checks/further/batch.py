@@ -10,13 +10,20 @@ SETTINGS = ("small", "large", "scaled")
 
 
 @exercise("Does a larger rate repair a larger batch?", section="Several processes", difficulty=3, minutes=15)
-def batch(answer, draw):
+def batch(answer):
     """`answer()` -> {"small", "large", "scaled", "conclusion"}: accuracies of at least three seeds each."""
     received = named(call(answer), (*SETTINGS, "conclusion"))
     conclusion = choice(received["conclusion"], "conclusion", ("repairs", "helps", "cannot tell"))
     found = {name: accuracies(received[name], name, lowest=0.15, images=200) for name in SETTINGS}
     paired(found)
     changed(found)
+    if min(found["large"]) > max(found["small"]):
+        raise Wrong(
+            "exchanged",
+            "At the same rate every run of the large batch is better than every one of the small batch, which this "
+            "training does not give: are two lists exchanged?",
+            ranges(found),
+        )
     gains = min(found["scaled"]) > max(found["large"])
     reaches = max(found["scaled"]) >= min(found["small"])
     right = "repairs" if gains and reaches else "helps" if gains else "cannot tell"

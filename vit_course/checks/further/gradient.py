@@ -4,6 +4,8 @@ import torch
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
+from vit_course.checks.tools.no_gradient import any_precision
+from vit_course.checks.tools.slips import Known, named_by_details
 
 
 @exercise("One gradient from many", section="One gradient from many parts", difficulty=1, minutes=5)
@@ -14,11 +16,28 @@ def gradient(answer, draw):
         processes, width = draw.sizes(2, low=3)
         counts = torch.tensor(draw.sizes(processes, low=1, high=20))
         draws.append((draw.normal(processes, width), counts))
-    same_function(answer, _whole, draws, _GRADIENTS, axes="(D,)")
+    (means, _) = draws[0]
+    with named_by_details(
+        Known(
+            r"must match the size|must match, but|broadcast|mat1 and mat2|size mismatch|inconsistent",
+            "axes-do-not-fit",
+            "The counts, one a process, meet the D numbers of a gradient: the sizes do not fit.",
+        ),
+        Known(rf"Received: \({len(means)}, {means.shape[1]}\)$", "processes-kept", "The processes are still apart."),
+        Known(r"Received: \(\)$", "one-number", "All numbers are added up to one; a gradient has D of them."),
+    ):
+        same_function(any_precision(answer), _whole, draws, _GRADIENTS, axes="(D,)", differentiable=False)
 
 
 def _whole(means: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
     return (means * counts[:, None]).sum(dim=0) / counts.sum()
+
+
+def _halved_in_turn(means: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    total = means[0]
+    for mean in means[1:]:
+        total = (total + mean) / 2
+    return total
 
 
 _GRADIENTS = [
@@ -82,5 +101,87 @@ _GRADIENTS = [
         "axis-kept",
         "The axis of the processes is still there, with length 1.",
         lambda means, counts: _whole(means, counts)[None],
+    ),
+    Mistake(
+        "halved-in-turn",
+        "The means are averaged two by two, one after the other, so that the last process has half of the weight.",
+        _halved_in_turn,
+    ),
+    *(
+        Mistake(slug, sentence, function)
+        for slug, sentence, function in (
+            (
+                "divided-by-mean-count",
+                "The sum over all images is divided by the mean count, not by the number of images.",
+                lambda means, counts: _whole(means, counts) * len(counts),
+            ),
+            (
+                "divided-by-largest-count",
+                "The sum over all images is divided by the largest count, not by the number of images.",
+                lambda means, counts: _whole(means, counts) * counts.sum() / counts.max(),
+            ),
+            (
+                "one-image-short",
+                "The sum is divided by one image less than there are.",
+                lambda means, counts: _whole(means, counts) * counts.sum() / (counts.sum() - 1),
+            ),
+            (
+                "divided-by-numbers",
+                "The sum over all images is divided by how many numbers the means hold.",
+                lambda means, counts: _whole(means, counts) * counts.sum() / means.numel(),
+            ),
+            (
+                "weights-inverted",
+                "The weights are upside down: the smallest share counts most.",
+                lambda means, counts: _whole(means, 1 / counts),
+            ),
+            (
+                "weights-squared",
+                "The counts are squared: large shares weigh too much.",
+                lambda means, counts: _whole(means, counts**2),
+            ),
+            (
+                "weights-of-roots",
+                "The weights are the roots of the counts: large shares weigh too little.",
+                lambda means, counts: _whole(means, counts.sqrt()),
+            ),
+            (
+                "counts-in-another-order",
+                "The counts were sorted, so that they belong to other means.",
+                lambda means, counts: _whole(means, counts.sort().values),
+            ),
+            (
+                "counts-in-another-order",
+                "The counts were sorted, so that they belong to other means.",
+                lambda means, counts: _whole(means, counts.sort(descending=True).values),
+            ),
+            (
+                "last-process-missing",
+                "The last process has no part in it.",
+                lambda means, counts: _whole(means[:-1], counts[:-1]),
+            ),
+            (
+                "last-process-missing",
+                "The last process has no part in the sum, and its images are counted.",
+                lambda means, counts: _whole(means[:-1], counts[:-1]) * counts[:-1].sum() / counts.sum(),
+            ),
+            (
+                "first-process-missing",
+                "The first process has no part in it.",
+                lambda means, counts: _whole(means[1:], counts[1:]),
+            ),
+            ("last-process-alone", "This is what the last process has.", lambda means, counts: means[-1]),
+            (
+                "weights-rounded",
+                "Every number is 0, as it is where shares are divided as whole numbers.",
+                lambda means, counts: torch.zeros_like(means[0]),
+            ),
+            ("median", "This is the median of the means.", lambda means, counts: means.median(dim=0).values),
+            (
+                "length-lost",
+                "The gradient was divided by its length: only its direction is left.",
+                lambda means, counts: torch.nn.functional.normalize(_whole(means, counts), dim=0),
+            ),
+        )
     ),
 ]

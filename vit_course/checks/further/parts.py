@@ -1,6 +1,8 @@
 """Exercise further.parts: a training step in parts, to debug."""
 
 import math
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -10,7 +12,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import Mistake, same_function
-from vit_course.checks.tools.numbers import real
+from vit_course.checks.tools.numbers import real, without_graph
 
 
 @exercise("Debug a step in parts", section="One gradient from many parts", difficulty=2, minutes=12)
@@ -22,37 +24,57 @@ def parts(answer, draw):
         batch = 2 * count + 1 if count == 3 else 3 * count - 2  # 3, 3, 1 and 3, 3, 3, 1
         labels = draw.permutation(2 * batch).reshape(2, batch) % classes
         draws.append((3 * draw.normal(2, batch, features), labels, draw.normal(classes, features), count))
-    _one_batch(answer, draws[0])
+    for draw_of_one in (draws[0], draws[1], (*_nine(draw), 2)):
+        _one_batch(answer, draw_of_one)
     same_function(
-        lambda *arguments: _weights_after_each(answer, *arguments),
-        lambda images, labels, weight, parts: _weights_after_each(_step(), images, labels, weight, parts),
+        partial(_weights_after_each, answer),
+        partial(_weights_after_each, _step()),
         draws,
         axes="(step, K, D)",
         differentiable=False,
         mistakes=[
-            Mistake(slug, sentence, lambda *arguments, f=function: _weights_after_each(f, *arguments))
-            for slug, sentence, function in _STEPS
+            Mistake(slug, sentence, partial(_weights_after_each, function)) for slug, sentence, function in _STEPS
         ],
     )
     _returned_loss(answer, draws[0])
 
 
+def _nine(draw) -> tuple:
+    # Nine images for two parts, which no fixed number of parts, nor of images in a part, fits as well as the others.
+    classes, features = draw.sizes(2, low=3)
+    labels = draw.permutation(18).reshape(2, 9) % classes
+    return 3 * draw.normal(2, 9, features), labels, draw.normal(classes, features)
+
+
+_RATE = 0.5
+
+
+@dataclass
+class _Call:
+    """One call of the model: how many images, and whether before the step and with gradients."""
+
+    images: int
+    before_step: bool
+    with_gradients: bool
+
+
 class _Linear(nn.Module):
-    """Notes how many images each call has."""
+    """Notes its calls."""
 
     def __init__(self, weight: torch.Tensor):
         super().__init__()
         self.weight = nn.Parameter(weight.clone())
-        self.calls = []
+        self.calls: list[_Call] = []
+        self.stepped = False
 
     def forward(self, x):
-        self.calls.append(len(x))
+        self.calls.append(_Call(len(x), not self.stepped, torch.is_grad_enabled()))
         return F.linear(x, self.weight)
 
 
 def _model_and_optimiser(weight: torch.Tensor):
     model = _Linear(weight)
-    return model, torch.optim.SGD(model.parameters(), lr=0.5)
+    return model, torch.optim.SGD(model.parameters(), lr=_RATE)
 
 
 def _weights_after_each(function, images, labels, weight, parts) -> torch.Tensor:
@@ -65,7 +87,7 @@ def _weights_after_each(function, images, labels, weight, parts) -> torch.Tensor
     return torch.stack(after)
 
 
-def _step(clear="once", move="once", scale="share"):
+def _step(clear="once", scale="share"):
     # One step in parts, with what people do wrong.
     def step(model, images, labels, optimiser, parts):
         pieces = list(zip(images.chunk(parts), labels.chunk(parts), strict=True))
@@ -80,32 +102,45 @@ def _step(clear="once", move="once", scale="share"):
                 "none": 1.0,
                 "equal": 1 / len(pieces),
                 "sum": float(len(x)),
+                "means-over-images": 1 / len(images),
+                "over-length": 1 / len(x),
                 "sum-over-parts": len(x) / len(pieces),
             }[scale]
             loss = factor * F.cross_entropy(model(x), y)
             loss.backward()
             total += loss.item()
-            if move == "each":
-                optimiser.step()
-        if move == "once":
-            optimiser.step()
+        optimiser.step()
         return total
 
     return step
 
 
-_CLEARED = "The gradients are cleared before each part, so only the last part moves the weights."
+def _running_sum(model, images, labels, optimiser, parts) -> None:
+    optimiser.zero_grad()
+    total = 0.0
+    for x, y in zip(images.chunk(parts), labels.chunk(parts), strict=True):
+        total = total + F.cross_entropy(model(x), y) * len(x) / len(images)
+        total.backward(retain_graph=True)
+    optimiser.step()
+
+
+_CLEARED = "Only the last part moves the weights: the gradients of the others are cleared, or were never computed."
 _MOVED = "The weights move after each part, so later parts are computed with other weights than the first."
 _SCALES = {
     "none": (
         "not-scaled",
-        "The means of the parts are added: the gradient is as many times too long as there are parts.",
+        "The means of the parts are added, so that the gradient grows with the number of parts.",
     ),
     "equal": (
         "mean-of-means",
         "Every part counts alike: an image in a short part weighs more than one in a long part.",
     ),
-    "sum": ("loss-summed", "The losses are summed over the images and never divided."),
+    "sum": ("loss-summed", "The losses are summed over the images: what goes backward is not divided by their number."),
+    "means-over-images": (
+        "means-taken-for-sums",
+        "The mean of each part is divided by the number of all images, as if it were a sum.",
+    ),
+    "over-length": ("divided-twice", "The mean of each part is divided by the part's length once more."),
     "sum-over-parts": ("divided-by-parts", "The sum of the losses over the images is divided by the number of parts."),
 }
 _STEPS = [
@@ -127,6 +162,11 @@ _STEPS = [
         _step(clear="never", scale="none"),
     ),
     (
+        "backward-through-the-sum",
+        "The sum so far goes backward after each part, so that the first part counts once for every part.",
+        _running_sum,
+    ),
+    (
         "uphill",
         "The step goes up the gradient: the loss rises.",
         lambda model, images, labels, optimiser, parts: _uphill(model, images, labels, optimiser),
@@ -145,30 +185,61 @@ def _one_batch(answer, draw) -> None:
     images, labels, weight, count = draw
     model, optimiser = _model_and_optimiser(weight)
     steps = []
-    optimiser.register_step_post_hook(lambda *_: steps.append(model.weight.grad is not None))
+
+    def stepped(*_):
+        model.stepped = True
+        steps.append(model.weight.grad is not None)
+
+    optimiser.register_step_post_hook(stepped)
     result = call(answer, model, images[0], labels[0], optimiser, count)
-    if not model.calls:
-        raise Wrong("model-not-used", "The model was never called.")
-    batch = len(labels[0])
-    if max(model.calls) == batch:
-        sentence = "The whole batch went through the model at once, so no memory is saved."
-        raise Wrong("not-in-parts", sentence, [f"Received: calls with {model.calls} images"])
-    if sum(model.calls) < batch:
-        sentence = "Some images of the batch never went through the model."
-        raise Wrong("images-left-out", sentence, [f"Expected: {batch} images", f"Received: {model.calls} images"])
-    if sum(model.calls) > batch:
-        sentence = "Images of the batch went through the model more than once."
-        raise Wrong("more-than-once", sentence, [f"Expected: {batch} images", f"Received: {model.calls} images"])
-    if max(model.calls) > math.ceil(batch / count):
-        sentence = "A part has more images than it need have, and so takes more memory."
-        raise Wrong("parts-too-long", sentence, [f"Received: calls with {model.calls} images, for {count} parts"])
+    _look_at_calls(model.calls, len(labels[0]), count)
+    if not steps and not model.weight.equal(weight):
+        raise Wrong("moved-by-another", "The weights have moved, and the optimiser that was given took no step.")
     if not steps:
-        raise Wrong("no-step", "The optimiser never took a step, so no weight has moved.")
+        raise Wrong("no-step", "The optimiser that was given never took a step, and the weights are as they were.")
     if len(steps) > 1:
-        raise Wrong("step-each-part", _MOVED, ["Expected: 1 step", f"Received: {len(steps)} steps"])
+        again = any(not one.before_step for one in model.calls)
+        slug, sentence = ("step-each-part", _MOVED) if again else ("several-steps", "The weights move several times.")
+        raise Wrong(slug, sentence, ["Expected: 1 step", f"Received: {len(steps)} steps"])
+    if any(group["lr"] != _RATE for group in optimiser.param_groups):
+        raise Wrong("rate-changed", "The learning rate of the optimiser is another after the call.")
     if not steps[0] or (model.weight == weight).all():
         raise Wrong("step-without-gradients", "There were no gradients when the optimiser took its step.")
+    without_graph(result)
     real(result)
+    if not model.training:
+        raise Wrong("mode-changed", "The model was in training mode before the call and is not after it.")
+
+
+def _look_at_calls(calls: list[_Call], batch: int, count: int) -> None:
+    if not calls:
+        raise Wrong("model-not-used", "The model was never called.")
+    shown = [f"Received: calls with {[one.images for one in calls]} images, for {count} parts"]
+    learning = [one for one in calls if one.before_step and one.with_gradients]
+    through = sum(one.images for one in learning)
+    if through == batch and len(calls) > len(learning):
+        late = [one for one in calls if not one.before_step]
+        if late and len(late) == len(calls) - len(learning):
+            sentence = "The model was called again after the step: the loss is that of the parts, from before it."
+            raise Wrong("called-after-the-step", sentence, shown)
+        sentence = "Beside the parts, images went through the model once more without gradients."
+        raise Wrong("more-than-once", sentence, [f"Expected: {batch} images", *shown])
+    sizes = [one.images for one in calls if one.before_step]
+    if max(sizes, default=0) == batch:
+        raise Wrong("not-in-parts", "The whole batch went through the model at once, so no memory is saved.", shown)
+    total = sum(one.images for one in calls)
+    if total < batch:
+        sentence = "Some images of the batch never went through the model."
+        raise Wrong("images-left-out", sentence, [f"Expected: {batch} images", *shown])
+    if total == batch and len(learning) < len(calls) and len(learning) == 1:
+        return  # moved after each part: what is said of the steps names it
+    if total > batch:
+        sentence = "Images of the batch went through the model more than once."
+        raise Wrong("more-than-once", sentence, [f"Expected: {batch} images", *shown])
+    if max(one.images for one in calls) > math.ceil(batch / count):
+        raise Wrong("parts-too-long", "A part has more images than it need have, and so takes more memory.", shown)
+    if len(calls) > count:
+        raise Wrong("more-parts-than-asked", "The batch went through in more parts than were asked for.", shown)
 
 
 def _returned_loss(answer, draw) -> None:
@@ -177,7 +248,7 @@ def _returned_loss(answer, draw) -> None:
     received = real(call(answer, model, images[0], labels[0], optimiser, count))
     losses = F.cross_entropy(F.linear(images[0], weight), labels[0], reduction="none")  # (B,)
     expected = losses.mean().item()
-    if math.isclose(received, expected, rel_tol=1e-3):
+    if math.isclose(received, expected, rel_tol=2e-4):
         return
     means = [part.mean().item() for part in losses.chunk(count)]
     after = F.cross_entropy(F.linear(images[0], model.weight.detach()), labels[0]).item()
@@ -188,6 +259,12 @@ def _returned_loss(answer, draw) -> None:
             "The returned loss is the share of the last part alone.",
             means[-1] * len(losses.chunk(count)[-1]) / len(losses),
         ),
+        ("The returned loss is that of the first part alone.", means[0]),
+        (
+            "The returned loss is the share of the first part alone.",
+            means[0] * len(losses.chunk(count)[0]) / len(losses),
+        ),
+        ("The returned loss is divided by the number of parts once more.", expected / len(means)),
         ("The returned loss is the sum of the parts' means.", sum(means)),
         ("The returned loss is the mean of the parts' means: the parts are not equally long.", sum(means) / len(means)),
         ("The returned loss is a sum over the images.", expected * len(losses)),

@@ -5,6 +5,7 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.slips import Known, named_by_details
 from vit_course.checks.tools.words import describe
 
 
@@ -17,13 +18,19 @@ def share(answer, draw):
         order = 100 + draw.permutation(3 * batch_size + last)
         batches = [batch.tolist() for batch in order.split(batch_size)]
         before = order.clone()
-        found = [_indices(call(answer, order, rank, world, batch_size)) for rank in range(world)]
+        with named_by_details(
+            Known("IndexError: .*(tuple|list) index", "fewer-pieces-than-processes",
+                  "A batch was cut into fewer pieces than there are processes, so one process has none."),
+            Known("slice step cannot be zero", "step-of-zero", "A slice has the step 0: its step must not depend "
+                  "on the rank."),
+        ):  # fmt: skip
+            found = [_indices(call(answer, order, rank, world, batch_size)) for rank in range(world)]
         if not torch.equal(order, before):
             raise Wrong("input-changed", "Argument 1 is not the same after the call: your code changed it.")
-        _look_at(found, batches, order.tolist(), world, batch_size)
         again = [_indices(call(answer, order, rank, world, batch_size)) for rank in range(world)]
         if again != found:
             raise Wrong("random-result", "Called twice with the same input, your function gives two results.")
+        _look_at(found, batches, order.tolist(), world, batch_size)
 
 
 def _indices(received) -> list[list[int]]:
@@ -31,14 +38,30 @@ def _indices(received) -> list[list[int]]:
         raise Wrong("returned-nothing", "The result is None: nothing was returned.")
     if isinstance(received, torch.Tensor) or not isinstance(received, (list, tuple)):
         raise Wrong("wrong-type", f"The result is {describe(received)} where a list of tensors is expected.")
-    shares = []
-    for part in received:
-        if isinstance(part, torch.Tensor) and part.ndim == 1 and part.device.type == "cpu":
-            part = part.tolist()
-        if not isinstance(part, (list, tuple)) or not all(type(i) is int for i in part):
-            raise Wrong("wrong-type", f"A share is {describe(part)} where a tensor of indices is expected.")
-        shares.append(list(part))
-    return shares
+    return [_one_share(part) for part in received]
+
+
+def _one_share(part) -> list[int]:
+    if type(part) is int:
+        raise Wrong("batches-not-kept-apart", "The indices lie in one line; there is to be a tensor for each batch.")
+    if isinstance(part, (list, tuple)) and part and all(isinstance(one, torch.Tensor) and one.ndim for one in part):
+        raise Wrong("shares-of-all", "There is a share for every process; the one of process `rank` is asked for.")
+    if not isinstance(part, torch.Tensor):
+        raise Wrong("share-not-a-tensor", f"A share is {describe(part)} where a tensor of indices is expected.")
+    if part.device.type != "cpu" or part.ndim != 1:
+        if part.ndim == 0:
+            raise Wrong(
+                "batches-not-kept-apart", "The indices come one by one; there is to be a tensor for each batch."
+            )
+        raise Wrong("share-not-in-line", f"A share is {describe(part)}; the indices are to lie in one line.")
+    if part.dtype == torch.bool:
+        raise Wrong("mask-not-indices", "A share says of each place whether it is meant; the images' indices are asked "
+                    "for.")  # fmt: skip
+    if part.is_floating_point():
+        raise Wrong(
+            "wrong-dtype", "The indices are floats, by which nothing can be indexed.", [f"Received: {part.dtype}"]
+        )
+    return part.tolist()
 
 
 def _look_at(found: list[list[list[int]]], batches: list[list[int]], order: list[int], world: int, size: int) -> None:
@@ -59,6 +82,13 @@ def _look_at(found: list[list[list[int]]], batches: list[list[int]], order: list
     if world > 1 and [part for parts in zip(*found, strict=False) for part in parts] == batches:
         sentence = "Each process gets whole batches in turn: a step then sees as many batches as there are processes."
         raise Wrong("whole-batches-in-turn", sentence, details)
+    if found == [[batch[rank + 1 :: world] for batch in batches] for rank in range(world)]:
+        sentence = "The ranks are counted from 1, so that each process has what belongs to the next one."
+        raise Wrong("ranks-from-one", sentence, details)
+    pieces = [set(piece.tolist()) for piece in torch.tensor(order).chunk(size)]
+    if len(pieces) != len(batches) and _together(found) == pieces:
+        sentence = "The epoch is cut into `batch_size` pieces, where each batch is to have `batch_size` images."
+        raise Wrong("batch-size-taken-for-their-number", sentence, details)
     if set(asked) != set(order) and all(len(parts) == len(batches) - 1 for parts in found):
         raise Wrong("last-batch-dropped", "The last, shorter batch is left out: its images are never seen.", details)
     if len(set(asked)) < len(asked):
@@ -71,11 +101,12 @@ def _look_at(found: list[list[list[int]]], batches: list[list[int]], order: list
     if world > 1 and [i for block in blocks for i in block] == order:
         sentence = "Each process has a block of the epoch: together, their first shares are not the first batch."
         raise Wrong("blocks-of-the-epoch", sentence, details)
-    if world > 1 and blocks == [order[rank::world] for rank in range(world)]:
-        together = [{i for part in parts for i in part} for parts in zip(*found, strict=False)]
-        if len({len(parts) for parts in found}) > 1 or together != [set(batch) for batch in batches]:
-            sentence = "The epoch is shared out first and cut into batches afterwards: the batches are other ones."
-            raise Wrong("cut-after-sharing", sentence, details)
+    shared_first = world > 1 and blocks == [order[rank::world] for rank in range(world)]
+    if shared_first and (
+        len({len(parts) for parts in found}) > 1 or _together(found) != [set(batch) for batch in batches]
+    ):
+        sentence = "The epoch is shared out first and cut into batches afterwards: the batches are other ones."
+        raise Wrong("cut-after-sharing", sentence, details)
     for rank, parts in enumerate(found):
         if len(parts) != len(batches):
             expected = f"Expected: {len(batches)} shares for each process, one for each batch"
@@ -86,7 +117,14 @@ def _look_at(found: list[list[list[int]]], batches: list[list[int]], order: list
         if {image for part in parts for image in part} != set(batch):
             expected = f"Expected: the images {describe(batch)} in the shares of batch {i}, in any order"
             received = f"Received: {describe([image for part in parts for image in part])}"
-            raise Wrong("wrong-behaviour", "The shares of a batch are not that batch.", [given, expected, received])
+            slug, sentence = "wrong-behaviour", "The shares of a batch are not that batch."
+            if [image for batch in _together(found) for image in sorted(batch)] == sorted(order):
+                slug, sentence = "sorted", "The order was sorted, so that the batches are other ones."
+            raise Wrong(slug, sentence, [given, expected, received])
         if max(map(len, parts)) - min(map(len, parts)) > 1:
             sentence = "The shares of a batch differ by more than one image, so one process waits for another."
             raise Wrong("uneven", sentence, details)
+
+
+def _together(found: list[list[list[int]]]) -> list[set[int]]:
+    return [{image for part in parts for image in part} for parts in zip(*found, strict=False)]

@@ -12,7 +12,7 @@ def uneven_maps(draw, *shape: int) -> torch.Tensor:
     return (2 * draw.normal(*shape, shape[-1])).softmax(dim=-1)
 
 
-def small_model(draw, grid: tuple[int, int], layers: int, heads: int, width: int) -> ViT:
+def small_model(draw, grid: tuple[int, int], layers: int, heads: int, width: int, dropout: float = 0.0) -> ViT:
     """A ViT in eval mode for images of `grid` patches, its heads `width` wide, filled by `fill`."""
     patch = 2
     model = ViT(
@@ -24,6 +24,7 @@ def small_model(draw, grid: tuple[int, int], layers: int, heads: int, width: int
             mlp_dim=11,
             num_layers=layers,
             num_heads=heads,
+            dropout=dropout,
         )
     )
     fill(draw, model)

@@ -1,9 +1,9 @@
 """Exercise patchify.count: how many patches an image has, in a function to be fixed."""
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.report import Wrong
+from vit_course.checks.report import NotAttempted, Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.functions import Mistake, same_values
+from vit_course.checks.tools.functions import Mistake, one_mistake, same_values
 from vit_course.checks.tools.words import describe
 
 
@@ -11,75 +11,117 @@ from vit_course.checks.tools.words import describe
 def count(answer, draw):
     """`answer(height, width, patch_size)` -> N, an int; a ValueError for a side that P does not divide."""
     sizes = [draw.sizes(3) for _ in range(3)]
+    # Also a square image, one of a single patch, one row of patches, and patches of one pixel.
+    sizes += [(4, 4, 3), (1, 1, 7), (1, 5, 6), (3, 2, 1)]
     fitting = [(rows * side, columns * side, side) for rows, columns, side in sizes]
-    for arguments in fitting:
-        _not_refused(answer, arguments)
+    unfit = _unfit(draw)
+    _not_refused(answer, fitting, unfit)
     same_values(
         answer,
         lambda height, width, patch_size: (height // patch_size) * (width // patch_size),
         fitting,
-        mistakes=[
-            Mistake(
-                "one-side-only",
-                "Patches are counted along one side only.",
-                lambda height, width, side: height // side,
-            ),
-            Mistake(
-                "one-side-only",
-                "Patches are counted along one side only.",
-                lambda height, width, side: width // side,
-            ),
-            Mistake(
-                "square-assumed",
-                "The height is used for both sides, as if every image were square.",
-                lambda height, width, side: (height // side) ** 2,
-            ),
-            Mistake(
-                "square-assumed",
-                "The width is used for both sides, as if every image were square.",
-                lambda height, width, side: (width // side) ** 2,
-            ),
-            Mistake(
-                "sides-added",
-                "The rows and the columns of patches are added up.",
-                lambda height, width, side: height // side + width // side,
-            ),
-            Mistake(
-                "side-not-squared",
-                "The pixels of the image are divided by the side of a patch, not by its pixels.",
-                lambda height, width, side: height * width // side,
-            ),
-            Mistake(
-                "class-token-counted",
-                "There is one too many: this counts tokens of the whole model, and patches are asked for.",
-                lambda height, width, side: (height // side) * (width // side) + 1,
-            ),
-        ],
+        mistakes=_MISCOUNTS,
     )
-    _refuses(answer, draw)
+    _refuses(answer, unfit)
 
 
-def _not_refused(answer, arguments) -> None:
+_MISCOUNTS = [
+    *one_mistake(
+        "one-side-only",
+        "Patches are counted along one side only.",
+        lambda height, width, side: height // side,
+        lambda height, width, side: width // side,
+    ),
+    *one_mistake(
+        "square-assumed",
+        "One side of the image is used for both, as if every image were square.",
+        lambda height, width, side: (height // side) ** 2,
+        lambda height, width, side: (width // side) ** 2,
+    ),
+    Mistake(
+        "sides-added",
+        "The rows and the columns of patches are added up.",
+        lambda height, width, side: height // side + width // side,
+    ),
+    *one_mistake(
+        "side-not-squared",
+        "The pixels of the image are divided by the side of a patch, not by its pixels.",
+        lambda height, width, side: height * width // side,
+        lambda height, width, side: height * width // (2 * side),
+        lambda height, width, side: height * width / (2 * side),
+    ),
+    Mistake(
+        "class-token-counted",
+        "There is one too many: this counts tokens of the whole model, and patches are asked for.",
+        lambda height, width, side: (height // side) * (width // side) + 1,
+    ),
+    *one_mistake(
+        "one-row-less-or-more",
+        "There is one row and one column of patches too few, or one too many.",
+        lambda height, width, side: (height // side - 1) * (width // side - 1),
+        lambda height, width, side: (height // side + 1) * (width // side + 1),
+    ),
+    Mistake(
+        "windows-overlap",
+        "These are the windows that move on by one pixel and overlap; patches do not.",
+        lambda height, width, side: (height - side + 1) * (width - side + 1),
+    ),
+    *one_mistake(
+        "channels-counted",
+        "There are three times too many: a patch has all channels, and is counted once.",
+        lambda height, width, side: (height // side) * (width // side) * 3,
+    ),
+    *one_mistake(
+        "pixels-counted",
+        "Pixels are counted here, and patches are asked for.",
+        lambda height, width, side: height * width,
+        lambda height, width, side: side * side,
+        lambda height, width, side: 3 * side * side,
+    ),
+    *one_mistake(
+        "patch-size-as-a-number",
+        "The side of a patch is written as a number here; it is the third argument.",
+        *(lambda height, width, side, P=P: (height // P) * (width // P) for P in (4, 8, 14, 16, 32)),
+        *(lambda height, width, side, P=P: height * width // P**2 for P in (4, 8, 14, 16, 32)),
+    ),
+]
+
+
+def _not_refused(answer, fitting, unfit) -> None:
+    errors = [_refused(answer, arguments) for arguments in fitting]
+    refused = [error is not None for error in errors]
+    if not any(refused):
+        return
+    first = refused.index(True)
+    details = [_sizes(*fitting[first]), *errors[first].details]
+    if all(refused) and not any(_refused(answer, arguments) for arguments in unfit):
+        sentence = "Images that fit are refused and those that do not fit pass: the condition is upside down."
+        raise Wrong("condition-inverted", sentence, details)
+    if refused == [height != width for height, width, _ in fitting]:
+        raise Wrong("only-square-images", "An image that is not square is refused, although its sides fit.", details)
+    sentence = "An image is refused although its height and its width are multiples of P."
+    raise Wrong("good-size-refused", sentence, details)
+
+
+def _refused(answer, arguments) -> Wrong | None:
     try:
         call(answer, *arguments)
-    except Wrong as wrong:
-        # Any other error is for `same_values` to report.
-        if isinstance(wrong.__cause__, ValueError):
-            raise Wrong(
-                "good-size-refused",
-                "An image is refused although its height and its width are multiples of P.",
-                [_sizes(*arguments), *wrong.details],
-            ) from None
+    except Wrong as wrong:  # any other error is for `same_values` to report
+        return wrong if isinstance(wrong.__cause__, ValueError) else None
+    except NotAttempted:
+        return None
 
 
-def _refuses(answer, draw) -> None:
-    unfit = _unfit(draw)
-    received = [_refusal(answer, arguments) for arguments in unfit]
-    passed = [index for index, one in enumerate(received) if one is not ValueError]
+_REFUSED = object()  # in place of what came back, where a ValueError was raised
+
+
+def _refuses(answer, unfit) -> None:
+    received = [_received(answer, arguments) for arguments in unfit]
+    passed = [index for index, one in enumerate(received) if one is not _REFUSED]
     if not passed:
         return
     first = passed[0]
-    details = [_sizes(*unfit[first]), "Expected: a ValueError", f"Received: {describe(received[first])}"]
+    details = [_sizes(*unfit[first]), "Expected: a ValueError", f"Received: {_words(received[first])}"]
     _name_the_condition(received, unfit, details)
     if len(passed) == len(unfit):
         _name_what_came(received, unfit, details)
@@ -99,46 +141,77 @@ def _unfit(draw) -> list[tuple[int, int, int]]:
         (rows * side + half, 2 * columns * side, side),
         (2 * rows * side, columns * side + half, side),
         (4, 9, 6),
+        # Smaller than a patch, in one side and in both; P divides the sum of these sides.
+        (rows * side, little, side),
+        (much, columns * side, side),
+        (little, much, side),
+        # A square one, and one whose sides have a remainder as long as a patch together.
+        (rows * side + half, rows * side + half, side),
+        (rows * side + little, columns * side + much, side),
     ]
 
 
-def _refusal(answer, arguments):
-    """-> what came back, or the class ValueError where one was raised."""
+def _received(answer, arguments):
+    """-> what came back, or `_REFUSED` where a ValueError was raised."""
     try:
         return call(answer, *arguments)
+    except NotAttempted:  # a NotImplementedError in the branch that refuses
+        details = ["NotImplementedError"]
     except Wrong as wrong:
         if not wrong.__cause__:
             raise
-        if not isinstance(wrong.__cause__, ValueError):
-            raise Wrong(
-                "another-error",
-                "An image that cannot be cut is refused, with another error than the one asked for.",
-                [_sizes(*arguments), *wrong.details],
-            ) from None
-        return ValueError
+        if isinstance(wrong.__cause__, ValueError):
+            return _REFUSED
+        details = wrong.details
+    sentence = "An image that cannot be cut is refused, with another error than the one asked for."
+    raise Wrong("another-error", sentence, [_sizes(*arguments), *details]) from None
 
 
 def _name_the_condition(received, unfit, details) -> None:
     refusals = {
         "only-area-checked": (
             "It is the area that is compared with the patch: some images pass although a side does not fit.",
-            [h * w % p**2 == 0 for h, w, p in unfit],
+            lambda h, w, p: h * w % p**2 == 0,
+        ),
+        "area-compared-with-a-side": (
+            "It is the area that is compared with the side of a patch: if one side fits, the area always does.",
+            lambda h, w, p: h * w % p == 0,
+        ),
+        "sum-of-the-sides": (
+            "It is the sum of the two sides that is compared with the patch.",
+            lambda h, w, p: (h + w) % p == 0,
         ),
         "only-height-checked": (
             "The width is not looked at: an image passes if its height fits.",
-            [h % p == 0 for h, _, p in unfit],
+            lambda h, w, p: h % p == 0,
         ),
         "only-width-checked": (
             "The height is not looked at: an image passes if its width fits.",
-            [w % p == 0 for _, w, p in unfit],
+            lambda h, w, p: w % p == 0,
         ),
         "refused-only-if-both": (
             "An image is refused only if neither side fits: one side that fits lets the other pass.",
-            [h % p == 0 or w % p == 0 for h, w, p in unfit],
+            lambda h, w, p: h % p == 0 or w % p == 0,
+        ),
+        "small-image-passes": (
+            "An image that is smaller than a patch passes, and no patch can be cut from it.",
+            lambda h, w, p: (h < p or h % p == 0) and (w < p or w % p == 0),
+        ),
+        "narrow-image-passes": (
+            "An image that is narrower than a patch passes, and no patch can be cut from it.",
+            lambda h, w, p: h % p == 0 and (w < p or w % p == 0),
+        ),
+        "low-image-passes": (
+            "An image that is lower than a patch passes, and no patch can be cut from it.",
+            lambda h, w, p: w % p == 0 and (h < p or h % p == 0),
+        ),
+        "square-image-passes": (
+            "An image passes if it is square, whether its sides fit or not.",
+            lambda h, w, p: h == w or (h % p == 0 and w % p == 0),
         ),
     }
     for slug, (sentence, passes) in refusals.items():
-        if [one is not ValueError for one in received] == passes:
+        if [one is not _REFUSED for one in received] == [passes(*sizes) for sizes in unfit]:
             raise Wrong(slug, sentence, details)
 
 
@@ -146,19 +219,28 @@ def _name_what_came(received, unfit, details) -> None:
     quiet = {
         "rounds-down": (
             "The rest of an image that does not fit is dropped without a word.",
-            [(h // p) * (w // p) for h, w, p in unfit],
+            lambda h, w, p: (h // p) * (w // p),
         ),
         "rounds-up": (
             "An incomplete patch is counted as a whole one without a word.",
-            [-(-h // p) * -(-w // p) for h, w, p in unfit],
+            lambda h, w, p: -(-h // p) * -(-w // p),
         ),
         "area-divided": (
             "Area is divided by area, so pieces that are no squares are counted, without a word.",
-            [h * w // p**2 for h, w, p in unfit],
+            lambda h, w, p: h * w // p**2,
+        ),
+        "multiplied-before-divided": (
+            "The rows are multiplied by the width before the division, so pieces that are no squares are counted.",
+            lambda h, w, p: h // p * w // p,
+        ),
+        "rounds-to-the-nearest": (
+            "The rows and the columns are rounded to the nearest number, without a word.",
+            lambda h, w, p: round(h / p) * round(w / p),
         ),
     }
-    for slug, (sentence, values) in quiet.items():
-        if received == values:
+    numbers = [one for one in received if isinstance(one, (int, float))]
+    for slug, (sentence, value) in quiet.items():
+        if numbers == [value(*sizes) for sizes in unfit]:
             raise Wrong(slug, sentence, details)
     if all(not isinstance(one, (int, float)) or isinstance(one, bool) or one <= 0 for one in received):
         raise Wrong(
@@ -166,6 +248,13 @@ def _name_what_came(received, unfit, details) -> None:
             "For an image that cannot be cut something is returned, so the code that called goes on.",
             details,
         )
+
+
+def _words(received) -> str:
+    if isinstance(received, BaseException) or (isinstance(received, type) and issubclass(received, BaseException)):
+        kind = received if isinstance(received, type) else type(received)
+        return f"{kind.__name__} as a result, and not raised"
+    return describe(received)
 
 
 def _sizes(height: int, width: int, side: int) -> str:

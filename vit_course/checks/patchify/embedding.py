@@ -9,8 +9,8 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.patchify.shared import bare, rearranged, strips
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.modules import build, count
+from vit_course.checks.tools.flat import Flat
+from vit_course.checks.tools.modules import alone, build, count, feed, trained_by
 from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.words import describe
 from vit_course.patches import patchify as cut
@@ -27,16 +27,14 @@ def embedding(answer, draw):
         batch, hidden = draw.choose([9, 13]), draw.choose([7, 11])
         module = _built(answer, side, channels, hidden)
         images = draw.normal(batch, channels, rows * side, columns * side)
-        out = call(module, images)
+        out = feed(module, images)
         _shape(out, module, images, side, hidden)
         _parameters(module, images, side, hidden)
         if not out.requires_grad:
             raise Wrong("gradient-cut", "No gradient reaches the parameters, so they could not be trained.")
-        out.sum().backward()
-        if any(parameter.grad is None for parameter in module.parameters() if parameter.requires_grad):
-            raise Wrong("unused-parameters", "Some of the parameters have no part in the output.")
         _known_parameters(module, draw, channels * side * side)
         _linear(module, images)
+        _takes_part(module, images, draw)
         _pixels(module, images, side)
         _other_sizes(module, images, side, hidden)
 
@@ -142,19 +140,21 @@ def _known_parameters(module, draw, inputs) -> None:
             parameter.copy_(torch.where(draw.normal(*parameter.shape) < 0, -size, size))
 
 
+def _takes_part(module, images, draw) -> None:
+    trained_by(module, images, draw)
+    out = feed(module, images)
+    flat = Flat(list(module.parameters()))
+    if (flat.slopes((out * draw.normal(*out.shape)).sum()) == 0).any():
+        raise Wrong("unused-parameters", "Some of the parameters have no part in the output.")
+
+
 def _linear(module, images) -> None:
-    out = call(module, images).detach()
-    if not agree(call(module, images), out):
+    out = feed(module, images).detach()
+    if not agree(feed(module, images), out):
         raise Wrong("random-result", "Called twice with the same images, your module gives two results.")
-    equal(
-        call(module, images[:1]),
-        out[:1],
-        "batch-mates-matter",
-        "The tokens of one image change with the other images of the batch.",
-        axes="(B, N, D)",
-    )
-    bias = call(module, torch.zeros_like(images)).detach()
-    scaled = call(module, -2 * images).detach()
+    alone(module, images, axes="(B, N, D)")
+    bias = feed(module, torch.zeros_like(images)).detach()
+    scaled = feed(module, -2 * images).detach()
     if min(out.min(), scaled.min(), bias.min()) >= 0:
         raise Wrong("relu-added", "No token ever holds a negative number, as if a ReLU had acted on the tokens.")
     equal(
@@ -172,8 +172,8 @@ def _pixels(module, images, side) -> None:
     channels, height, width = images.shape[1:]
     numbers = channels * height * width
     single = torch.eye(numbers).reshape(numbers, channels, height, width)
-    dark = call(module, torch.zeros(1, channels, height, width)).detach()
-    response = call(module, single).detach() - dark  # (C*H*W, N, D)
+    dark = feed(module, torch.zeros(1, channels, height, width)).detach()
+    response = feed(module, single).detach() - dark  # (C*H*W, N, D)
     reached = _reached(response)  # (C*H*W, N)
     expected = _of_the(cut, images, side)
     if not torch.equal(reached, expected):
@@ -274,22 +274,27 @@ def _other_sizes(module, images, side, hidden) -> None:
     larger = images.new_ones(2, channels, height + side, width + 2 * side)
     expected = (2, larger[0, 0].numel() // side**2, hidden)
     try:
-        tensor(call(module, larger), expected, "(B, N, D)", "the output")
+        tensor(feed(module, larger), expected, "(B, N, D)", "the output")
     except Wrong as wrong:
         raise Wrong(
             "hard-coded-size",
             "The module fits one size of image only, and other sizes are just as good.",
             [f"Input:    {describe(larger)} after {describe(images)}, P = {side}", *wrong.details],
         ) from None
-    for more in ((1, 0), (0, 1), (side - 1, side - 1)):
-        unfit = images.new_ones(1, channels, height + more[0], width + more[1])
+    # The last two have an area of whole patches, and pixels of one image fill them though a side does not fit.
+    unfits = [(height + 1, width), (height, width + 1), (height + side - 1, width + side - 1)]
+    unfits += [(side * side, width + 1), (height + 1, side * side)]
+    for unfit_height, unfit_width in unfits:
+        unfit = images.new_ones(1, channels, unfit_height, unfit_width)
         try:
-            received = call(module, unfit)
+            received = feed(module, unfit)
         except Wrong as wrong:
             if wrong.mistake != "raised-error":
                 raise
             continue
         details = [f"Input:    {describe(unfit)}, P = {side}", "Expected: an error", f"Received: {describe(received)}"]
-        if isinstance(received, torch.Tensor) and received.shape[1:2] == (height // side * (width // side),):
+        if isinstance(received, torch.Tensor) and received.shape[1:2] == (
+            unfit_height // side * (unfit_width // side),
+        ):
             raise Wrong("pixels-dropped", "An image that P does not divide is cut short without a word.", details)
-        raise Wrong("wrong-behaviour", "An image that P does not divide is embedded without a word.", details)
+        raise Wrong("wrong-behaviour", "An image that P does not divide raises no error.", details)

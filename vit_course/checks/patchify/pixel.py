@@ -11,7 +11,7 @@ from vit_course.patches import patchify as cut
 
 
 @exercise("Where one pixel goes", section="Step 1: six axes", difficulty=1, minutes=8)
-def pixel(answer, draw, parts):
+def pixel(answer, parts):
     """`answer()` -> a dict of six counts: where a number of an image lands, and what smaller patches cost."""
     height, width, side, row, column, channel = 48, 72, 8, 19, 37, 2
     image = torch.zeros(1, 3, height, width)
@@ -48,10 +48,19 @@ def pixel(answer, draw, parts):
                     "rows-for-columns",
                     "A row of patches is taken to be as long as there are rows.",
                 ),
+                (column // side) * columns + row // side: (
+                    "row-and-column-exchanged",
+                    "The row of the pixel is taken for its column, and the column for its row.",
+                ),
                 row * width + column: ("pixels-counted", "This counts the pixels before it, not the patches."),
             },
             "place": {
                 place + 1: ("counted-from-one", "This counts from 1."),
+                place - channel: ("channel-left-out", "This is the place of channel 0 of the pixel."),
+                (row * width + column) * 3 + channel: (
+                    "place-in-the-image",
+                    "This is the place in the whole image, and not in the patch.",
+                ),
                 channel_first: ("channels-first", "This is the place if the channel comes first."),
                 inner[0] * side + inner[1]: ("channels-forgotten", "This counts pixels; a pixel has several numbers."),
                 (inner[1] * side + inner[0]) * 3 + channel: (
@@ -61,6 +70,7 @@ def pixel(answer, draw, parts):
             },
             "place_with_unfold": {
                 channel_first + 1: ("counted-from-one", "This counts from 1."),
+                channel_first + side * side: ("counted-from-one", "The channel is counted from 1 here."),
                 place: ("channels-last", "This is the place in the course's own order."),
                 channel * side * side + inner[1] * side + inner[0]: (
                     "pixels-transposed",
@@ -77,6 +87,10 @@ def pixel(answer, draw, parts):
             "times_the_pairs": {
                 3: ("side-only", "This is how much the side of a patch shrinks."),
                 9: ("patches-not-pairs", "This is for the number of patches; attention looks at pairs of them."),
+                pairs[1]: (
+                    "not-compared",
+                    "These are the pairs for P = 8; those for P = 24 are to be compared with them.",
+                ),
                 27: ("wrong-power", "This grows with the third power of the side."),
                 12: ("factors-added", "Factors are added here that act one upon the other."),
             },
@@ -87,4 +101,5 @@ def pixel(answer, draw, parts):
                 81: ("pairs-not-products", "This is for the pairs; the product with E takes the patches one by one."),
             },
         },
+        follows={"place_with_unfold": [("place", lambda place: place % 3 * side * side + place // 3)]},
     )

@@ -1,5 +1,6 @@
 """Exercise positions.reads_order: a test that finds out whether positions arrive."""
 
+import numpy as np
 import torch
 
 from vit_course.checks.exercise import exercise
@@ -14,8 +15,13 @@ def reads_order(answer, draw):
     """`answer(encoder, tokens)` -> whether the class output depends on the order of the patch tokens."""
     patches, width = draw.choose([9, 10, 11]), 12
     tokens = draw.normal(1, patches + 1, width)
-    cases = _encoders(draw, patches, width)
-    found = {name: _truth(call(answer, encoder, tokens.clone())) for name, (encoder, _) in cases.items()}
+    cases = _encoders(draw, tokens)
+    # Each once: how an answer is to draw its orders is free.
+    found = {
+        name: _truth(call(answer, _careful(encoder, tokens), tokens.clone())) for name, (encoder, _) in cases.items()
+    }
+    if all(found[name] != truth for name, (_, truth) in cases.items() if name not in _SUBTLE):
+        raise Wrong("answer-inverted", "True and False have changed places: every clear case is answered wrongly.")
     for slug, sentence, names in _MISTAKES:
         if all(found[name] != cases[name][1] for name in names):
             raise Wrong(slug, sentence)
@@ -24,12 +30,14 @@ def reads_order(answer, draw):
             if name.startswith("pair"):
                 raise Wrong(
                     "too-few-orders",
-                    "An encoder that reads the order of two patches alone was missed: more orders are needed.",
+                    "An encoder that reads the order of two patches alone was missed: several orders have to be tried, "
+                    "and each of them has to count.",
                 )
             details = [f"Expected: {truth}", f"Received: {found[name]}"]
             raise Wrong("wrong-values", f"The answer is not right for {_WORDS[name]}.", details)
 
 
+_SUBTLE = ("rounding", "faint", "one number", "largest", "smallest", "balanced", "turned", "ring", "barely")
 # The first whose encoders were all judged wrongly names the mistake.
 _MISTAKES = [
     (
@@ -39,8 +47,15 @@ _MISTAKES = [
     ),
     (
         "class-token-moved",
-        "An encoder that reads the class token alone was said to depend on the order: the token did not stay in front.",
+        "An encoder that reads the class token alone was said to depend on the order: the token did not stay in front, "
+        "or its output was not looked for there.",
         ("class",),
+    ),
+    (
+        "patches-lost",
+        "An encoder that reads how many patches there are, or their mean, was said to depend on the order: what it got "
+        "were not the same patches.",
+        ("mean",),
     ),
     (
         "patch-outputs-compared",
@@ -49,10 +64,21 @@ _MISTAKES = [
         ("maximum",),
     ),
     (
+        "patch-outputs-compared",
+        "An encoder whose patch outputs depend on the place was said to depend on the order; its class output is the "
+        "same for every order.",
+        ("places of patches",),
+    ),
+    (
         "rounding-counted",
         "An encoder that adds up the patches was said to depend on the order; its class outputs differ by rounding "
         "alone.",
         ("sum",),
+    ),
+    (
+        "rounding-counted",
+        "An encoder whose class outputs differ by no more than 0.00001 was said to depend on the order.",
+        ("rounding",),
     ),
     (
         "never-notices",
@@ -65,9 +91,56 @@ _MISTAKES = [
         ("there and back",),
     ),
     (
+        "decrease-overlooked",
+        "An encoder was missed in which every other order makes all numbers of the class output smaller.",
+        ("largest",),
+    ),
+    (
+        "increase-overlooked",
+        "An encoder was missed in which every other order makes all numbers of the class output larger.",
+        ("smallest",),
+    ),
+    (
+        "numbers-cancel",
+        "An encoder was missed in which one number of the class output grows by what another loses: their sum, mean or "
+        "length hides it.",
+        ("balanced",),
+    ),
+    (
+        "one-number-overlooked",
+        "An encoder was missed in which one number of the class output depends on the order and the others do not.",
+        ("one number",),
+    ),
+    (
         "threshold-too-high",
         "An encoder in which the order makes a difference of a few thousandths was missed.",
         ("faint",),
+    ),
+    (
+        "threshold-too-high",
+        "An encoder was missed in which the order makes a difference of a little more than 0.001 in one number.",
+        ("barely",),
+    ),
+    (
+        "length-compared",
+        "An encoder was missed in which the order turns the class output and leaves its length as it is.",
+        ("turned",),
+    ),
+    (
+        "only-moved-on",
+        "An encoder was missed that reads which patches are neighbours: in orders that only move on or turn round they "
+        "stay neighbours.",
+        ("ring",),
+    ),
+    (
+        "patch-never-moved",
+        "An encoder that reads the first patch alone was missed: that patch stayed at its place.",
+        ("first place",),
+    ),
+    (
+        "patch-never-moved",
+        "An encoder that reads the last patch alone was missed: that patch stayed at its place.",
+        ("last place",),
     ),
 ]
 _WORDS = {
@@ -77,9 +150,22 @@ _WORDS = {
 }
 
 
+def _careful(encoder, tokens):
+    # Takes a batch of orders too, but not fewer or other tokens than were given.
+    def encode(x):
+        if not isinstance(x, torch.Tensor) or x.ndim != 3 or x.shape[1:] != tokens.shape[1:]:
+            details = [f"Expected: {tuple(tokens.shape)} (1, T, D)", f"Received: {describe(x)}"]
+            raise Wrong("encoder-called-wrongly", "The encoder is called with something of another shape.", details)
+        return encoder(x)
+
+    return encode
+
+
 def _truth(value) -> bool:
     if isinstance(value, torch.Tensor) and value.numel() == 1 and value.dtype == torch.bool:
         value = value.item()
+    if isinstance(value, np.bool_) or (isinstance(value, np.ndarray) and value.size == 1 and value.dtype == bool):
+        value = bool(value)
     if value is None:
         raise Wrong("returned-nothing", "The result is None: nothing was returned.")
     if not isinstance(value, bool):
@@ -87,31 +173,61 @@ def _truth(value) -> bool:
     return value
 
 
-def _encoders(draw, patches: int, width: int) -> dict:
+def _encoders(draw, tokens: torch.Tensor) -> dict:
     # name -> (encoder, whether its class output depends on the order of the patches); (B, T, D) -> (B, T, D)
+    patches, width = tokens.shape[1] - 1, tokens.shape[2]
     weights = torch.linspace(-1, 1, patches)[:, None]  # (N, 1), another one for every place
     table = draw.normal(1, patches + 1, width)
+    blind, seeing = _networks(draw, table)
+    # (N, D): the lowest number of a column has the lowest weight, so any other order makes the sum smaller.
+    ranks = weights[tokens[0, 1:].argsort(dim=0).argsort(dim=0), 0]
+    first, last = torch.eye(width)[0], torch.eye(width)[-1]
+    place = _by_place(weights)
+
+    def moved(x):  # (B, 1): 1 where the patches do not stand as they were given
+        return (x[:, 1:, 0] != tokens[:, 1:, 0]).any(dim=1, keepdim=True).float()
+
+    def turned(x):  # (B, D) of length 1
+        angle = place(x)[:, :1]
+        return first * angle.cos() + last * angle.sin()
+
+    return {
+        "class": (_reading(lambda x: 2 * x[:, 0]), False),
+        "mean": (_reading(lambda x: x[:, 0] + x[:, 1:].mean(dim=1) + x.shape[1]), False),
+        "maximum": (_reading(lambda x: x.amax(dim=1), lambda x: x + 1), False),
+        "places of patches": (_reading(lambda x: x.amax(dim=1), lambda x: x * table[:, 1:]), False),
+        "sum": (_reading(_added), False),
+        "rounding": (_reading(lambda x: 9e-6 * moved(x) * last), False),
+        "blind": (blind, False),
+        "places": (_reading(lambda x: x[:, 0] + place(x)), True),
+        "there and back": (_reading(lambda x: x[:, 0] + _by_place(weights.abs())(x)), True),
+        "largest": (_reading(lambda x: x[:, 0] + _by_place(ranks)(x)), True),
+        "smallest": (_reading(lambda x: x[:, 0] - _by_place(ranks)(x)), True),
+        "balanced": (_reading(lambda x: (last - first) * place(x)[:, :1] * 0.5), True),
+        "one number": (_reading(lambda x: 50 * (1 - last) + last * place(x)[:, :1]), True),
+        "faint": (_reading(lambda x: x[:, 0] + 0.002 * place(x)), True),
+        "turned": (_reading(turned), True),
+        # 0.0012 on 3: also for who compares with a share of the number.
+        "barely": (_reading(lambda x: 3 + 0.0012 * moved(x) * last), True),
+        "ring": (_reading(lambda x: x[:, 0] + _ring(x)), True),
+        "first place": (_reading(lambda x: x[:, 0] + x[:, 1]), True),
+        "last place": (_reading(lambda x: x[:, 0] + x[:, -1]), True),
+        "seeing": (seeing, True),
+        # Of two patches and of no others: which orders an answer must try is known by these.
+        **{f"pair {k}": (_pair(-1 - k, k), True) for k in range(4)},
+        **{f"pair {k + 4}": (_pair(k, k + 3), True) for k in range(4)},
+        **{f"pair {k + 8}": (_pair(k + 1, k), True) for k in range(6)},
+    }
+
+
+def _networks(draw, table: torch.Tensor) -> tuple:
+    # Two layers of attention, without positions and with a table of them.
+    width = table.shape[2]
     network = Encoder(num_layers=2, hidden_dim=width, num_heads=2, mlp_dim=2 * width).eval()
     with torch.no_grad():
         for weight in network.parameters():
             if weight.ndim == 2:
                 weight.copy_(0.4 * draw.normal(*weight.shape))
-
-    def reading(of_class, rest=torch.zeros_like):
-        return lambda x: torch.cat([of_class(x)[:, None], rest(x[:, 1:])], dim=1)
-
-    def added(x):  # one after the other, so that rounding depends on the order
-        total = 3.0 * x[:, 0]
-        for place in range(1, x.shape[1]):
-            total = total + x[:, place]
-        return total
-
-    def pair(high, low):
-        def of_class(x):
-            ranks = x[:, 1:, 0].argsort(dim=1)  # (B, N): which patch is lowest, second lowest, ...
-            return x[:, 0] + (ranks[:, high] < ranks[:, low])[:, None].float()
-
-        return reading(of_class)
 
     @torch.no_grad()
     def blind(x):
@@ -121,18 +237,35 @@ def _encoders(draw, patches: int, width: int) -> dict:
     def seeing(x):
         return network(x + table)
 
-    cases = {
-        "class": (reading(lambda x: 2 * x[:, 0]), False),
-        "maximum": (reading(lambda x: x.amax(dim=1), lambda x: x + 1), False),
-        "sum": (reading(added), False),
-        "blind": (blind, False),
-        "places": (reading(lambda x: x[:, 0] + (weights * x[:, 1:]).sum(dim=1)), True),
-        "there and back": (reading(lambda x: x[:, 0] + (weights.abs() * x[:, 1:]).sum(dim=1)), True),
-        "faint": (reading(lambda x: x[:, 0] + 0.002 * (weights * x[:, 1:]).sum(dim=1)), True),
-        "seeing": (seeing, True),
-    }
-    return (
-        cases
-        | {f"pair {k}": (pair(-1 - k, k), True) for k in range(4)}
-        | {f"pair {k + 4}": (pair(k, k + 3), True) for k in range(4)}
-    )
+    return blind, seeing
+
+
+def _reading(of_class, rest=torch.zeros_like):
+    # An encoder by what its class output and its patch outputs read; (B, T, D) -> (B, D), (B, N, D) -> (B, N, D)
+    return lambda x: torch.cat([of_class(x)[:, None], rest(x[:, 1:])], dim=1)
+
+
+def _by_place(weights: torch.Tensor):
+    return lambda x: (weights * x[:, 1:]).sum(dim=1)
+
+
+def _added(x: torch.Tensor) -> torch.Tensor:
+    # One after the other, so that rounding depends on the order.
+    total = 3.0 * x[:, 0]
+    for place in range(1, x.shape[1]):
+        total = total + x[:, place]
+    return total
+
+
+def _ring(x: torch.Tensor) -> torch.Tensor:
+    # (B, D): sums over neighbours, the last patch and the first among them
+    return (x[:, 1:] * x[:, 1:].roll(1, dims=1)).sum(dim=1)
+
+
+def _pair(high: int, low: int):
+    # Reads whether the patch of one rank stands before that of another.
+    def behind(x):  # (B, 1): 1 where it does, else 0
+        ranks = x[:, 1:, 0].argsort(dim=1)  # (B, N): which patch is lowest, second lowest, ...
+        return (ranks[:, high] < ranks[:, low]).float()[:, None]
+
+    return _reading(lambda x: x[:, 0] + behind(x))

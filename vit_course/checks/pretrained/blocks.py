@@ -13,7 +13,7 @@ BLOCKS, UNCLEAR = (2, 5, 8, 11), "unclear"
 
 
 @exercise("Which block describes objects best?", section="What the tokens know", difficulty=2, minutes=15)
-def blocks(answer, draw):
+def blocks(answer):
     """`answer()` -> ({block: [one overlap a run]}, the number of the best block or "unclear")."""
     overlaps, conclusion = _pair(call(answer))
     runs = {block: shares(overlaps[block], f"block {block}", what="overlap", may_repeat=True) for block in BLOCKS}
@@ -22,20 +22,29 @@ def blocks(answer, draw):
     found = next((block for block in BLOCKS if _ahead(runs, block)), UNCLEAR)
     if isinstance(conclusion, str):
         conclusion = conclusion.strip().lower()
-    if conclusion != UNCLEAR and (isinstance(conclusion, str) or real(conclusion) not in BLOCKS):
+    if isinstance(conclusion, str) and conclusion.isdigit():
+        raise Wrong("number-as-text", f"{describe(conclusion)} is text: the conclusion is a number, or 'unclear'.")
+    if conclusion is None or (
+        conclusion != UNCLEAR and (isinstance(conclusion, str) or real(conclusion) not in BLOCKS)
+    ):
         raise Wrong("no-such-option", f"{describe(conclusion)} is neither a block of the experiment nor 'unclear'.")
     if conclusion == found:
         return
     if conclusion == UNCLEAR:
         raise Wrong("too-careful", "One block is ahead of all others in every run: by the rule, that is clear.")
-    raise Wrong("does-not-follow", "By your own numbers that block is not ahead of all others in every run.")
+    sentence = "By your own numbers that block is not ahead of all others in every run."
+    raise Wrong("does-not-follow", sentence, _not_ahead(runs, int(real(conclusion))))
 
 
 def _pair(received) -> tuple[Mapping, object]:
     if received is None:
         raise Wrong("returned-nothing", "The result is None: nothing was returned.")
-    if not isinstance(received, tuple) or len(received) != 2 or not isinstance(received[0], Mapping):
+    if not isinstance(received, (tuple, list)) or len(received) != 2 or not isinstance(received[0], Mapping):
         raise Wrong("wrong-type", f"The result is {describe(received)} where a dict and a conclusion are expected.")
+    if any(str(block) in received[0] for block in BLOCKS):
+        raise Wrong(
+            "number-as-text", "The blocks in the dict are text: a block is given by its number, without quotes."
+        )
     missing = [block for block in BLOCKS if block not in received[0]]
     if missing:
         raise Wrong("block-missing", "Not all four blocks are there.", [f"Missing: {', '.join(map(str, missing))}"])
@@ -62,3 +71,12 @@ def _both(means: dict[int, float]) -> list[str]:
 def _ahead(runs: dict[int, list[float]], block: int) -> bool:
     others = [values for other, values in runs.items() if other != block]
     return all(own > other for values in others for own, other in zip(runs[block], values, strict=True))
+
+
+def _not_ahead(runs: dict[int, list[float]], block: int) -> list[str]:
+    # The first run that speaks against it.
+    for run, own in enumerate(runs[block]):
+        for other in BLOCKS:
+            if other != block and runs[other][run] >= own:
+                return [f"Run {run + 1}: {own:.2f} after block {block}, {runs[other][run]:.2f} after block {other}"]
+    return []

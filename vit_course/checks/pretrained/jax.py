@@ -6,6 +6,8 @@ import torch
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
+from vit_course.checks.tools.no_gradient import any_precision
+from vit_course.checks.tools.slips import Known, named_by_details
 
 PARTS = {"q": "query", "k": "key", "v": "value"}
 
@@ -17,7 +19,37 @@ def jax(answer, draw):
     for axes, inputs in (("(3D, D)", (heads * width,)), ("(3D,)", ())):
         shapes = [(*inputs, heads, width), (*inputs, width, heads)]
         draws = [tuple(draw.normal(*shape) for _ in range(3)) for shape in shapes]
-        same_function(answer, _joined, draws, _MISTAKES, axes)
+        with named_by_details(*_by_shape(heads * width, bool(inputs))):
+            same_function(any_precision(answer), _joined, draws, _MISTAKES, axes, differentiable=False)
+
+
+def _by_shape(size: int, kernels: bool) -> list[Known]:
+    # What an error, or the shape of a result, says of kernels (D, h, d) or of biases (h, d); size: D.
+    if not kernels:
+        return [
+            Known(
+                r"Error: .*(permute|imension|hape|unpack)",
+                "biases-not-taken",
+                "A bias has no axis for the inputs, and your code asks for one.",
+            ),
+            Known(rf"Received: \({3 * size}, 1\)$", "axis-kept", "The bias has an axis of length 1 too many."),
+            Known(r"Received: \(\d+, \d+\)$", "bias-in-rows", "The bias still has two axes: it is to lie in one line."),
+            Known(rf"Received: \({size},\)$", "only-one-of-three", "The bias has the size of one of the three."),
+        ]
+    return [
+        Known(r"Error: .*(pattern|invalid for input)", "heads-by-number", "The heads are cut by a number that is "
+              "written down, and these have another."),
+        Known(rf"Received: \({size}, {3 * size}\)$", "side-by-side-and-not-turned",
+              "The kernels stand side by side as they are: a weight of nn.Linear has a row for each output."),
+        Known(rf"Received: \({size}, 3, {size}\)$", "stacked",
+              "The three lie on an axis of their own: the result has an axis more than a weight."),
+        Known(rf"Received: \({size}, {size}\)$", "only-one-of-three",
+              "The weight has the size of one of the three: they are added up, or two are missing."),
+        Known(r"Received: \(\d+,\)$", "flattened", "The weight lies in one line: the axis of the inputs is gone."),
+        Known(r"Received: \(\d+, \d+\)$", "axes-mixed",
+              "Other axes were made one than the two that are the output, heads and width."),
+        Known(r"Received: \(\d+, \d+, \d+\)$", "heads-kept", "The heads still have an axis of their own."),
+    ]  # fmt: skip
 
 
 def _plain(part: torch.Tensor) -> torch.Tensor:
@@ -71,5 +103,31 @@ _MISTAKES = [
         "rows-alternate",
         "The rows of query, key and value alternate.",
         lambda q, k, v: torch.stack([_plain(q), _plain(k), _plain(v)], dim=1).flatten(0, 1),
+    ),
+    Mistake(
+        "head-by-head",
+        "Query, key and value of each head follow each other; all queries come first, then all keys, then all values.",
+        lambda q, k, v: _plain(torch.stack([q, k, v], dim=-2).flatten(-3, -2)),
+    ),
+    Mistake(
+        "query-scaled",
+        "The query is divided by the root of d: the scale belongs to the scores, and our layer has it there.",
+        lambda q, k, v: _joined(q / q.shape[-1] ** 0.5, k, v),
+    ),
+    Mistake("rows-reversed", "The rows come in the reverse order.", lambda q, k, v: _joined(q, k, v).flip(0)),
+    Mistake("one-part-repeated", "The query stands there three times.", lambda q, k, v: _joined(q, q, q)),
+    *(
+        Mistake("one-part-repeated", f"The {PARTS[part]} stands there twice, and another part is missing.", function)
+        for part, function in (
+            ("k", lambda q, k, v: _joined(q, k, k)),
+            ("q", lambda q, k, v: _joined(q, q, v)),
+            ("v", lambda q, k, v: _joined(q, v, v)),
+            ("q", lambda q, k, v: _joined(q, k, q)),
+        )
+    ),
+    Mistake(
+        "one-part-turned",
+        "Only the query's kernel is turned; those of key and value still have a row for each input.",
+        lambda q, k, v: torch.cat([_plain(q), k.flatten(-2), v.flatten(-2)]),
     ),
 ]

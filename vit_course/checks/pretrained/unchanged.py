@@ -60,6 +60,10 @@ _WRONG = {
     "key_bias": ("softmax-misread", "Ask what c adds to the scores of one query, key by key, and what softmax does."),
     "scaled": ("product-misread", "Ask where queries and keys meet, and which factor their product has then."),
     "heads": ("projection-forgotten", "Ask which layer reads the heads side by side, and how it knows which is which."),
+    "hidden": (
+        "wrong-answer",
+        "Ask whether a sum over hidden units changes with their order, and who reads each of them.",
+    ),
     "gelu": ("gelu-misread", "Ask what stands between the two factors, and whether a factor can pass it."),
     "norm": ("scale-misread", "Ask where in the norm its weight and bias act: before or after dividing by the spread?"),
 }

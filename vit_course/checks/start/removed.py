@@ -1,5 +1,8 @@
 """Exercise start.removed: which part the clock reader can least do without, judged by the learner's own numbers."""
 
+from collections.abc import Callable
+from itertools import permutations
+
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
@@ -39,29 +42,101 @@ BECAUSE = {
 
 
 @exercise("Take a part out", section="A whole ViT in 40 lines", difficulty=2, minutes=13)
-def removed(answer, draw, parts):
+def removed(answer, parts):
     """`answer()` -> four shares of clocks read right, the part most needed, and why."""
     received = named(call(answer), (*PLAUSIBLE, "most_needed", "because"))
+    given, meant, slip = _meant(received)
     shares = {}
     for name, (limits, low, high) in PLAUSIBLE.items():
         with parts(name):
+            if received[name] is None:
+                raise Wrong("returned-nothing", "This is None where a number is expected.")
             share = real(received[name])
-            if 1 < share <= 100:
-                raise Wrong("percent", f"{share:g} is a number of percent; a share lies between 0 and 1.")
+            if slip and meant[name] != share:
+                raise slip
+            if 10 < share <= 100:
+                shares[name] = share / 100
+                raise Wrong("percent", "This is a number of percent; a share lies between 0 and 1.")
             if not 0 <= share <= 1:  # nor is NaN
                 raise Wrong("wrong-answer", f"{share:g} is no share: a share lies between 0 and 1.")
             shares[name] = share
             if not limits[0] <= share <= limits[1]:
                 raise Wrong(*(low if share < limits[0] else high))
+            if name == "without_mlp" and not slip and share >= shares.get("whole", 1):
+                raise Wrong("mlp-still-there", "This is no worse than the whole model: look at every block.")
     with parts("most_needed"):
-        _follows(received["most_needed"], {part: shares.get(f"without_{part}") for part in PARTS})
+        if not (slip and slip.mistake == "parts-exchanged" and _concluded(received["most_needed"], given)):
+            _follows(received["most_needed"], meant if slip else shares)
     with parts("because"):
         same_answer(received["because"], "b", BECAUSE)
 
 
-def _follows(said, shares: dict) -> None:
+_WAYS: list[tuple[str, str, Callable]] = [
+    (
+        "percent",
+        "This is a number of percent; a share lies between 0 and 1.",
+        lambda given: {name: share / 100 for name, share in given.items()},
+    ),
+    (
+        "count-for-share",
+        "This is a number of clocks; a share lies between 0 and 1.",
+        lambda given: {name: share / 1000 for name, share in given.items()},
+    ),
+    (
+        "errors-for-shares",
+        "This looks like the share of clocks that are read wrongly.",
+        lambda given: {name: 1 - share for name, share in given.items()},
+    ),
+    (
+        "loss-for-share",
+        "This looks like what is lost without the part; the share that is still read right is asked for.",
+        lambda given: {name: share if name == "whole" else given["whole"] - share for name, share in given.items()},
+    ),
+    *(
+        (
+            "parts-exchanged",
+            "The numbers look right with those of some parts exchanged.",
+            lambda given, order=order: {"whole": given["whole"]} | {
+                f"without_{part}": given[f"without_{other}"] for part, other in zip(PARTS, order, strict=True)
+            },
+        )
+        for order in permutations(PARTS)
+        if order != PARTS
+    ),
+]  # fmt: skip
+
+
+def _meant(received) -> tuple[dict, dict, Wrong | None]:
+    # The four numbers; what they are if one slip was made with all of them; the slip, or None where none was.
+    try:
+        given = {name: real(received[name]) for name in PLAUSIBLE}
+    except Wrong:
+        return {}, {}, None
+    if not _possible(given):
+        for slug, sentence, change in _WAYS:
+            if _possible(change(given)):
+                return given, change(given), Wrong(slug, sentence)
+    return given, given, None
+
+
+def _possible(shares: dict) -> bool:
+    return all(limits[0] <= shares[name] <= limits[1] for name, (limits, *_) in PLAUSIBLE.items())
+
+
+def _concluded(said, shares: dict) -> bool:
+    try:
+        _follows(said, shares)
+    except Wrong:
+        return False
+    return True
+
+
+def _follows(said, found: dict) -> None:
+    shares = {part: found.get(f"without_{part}") for part in PARTS}
     if None in shares.values():
-        raise Wrong("nothing-to-conclude-from", "One of the numbers that the conclusion rests on is missing.")
+        raise Wrong(
+            "nothing-to-conclude-from", "One of the numbers that the conclusion rests on is missing, or is no share."
+        )
     least = min(shares, key=shares.get)
     others = [part for part in PARTS if part != least]
     slip = ("conclusion-against-numbers", "On your own numbers, another part costs more when it is missing.")

@@ -7,7 +7,7 @@ from vit_course.config import ViTConfig
 
 
 @exercise("ViT-L/32 by hand", section="ViT-B/16 by hand", difficulty=1, minutes=8)
-def sizes(answer, draw, parts):
+def sizes(answer, parts):
     """`answer()` -> {"patches", "numbers_per_patch", "patch_tokens", "into_the_encoder", "logits", ...}."""
     batch, base = 8, ViTConfig.preset("vit-b/16")
     large = ViTConfig.preset("vit-l/16", patch_size=32, image_size=384)
@@ -34,6 +34,7 @@ def sizes(answer, draw, parts):
                 (224 // 32) ** 2: ("other-image-size", "This would be right for an image of 224 x 224."),
                 (384 // 16) ** 2: ("other-patch-size", "This would be right for patches of 16 x 16."),
                 other: ("sizes-of-vit-b-16", "This is the number of ViT-B/16, whose image and patch are smaller."),
+                batch * N: ("all-images-counted", "These are the patches of all eight images; one image is asked for."),
                 384 * 384 // 32: (
                     "divided-once",
                     "The pixels of the image are divided by the side of a patch, not by its area.",
@@ -52,6 +53,8 @@ def sizes(answer, draw, parts):
             },
             "patch_tokens": {
                 (N, D): ("batch-forgotten", without_batch),
+                (1, N, D): ("batch-forgotten", without_batch),
+                (batch, N, 768): ("sizes-of-vit-b-16", "This is the width of ViT-B/16, whose tokens are shorter."),
                 (batch, T, D): ("class-token-too-early", "Here the class token is counted: it is not there yet."),
                 (batch, N, numbers): (
                     "not-multiplied-yet",
@@ -64,6 +67,7 @@ def sizes(answer, draw, parts):
             },
             "into_the_encoder": {
                 (T, D): ("batch-forgotten", without_batch),
+                (1, T, D): ("batch-forgotten", without_batch),
                 (batch, N, D): ("class-token-forgotten", "These are the patch tokens alone."),
                 (batch + 1, N, D): ("class-token-on-the-batch", "The class token is counted as one more image."),
                 (batch, N, D + 1): ("class-token-in-the-width", "The class token has made each token longer."),
@@ -80,6 +84,7 @@ def sizes(answer, draw, parts):
             },
             "logits": {
                 (K,): ("batch-forgotten", without_batch),
+                (1, K): ("batch-forgotten", without_batch),
                 (batch, T, K): ("every-token-read", "Here every token has logits; the head reads one of them."),
                 (batch, N, K): ("every-token-read", "Here every patch has logits; the head reads one token."),
                 (batch, 1, K): ("token-axis-kept", "The axis of the tokens is still there, with one token on it."),
@@ -97,5 +102,17 @@ def sizes(answer, draw, parts):
                 768 // 32: ("one-side-only", "These are the patches in one row; there are rows below it."),
                 other: ("sizes-of-vit-b-16", "This is the number of ViT-B/16 at 224 x 224."),
             },
+        },
+        follows={
+            "patch_tokens": [("patches", lambda n: (batch, n, D))],
+            "into_the_encoder": [
+                ("patch_tokens", lambda shape: (shape[0], shape[1] + 1, shape[2])),
+                ("patches", lambda n: (batch, n + 1, D)),
+            ],
+            "logits": [
+                ("patch_tokens", lambda shape: (shape[0], K)),
+                ("into_the_encoder", lambda shape: (shape[0], K)),
+            ],
+            "patches_at_768": [("patches", lambda n: 4 * n)],
         },
     )

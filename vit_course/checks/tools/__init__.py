@@ -4,7 +4,16 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
 
     calling     call: the learner's result, or the error as a `Wrong`
     functions   Mistake, one_mistake, same_function, same_values: a function beside the right one and the wrong ones
-    modules     build, fill, count: a module of the learner's, whatever its parameters are called
+    slips       slips: the mistakes of a function whose steps each go wrong, alone and two together
+    usual       usual_slips: what happens in any function: an axis dropped, turned, summed up, a factor
+    modules     build, feed, count, repeats, alone, trained_by, ...: a module of the learner's, whatever its parts
+    flat        Flat: all numbers that a module learns as one row
+    roles       find_roles: which of them make queries, keys, values and the output, found by changing them
+    heads       attend, name_the_slip: what attention gives for them, and what its usual slips give
+    biases      draw_biases: the same for biases
+    tokens_meet  each token sees all, in no order
+    block_parts, block_shape    a block's norms and branches; what is added, and where the norms stand
+    whole_parts, whole_shape    the same inside a whole model
     tensors     tensor, equal, agree: one tensor that came back
     by_hand     same_answers, same_answer: numbers and choices, the right ones never shown
     dicts       named: a dict, with the names that were asked for

@@ -1,16 +1,24 @@
 """Looks at answers that were worked out by hand or predicted, without giving the right ones away."""
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 import torch
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.words import describe
+from vit_course.checks.tools.words import describe, plain
 
 
-def same_answers(received, expected: Mapping, parts, mistakes: Mapping[str, Mapping] | None = None) -> None:
+def same_answers(
+    received,
+    expected: Mapping,
+    parts,
+    mistakes: Mapping[str, Mapping] | None = None,
+    follows: Mapping[str, Sequence[tuple[str, Callable]]] | None = None,
+) -> None:
     """A dict of answers worked out or predicted, each a part of its own; the right one is never shown.
 
     Args:
@@ -18,32 +26,59 @@ def same_answers(received, expected: Mapping, parts, mistakes: Mapping[str, Mapp
         expected: the right answers by name: an int, a float (within 0.1 %), a bool, a tuple of ints for a shape, or
             a str for a choice.
         parts: of the check, for partial credit.
-        mistakes: by name, from a wrong answer to (slug, sentence). For a choice these are the other options.
+        mistakes: by name, from a wrong answer, or a range of them, to (slug, sentence). For a choice these are the
+            other options.
+        follows: by name, from which earlier answers it can be worked out, and how: where such an answer is wrong and
+            this one is right for it, that is said.
     """
     named(received, expected)
     for name, value in expected.items():
         with parts(name):
-            same_answer(received[name], value, (mistakes or {}).get(name, {}))
+            try:
+                same_answer(received[name], value, (mistakes or {}).get(name, {}))
+            except Wrong as wrong:
+                source = _source(received, name, (follows or {}).get(name, ()))
+                if not source:
+                    raise
+                sentence = f"This is what your answer to {source} leads to: mend that one first."
+                raise Wrong(f"follows-from-{source.replace('_', '-')}", sentence) from wrong
+
+
+def _source(received: Mapping, name: str, follows: Sequence[tuple[str, Callable]]) -> str:
+    # The earlier answer, wrong too, that this wrong one follows from, or "".
+    for source, consequence in follows:
+        with contextlib.suppress(Exception):  # an answer of a kind from which nothing follows
+            same_answer(received[name], consequence(received[source]))
+            return source
+    return ""
 
 
 def same_answer(received, expected, mistakes: Mapping | None = None) -> None:
     """One answer, or a `Wrong` that does not give the right one away; see `same_answers`."""
     mistakes = mistakes or {}
-    if isinstance(received, torch.Tensor) and received.numel() == 1:
-        received = received.item()
-    if isinstance(received, (torch.Size, list)):
-        received = tuple(received)
-    if isinstance(received, np.generic):
-        received = received.item()
+    received = _simple(received)
+    if isinstance(expected, tuple) and isinstance(received, (tuple, list, np.ndarray, torch.Tensor)):
+        items = tuple(map(_simple, received))
+        if any(
+            isinstance(item, (torch.Tensor, np.ndarray)) for item in items
+        ):  # these cannot be compared with a number
+            raise Wrong("wrong-type", f"This is {describe(received)} where a shape (a tuple) is expected.")
+        received = items
     if isinstance(received, str):
-        received = str(received).strip().lower()
+        received = str(received)
+        options = [option for option in (expected, *mistakes) if isinstance(option, str)]
+        received = next((one for one in options if plain(one) == plain(received)), received.strip().lower())
     kinds = (int, float) if type(expected) in (int, float) else type(expected)
     if not isinstance(received, kinds) or (isinstance(received, bool) and type(expected) is not bool):
         names = {int: "a number", float: "a number", bool: "True or False", tuple: "a shape (a tuple)", str: "a choice"}
         raise Wrong("wrong-type", f"This is {describe(received)} where {names[type(expected)]} is expected.")
     if _is(received, expected):
-        if type(expected) is int and type(received) is float:
-            raise Wrong("float-count", f"{received} is a float where something is counted: a count is an int.")
+        counts = received if isinstance(expected, tuple) else (received,)
+        for count in counts:
+            if type(expected) in (int, tuple) and type(count) is float:
+                place = f" in {received}" if isinstance(expected, tuple) else ""
+                sentence = f"{count}{place} is a float where something is counted: a count is an int."
+                raise Wrong("float-count", sentence)
         return
     for wrong, (slug, sentence) in mistakes.items():
         if _is(received, wrong):
@@ -54,7 +89,20 @@ def same_answer(received, expected, mistakes: Mapping | None = None) -> None:
     raise Wrong("wrong-answer", f"{received} is not right.")
 
 
+def _simple(value):
+    # One number of PyTorch or NumPy as one of Python, by the method of the class itself: a subclass has no say.
+    if isinstance(value, torch.Tensor) and value.numel() == 1:
+        return value.item()
+    if isinstance(value, np.ndarray) and np.ndarray.size.__get__(value) == 1:
+        return np.ndarray.item(value)
+    if isinstance(value, Fraction):
+        return float(value)
+    return np.generic.item(value) if isinstance(value, np.generic) else value
+
+
 def _is(received, value) -> bool:
+    if isinstance(value, range):  # of wrong answers: all in it
+        return type(received) in (int, float) and received in value
     if isinstance(value, float) and not isinstance(received, (tuple, str)):
         return abs(received - value) <= 1e-3 * abs(value)
     return received == value

@@ -5,6 +5,7 @@ import inspect
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 
@@ -45,6 +46,7 @@ def same_function(
     mistakes: Sequence[Mistake] = (),
     axes: str = "",
     differentiable: bool = True,
+    mistakes_change: bool = True,
 ) -> None:
     """The learner's function gives what `reference` gives, on every draw.
 
@@ -59,6 +61,8 @@ def same_function(
             every draw names the mistake.
         axes: of the result, such as "(B, N, D)".
         differentiable: whether a gradient must reach each floating-point input that `reference` lets it reach.
+        mistakes_change: whether a mistake's function may change its arguments. If not, models among them, which take
+            long to copy, are shared.
     """
     results = []
     several, draws = len(draws), [*draws, *_batch_of_one(reference, draws[0])]
@@ -75,7 +79,7 @@ def same_function(
                 wrong = Wrong("batch-of-one", sentence, wrong.details, wrong.expected, wrong.received)
             # A mistake that shows with several images is looked for among them alone: with one, axes may fit by chance.
             tried = draws if index >= several else draws[:several]
-            raise _explained(wrong, answer, reference, mistakes, tried, index) from None
+            raise _explained(wrong, answer, reference, mistakes, tried, index, mistakes_change) from None
         results.append(result)
     if not agree(call(answer, *_copies(draws[0])), results[0]):
         raise Wrong("keeps-state", "After calls with other inputs, your function gives another result than before.")
@@ -92,8 +96,14 @@ def same_values(
         answer, reference, draws, mistakes: see `same_function`.
     """
     results = []
+    several, draws = len(draws), [*draws, *_one_of_the_batch(draws[0])]
     for index, arguments in enumerate(draws):
-        expected = reference(*_copies(arguments))
+        try:
+            expected = reference(*_copies(arguments))
+        except Exception:
+            if index < several:
+                raise
+            continue  # an axis of which one entry is too few
         try:
             received = call(answer, *_copies(arguments))
             if received is None:
@@ -106,14 +116,20 @@ def same_values(
                 details = [f"Expected: {describe(expected)}", f"Received: {describe(received)}"]
                 raise Wrong("wrong-values", "The result is not right.", details) from None
         except Wrong as wrong:
+            if index >= several and wrong.mistake in _SIZES:
+                sentence = "Right for a batch of several, not for a batch of one."
+                wrong = Wrong("batch-of-one", sentence, wrong.details)
             raise _explained(wrong, answer, reference, mistakes, draws, index) from None
-        results.append(received)
-    if call(answer, *_copies(draws[0])) != results[0]:
-        raise Wrong("keeps-state", "After calls with other inputs, your function gives another result than before.")
+        results.append(expected)
+    try:
+        same_answer(call(answer, *_copies(draws[0])), results[0])
+    except Wrong:
+        sentence = "After calls with other inputs, your function gives another result than before."
+        raise Wrong("keeps-state", sentence) from None
 
 
 def _explained(
-    wrong: Wrong, answer, reference, mistakes: Sequence[Mistake], draws: Sequence[tuple], index: int
+    wrong: Wrong, answer, reference, mistakes: Sequence[Mistake], draws: Sequence[tuple], index: int, copied=True
 ) -> Wrong:
     # The same with the input in front, under the name of a foreseen mistake where it is one: a function that does what
     # the learner's does on every draw, errors included.
@@ -124,22 +140,27 @@ def _explained(
         slug = "hard-coded-size"
         sentence = "Right for the first sizes that were tried, not for others: a size may be written as a number."
     if slug != "random-result":
-        theirs = [_attempt(answer, arguments) for arguments in draws]
+        theirs = [_attempt(partial(ask, answer), arguments) for arguments in draws]
         for mistake in mistakes:
-            ours = [_attempt(mistake.function, arguments) for arguments in draws]
+            ours = (_attempt(mistake.function, arguments, copied) for arguments in draws)  # as far as they are alike
             if all(map(_alike, theirs, ours)):
                 slug, sentence = mistake.slug, mistake.sentence
                 break
     return Wrong(slug, sentence, [f"Input:    {given}", *wrong.details], wrong.expected, wrong.received)
 
 
-def _batch_of_one(reference: Callable, arguments: tuple) -> list[tuple]:
-    # The arguments with the first entry of their first axis alone, where that axis is a batch: the result for one
-    # entry is then the first of the results for all.
+def _one_of_the_batch(arguments: tuple) -> list[tuple]:
+    # The arguments with the first entry of their first axis alone, where there are several entries.
     size = next((a.shape[0] for a in arguments if isinstance(a, torch.Tensor) and a.ndim), None)
     one = tuple(a[:1] if isinstance(a, torch.Tensor) and a.ndim and a.shape[0] == size else a for a in arguments)
-    if size in (None, 1):
+    return [] if size in (None, 1) else [one]
+
+
+def _batch_of_one(reference: Callable, arguments: tuple) -> list[tuple]:
+    # Where the first axis is a batch: the result for one entry is then the first of the results for all.
+    if not (found := _one_of_the_batch(arguments)):
         return []
+    (one,) = found
     try:
         alone, together = reference(*_copies(one)), reference(*_copies(arguments))
     except Exception:  # an axis of which one entry is too few
@@ -147,9 +168,9 @@ def _batch_of_one(reference: Callable, arguments: tuple) -> list[tuple]:
     return [one] if isinstance(together, torch.Tensor) and together.ndim and agree(alone, together[:1]) else []
 
 
-def _attempt(function, arguments):
+def _attempt(function, arguments, copied: bool = True):
     try:
-        return ask(function, *_copies(arguments))
+        return function(*(_copies(arguments) if copied else arguments))
     except Exception as error:
         return type(error), str(error)
 

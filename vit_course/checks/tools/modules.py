@@ -1,4 +1,4 @@
-"""Builds the learner's module, fills it with known numbers, counts them, and gives it one image alone."""
+"""Builds the learner's module, feeds it, counts what it learns, and looks at how it behaves."""
 
 import inspect
 
@@ -7,7 +7,8 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.tensors import equal
+from vit_course.checks.tools.flat import Flat
+from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.words import describe
 
 
@@ -20,37 +21,43 @@ def build(cls: type, *arguments, **keywords) -> nn.Module:
         )
     if not isinstance(cls, type) and not inspect.isfunction(cls):
         raise Wrong("not-callable", f"The check needs a class derived from nn.Module; it got {describe(cls)}.")
-    module = call(cls, *arguments, **keywords)
+    try:
+        module = call(cls, *arguments, **keywords)
+    except Wrong as wrong:
+        if wrong.mistake != "raised-error":
+            raise
+        sizes = [*map(describe, arguments), *(f"{name}={describe(value)}" for name, value in keywords.items())]
+        raise with_input(wrong, f"{cls.__name__}({', '.join(sizes)})") from None
     if not isinstance(module, nn.Module):
         raise Wrong("not-a-module", f"The check needs a class derived from nn.Module; it built {describe(module)}.")
     return module
 
 
-def fill(module: nn.Module, head_dim: int, seed: int = 0, scale: float = 1.0) -> None:
-    """Sets every parameter by its shape alone, so that modules can be compared whatever their names and layout.
+def feed(module: nn.Module, *inputs):
+    """As `call`; an error of the learner's code is told with what went in."""
+    try:
+        return call(module, *inputs)
+    except Wrong as wrong:
+        if wrong.mistake != "raised-error":
+            raise
+        raise with_input(wrong, ", ".join(f"a {describe(x)}" for x in inputs)) from None
 
-    Entry [i, j] of a matrix becomes w[i mod d, j mod d] with one symmetric d x d matrix w, so queries, keys, values,
-    fused or apart, head by head or not, transposed or not, all hold the same; vectors become 0.
 
-    Args:
-        module: the learner's or ours.
-        head_dim: d.
-        seed: of w.
-        scale: of w.
-    """
-    w = torch.randn(head_dim, head_dim, generator=torch.Generator().manual_seed(seed))
-    w = scale * (w + w.T) / 2
-    with torch.no_grad():
-        for parameter in module.parameters():
-            if parameter.ndim < 2:
-                parameter.zero_()
-                continue
-            shape = [size for size in parameter.shape if size > 1][-2:]
-            if len(shape) < 2:
-                parameter.zero_()
-                continue
-            rows, columns = torch.arange(shape[0]) % head_dim, torch.arange(shape[1]) % head_dim
-            parameter.copy_(w[rows[:, None], columns].expand(*parameter.squeeze().shape).reshape(parameter.shape))
+def with_input(wrong: Wrong, words: str) -> Wrong:
+    """The same with what went in as its first line."""
+    details = [f"Input:    {words}", *wrong.details]
+    return Wrong(wrong.mistake, wrong.sentence, details, wrong.expected, wrong.received)
+
+
+def token_in_front(out, x: torch.Tensor, mistake: str, axes: str) -> None:
+    """Raises `Wrong` where as many tokens come out of a module as went in, (B, N, D) -> (B, N, D)."""
+    if isinstance(out, torch.Tensor) and out.shape == x.shape:
+        batch, number, width = x.shape
+        raise Wrong(
+            mistake,
+            "The sequence is as long as before: no token has been put in front.",
+            [f"Expected: {(batch, number + 1, width)} {axes}", f"Received: {tuple(out.shape)}"],
+        )
 
 
 def count(module: nn.Module) -> int:
@@ -58,12 +65,52 @@ def count(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters() if parameter.requires_grad)
 
 
-def alone(layer: nn.Module, x: torch.Tensor) -> None:
-    """Raises `Wrong` unless the first image of (B, T, D) gives the same output without the others."""
+def trained_by(module: nn.Module, x: torch.Tensor, draw) -> None:
+    """Raises `Wrong` where a number that acts on the output has no gradient: it could not be trained."""
+    out = feed(module, x)
+    cut = Wrong(
+        "gradient-cut", "Parameters act on the output, and no gradient reaches them: they could not be trained."
+    )
+    if not out.requires_grad:
+        raise cut
+    flat = Flat(list(module.parameters()))
+    row, slopes = flat.get(), flat.slopes((out * draw.normal(*out.shape)).sum())
+    flat.set(torch.where(slopes == 0, row + 1e-3 * draw.normal(len(row)), row))
+    moved = (feed(module, x) - out).norm() > 1e-5 * out.norm()
+    flat.set(row)
+    if moved:
+        raise cut
+
+
+def scatter(module: nn.Module, draw) -> None:
+    """Gives each parameter its own random numbers, so that no two parts are alike and none starts at 0 or 1."""
+    with torch.no_grad():
+        for parameter in module.parameters():
+            inputs = parameter.shape[-1] if parameter.ndim > 1 else 4
+            parameter.copy_(inputs**-0.5 * draw.normal(*parameter.shape))
+
+
+def repeats(module: nn.Module, x: torch.Tensor, mistake: str = "random-result") -> None:
+    """Raises `Wrong` unless the module, in eval mode, gives the same twice."""
+    if not agree(feed(module, x), feed(module, x)):
+        sentence = "After eval(), one input gives two results: a dropout that does not know of it, or numbers drawn."
+        raise Wrong(mistake, sentence)
+
+
+def alone(layer: nn.Module, x: torch.Tensor, axes: str = "(B, T, D)") -> None:
+    """Raises `Wrong` unless each image of a batch gives the same output without the others."""
+    together = feed(layer, x)
+    try:
+        apart = torch.cat([tensor(feed(layer, one[None]), (1, *together.shape[1:]), axes) for one in x])
+    except Wrong as wrong:
+        if wrong.mistake not in ("wrong-shape", "raised-error"):
+            raise
+        sentence = "Right in shape for a batch of several, not for a batch of one: an axis of size 1 is not kept."
+        raise Wrong("batch-of-one", sentence, wrong.details) from None
     equal(
-        call(layer, x[:1]),
-        call(layer, x)[:1],
+        apart,
+        together,
         "batch-mates-matter",
         "The output for one image changes with the other images of the batch.",
-        axes="(B, T, D)",
+        axes=axes,
     )

@@ -9,6 +9,12 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.words import describe
 
 
+def without_graph(loss) -> None:
+    """A `Wrong` where a loss is a tensor from which a gradient could still be taken; of anything else nothing."""
+    if isinstance(loss, torch.Tensor) and loss.requires_grad:
+        raise Wrong("graph-returned", "The returned loss still has its graph, and so keeps all that made it in memory.")
+
+
 def real(value) -> float:
     """A learner's number as a float; anything but one number is a `Wrong`."""
     if isinstance(value, (torch.Tensor, np.ndarray)) and math.prod(value.shape) == 1:

@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 
-def describe(thing) -> str:
-    """What a thing is, in a few words that are the same on every machine."""
+def describe(thing, depth: int = 2) -> str:
+    """What a thing is, in a few words that are the same on every machine; of lists in lists the first `depth`."""
     if isinstance(thing, torch.Tensor):
         return f"tensor {tuple(thing.shape)}"
     if isinstance(thing, np.ndarray):
@@ -17,7 +17,9 @@ def describe(thing) -> str:
     if isinstance(thing, str):
         return repr(thing if len(thing) < 30 else thing[:27] + "...")
     if isinstance(thing, (tuple, list)):
-        inside = ", ".join(describe(item) for item in thing[:4]) + (", ..." if len(thing) > 4 else "")
+        if not depth:
+            return f"a {type(thing).__name__}"
+        inside = ", ".join(describe(item, depth - 1) for item in thing[:4]) + (", ..." if len(thing) > 4 else "")
         return f"a {type(thing).__name__} ({inside})"
     if isinstance(thing, type):
         return f"the class {thing.__name__}"
@@ -33,3 +35,8 @@ def number(value: torch.Tensor) -> str:
 def capital(text: str) -> str:
     """The text as the beginning of a sentence."""
     return text[0].upper() + text[1:]
+
+
+def plain(text: str) -> str:
+    """An option as people write it: whatever its case, blanks, hyphens, underscores and full stop."""
+    return "".join(letter for letter in text.casefold() if letter not in "-_" and not letter.isspace()).rstrip(".")

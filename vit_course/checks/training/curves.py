@@ -6,7 +6,7 @@ from vit_course.checks.tools.calling import call
 
 
 @exercise("Five curves", section="Reading curves", difficulty=2, minutes=8)
-def curves(answer, draw, parts):
+def curves(answer, parts):
     """`answer()` -> {"run_a", ... "run_e", "keep_d"}: one of five options each, and an epoch."""
     # What the runs were: a softmax as last layer; rate 1 without warm-up and clipping; shifts and dropout;
     # 60 training images; width 4 at half the rate. All on the digits, with the recipe of the chapter.
@@ -65,6 +65,7 @@ def curves(answer, draw, parts):
                 "healthy": ("hardly-moved", "The loss falls, but has hardly left that of a guess."),
             },
             "keep_d": {
+                1: ("place-for-epoch", "This is a place in the row; the points are not one epoch apart."),
                 100: ("end-of-the-run", "The last weights are not the best ones on images that they have not seen."),
                 50: ("training-loss-chosen", "This goes by the training loss, which says little about new images."),
                 10: ("stopped-too-early", "At this epoch the validation loss is still on its way down."),

@@ -7,7 +7,8 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.numbers import real
-from vit_course.checks.tools.words import describe
+from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.words import capital, describe
 
 
 @exercise(
@@ -18,22 +19,33 @@ from vit_course.checks.tools.words import describe
 )
 def groups(answer, draw):
     """`answer(model, weight_decay)` -> a list of dicts for AdamW: matrices of Linear and Conv2d decay, the rest not."""
-    for names in (_PLAIN, _MISLEADING):
-        patch, channels, tokens, width, classes = draw.sizes(5)
-        model = _Named(names, patch, channels, tokens, width, classes)
-        weight_decay = draw.choose([0.03, 0.07, 0.3])
-        found = _decay_of_each(call(answer, model, weight_decay), model)
-        misplaced = [entry for entry in found if entry[2] != (weight_decay if entry[0] in _MATRICES else 0)]
-        if misplaced:
-            _name_the_mistake(found, misplaced, weight_decay, names is _MISLEADING)
+    for _ in range(2):
+        sizes, weight_decay = draw.sizes(5), draw.choose([0.03, 0.07, 0.3])
+        for names in (_PLAIN, _MISLEADING):  # in the same sizes, so that only the names can matter
+            model = _Named(names, *sizes)
+            with named_by_details(*_ERRORS):
+                groups = call(answer, model, weight_decay)
+            found = _decay_of_each(groups, model)
+            misplaced = [entry for entry in found if entry[2] != (weight_decay if entry[0] in _MATRICES else 0)]
+            if misplaced:
+                _name_the_mistake(found, misplaced, weight_decay, names is _MISLEADING)
+            if not all(parameter.requires_grad for parameter in model.parameters()):
+                sentence = "After the call some parameters ask for no gradients: not to decay is not to be frozen."
+                raise Wrong("parameters-frozen", sentence)
 
 
+_ERRORS = (
+    Known("(The size of tensor|Boolean value of Tensor)", "tensors-compared",
+          "Tensors are compared by their numbers, where the question is whether two are the same object."),
+    Known("has no attribute", "no-such-name", "Your code asks every layer for something that only some of them have."),
+)  # fmt: skip
 _MATRICES = ("convolution", "linear")
 _WORDS = {
     "convolution": "the matrix of a convolution",
     "linear": "the matrix of a linear layer",
-    "bias": "a bias",
+    "bias": "the bias of a layer",
     "norm": "the scale of a norm",
+    "shift": "the shift of a norm",
     "token": "the class token",
     "table": "the position table",
 }
@@ -66,7 +78,7 @@ def _decay_of_each(received, model) -> list[tuple[str, str, float]]:
         for name, parameter in module.named_parameters(recurse=False):
             kind = {nn.Conv2d: "convolution", nn.Linear: "linear", nn.LayerNorm: "norm"}.get(type(module))
             kind = kind or ("token" if parameter.ndim == 3 else "table")
-            kinds[id(parameter)] = "bias" if name == "bias" else kind
+            kinds[id(parameter)] = ("shift" if kind == "norm" else "bias") if name == "bias" else kind
     if not isinstance(received, (list, tuple)) or not all(isinstance(group, dict) for group in received):
         raise Wrong("wrong-type", f"The result is {describe(received)} where a list of dicts is expected.")
     found: dict[int, float] = {}
@@ -78,6 +90,9 @@ def _decay_of_each(received, model) -> list[tuple[str, str, float]]:
                 f"A group has no entry {missing!r}: AdamW would refuse it, or use a decay of its own.",
                 [f"Received: a dict with {', '.join(sorted(map(str, group))) or 'nothing'}"],
             )
+        if group["weight_decay"] is None:
+            raise Wrong("wrong-type", "A group's weight_decay is None where a number is expected.")
+        decay = real(group["weight_decay"])
         parameters = [group["params"]] if isinstance(group["params"], torch.Tensor) else group["params"]
         try:
             parameters = [p[1] if isinstance(p, tuple) else p for p in parameters]
@@ -92,7 +107,7 @@ def _decay_of_each(received, model) -> list[tuple[str, str, float]]:
                 )
             if id(parameter) in found:
                 raise Wrong("in-two-places", "A parameter is in the groups more than once, and would be moved twice.")
-            found[id(parameter)] = real(group["weight_decay"])
+            found[id(parameter)] = decay
     absent = sorted({kinds[key] for key in kinds if key not in found})
     if absent:
         raise Wrong(
@@ -127,9 +142,9 @@ def _name_the_mistake(found, misplaced, weight_decay, misleading: bool) -> None:
     for kinds, slug, sentence in (
         ({"convolution"}, "convolution-forgotten", "The matrix of the convolution does not decay."),
         ({"linear"}, "linear-forgotten", "The matrices of the linear layers do not decay."),
-        ({"bias"}, "biases-decay", "The biases decay, though they multiply no input."),
+        ({"bias", "shift"}, "biases-decay", "The biases decay, though they multiply no input."),
         ({"norm"}, "norms-decay", "The norm's scale decays, though it is 1 by design."),
-        ({"bias", "norm"}, "biases-and-norms-decay", "Biases and the norm's scale decay."),
+        ({"bias", "shift", "norm"}, "biases-and-norms-decay", "Biases and the norm's scale decay."),
         ({"token", "table"}, "tables-decay", "The token and the position table decay, though they multiply no input."),
         (
             {"convolution", "table"},
@@ -144,4 +159,12 @@ def _name_the_mistake(found, misplaced, weight_decay, misleading: bool) -> None:
     ):
         if misplaced == [entry for entry in found if entry[0] in kinds]:
             raise Wrong(slug, sentence, details)
-    raise Wrong("wrong-behaviour", "Some parameters are in the wrong group.", details)
+    kinds = list(dict.fromkeys(kind for kind, *_ in misplaced))
+    if misplaced == [entry for entry in found if entry[0] in kinds]:
+        words = [("decays and should not", [k for k in kinds if k not in _MATRICES])]
+        words.append(("should decay and does not", [k for k in kinds if k in _MATRICES]))
+        said = [f"{', '.join(_WORDS[k] for k in these)} {does}" for does, these in words if these]
+        raise Wrong("wrong-kinds-decay", f"{capital('; '.join(said))}.", details)
+    names = ", ".join(name for _, name, _ in misplaced)
+    raise Wrong("wrong-behaviour", f"Parameters of one kind are treated differently; in the wrong group: {names}.",
+                details)  # fmt: skip

@@ -10,7 +10,7 @@ SETTINGS = ("without", "with")
 
 
 @exercise("Does it help? Ask several seeds", section="A recipe", difficulty=3, minutes=18)
-def seeds(answer, draw):
+def seeds(answer):
     """`answer()` -> {"change", "without", "with", "conclusion"}: accuracies of at least four seeds each."""
     received = named(call(answer), ("change", *SETTINGS, "conclusion"))
     choice(received["change"], "change", CHANGES)

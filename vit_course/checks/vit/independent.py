@@ -1,170 +1,163 @@
 """Exercise vit.independent: a test that finds models whose images depend on their batch mates."""
 
 import copy
+from collections.abc import Callable
 
 import torch
-from torch import nn
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.words import describe
+from vit_course.checks.vit.models import KINDS, Model
 
 
 @exercise("A test for batch mates", section="Two more checks before training", difficulty=3, minutes=12)
 def independent(answer, draw):
     """`answer(model, images)` -> True where the logits of no image depend on the others, False where they do."""
-    for _ in range(2):
-        batch, classes = draw.sizes(2, low=5)
-        channels, height, width = draw.sizes(3, high=4)
-        # Numbers with few digits, so that the first model computes without rounding; images differ in brightness.
-        brightness = 5 * (draw.permutation(batch).view(-1, 1, 1, 1) - batch // 2)
-        images = (3 * draw.normal(batch, channels, height, width)).round() + brightness
-        weight = (3 * draw.normal(channels * height * width, classes)).round() / 256  # logits of size 1, about
-        verdicts = []
-        for kind in KINDS:
-            received = call(answer, copy.deepcopy(kind(weight).eval()), images)
-            if received is None:
-                raise Wrong("returned-nothing", "The result is None: nothing was returned.")
-            verdicts.append(_as_bool(received))
-        _judge(verdicts, images)
+    tried = [_models(draw) for _ in range(2)]
+    verdicts = [_verdicts(lambda *a: _as_bool(_asked(answer, *a)), *one) for one in tried]
+    if all(found == _RIGHT for found in verdicts):
+        return
+    _name_by_all(verdicts)
+    for slug, sentence, test in _TESTS:
+        if all(_verdicts(test, *one) == found for one, found in zip(tried, verdicts, strict=True)):
+            raise Wrong(slug, sentence, _details(verdicts))
+    kind = KINDS[_first_wrong(verdicts)[0]]
+    raise Wrong(kind.slug, kind.sentence, _details(verdicts))
 
 
-class EachAlone(nn.Module):
-    """Logits from the pixels by one matrix; the ones below add a dependence between images."""
-
-    right = True
-
-    def __init__(self, weight: torch.Tensor):
-        super().__init__()
-        self.weight = nn.Parameter(weight.clone())
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        return self.mix(images.flatten(1) @ self.weight)
-
-    def mix(self, out: torch.Tensor) -> torch.Tensor:
-        return out
+_RIGHT = [kind.right for kind in KINDS]
+_PLACES = [kind.by_place for kind in KINDS]
+_ORDER = "The same images in another order are all that is tried: a model passes that looks at all of them alike."
 
 
-class EachAloneWithRounding(EachAlone):
-    """The last digit is another one in a batch than alone, as happens in real matrix products."""
-
-    def mix(self, out):
-        return out * (1 + 2.0**-23) if out.dtype == torch.float32 and len(out) > 1 else out
-
-
-class SubtractsBatchMean(EachAlone):
-    """The order of the images does not matter."""
-
-    right = False
-
-    def forward(self, images):
-        return super().forward(images - images.mean())
+def _models(draw) -> tuple[list[Model], torch.Tensor]:
+    batch, classes = draw.sizes(2, low=6)
+    channels, height, width = draw.sizes(3, high=4)
+    # Numbers with few digits, so that the first model computes without rounding; images differ in brightness. The two
+    # bright ones stand in the first half of the batch, the two dark ones in the second.
+    brightness = draw.permutation(batch) - batch // 2
+    brightness[:2], brightness[-2:] = torch.tensor([30, 34]), torch.tensor([-34, -30])
+    images = (3 * draw.normal(batch, channels, height, width)).round() + brightness.view(-1, 1, 1, 1)
+    weight = (3 * draw.normal(channels * height * width, classes)).round() / 256  # logits of size 1, about
+    return [Model(weight, images, kind.mix).eval() for kind in KINDS], images
 
 
-class ShiftsByBatch(EachAlone):
-    """All logits of an image move alike, so the winning class stays."""
-
-    right = False
-
-    def mix(self, out):
-        return out + out.mean()
+def _verdicts(test: Callable, models: list[Model], images: torch.Tensor) -> list[bool]:
+    return [test(copy.deepcopy(model), images.clone()) for model in models]
 
 
-class SeesNeighbour(EachAlone):
-    """The logits of each image depend on one other image."""
-
-    right = False
-
-    def mix(self, out):
-        return out + out.roll(1, dims=0)
-
-
-class LastSeesAll(EachAlone):
-    """Every image but the last is alone."""
-
-    right = False
-
-    def mix(self, out):
-        return torch.cat([out[:-1], out.mean(dim=0, keepdim=True)])
-
-
-class FirstSeesAll(EachAlone):
-    """Every image but the first is alone."""
-
-    right = False
-
-    def mix(self, out):
-        return torch.cat([out.mean(dim=0, keepdim=True), out[1:]])
-
-
-KINDS = (
-    EachAlone,
-    EachAloneWithRounding,
-    SubtractsBatchMean,
-    ShiftsByBatch,
-    SeesNeighbour,
-    LastSeesAll,
-    FirstSeesAll,
-)
+def _asked(answer, model, images):
+    shapes = []
+    model.register_forward_pre_hook(lambda _, given: shapes.append(tuple(getattr(given[0], "shape", ()))))
+    try:
+        return call(answer, model, images)
+    except Wrong as wrong:
+        if wrong.mistake != "raised-error" or all(len(shape) == 4 for shape in shapes):
+            raise
+        sentence = "The model was given something that is no batch (B, C, H, W): one image is a batch of one."
+        raise Wrong("no-batch-axis", sentence, [f"Received: {shapes[-1]}", *wrong.details]) from None
 
 
 def _as_bool(received) -> bool:
+    if received is None:
+        raise Wrong("returned-nothing", "The result is None: nothing was returned.")
     for verdict in (True, False):
         try:
             same_answer(received, verdict)
             return verdict
-        except Wrong as wrong:
-            if wrong.mistake != "wrong-answer":
-                raise Wrong(
-                    "wrong-type", f"The result is {describe(received)} where True or False is expected."
-                ) from None
+        except Wrong:
+            continue
     raise Wrong("wrong-type", f"The result is {describe(received)} where True or False is expected.")
 
 
-def _judge(verdicts: list[bool], images: torch.Tensor) -> None:
-    if verdicts == [kind.right for kind in KINDS]:
-        return
-    exact, rounded, by_batch, shifted, neighbour, last, first = verdicts
-    wrong = next(index for index, kind in enumerate(KINDS) if verdicts[index] != kind.right)
-    details = [
-        f"Input:    a model of type {KINDS[wrong].__name__}, {describe(images)}",
-        f"Expected: {KINDS[wrong].right}",
-        f"Received: {verdicts[wrong]}",
-    ]
-    right_so_far = exact and rounded
-    known = (
-        (all(verdicts), "accepts-everything", "Every model passes, also those that mix the images of a batch."),
-        (not any(verdicts), "refuses-everything", "No model passes, not even one that never mixes two images."),
-        (
-            not exact and not rounded and all(verdicts[2:]),
-            "verdict-inverted",
-            "The two verdicts have changed places: True is said of the models that mix images.",
-        ),
-        (
-            exact and not any(verdicts[1:]),
-            "rounding-refused",
-            "A right model is refused: its logits alone and in the batch differ in their last digit.",
-        ),
-        (
-            right_so_far and by_batch and shifted and not (last and first),
-            "order-only",
-            "The same images in another order are all that is tried: "
-            "a model passes that looks at all of them alike.",
-        ),
-        (
-            right_so_far and shifted and not (by_batch or neighbour or (last and first)),
-            "classes-only",
-            "A model passes whose logits change with the batch while the winning class stays.",
-        ),
-        (
-            right_so_far and not (by_batch or shifted) and (last or first),
-            "one-image-untested",
-            "At least one image of the batch is never tested: a model passes in which only this one sees the others.",
-        ),
-    )  # fmt: skip
-    for found, slug, sentence in known:
-        if found:
-            raise Wrong(slug, sentence, details)
-    raise Wrong("wrong-behaviour", "The verdict on one of the models is not right.", details)
+def _first_wrong(verdicts: list[list[bool]]) -> tuple[int, bool]:
+    return next((i, found[i]) for i in range(len(KINDS)) for found in verdicts if found[i] != _RIGHT[i])
+
+
+def _details(verdicts: list[list[bool]]) -> list[str]:
+    index, verdict = _first_wrong(verdicts)
+    kind = KINDS[index]
+    return [f"Input:    a model in which {kind.words}", f"Expected: {kind.right}", f"Received: {verdict}"]
+
+
+def _name_by_all(verdicts: list[list[bool]]) -> None:
+    both = [verdict for found in verdicts for verdict in found]
+    if all(both):
+        sentence = "Every model passes, also those that mix the images of a batch."
+        raise Wrong("accepts-everything", sentence, _details(verdicts))
+    if not any(both):
+        sentence = "No model passes, not even one that never mixes two images."
+        raise Wrong("refuses-everything", sentence, _details(verdicts))
+    if all(all(verdict or places for verdict, places in zip(found, _PLACES, strict=True)) for found in verdicts):
+        raise Wrong("order-only", _ORDER, _details(verdicts))
+    if all(verdict != right for found in verdicts for verdict, right in zip(found, _RIGHT, strict=True)):
+        sentence = "The two verdicts have changed places: True is said of the models that mix images."
+        raise Wrong("verdict-inverted", sentence, _details(verdicts))
+
+
+# ---- tests that people write: each is known by its verdicts on all models
+
+_CLOSE = dict(rtol=1e-4, atol=1e-5)
+
+
+def _compared(same: Callable) -> Callable:
+    """A test of the logits of each image alone against those of all together."""
+
+    def test(model, images):
+        with torch.no_grad():
+            return bool(same(torch.cat([model(image[None]) for image in images]), model(images)))
+
+    return test
+
+
+def _of_some(part: Callable) -> Callable:
+    return _compared(lambda alone, together: torch.allclose(part(alone), part(together), **_CLOSE))
+
+
+def _in_parts(size: Callable) -> Callable:
+    def test(model, images):
+        with torch.no_grad():
+            parts = torch.cat([model(part) for part in images.split(size(len(images)))])
+            return torch.allclose(parts, model(images), **_CLOSE)
+
+    return test
+
+
+def _left_out(keep: slice) -> Callable:
+    def test(model, images):
+        with torch.no_grad():
+            return torch.allclose(model(images[keep]), model(images)[keep], **_CLOSE)
+
+    return test
+
+
+_CLASSES = "A model passes whose logits change with the batch while the winning class stays."
+_UNTESTED = "At least one image of the batch is never tested: a model passes in which only this one sees the others."
+_PARTS = "Images are compared in company: what sees only its company of these few passes."
+_WIDE = "What counts as equal is too wide: a model passes whose logits change far more than by rounding."
+_ANY = "One image or one number that is equal is enough for True, and all of them have to be."
+_TESTS = [
+    *(("classes-only", _CLASSES, _of_some(part)) for part in (lambda z: z.argmax(1), lambda z: z.softmax(1))),
+    *(("one-image-untested", _UNTESTED, _of_some(lambda z, part=part: z[part]))
+      for part in (slice(1), slice(-1, None), slice(-1), slice(1, None), slice(1, 2), slice(2), slice(3), slice(4))),
+    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: torch.allclose(a, b, rtol=0, atol=t)))
+      for t in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)),
+    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: torch.allclose(a, b, rtol=t, atol=1e-8)))
+      for t in (0.01, 0.05, 0.1, 0.5)),
+    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: (a - b).abs().mean() < t))
+      for t in (0.005, 0.01, 0.1, 0.2, 0.3, 0.5)),
+    ("any-for-all", _ANY, _compared(lambda a, b: torch.isclose(a, b, **_CLOSE).any())),
+    ("any-for-all", _ANY, _compared(lambda a, b: torch.isclose(a, b, **_CLOSE).all(1).any())),
+    *(("parts-of-the-batch", _PARTS, _in_parts(size)) for size in (lambda b: -(-b // 2), lambda b: b // 2,
+                                                                   lambda b: 2, lambda b: 3)),
+    *(("parts-of-the-batch", _PARTS, _left_out(keep)) for keep in (slice(-1), slice(1, None))),
+    ("only-sums-compared", "Sums or means of logits are compared, and two changes can take each other away.",
+     _of_some(lambda z: z.sum(1))),
+    ("only-sums-compared", "Sums or means of logits are compared, and two changes can take each other away.",
+     _of_some(lambda z: z.sum(0))),
+    ("only-sums-compared", "Sums or means of logits are compared, and two changes can take each other away.",
+     _of_some(lambda z: z.mean())),
+]  # fmt: skip

@@ -5,7 +5,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.words import describe
+from vit_course.checks.tools.words import describe, plain
 
 
 class Difference(NamedTuple):
@@ -59,13 +59,9 @@ def follows(said, name: str, words: Sequence[str], difference: Difference) -> No
 
 
 def choice(said, name: str, options: Sequence[str]) -> str:
-    """One of the options, whatever its case, hyphens and underscores."""
+    """One of the options, whatever its case, blanks, hyphens and underscores."""
     if isinstance(said, str):
         for option in options:
-            if _plain(said) == _plain(option):
+            if plain(said) == plain(option):
                 return option
     raise Wrong("no-such-option", f"{name!r} is {describe(said)}, none of the options {', '.join(options)}.")
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().replace("-", " ").replace("_", " ").split())

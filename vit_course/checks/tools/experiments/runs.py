@@ -17,7 +17,7 @@ def shares(values, name: str, fewest: int = 3, what: str = "share", may_repeat: 
     """The shares of one setting from 0 to 1, one a run; `what` they are is said where a number is none."""
     numbers = _measured(values, name, fewest)
     for number in numbers:
-        if 1 < number <= 100:
+        if 1 < number <= 100 and max(numbers) > 10:  # below, they are more likely something else, such as losses
             raise Wrong("percent", f"{name!r} holds {number:g}: a share from 0 to 1 is asked for, no percentage.")
     _possible(numbers, name, what, most=1)
     return numbers if may_repeat else _not_repeated(numbers, name)
@@ -102,4 +102,6 @@ def changed(settings: Mapping[str, list[float]]) -> None:
     if all(len(set(runs)) == 1 for runs in settings.values()):
         raise Wrong("one-run-repeated", "All runs of every setting are equal: the seed does not reach the training.")
     if len({tuple(runs) for runs in settings.values()}) < len(settings):
-        raise Wrong("nothing-changed", "Two settings are equal run by run: the change does not reach the training.")
+        raise Wrong(
+            "nothing-changed", "Two settings are equal run by run, as if the change did not reach the training."
+        )

@@ -1,0 +1,183 @@
+"""What crosses between a learner's process and the checks: values, changes, gradients, errors, networks."""
+
+import io
+
+import pytest
+import torch
+
+from vit_course.checks import EXERCISES
+from vit_course.checks.worker import Left
+from vit_course.classroom.apart.wire import Packer, Unpacker, WireError, read_frame, write_frame
+from vit_course.classroom.graded import Graded, read
+from vit_course.classroom.isolation import Limited
+from vit_course.classroom.process import LearnerProcess
+
+
+def there_and_back(value):
+    packer, file = Packer(lambda thing: pytest.fail(f"not plain: {thing!r}")), io.BytesIO()
+    write_frame(file, packer.pack(value), packer.blobs)
+    file.seek(0)
+    tree, blobs = read_frame(file)
+    return Unpacker(blobs, lambda node: pytest.fail(f"not plain: {node!r}")).unpack(tree)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, True, 3, -(2**80), 0.1, float("inf"), "é\n", (1, [2, {"a": (3,)}]), {(1, 2): 0.5}, {1, 2}, range(2, 9, 3),
+        torch.Size([2, 3]), torch.float16, slice(1, None, 2),
+    ],
+)  # fmt: skip
+def test_plain_values_come_back_as_they_went(value):
+    found = there_and_back(value)
+    assert found == value and type(found) is type(value)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
+def test_tensors_keep_numbers_shape_and_order(dtype):
+    tensor = (torch.randn(2, 3, 5) * 3).to(dtype).permute(2, 0, 1)
+    found = there_and_back(tensor)
+    assert found.dtype == dtype and torch.equal(found, tensor) and found.stride() == tensor.stride()
+    assert torch.equal(there_and_back(torch.zeros(0, 4)), torch.zeros(0, 4))
+    assert there_and_back(torch.tensor(7)).item() == 7
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {"k": "tensor", "dtype": "float32", "shape": [3], "b": 0},
+        {"k": "tensor", "dtype": "float32", "shape": [-1], "b": 0},
+        {"k": "tensor", "dtype": "object", "shape": [1], "b": 0},
+        {"k": "tensor", "dtype": "float32", "shape": [2], "b": 5},
+        {"k": "list", "v": 3},
+        {"k": "dict", "v": [[{"k": "list", "v": []}, 1]]},
+        {"k": "int", "v": "9" * 10**6},
+        {},
+    ],
+)
+def test_what_is_no_value_is_refused(node):
+    with pytest.raises(WireError):
+        Unpacker([bytearray(8)], lambda node: node["k"]).unpack(node)
+
+
+def test_a_message_that_is_cut_short_or_none_is_refused():
+    with pytest.raises(EOFError):
+        read_frame(io.BytesIO(b"\0" * 7))
+    with pytest.raises(WireError):
+        read_frame(io.BytesIO(b"\xff" * 16))
+    with pytest.raises(WireError):
+        read_frame(io.BytesIO((2).to_bytes(8, "big") + (0).to_bytes(8, "big") + b"{}"))
+
+
+def test_a_grading_cell_is_read_as_it_was_written():
+    made = Graded("attention.weights", "weights", (1_234_567_890, 1_987_654_321), 2)
+    assert read(made.source) == made and read("print(1)") is None
+    stripped = made.source.split("### BEGIN")[0] + made.source.split("### END HIDDEN TESTS\n")[1]
+    undrawn = Graded("attention.weights", "weights", (), 2)
+    assert read(stripped) == undrawn and stripped == undrawn.source
+
+
+CODE = """
+import torch
+from torch import nn
+def changes(x):
+    x += 1
+    return x
+def replaces(x):
+    torch.relu = lambda x: x
+    return x
+def trains(x):
+    import torch._dynamo
+    layer = torch.nn.Linear(2, 2)
+    optimiser = torch.optim.AdamW(layer.parameters())
+    layer(x).sum().backward()
+    optimiser.step()
+    return x
+def uses(x):
+    return torch.relu(x)
+def fails(x):
+    y = x
+    raise KeyError("no such thing")
+def product(a, b):
+    print("one line")
+    return a * b.detach(), {"sum": (a + b).sum()}
+class Scaled(nn.Module):
+    def __init__(self, width, make=None):
+        super().__init__()
+        self.scale, self.spare = nn.Parameter(torch.ones(width)), nn.Parameter(torch.ones(2))
+        self.inner = make() if make else nn.Dropout(0.9)
+    def forward(self, x):
+        return self.inner(x * self.scale)
+"""
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory):
+    """One process for all tests."""
+    with LearnerProcess(tmp_path_factory.mktemp("submission"), Limited()) as made:
+        outputs, _ = made.run(CODE, 100)
+        assert outputs == []
+        yield made
+
+
+def test_changes_of_arguments_and_errors_come_across(process):
+    x = torch.zeros(2, 3)
+    assert torch.equal(process.answer("changes")(x), torch.ones(2, 3)) and torch.equal(x, torch.ones(2, 3))
+    with pytest.raises(KeyError, match="no such thing") as caught:
+        process.answer("fails")(x)
+    assert caught.traceback[-1].lineno + 1 == 20, "the learner's line"
+    assert process.answer("nothing of this name") is None
+
+
+def test_a_replaced_function_of_a_library_is_put_back_and_told(process):
+    x = torch.full((2,), -1.0)
+    with pytest.raises(Left, match=r"torch\.relu"):
+        process.answer("replaces")(x)
+    assert torch.equal(process.answer("uses")(x), torch.zeros(2))
+    assert torch.equal(process.answer("trains")(x), x), "what PyTorch replaces itself, it has replaced before"
+
+
+def test_gradients_go_through(process, capsys):
+    a, b = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
+    out, more = process.answer("product")(a, b)
+    assert capsys.readouterr().out == "one line\n"
+    found = torch.autograd.grad(out.sum(), [a, b], allow_unused=True)
+    assert torch.equal(found[0], b.detach()) and found[1] is None
+    assert torch.equal(torch.autograd.grad(more["sum"], b)[0], torch.ones(3))
+    with torch.no_grad():
+        assert not process.answer("product")(a, b)[0].requires_grad
+
+
+def test_a_network_is_mirrored(process):
+    kind = process.answer("Scaled")
+    module, x = kind(3), torch.ones(4, 3)
+    assert isinstance(kind, type) and isinstance(module, torch.nn.Module) and type(module).__name__ == "Scaled"
+    assert isinstance(module.inner, torch.nn.Dropout) and module.inner.p == 0.9
+    assert (module(x) == 0).any() and torch.equal(module.eval()(x), x), "the mode goes across"
+    with torch.no_grad():
+        module.scale.copy_(torch.tensor([1.0, 2.0, 3.0]))
+    module(x).sum().backward()
+    assert torch.equal(module(x)[0].detach(), torch.tensor([1.0, 2.0, 3.0]))
+    assert torch.equal(module.scale.grad, torch.full((3,), 4.0)) and module.spare.grad is None
+
+
+def test_a_module_of_the_check_is_itself_again_inside_the_learners(process):
+    made = []
+
+    def make():
+        made.append(torch.nn.Linear(3, 2))
+        return made[-1]
+
+    module, x = process.answer("Scaled")(3, make), torch.randn(5, 3)
+    assert len(made) == 1 and made[0] in set(module.modules())
+    with torch.no_grad():
+        made[0].weight.fill_(2.0)
+    assert torch.allclose(module(x), made[0](x))
+    module(x).sum().backward()
+    assert made[0].weight.grad is not None
+
+
+def test_a_check_judges_it_all(process):
+    process.run("def gradient(means, counts):\n    return (means * counts[:, None]).sum(0) / counts.sum()", 100)
+    for seed in (0, 5):
+        assert EXERCISES["further.gradient"].check(process.answer("gradient"), seed=seed).status == "passed"

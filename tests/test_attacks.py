@@ -1,0 +1,240 @@
+"""Submissions that are out for marks, or for what is not theirs: none wins any, and honest answers keep theirs."""
+
+import apart
+import pytest
+from conftest import ROOT
+
+from vit_course.checks import EXERCISES
+from vit_course.classroom import isolation, submission
+from vit_course.classroom.process import LearnerProcess, Limits
+
+PADDED = "def padded(z, real):\n    return (z[:, 1:] * real[..., None]).sum(1) / real.sum(1, keepdim=True)"
+SHARE = (
+    "def share(order, rank, world, batch_size):\n    return [batch[rank::world] for batch in order.split(batch_size)]"
+)
+PRINTS = """
+import builtins, sys
+plain = builtins.print
+def print(*given, **options):
+    for depth in range(30):
+        try:
+            names = sys._getframe(depth).f_globals
+        except ValueError:
+            break
+        if "report" in names:
+            names["report"] = type("Kind", (), {"score": 1.0, "status": "passed"})()
+    for one in given:
+        if hasattr(one, "score"):
+            object.__setattr__(one, "score", 1.0)
+    plain(*given, **options)
+builtins.print = print
+"""
+TRANSFORMS = """
+def kinder(lines):
+    return ["4.0\\n"] if any("report" in line for line in lines) else lines
+get_ipython().input_transformers_cleanup.append(kinder)
+get_ipython().input_transformers_post.append(kinder)
+get_ipython().events.register("pre_run_cell", lambda info: get_ipython().user_ns.update(hooked=True))
+"""
+REPLACES = """
+import torch, vit_course.checks
+from vit_course.checks.tools import tensors
+torch.allclose = torch.equal = lambda *given, **options: True
+torch.isclose = lambda a, b, **options: torch.ones_like(a, dtype=torch.bool)
+tensors.agree = tensors.equal = lambda *given, **options: True
+torch.Tensor.__eq__ = lambda a, b: True
+for exercise in vit_course.checks.EXERCISES.values():
+    object.__setattr__(exercise, "check", lambda *given, **options: vit_course.checks.report.Report("x", "passed", 1.0))
+"""
+LOOKS = """
+import gc, sys
+def weights(q, k, keep):
+    for depth in range(200):
+        try:
+            names = sys._getframe(depth).f_locals
+        except ValueError:
+            break
+        for name in ("reference", "expected", "attention_weights"):
+            if callable(names.get(name)):
+                return names[name](q, k, keep)
+    found = [one for one in gc.get_objects() if type(one).__name__ in ("Draw", "Mistake", "Parts")]
+    return None if not found else found[0]
+"""
+LIES = """
+class Lies(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), keywords=None):
+        return True
+class Equal(int):
+    __eq__ = lambda a, b: True
+    __hash__ = int.__hash__
+def share(order, rank, world, batch_size):
+    return [torch.tensor([Equal(0)]).as_subclass(Lies)] * 4
+def unnoticed():
+    return {name: Equal(0) for name in
+            ("key_constant", "query_constant", "value_constant", "keys_doubled", "traded", "token_copied")}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A submission's folder with files that would take the place of libraries."""
+    place = tmp_path_factory.mktemp("submission")
+    kind = "raise SystemExit('shadowed')\n"
+    for name in ("vit_course/__init__.py", "vit_course/checks/__init__.py", "torch.py", "sitecustomize.py", "json.py"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(kind)
+    (place / "helper.py").write_text("number = 7\n")
+    (place / "secret").symlink_to(ROOT / "pyproject.toml")
+    return place
+
+
+def test_no_attack_in_the_notebook_wins_a_mark_and_honest_answers_keep_theirs(folder, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    verdicts, texts = apart.graded(
+        folder,
+        "import helper, torch, vit_course\nprint(helper.number, vit_course.__file__)",
+        SHARE,
+        PRINTS,
+        TRANSFORMS,
+        "print('hooked' in globals(), 'report')",
+        REPLACES,
+        "further.share",
+        LOOKS,
+        "attention.weights",
+        LIES,
+        "attention.unnoticed",
+        "def gradient(means, counts):\n    return means.mean(0)",
+        "further.gradient",
+    )
+    assert texts[0].startswith("7 ") and "shadowed" not in "".join(texts)
+    assert "False report" in texts[4], "what one cell sets up for the next ones is gone"
+    assert verdicts["further.share"].points == EXERCISES["further.share"].points
+    for name in ("attention.weights", "attention.unnoticed", "further.gradient"):
+        assert verdicts[name].points == 0.0, texts
+    assert verdicts["further.gradient"].report.mistake == "mean-of-means"
+
+
+def test_objects_that_lie_arrive_as_plain_ones(folder):
+    verdicts, texts = apart.graded(folder, "import torch", LIES, "attention.unnoticed", "further.share")
+    assert [verdict.points for verdict in verdicts.values()] == [0.0, 0.0], texts
+
+
+def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
+    verdicts, texts = apart.graded(
+        folder,
+        "import torch",
+        PADDED,
+        "exit()",
+        "import os; os._exit(0)",
+        "class_token.padded",
+        "def gradient(means, counts):\n    import os\n    os.abort()",
+        "further.gradient",
+        "raise ValueError('no')",
+        SHARE,
+        "further.share",
+    )
+    assert "the notebook goes on" in texts[2] and "the process ended" in texts[3]
+    points = {name: verdict.points for name, verdict in verdicts.items()}
+    assert points == {
+        "class_token.padded": EXERCISES["class_token.padded"].points,
+        "further.gradient": 0.0,
+        "further.share": EXERCISES["further.share"].points,
+    }
+    assert verdicts["further.gradient"].report.mistake == "tried-to-exit"
+
+
+FORGES = """
+import gc
+from vit_course.classroom.apart.channel import Stream
+for one in gc.get_objects():
+    if type(one) is Stream:
+        one.send(%s, [])
+"""
+
+
+def test_a_forged_reply_costs_its_own_cell_alone(folder):
+    replies = ({"nothing": 1}, {"error": "no such thing"}, {"outputs": 5, "count": 1}, {"outputs": [], "count": "one"})
+    verdicts, texts = apart.graded(
+        folder, "import torch", *(FORGES % reply for reply in replies), SHARE, "further.share"
+    )
+    assert all("sent no outputs; the notebook goes on" in text for text in texts[1:5]), texts
+    assert verdicts["further.share"].points == EXERCISES["further.share"].points
+
+
+def test_outputs_of_strange_types_are_left_out():
+    strange = [5, {"output_type": []}, {"output_type": "display_data", "data": [], "metadata": {}}]
+    strange += [{"output_type": "stream", "name": [], "text": "x"}, {"output_type": "error", "traceback": None}]
+    good = {"output_type": "stream", "name": "stdout", "text": "x"}
+    assert submission._outputs([*strange, good], 3) == ([good], 3)
+
+
+WAYS = {one.name: one for one in isolation._ways()}
+
+
+@pytest.fixture(scope="module", params=sorted(WAYS))
+def process(request, folder, tmp_path_factory):
+    """A process in every way that this machine has."""
+    course = tmp_path_factory.mktemp("course")
+    (course / "gradebook.db").write_text("precious")
+    try:
+        with LearnerProcess(folder, WAYS[request.param], Limits(memory=1.0, processes=120), (course,)) as made:
+            made.course = course
+            made.protects = WAYS[request.param].protects | set(made.confined)
+            yield made
+    except (RuntimeError, OSError) as error:
+        pytest.skip(f"{request.param} is installed and does not start: {error}")
+
+
+def said(process, source):
+    outputs, _ = process.run(source, 100)
+    return "".join(output.get("text") or output.get("evalue") or str(output.get("data")) for output in outputs)
+
+
+def test_the_course_is_out_of_sight_and_reach(process):
+    if "files" not in process.protects:
+        pytest.skip("this system hides no files from a process")
+    book = process.course / "gradebook.db"
+    assert "precious" not in said(process, f"print(open({str(book)!r}).read())")
+    said(process, f"open({str(book)!r}, 'w').write('mine')\n")
+    said(process, f"import os, signal\nos.kill({__import__('os').getpid()}, signal.SIGTERM)")
+    assert book.read_text() == "precious"
+    listed = said(process, "import os; print(sorted(os.listdir('.')))")
+    assert "helper.py" in listed and "secret" not in listed and "sitecustomize.py" not in listed
+
+
+def test_no_socket_leads_out(process):
+    if "network" not in process.protects:
+        pytest.skip("this system takes no network from a process")
+    code = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0)); s.listen(); print('listens')"
+    assert "listens" not in said(process, code)
+
+
+def test_honest_code_costs_nothing(process):
+    assert "echoed" in said(process, "!echo echoed")
+    assert "10" in said(process, (
+        "import torch\nfrom torch.utils.data import DataLoader\n"
+        "print(sum(len(b) for b in DataLoader(torch.arange(10), batch_size=3, num_workers=2)))"
+    ))  # fmt: skip
+    assert "done" in said(
+        process, "import subprocess\nprint(subprocess.run(['echo', 'done'], capture_output=True).stdout)"
+    )
+    assert "image/png" in said(process, "import matplotlib.pyplot as plt\nplt.plot([1, 2]);")
+    assert "RGB" in said(process, (
+        "from vit_course.data.photographs import photographs\nprint(next(iter(photographs().values())).open().mode)"
+    ))  # fmt: skip
+    assert "['a', 'b']" in said(process, "lines = !printf 'a\\nb'\nlist(lines)")
+
+
+def test_memory_and_processes_are_limited(process):
+    said(process, "import torch\ntorch.ones(2**30)")  # 4 GB
+    assert process.usable, "one allocation that is too large is an error like any other"
+    bomb = (
+        "import os, time\nfor _ in range(200):\n    try:\n        if os.fork() == 0:\n            time.sleep(60)\n"
+        "            os._exit(0)\n    except OSError as error:\n        print(type(error).__name__); break\n"
+        "else:\n    print('all of them'); time.sleep(30)"
+    )
+    try:
+        assert "all of them" not in said(process, bomb)
+    except BaseException as error:
+        assert "processes" in str(error), error

@@ -1,0 +1,146 @@
+"""The core without any extra: it records, explores and loads; what needs more says what to install."""
+
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+from conftest import ROOT
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from vit_course.inputs.extras import EXTRAS, extra, install_line
+
+
+def core() -> set[str]:
+    """The names of all distributions that the core brings along."""
+    found, wanted = set(), {("vit-course", "")}
+    while wanted:
+        name, of = wanted.pop()
+        try:
+            texts = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        found.add(canonicalize_name(name))
+        for one in map(Requirement, texts):
+            if (one.marker is None or one.marker.evaluate({"extra": of})) and canonicalize_name(one.name) not in found:
+                wanted |= {(one.name, each) for each in ("", *one.extras)}
+    return found
+
+
+# Modules that no distribution of the core brings.
+OUTSIDE = sorted(
+    name
+    for name, owners in metadata.packages_distributions().items()
+    if core().isdisjoint(map(canonicalize_name, owners)) and name.isidentifier()
+)
+BEFORE = f"""
+from importlib.machinery import PathFinder
+find, outside = PathFinder.find_spec, {OUTSIDE!r}
+PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] in outside else find(name, *more)
+"""
+
+
+def alone(code: str) -> subprocess.CompletedProcess:
+    """Runs code with the core and nothing else."""
+    return subprocess.run([sys.executable, "-c", BEFORE + code], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_what_is_outside_is_found():
+    assert {"torchvision", "matplotlib", "sklearn", "accelerate", "jupyterlab", "einops", "sphinx"} <= set(OUTSIDE)
+    assert set(OUTSIDE).isdisjoint({"torch", "numpy", "PIL", "anywidget", "ipywidgets", "tqdm", "vit_course"})
+
+
+WORKS = {
+    "records": """
+import torch
+from vit_course.vit import ViT
+from vit_course.config import ViTConfig
+from vit_course.maps import record_attention
+sizes = dict(hidden_dim=16, num_layers=1, num_heads=2, mlp_dim=32)
+model = ViT(ViTConfig(image_size=16, patch_size=4, num_classes=3, **sizes)).eval()
+with record_attention(model) as recorded:
+    model(torch.randn(1, 3, 16, 16))
+print(*recorded.stacked().shape[-2:])
+""",
+    "explores": """
+import tempfile, pathlib
+from vit_course import data, pretrained
+from vit_course.explorer import explore
+real = pretrained.load_run("vit-s14-cifar10")
+print(real.top(data.photographs()["cat"].path)[0][0])
+explorer = explore(real.model, data.photographs()["cat"].path, preprocess=real.preprocess)
+with tempfile.TemporaryDirectory() as folder:
+    path = pathlib.Path(folder, "page.html")
+    explorer.save_html(path)
+    print(path.stat().st_size > 100_000)
+explorer._ipython_display_()
+""",
+    "classifies": """
+from vit_course.__main__ import main
+main(["classify", "res/photographs/cat.jpg"])
+""",
+    "trains": """
+from vit_course import data, pretrained
+from vit_course.config import ViTConfig
+from vit_course.training import TrainingConfig, train
+from vit_course.vit import ViT
+print(pretrained.load("shapes").config.num_classes)
+shapes = data.shapes(image_size=16, num_train=32)
+sizes = dict(hidden_dim=16, num_layers=1, num_heads=2, mlp_dim=32)
+model = ViT(ViTConfig(image_size=16, patch_size=4, num_classes=len(data.SHAPES), **sizes))
+print(len(train(model, shapes, TrainingConfig(epochs=1))))
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", WORKS)
+def test_the_core_alone(name):
+    done = alone(WORKS[name])
+    assert done.returncode == 0 and done.stdout, done.stderr
+
+
+NEEDS = {
+    "import os; os.environ['WORLD_SIZE'] = '2'\nimport torch; from vit_course.training.processes import engine_for\n"
+    "engine_for(torch.device('cpu'))": ("training in several processes", "accelerate", "train"),
+    "from vit_course import plots": ("drawing figures", "matplotlib", "course"),
+    "from vit_course import data; data.digits()": ("the set of handwritten digits", "sklearn", "course"),
+    "from vit_course import data; data.cifar10('data')": ("CIFAR-10", "torchvision", "course"),
+    "from vit_course import checks": ("checking exercises", "einops", "course"),
+    "from vit_course.classroom import make_course": ("a classroom", "nbformat", "classroom"),
+    "from vit_course import pretrained; pretrained.from_pretrained('vit_b_16')": (
+        "torchvision's vit_b_16", "torchvision", "course",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", NEEDS)
+def test_what_needs_more_says_what_to_install(code):
+    done = alone(code)
+    what, package, name = NEEDS[code]
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and last.endswith(
+        f"{what} needs the package {package}, which is not installed. Run: {install_line(name)}"
+    ), done.stderr
+
+
+def test_a_missing_module_of_ours_is_no_missing_package():
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'vit_course\.nothing'"), extra("course", "it"):
+        import vit_course.nothing  # noqa: F401
+
+
+def test_the_extras_are_those_of_the_project():
+    assert set(EXTRAS) <= set(metadata.metadata("vit-course").get_all("Provides-Extra"))
+    assert install_line("course", "site") == 'python -m pip install -e ".[course,site]"'
+
+
+@pytest.mark.slow
+def test_a_command_says_so_in_one_line_and_makes_nothing(tmp_path):
+    code = "import sys; from vit_course.__main__ import main; "
+    done = alone(f"{code}sys.exit(main(['lab', '--folder', {str(tmp_path / 'a')!r}]))")
+    words = f"error: JupyterLab needs the package jupyterlab, which is not installed. Run: {install_line('course')} "
+    assert (done.returncode, done.stderr) == (2, f"{words}(python -m vit_course check says more)\n") and not (
+        tmp_path / "a"
+    ).exists()

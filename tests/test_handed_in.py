@@ -1,0 +1,160 @@
+"""What is handed in, found and put right: files, cells, class lists."""
+
+import json
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from vit_course.classroom.graded import Graded
+from vit_course.classroom.handed_in import make_readable
+from vit_course.classroom.mended import Wanted, mend
+from vit_course.classroom.readable import read_notebook
+from vit_course.classroom.roster import read_roster
+
+SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
+STUB = "def shares():\n    raise NotImplementedError"
+ANSWER = Wanted("further-share-answer", "code", STUB, "a", False, solution=True)
+CHECK = Wanted("further-share", "code", SHARE.source, "b", True, points=4.0)
+ESSAY = Wanted("essay", "markdown", "why?", "c", False, points=2.0, solution=True)
+COPY = "# a copy of the check further-share"
+RIGHT = "def shares():\n    return 1"
+
+
+def mended(*cells):
+    """-> the sources of the cells, with the name of a check in place of its source, and the notes."""
+    notebook = new_notebook(cells=list(cells))
+    notes = mend(notebook, [ANSWER, CHECK])
+    sources = [cell.source for cell in notebook.cells]
+    assert mend(notebook, [ANSWER, CHECK]) == [] and [cell.source for cell in notebook.cells] == sources
+    assert all("grade_id" in cell.metadata["nbgrader"] for cell in notebook.cells if "nbgrader" in cell.metadata)
+    found = [cell.source if cell.source != SHARE.source else "CHECK" for cell in notebook.cells]
+    return found, notes
+
+
+def marked(source: str, **marks):
+    cell = new_code_cell(source)
+    cell.metadata["nbgrader"] = nbformat.from_dict(marks)
+    return cell
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected", "note"),
+    [
+        ([ANSWER.cell(RIGHT), CHECK.cell()], [RIGHT, "CHECK"], None),
+        ([CHECK.cell(), ANSWER.cell(RIGHT)], [RIGHT, "CHECK"], "stood before its answer"),
+        # An answer stands before the check already: what comes after it may be anything.
+        ([ANSWER.cell(RIGHT), CHECK.cell(), new_code_cell(STUB)], [RIGHT, "CHECK", STUB], None),
+        ([ANSWER.cell(STUB), CHECK.cell(), new_code_cell(RIGHT)], [STUB, RIGHT, "CHECK"], "stood before its answer"),
+        ([ANSWER.cell(STUB), CHECK.cell()], [STUB, "CHECK"], None),
+        ([ANSWER.cell(RIGHT)], [RIGHT, "CHECK"], "was missing"),
+        ([new_code_cell("x = 1")], ["x = 1", "CHECK"], "was missing"),
+        ([], ["CHECK"], "was missing"),
+        ([ANSWER.cell(RIGHT), CHECK.cell(), CHECK.cell()], [RIGHT, COPY, "CHECK"], "2 times"),
+        ([ANSWER.cell(RIGHT), marked("4.0", grade_id="further-share")], [RIGHT, "CHECK"], "was changed"),
+        ([ANSWER.cell(RIGHT), new_code_cell(SHARE.source)], [RIGHT, "CHECK"], "had lost its name"),
+        ([marked(RIGHT, grade=True, grade_id={"a": 1}), CHECK.cell()], [RIGHT, "CHECK"], "does not know, {'a': 1}"),
+        ([marked(RIGHT, locked=True), CHECK.cell()], [RIGHT, "CHECK"], "does not know, None"),
+        ([new_code_cell("%time shares = lambda: (1"), CHECK.cell()], ["%time shares = lambda: (1", "CHECK"], None),
+    ],
+)  # fmt: skip
+def test_a_check_stands_once_after_its_answer(cells, expected, note):
+    found, notes = mended(*cells)
+    assert found == expected
+    assert (note in " ".join(notes)) if note else notes == []
+
+
+def test_an_answer_that_a_person_reads_is_put_back():
+    notebook = new_notebook(cells=[new_markdown_cell("text")])
+    assert mend(notebook, [ESSAY]) == ["essay was missing and was put back at the end"]
+    assert notebook.cells[-1].metadata["nbgrader"]["grade_id"] == "essay"
+
+
+@pytest.mark.parametrize(
+    ("text", "sources", "words"),
+    [
+        ('{"cells": [{"cell_type": "code", "source": ["a", "b"]}]}', ["ab"], None),
+        ('\ufeff{"cells": [{"cell_type": "raw", "source": "a"}]}', ["a"], None),
+        ('{"cells": [{"cell_type": "code", "source": "a"}, {"cell_type": "co', ["a"], "1 cells at its beginning"),
+        ('{"cells": [{"cell_type": "code", "source": "a"}, 7, {"source": "b"}]}', ["a"], "2 of 3 cells"),
+        ('{"cells": [{"cell_type": "code", "source": "a", "metadata": 3}]}', ["a"], None),
+        ('{"cells": [{"cell_type": "markdown", "source": "a", "attachments": 3}]}', ["a"], None),
+        ("", None, "no notebook"), ("[" * 10**5, None, "no notebook"), ("[]", None, "no notebook"),
+        ('{"cells": 3}', None, "no notebook"), ("\0\x1b", None, "no notebook"),
+        ('{"nbformat": 3}', None, "no notebook"),
+    ],
+    ids=range(12),
+)  # fmt: skip
+def test_whatever_a_file_holds(tmp_path, text, sources, words):
+    path = tmp_path / "a.ipynb"
+    path.write_text(text, encoding="utf-8")
+    notebook, notes = read_notebook(path)
+    assert (notebook and [cell.source for cell in notebook.cells]) == sources
+    assert (words in notes[0]) if words else notes == []
+    if notebook:
+        nbformat.validate(notebook)
+
+
+def test_links_and_what_is_not_a_learners_do_not_come_along(tmp_path):
+    place = tmp_path / "submitted" / "ada" / "final"
+    (place / "data").mkdir(parents=True)
+    (place / "data" / "mine.csv").write_text("1")
+    (tmp_path / "secret").write_text("precious")
+    (place / "secret").symlink_to(tmp_path / "secret")
+    (place / "more").symlink_to(tmp_path)
+    (place / "11-Further (2).ipynb").write_text(json.dumps(new_notebook(cells=[new_code_cell(RIGHT)])))
+    (tmp_path / "submitted" / "ada" / "11_further").mkdir()
+    (tmp_path / "submitted" / "ada" / "11_further" / "timestamp.txt").write_text("2026-01-01 10:00:00 UTC")
+    (tmp_path / "submitted" / "bob" / "05_encoder").mkdir(parents=True)
+    (tmp_path / "submitted" / "bob" / "05_encoder" / "05_encoder.ipynb").write_text("{}")
+    (one,) = make_readable(tmp_path, "11_further", [SHARE])
+    assert one.student == "ada" and "handed in as final/11-Further (2).ipynb" in one.notes[0]
+    readable = tmp_path / "readable" / "0" / "ada" / "11_further"
+    found = {str(path.relative_to(readable)) for path in (tmp_path / "readable").rglob("*") if path.is_file()}
+    assert found == {"data/mine.csv", "timestamp.txt", "11_further.ipynb"}
+
+
+MOODLE = "First name,Last name,Email address,Groups\nAda,Lovelace,ada@example.org,A\n"
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
+    '"Lovelace, Ada",1234,s77,ada,One\n"Student, Test",9,,,One\n'
+)
+OWN = "id;first_name;last_name;email\nada;Ada;Lovelace;ada@example.org\n\n"
+ADA = {"id": "ada", "first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.org", "lms_user_id": ""}
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "expected"),
+    [
+        (MOODLE, None, ADA | {"id": "ada@example.org"}),
+        (MOODLE, "First Name", ADA | {"id": "Ada"}),
+        (CANVAS, None, ADA | {"email": "", "lms_user_id": "1234"}),
+        (OWN, None, ADA),
+        ("\ufeff" + OWN.replace(";", "\t"), None, ADA),
+    ],
+    ids=["moodle", "moodle-column", "canvas", "own", "tabs"],
+)
+def test_class_lists(tmp_path, text, column, expected):
+    (tmp_path / "list.csv").write_text(text, encoding="utf-8")
+    assert read_roster(tmp_path / "list.csv", column) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "is empty"),
+        (b"a,b\n1,2\n", "has no column that names learners; it has a, b"),
+        (b"id\nada\nbob\nada\n", "lines 2 and 4"),
+        (b"id\n../bob\n", "cannot be a folder's name"),
+        (b"id,email\n,a@example.org\n", "'' in column 'id' cannot"),
+        (b"id\nJos\xe9\n", "not in UTF-8"),
+        (b"id\n" + b"a" * 200_000, "is no CSV file: field larger"),
+    ],
+)
+def test_class_lists_that_are_none(tmp_path, data, words):
+    (tmp_path / "list.csv").write_bytes(data)
+    with pytest.raises(ValueError, match=words):
+        read_roster(tmp_path / "list.csv")
+    (tmp_path / "list.csv").write_text("id\nada")
+    with pytest.raises(ValueError, match="has no column 'nr'"):
+        read_roster(tmp_path / "list.csv", "nr")

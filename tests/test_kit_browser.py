@@ -1,0 +1,108 @@
+"""The kit's pages in a browser, opened from the disk: they ask for their own files alone, and all is to be seen."""
+
+import os
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import ROOT
+from lab import chromium
+
+from vit_course.kit.decks import DECKS
+
+SCREENSHOTS = ROOT / "screenshots"
+READY = "() => window.Reveal && Reveal.isReady()"
+# Of the slide that is shown, on the screen: what sticks out, and how large its pictures are.
+LOOK = """() => {
+  const slide = Reveal.getCurrentSlide(), scale = Reveal.getScale();
+  const parts = [...slide.querySelectorAll("h1, h2, p, li, img, table, math")].filter(e => !e.closest("aside"));
+  const boxes = parts.map(e => e.getBoundingClientRect());
+  const images = [...slide.querySelectorAll("img")];
+  return {
+    left: Math.min(...boxes.map(b => b.left)), right: Math.max(...boxes.map(b => b.right)),
+    top: Math.min(...boxes.map(b => b.top)), bottom: Math.max(...boxes.map(b => b.bottom)),
+    images: images.map(e => [e.naturalWidth, e.alt.length, e.clientWidth, e.clientHeight]),
+    small: parts.filter(e => e.innerText && parseFloat(getComputedStyle(e).fontSize) < 24).length,
+  };
+}"""
+pytestmark = pytest.mark.skipif(
+    chromium() is None and not os.environ.get("CI"),
+    reason="no Chromium or Chrome on this machine: the kit is built and read, but not looked at",
+)
+
+
+@pytest.fixture
+def shown(browser, kit):
+    """A function that opens a page of the kit; in the end no request may have left its folder, and no error came."""
+    pages = []
+
+    def show(name: str, width: int = 1280, height: int = 720, **settings):
+        context = browser.new_context(viewport={"width": width, "height": height}, **settings)
+        page = context.new_page()
+        page.asked, page.wrong = [], []
+        context.on("request", lambda request: page.asked.append(request.url))
+        context.on("requestfailed", lambda request: page.wrong.append(request.url))
+        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        page.on("console", lambda said: page.wrong.append(said.text) if said.type in ("error", "warning") else None)
+        pages.append((context, page))
+        page.goto((kit / name).as_uri())
+        return page
+
+    yield show
+    for context, page in pages:
+        ours = (kit.as_uri(), "data:", "about:blank", "blob:")
+        assert [url for url in page.asked if not url.startswith(ours)] == [] and page.asked
+        assert page.wrong == []
+        context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("deck", DECKS)
+def test_every_slide_is_seen_whole_with_its_picture(shown, deck, width):
+    height = 720 if width == 1280 else 844
+    page = shown(f"slides/{deck}.html", width, height)
+    page.wait_for_function(READY)
+    SCREENSHOTS.mkdir(exist_ok=True)
+    for number in range(page.evaluate("Reveal.getTotalSlides()")):
+        page.wait_for_function("number => Reveal.getSlidePastCount() === number", arg=number)
+        page.wait_for_function("() => [...Reveal.getCurrentSlide().querySelectorAll('img')].every(e => e.complete)")
+        found = page.evaluate(LOOK)
+        assert found["left"] >= 0 and found["right"] <= width, number
+        assert found["top"] >= 0 and found["bottom"] <= height - (30 if width == 1280 else 0), number
+        assert found["small"] == 0
+        for natural, words, wide, high in found["images"]:
+            assert natural > 0 and words > 15
+            assert wide > 1000 or high > 400, "as large as the slide allows"
+        if number in (0, 4):
+            page.screenshot(path=SCREENSHOTS / f"kit-{deck}-{number}-{width}.png")
+        page.evaluate("Reveal.next()")
+
+
+def test_the_notes_open_beside_the_slides(shown):
+    page = shown("slides/lab.html")
+    page.wait_for_function(READY)
+    with page.context.expect_page() as opened:
+        page.keyboard.press("s")
+    notes = opened.value
+    notes.wait_for_function("() => document.querySelector('.speaker-controls-notes .value')?.innerText.includes('Min')")
+    page.keyboard.press("ArrowRight")
+    notes.wait_for_function("() => document.body.innerText.includes('Minutes 1 to 4')")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index.html", "install.html"])
+def test_the_pages_are_accessible_and_fit_a_telephone(shown, name, scheme):
+    page = shown(name, 390, 844, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    found = Axe().run(page, options={"preload": False, "resultTypes": ["violations"]}).response["violations"]
+    assert [(v["id"], v["nodes"][0]["html"][:300]) for v in found] == []
+    SCREENSHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"kit-{name}-{scheme}.png", full_page=True)
+
+
+@pytest.mark.parametrize("deck", DECKS)
+def test_a_deck_is_accessible(shown, deck):
+    page = shown(f"slides/{deck}.html")
+    page.wait_for_function(READY)
+    options = {"preload": False, "resultTypes": ["violations"]}
+    found = Axe().run(page, options=options).response["violations"]
+    assert [(v["id"], v["nodes"][0]["html"][:300]) for v in found] == []

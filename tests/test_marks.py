@@ -1,0 +1,92 @@
+"""What could not be graded has no mark: from the verdict through the gradebook to the forms of export."""
+
+import csv
+from types import SimpleNamespace
+
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+from nbgrader.api import Gradebook
+
+from vit_course.checks.report import Report
+from vit_course.classroom import grading, marks
+from vit_course.classroom.graded import Graded
+from vit_course.classroom.submission import Verdict, shown
+
+# Of nbgrader's own code.
+pytestmark = pytest.mark.filterwarnings("ignore:Object of type")
+GRADED = Graded("further.share", "shares", (), 4)
+WRONG = Verdict(GRADED, (Report("further.share", "failed", 0.0, "uneven"),))
+UNJUDGED = Verdict(GRADED, (), "the time for the whole submission was over")
+
+
+@pytest.fixture
+def gradebook(tmp_path):
+    """One assignment of one check, and three learners."""
+    # The gradebook's tables are made by alembic, which is found on the path.
+    grading.configure(SimpleNamespace(**{name: SimpleNamespace() for name in CONFIGURED}), str(tmp_path / "config.py"))
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as made:
+        made.add_assignment("11_further")
+        made.add_notebook("11_further", "11_further")
+        made.add_grade_cell("further-share", "11_further", "11_further", max_score=4, cell_type="code")
+        for name in ("wrong", "unjudged", "absent"):
+            made.add_student(name, last_name=name.title(), first_name="Ada", email=f"{name}@example.org")
+        yield made
+
+
+CONFIGURED = (
+    "CourseDirectory", "Exchange", "ExportApp", "ClearSolutions", "RunApart", "OverwriteCells", "Autograde",
+    "GenerateFeedback",
+)  # fmt: skip
+
+
+def save(gradebook: Gradebook, student: str, verdict: Verdict) -> None:
+    """As nbgrader does after a submission has run."""
+    gradebook.add_submission("11_further", student)
+    cell = new_code_cell(GRADED.source, outputs=shown(verdict))
+    cell.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "further-share", "points": 4}
+    about = {
+        "notebook": "11_further", "assignment": "11_further", "student": student,
+        "db_url": str(gradebook.engine.url),
+    }  # fmt: skip
+    grading.SaveVerdicts().preprocess(new_notebook(cells=[cell]), {"nbgrader": about})
+    gradebook.db.expire_all()
+
+
+def test_what_was_not_judged_is_no_zero(gradebook, tmp_path):
+    save(gradebook, "wrong", WRONG)
+    save(gradebook, "unjudged", UNJUDGED)
+    found = {one.student["id"]: one for one in marks.marks(gradebook)}
+    assert [(found[name].state, found[name].points) for name in ("wrong", "unjudged", "absent")] == [
+        ("graded", 0.0),
+        ("not graded", None),
+        ("missing", None),
+    ]
+    assert found["unjudged"].not_graded == ("further-share",)
+    with pytest.raises(ValueError, match="the gradebook has no assignment '04'; it has 11_further"):
+        marks.marks(gradebook, ["04"])
+
+
+def test_a_mark_by_hand_is_a_mark_and_lateness_costs(gradebook):
+    save(gradebook, "unjudged", UNJUDGED)
+    gradebook.find_grade("further-share", "11_further", "11_further", "unjudged").manual_score = 3.0
+    submission = gradebook.find_submission("11_further", "unjudged")
+    submission.notebooks[0].late_submission_penalty = 1.0
+    gradebook.db.commit()
+    (one,) = marks.marks(gradebook, students=["unjudged"])
+    assert (one.state, one.raw, one.points) == ("graded", 3.0, 2.0)
+
+
+def test_the_forms(gradebook, tmp_path):
+    save(gradebook, "wrong", WRONG)
+    found = marks.marks(gradebook)
+    marks.write_moodle(found, tmp_path / "moodle.csv")
+    marks.write_canvas(found, tmp_path / "canvas.csv")
+    with (tmp_path / "moodle.csv").open() as file:
+        heading, *rows = csv.reader(file)
+    assert heading == ["First name", "Last name", "ID number", "Email address", "11_further"]
+    assert ["Ada", "Wrong", "wrong", "wrong@example.org", "0"] in rows and rows[0][-1] == "-"
+    with (tmp_path / "canvas.csv").open() as file:
+        heading, points, *rows = csv.reader(file)
+    assert heading == ["Student", "ID", "SIS Login ID", "Section", "11_further"]
+    assert points == ["Points Possible", "", "", "", "4"]
+    assert ["Wrong, Ada", "", "wrong", "", "0"] in rows and rows[0] == ["Absent, Ada", "", "absent", "", ""]

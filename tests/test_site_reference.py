@@ -1,0 +1,137 @@
+"""The reference among the pages of the site: every public name, with its docstring."""
+
+import html
+import importlib
+import inspect
+import json
+import os
+import pkgutil
+import re
+from types import ModuleType
+
+import pytest
+from conftest import ROOT
+from lab import chromium
+
+import vit_course
+from vit_course.site.docstrings import as_rst
+from vit_course.site.reference import MODEL, PARTS, VALUES, write_reference
+
+# Of these a reader uses the commands.
+COMMANDS_ALONE = {"classroom", "kit", "learner", "live", "site"}
+
+
+def promised() -> list[tuple[str, object]]:
+    """-> the path and the value of every public name: of each package, of the modules that it gives, of the model."""
+    packages = [one.name for one in pkgutil.iter_modules(vit_course.__path__) if one.ispkg]
+    modules = {name: importlib.import_module(f"vit_course.{name}") for name in packages}
+    found = []
+    for name, module in modules.items():
+        if name in COMMANDS_ALONE or not hasattr(module, "__all__"):
+            continue
+        for word in module.__all__:
+            value = getattr(module, word)
+            inside = inspect.getmembers(value) if isinstance(value, ModuleType) else []
+            found += [] if inside else [(f"{name}.{word}", value)]
+            names = getattr(value, "__all__", None) if inside else ()
+            found += [
+                (f"{name}.{word}.{part}", each)
+                for part, each in inside
+                if (part in names if names is not None else defined(value, part, each))
+            ]
+    for name in MODEL:
+        module = importlib.import_module(f"vit_course.{name}")
+        found += [(f"{name}.{word}", each) for word, each in vars(module).items() if defined(module, word, each)]
+    return found
+
+
+def defined(module: ModuleType, name: str, value: object) -> bool:
+    is_ours = getattr(value, "__module__", None) == module.__name__
+    return is_ours and not name.startswith("_") and (inspect.isclass(value) or inspect.isfunction(value))
+
+
+def words(text: str) -> str:
+    """Without the marks of either language, and with plain quotes."""
+    for curly, plain in (("“", '"'), ("”", '"'), ("‘", "'"), ("’", "'"), ("…", "...")):
+        text = text.replace(curly, plain)
+    return " ".join(text.replace("`", "").split())
+
+
+@pytest.fixture(scope="session")
+def described(site) -> dict[str, tuple[str, str]]:
+    """-> the page and the words of each name that is described, by its place."""
+    found = {}
+    for page in sorted((site / "reference").glob("*.html")):
+        text = page.read_text(encoding="utf-8")
+        starts = [*re.finditer(r'<dt class="sig[^"]*" id="vit_course\.([\w.]+)">', text)]
+        ends = [*(match.start() for match in starts[1:]), len(text)][: len(starts)]
+        for match, end in zip(starts, ends, strict=True):
+            plain = html.unescape(re.sub(r"<[^>]*>", "", text[match.start() : end]))
+            assert match[1] not in found, "in one place"
+            found[match[1]] = (page.name, words(plain))
+    return found
+
+
+def test_every_public_name_is_there_with_its_docstring(described):
+    names = promised()
+    assert len(names) > 150 and {"maps.record_attention", "vit.ViT", "maps.interpret.rollout"} <= dict(names).keys()
+    for place, value in names:
+        assert place in described, f"{place} is on no page: it belongs into vit_course/site/reference.py"
+        doc = VALUES[place] if place in VALUES else inspect.getdoc(value)
+        assert doc, f"{place} has no docstring"
+        first = words(doc.split("\n\n")[0])
+        assert first in described[place][1], f"{place} without {first!r}"
+
+
+def test_arguments_errors_and_methods_are_there(described):
+    page, text = described["maps.record_attention"]
+    assert page == "maps.html" and "Parameters:" in text and "Raises:" in text and "Yields:" in text
+    assert "model: Module" in text
+    assert described["vit.ViT.features"][1].startswith("features") and "vit.ViT.forward" not in described
+    assert "queries_and_keys" in described["maps.RecordedMaps.queries_and_keys"][1]
+    _, text = described["encoder.Encoder"]
+    assert "num_layers – L." in text, "a letter, and no list"
+
+
+def test_nothing_of_this_machine_is_there(site):
+    for page in (site / "reference").glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert str(ROOT) not in text and "object at 0x" not in text, page.name
+        assert "system-message" not in text and "problematic" not in text, page.name
+
+
+def test_it_is_found_from_the_first_page_and_by_the_search(site):
+    assert 'href="reference/index.html"' in (site / "index.html").read_text(encoding="utf-8").split("<article")[1]
+    index = (site / "reference" / "index.html").read_text(encoding="utf-8")
+    for part in PARTS:
+        assert f'href="{part.page}.html"' in index
+    assert 'href="maps.html#vit_course.maps.record_attention"' in index
+    script = (site / "searchindex.js").read_text(encoding="utf-8")
+    rows = json.loads(script.removeprefix("const SECTIONS = ").rstrip(";\n"))
+    found = {(row[0], row[3]) for row in rows}
+    assert {("reference/maps.html", "record_attention"), ("reference/model.html", "ViT")} <= found
+    assert 'href="../vit_course/vit.py.html"' in (site / "reference" / "model.html").read_text(encoding="utf-8")
+
+
+def test_docstrings_are_read_as_they_are_meant():
+    known = {"ViT": "vit_course.vit.ViT"}
+    assert as_rst(["(B, N, P*P*C) -> (B, C, H, W)"], known) == ["``(B, N, P*P*C) -> (B, C, H, W)``"]
+    assert as_rst(["(B, T) -> (B, D): each a_ *b*"], known) == ["``(B, T) -> (B, D)``: each a\\_ \\*b\\*"]
+    assert as_rst(["A dict -> a `ViT`, `x_*`."], known) == ["A dict -> a :py:obj:`ViT <vit_course.vit.ViT>`, ``x_*``."]
+    assert as_rst(["    num_layers: L.", "D."], known) == ["    num_layers: L\\.", "D\\."]
+
+
+def test_without_the_code_beside_it_there_is_no_link_to_it(tmp_path):
+    assert "[Source](../vit_course/vit.py)" in write_reference(ROOT)["reference/model.md"]
+    assert "[Source]" not in "".join(write_reference(tmp_path).values())
+
+
+@pytest.mark.skipif(chromium() is None and not os.environ.get("CI"), reason="no Chromium or Chrome")
+def test_a_reader_finds_a_function_and_its_types(opened):
+    page = opened("search.html")
+    page.locator("#search input").fill("record_attention")
+    page.locator("#search-results a[href*='reference/maps.html'][href$='#record-attention']").first.click()
+    page.wait_for_selector("dt[id='vit_course.maps.record_attention']")
+    assert page.locator("dt[id='vit_course.maps.record_attention']").is_visible()
+    page.locator("dt[id='vit_course.maps.record_attention'] a", has_text="RecordedMaps").click()
+    page.wait_for_url("**#vit_course.maps.RecordedMaps")

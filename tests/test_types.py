@@ -1,0 +1,106 @@
+"""The annotations of what other code may rely on: checked here, and of use to whoever checks code of their own."""
+
+import ast
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
+PACKAGES = ("maps", "pretrained", "explorer")
+MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
+RIGHT = """
+import torch
+
+from vit_course.config import ViTConfig
+from vit_course.explorer import AttentionExplorer, explore
+from vit_course.maps import interpret, record_attention
+from vit_course.pretrained import first_difference, from_pretrained, load_run
+from vit_course.vit import ViT
+
+model = ViT(ViTConfig.preset("tiny-cifar"))
+images = torch.zeros(2, 3, *model.config.height_width)
+with record_attention(model) as recorded:
+    logits: torch.Tensor = model(images)
+maps: torch.Tensor = recorded.stacked()
+rows, columns = recorded.tokens().grid
+rolled: torch.Tensor = interpret.rollout(maps)
+first: torch.Tensor = recorded.by_layer[0][0]
+whole, preprocess, class_names = from_pretrained("vit_b_16", image_size=(384, 384))
+given: torch.Tensor = preprocess("cat.jpg")
+word, probability = load_run("vit-s14-cifar10").top("cat.jpg", count=1)[0]
+explorer: AttentionExplorer = explore(model, images[0], grid=(8, 8), layer=3)
+explorer.save_html("maps.html", overwrite=True)
+agreeing: int = first_difference(model, whole, images).agreeing
+"""
+# A wrong line each, and the words by which a checker names it.
+WRONG = {
+    "ViTConfig.preset(3)": '"str"',
+    "ViT(3)": '"ViTConfig"',
+    "record_attention(images)": "Module",
+    "rolled.upper()": '"upper"',
+    'from_pretrained("vit_b_16", image_sizes=3)': '"image_sizes"',
+    "explore(model, images[0], grid=8)": '"grid"',
+    'number: int = load_run("shapes").top("cat.jpg")': '"int"',
+    "explorer.save_html(3)": '"save_html"',
+}
+
+
+def mypy(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "mypy", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def public() -> set[str]:
+    """The files in which the public names are defined."""
+    files = {"vit_course/__init__.py", *(f"vit_course/{name}.py" for name in MODEL)}
+    for package in PACKAGES:
+        module = importlib.import_module(f"vit_course.{package}")
+        files.add(f"vit_course/{package}/__init__.py")
+        for name in module.__all__:
+            value = getattr(module, name)
+            places = value.__name__ if hasattr(value, "__path__") or hasattr(value, "__file__") else value.__module__
+            files.add(f"{places.replace('.', '/')}.py")
+    return files
+
+
+def test_the_files_of_all_public_names_are_checked():
+    assert public() == set(CONFIG["files"])
+    assert CONFIG["disallow_untyped_defs"] and CONFIG["warn_unused_ignores"]
+
+
+def test_nothing_is_left_out_without_a_word():
+    for name in CONFIG["files"]:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert "type: ignore" not in text and "mypy:" not in text and "no_type_check" not in text, name
+        assert not [node for node in ast.walk(ast.parse(text)) if getattr(node, "id", "") == "cast"], name
+
+
+def test_the_package_says_that_it_has_annotations():
+    assert (ROOT / "vit_course" / "py.typed").read_bytes() == b""
+
+
+@pytest.mark.slow
+def test_the_annotations_agree_with_the_code(tmp_path):
+    done = mypy("--cache-dir", str(tmp_path))
+    assert done.returncode == 0 and f"in {len(CONFIG['files'])} source files" in done.stdout, done.stdout
+
+
+@pytest.mark.slow
+def test_code_of_others_is_checked_against_them(tmp_path):
+    # Outside the checkout, with no configuration of ours and no path to it: what is installed is what is read.
+    (tmp_path / "right.py").write_text(RIGHT)
+    (tmp_path / "wrong.py").write_text(RIGHT + "\n".join(WRONG) + "\n")
+    # Whoever has one of those that bring no annotations says so in a configuration of their own.
+    done = mypy("--config-file", "", "--cache-dir", str(tmp_path / "cache"), "right.py", "wrong.py", cwd=tmp_path)
+    assert "right.py" not in done.stdout and done.returncode == 1, done.stdout + done.stderr
+    errors = [line for line in done.stdout.splitlines() if ": error: " in line]
+    begin = len(RIGHT.splitlines()) + 1
+    for number, (line, word) in enumerate(WRONG.items(), begin):
+        found = [error for error in errors if error.startswith(f"wrong.py:{number}: ")]
+        assert found and any(word in error for error in found), f"{line}: {done.stdout}"
+    assert {error.split(":")[0] for error in errors} == {"wrong.py"}

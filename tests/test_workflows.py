@@ -1,0 +1,151 @@
+"""The workflows of a public repository, and the scripts that they call."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+from conftest import ROOT
+from packaging.specifiers import SpecifierSet
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SCRIPTS = sorted((ROOT / ".ci").iterdir())
+MODES = ["pinned", "oldest", "newest"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+bash = pytest.mark.skipif(sys.platform == "win32", reason="the bash that Windows finds first may be another system's")
+
+
+def loaded(name: str) -> dict:
+    return yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
+
+
+def jobs() -> list[tuple[str, dict]]:
+    return [(f"{path.stem}: {name}", job) for path in WORKFLOWS for name, job in loaded(path.stem)["jobs"].items()]
+
+
+def combinations(job: dict) -> list[dict]:
+    """The values of a job's matrix as a workflow's runner combines them, those under `include` behind them."""
+    matrix = dict(job.get("strategy", {}).get("matrix", {}))
+    more, found = matrix.pop("include", []), [{}]
+    for name, values in matrix.items():
+        found = [one | {name: value} for one in found for value in values]
+    assert all(set(one) == set(matrix) for one in more), "each of them names all, so that it is a combination apart"
+    return found + more
+
+
+def commands(job: dict) -> set[str]:
+    """What the job runs, with the values of each combination put in."""
+    lines = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
+    return {
+        re.sub(r"\$\{\{ matrix\.(\w+) \}\}", lambda match, one=one: one[match[1]], line)
+        for line in lines
+        for one in combinations(job)
+    }
+
+
+def validated(schema: str, path) -> subprocess.CompletedProcess:
+    # By a module, not by the name of a program: the environment need not be on the PATH.
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_the_workflows_have_the_form_of_workflows(path, tmp_path):
+    done = validated("vendor.github-workflows", path)
+    assert done.returncode == 0, done.stdout
+    (tmp_path / "wrong.yml").write_text(path.read_text(encoding="utf-8").replace("runs-on:", "runs-at:"))
+    assert "runs-at" in validated("vendor.github-workflows", tmp_path / "wrong.yml").stdout
+
+
+def test_they_run_nothing_but_the_scripts():
+    allowed = {f".ci/run {mode}" for mode in MODES} | {".ci/site"}
+    called = set.union(*(commands(job) for _, job in jobs()))
+    assert called == allowed, "each mode is called, and each script"
+    assert {line.split()[0] for line in called} == {f".ci/{path.name}" for path in SCRIPTS}
+
+
+def test_every_system_and_every_python_of_ours():
+    pythons = [f"3.{minor}" for minor in range(30) if f"3.{minor}" in SpecifierSet(PROJECT["requires-python"])]
+    classified = [text.rpartition(" :: ")[2] for text in PROJECT.get("classifiers", []) if "Python :: 3." in text]
+    assert not classified or classified == pythons
+    tests = loaded("tests")["jobs"]
+    assert [one["python"] for one in combinations(tests["whole"])] == pythons
+    quick = {(one["system"], one["python"], one["versions"]) for one in combinations(tests["quick"])}
+    systems = ("ubuntu-latest", "windows-latest", "macos-latest")
+    newest = {(system, python, "newest") for system in systems for python in pythons}
+    assert quick == newest | {(system, pythons[0], "oldest") for system in systems}
+    (chosen,) = [step["with"] for step in loaded("pages")["jobs"]["build"]["steps"] if "setup" in step.get("uses", "")]
+    assert chosen["python-version"] in pythons
+
+
+def test_they_may_read_and_only_the_pages_are_published():
+    for path in WORKFLOWS:
+        assert loaded(path.stem)["permissions"] == {"contents": "read"}
+    more = {name: job["permissions"] for name, job in jobs() if "permissions" in job}
+    assert more == {"pages: publish": {"pages": "write", "id-token": "write"}}
+    for _, job in jobs():
+        for step in job["steps"]:
+            assert "secrets." not in str(step) and job["timeout-minutes"] <= 150
+            assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/none@v1")), "a major version"
+
+
+@bash
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_the_scripts_are_bash_that_can_be_read_and_run(script):
+    done = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stderr == ""
+    assert script.stat().st_mode & 0o111, "may be executed"
+
+
+@bash
+@pytest.mark.parametrize("mode", ["nonsense", ""])
+def test_an_unknown_mode_is_refused_before_anything_is_installed(mode):
+    done = subprocess.run([ROOT / ".ci" / "run", mode], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == f"there is no mode '{mode}': .ci/run takes pinned, oldest or newest\n"
+
+
+def with_stand_ins(folder, script: str, arguments: list[str], venv: str = ".venv") -> tuple[str, list[str]]:
+    """-> (what a script prints, the arguments of each call of Python), where nothing takes Python's place."""
+    (folder / ".ci").mkdir()
+    for name in (f".ci/{script}", "README.md"):
+        (folder / name).write_bytes((ROOT / name).read_bytes())
+    programs = folder / "programs"
+    programs.mkdir()
+    for name in ("python3", "chromium"):
+        (programs / name).write_text(f'#!/bin/sh\necho "$@" >> "{folder}/called"\n')
+        (programs / name).chmod(0o755)
+    (folder / venv / "bin").mkdir(parents=True)
+    (folder / venv / "bin" / "python").symlink_to(programs / "python3")
+    command = ["bash", str(folder / ".ci" / script), *arguments]
+    environment = {"PATH": f"{programs}:/usr/bin:/bin"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, (folder / "called").read_text().splitlines()
+
+
+@bash
+@pytest.mark.parametrize(
+    ("script", "arguments", "mark"), [("run", [], "test"), ("run", ["pinned"], "test"), ("site", [], "site")]
+)
+def test_what_a_reader_would_type_is_what_is_run(tmp_path, script, arguments, mark):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (line,) = re.findall(rf"<!-- {mark} command -->\n```bash\n(.+)\n```", readme)
+    printed, called = with_stand_ins(tmp_path, script, arguments)
+    assert printed == f"+ {line}\n"
+    expected = [part.split(maxsplit=1)[1].replace('"', "") for part in line.split(" && ")]
+    assert called == ["-m venv .venv"] * (mark == "site") + expected
+
+
+@bash
+@pytest.mark.parametrize(("mode", "resolution"), [("oldest", "lowest-direct"), ("newest", "highest")])
+def test_the_quick_tests_run_in_an_environment_of_their_own(tmp_path, mode, resolution):
+    _, called = with_stand_ins(tmp_path, "run", [mode], f".venv-{mode}")
+    assert (
+        called[0] == f"-m venv .venv-{mode}"
+        and called[-1] == f"-m pytest -m quick{' -W default' if mode == 'oldest' else ''}"
+    )
+    python = f".venv-{mode}/bin/python"
+    assert f"-m uv pip install --python {python} --resolution {resolution} -e .[test]" in called

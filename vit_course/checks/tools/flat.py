@@ -1,0 +1,47 @@
+"""All that a module learns as one row of numbers, so that names and shapes of its parameters do not matter."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+
+class Flat:
+    """The parameters one after the other, flat: a place in this row is a number that is learned.
+
+    Args:
+        parameters: of the learner's module, or some of them.
+    """
+
+    def __init__(self, parameters: Sequence[nn.Parameter]):
+        self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
+        ends = torch.tensor([0, *(parameter.numel() for parameter in self.parameters)]).cumsum(0).tolist()
+        self.total = ends[-1]
+        self._places = [
+            torch.arange(start, end).reshape(parameter.shape)
+            for parameter, start, end in zip(self.parameters, ends, ends[1:], strict=False)
+        ]
+
+    def places(self, parameter: nn.Parameter) -> torch.Tensor:
+        """Where the numbers of a parameter lie in the row, in its shape."""
+        return next(places for one, places in zip(self.parameters, self._places, strict=True) if one is parameter)
+
+    def get(self) -> torch.Tensor:
+        """The row, a copy."""
+        return torch.cat([parameter.detach().flatten() for parameter in self.parameters])
+
+    def set(self, row: torch.Tensor) -> None:
+        """Writes the row into the parameters."""
+        with torch.no_grad():
+            for parameter, places in zip(self.parameters, self._places, strict=True):
+                parameter.copy_(row[places])
+
+    def slopes(self, scalar: torch.Tensor) -> torch.Tensor:
+        """The gradient of a scalar in this row; 0 where nothing leads there."""
+        found = torch.autograd.grad(scalar, self.parameters, allow_unused=True)
+        return torch.cat(
+            [
+                torch.zeros(parameter.numel()) if slope is None else slope.flatten()
+                for parameter, slope in zip(self.parameters, found, strict=True)
+            ]
+        )

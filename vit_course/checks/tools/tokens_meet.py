@@ -1,0 +1,52 @@
+"""How tokens meet in a layer: each sees all, in no order. For attention, block and what is made of them."""
+
+import torch
+from torch import nn
+
+from vit_course.checks.report import Wrong
+from vit_course.checks.tools.modules import feed
+from vit_course.checks.tools.tensors import agree, equal
+
+
+def tokens_meet(layer: nn.Module, x: torch.Tensor, draw) -> None:
+    """Raises `Wrong` unless each token of (B, T, D) depends on all, and shuffled tokens give the output, shuffled."""
+    zeros = feed(layer, torch.zeros_like(x[:1]))[0]
+    if not agree(zeros, zeros[:1].expand_as(zeros)):
+        raise Wrong(
+            "positions-inside",
+            "Tokens that are all 0 come out different from each other: something like positions acts inside.",
+        )
+    _sees_all(_reach(layer, x, draw))
+    order = draw.permutation(x.shape[1])
+    equal(
+        feed(layer, x[:, order]),
+        feed(layer, x)[:, order],
+        "tokens-mixed",
+        "Shuffled tokens do not give the same output, shuffled: the cut into heads, or how they are joined, "
+        "mixes tokens.",
+        axes="(B, T, D)",
+    )  # fmt: skip
+
+
+def _reach(layer: nn.Module, x: torch.Tensor, draw) -> torch.Tensor:
+    # (T, T), bool: whether the output at the token of the row changes with the token of the column.
+    tokens = x.shape[1]
+    changed = x[:1].repeat(tokens, 1, 1)
+    changed[range(tokens), range(tokens)] = draw.normal(tokens, x.shape[2])
+    apart = (feed(layer, changed) - feed(layer, x[:1])).norm(dim=2).detach()
+    return (apart > 1e-5 * apart.max()).T
+
+
+def _sees_all(reach: torch.Tensor) -> None:
+    if reach.all():
+        return
+    row, column = (~reach).nonzero()[0].tolist()
+    details = [f"Received: token {row} does not change with token {column}, of {len(reach)} tokens"]
+    if torch.equal(reach, torch.eye(len(reach), dtype=torch.bool)):
+        raise Wrong("tokens-apart", "No token sees another one.", details)
+    if torch.equal(reach, reach.tril()):
+        sentence = "No token sees a later one: a causal mask, as in a model of language."
+        raise Wrong("causal-mask", sentence, details)
+    if torch.equal(reach, reach.triu()):
+        raise Wrong("causal-mask", "No token sees an earlier one: a mask hides a triangle.", details)
+    raise Wrong("tokens-mixed", "The cut into heads mixes tokens: some then do not see each other.", details)

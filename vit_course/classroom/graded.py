@@ -1,0 +1,70 @@
+"""The grading cell of an assignment: how it is written, and what it says when it is read again."""
+
+import re
+from dataclasses import dataclass
+
+SOURCE = """\
+from vit_course import checks
+
+report = checks.{name}(globals().get("{answer}"))
+display(report)
+{hidden}{points} * report.score"""
+# Seeds are the teacher's alone: nbgrader takes these lines out of what learners get. The checks run in the grading
+# process, which reads them here; the lines also do what they say where somebody runs the source.
+HIDDEN_SOURCE = """\
+### BEGIN HIDDEN TESTS
+for seed in {seeds} if report.score else []:
+    report = min(report, checks.{name}(globals().get("{answer}"), seed=seed), key=lambda one: one.score)
+### END HIDDEN TESTS
+"""
+CALL = re.compile(r'^report = checks\.(\w+\.\w+)\(globals\(\)\.get\("(\w+)"\)\)$', re.MULTILINE)
+SEEDS = re.compile(r"^for seed in \[([\d, ]*)\] if report\.score else \[\]:$", re.MULTILINE)
+HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?(### END HIDDEN TESTS\n?|\Z)", re.DOTALL)
+POINTS = re.compile(r"^(\d+) \* report\.score$", re.MULTILINE)
+
+NOT_GRADED = "NotGraded"  # the error shown by a grading cell that has no points, not even none
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What a grading cell asks for.
+
+    Args:
+        name: of the exercise, such as "attention.weights".
+        answer: the name that the learner's cell defines.
+        seeds: of the hidden draws; none where a check draws nothing.
+        points: for all of it.
+    """
+
+    name: str
+    answer: str
+    seeds: tuple[int, ...]
+    points: float
+
+    @property
+    def source(self) -> str:
+        """The cell."""
+        asked = {"name": self.name, "answer": self.answer}
+        hidden = HIDDEN_SOURCE.format(**asked, seeds=list(self.seeds)) if self.seeds else ""
+        return SOURCE.format(**asked, hidden=hidden, points=f"{self.points:g}")
+
+
+def without_hidden_tests(source: str) -> str:
+    """A cell as learners get it. Lines after a lost end mark go too.
+
+    Args:
+        source: of the cell; one without hidden tests comes back as it is.
+    """
+    return HIDDEN.sub("", source)
+
+
+def read(source: str) -> Graded | None:
+    """What a cell asks for, by its source; None where it is no grading cell of this course.
+
+    Args:
+        source: of any cell. One without the hidden tests, as learners have it, asks for no seeds.
+    """
+    call, seeds, points = CALL.search(source), SEEDS.search(source), POINTS.search(source)
+    if not call or not points:
+        return None
+    return Graded(*call.groups(), tuple(map(int, re.findall(r"\d+", seeds[1]))) if seeds else (), float(points[1]))

@@ -1,0 +1,100 @@
+"""A class list into nbgrader's gradebook: of Moodle, of Canvas, or with nbgrader's own columns."""
+
+import csv
+import re
+from pathlib import Path
+
+from nbgrader.api import Gradebook, MissingEntry
+
+# The names of columns, in small letters: Moodle's participants and grades, Canvas's gradebook, nbgrader's own.
+IDS = ("student_id", "sis login id", "sis user id", "username", "id number", "idnumber", "email address", "email")
+FIRST = ("first_name", "first name", "firstname")
+LAST = ("last_name", "last name", "lastname", "surname")
+EMAIL = ("email", "email address")
+LMS = ("lms_user_id", "id number", "idnumber")
+
+
+def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]]:
+    """-> for each learner "id", "first_name", "last_name", "email", "lms_user_id"; "" where the list does not say.
+
+    Args:
+        path: a CSV file with a line of headings, separated by commas, semicolons or tabs.
+        id_column: the heading of what is to be the learner's name in nbgrader, and so of the submission's folder.
+
+    Raises:
+        ValueError: a file that is no such list, a name that no folder can have, or one that occurs twice.
+        OSError: a file that cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not in UTF-8: save it as CSV UTF-8") from None
+    first = text.partition("\n")[0]
+    try:
+        rows = list(csv.reader(text.splitlines(), delimiter=max(",;\t", key=first.count)))
+    except csv.Error as error:
+        raise ValueError(f"{path} is no CSV file: {error}") from None
+    if not rows:
+        raise ValueError(f"{path} is empty")
+    headings = [heading.strip().lower() for heading in rows[0]]
+    of_canvas = headings[:2] == ["student", "id"]
+    chosen = _id_column(path, rows[0], headings, of_canvas, id_column)
+    found, lines = [], {}
+    for line, row in enumerate(rows[1:], 2):
+        values = dict(zip(headings, (value.strip() for value in row), strict=False))
+        if not any(values.values()) or (of_canvas and _is_none(values)):
+            continue
+        one = _learner(values, of_canvas) | {"id": values.get(chosen, "")}
+        if not re.fullmatch(r"[\w@+-][\w@+. -]*", one["id"]) or one["id"].endswith((" ", ".")):
+            raise ValueError(f"line {line} of {path}: {one['id']!r} in column {chosen!r} cannot be a folder's name")
+        if one["id"] in lines:
+            raise ValueError(f"lines {lines[one['id']]} and {line} of {path} have the same {chosen!r}: {one['id']}")
+        lines[one["id"]] = line
+        found.append(one)
+    return found
+
+
+def import_roster(gradebook: Gradebook, learners: list[dict[str, str]]) -> tuple[int, int]:
+    """Adds learners, changes those that are there, removes nobody; -> (how many are new, how many were there).
+
+    Args:
+        gradebook: nbgrader's, open.
+        learners: as from `read_roster`; what is "" there stays as it is.
+    """
+    new = 0
+    for learner in learners:
+        try:
+            gradebook.find_student(learner["id"])
+        except MissingEntry:
+            new += 1
+        known = {name: value for name, value in learner.items() if name != "id" and value}
+        gradebook.update_or_create_student(learner["id"], **known)
+    return new, len(learners) - new
+
+
+def _id_column(path: Path, written: list[str], headings: list[str], of_canvas: bool, wanted: str | None) -> str:
+    if wanted is not None:
+        if wanted.strip().lower() not in headings:
+            raise ValueError(f"{path} has no column {wanted!r}; it has {', '.join(written)}")
+        return wanted.strip().lower()
+    # "ID" alone is nbgrader's name of a learner, but Canvas's number.
+    found = [name for name in (*(() if of_canvas else ("id",)), *IDS) if name in headings]
+    if not found:
+        raise ValueError(f"{path} has no column that names learners; it has {', '.join(written)}: add --id-column")
+    return found[0]
+
+
+def _learner(values: dict[str, str], of_canvas: bool) -> dict[str, str]:
+    def first(names) -> str:
+        return next((values[name] for name in names if values.get(name)), "")
+
+    one = {"first_name": first(FIRST), "last_name": first(LAST), "email": first(EMAIL), "lms_user_id": first(LMS)}
+    if of_canvas:
+        last, _, rest = values.get("student", "").partition(",")
+        one |= {"last_name": last.strip(), "first_name": rest.strip(), "lms_user_id": values.get("id", "")}
+    return one
+
+
+def _is_none(values: dict[str, str]) -> bool:
+    # Canvas's second line, and its pupil for trying things out.
+    return "points possible" in values["student"].lower() or values["student"] == "Student, Test"

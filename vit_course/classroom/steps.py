@@ -1,0 +1,198 @@
+"""What a teacher does with a course: take a class list in, grade an assignment, hand out the marks."""
+
+import contextlib
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.coursedir import CourseDirectory
+from traitlets.config.loader import PyFileConfigLoader
+
+from vit_course.classroom import marks, roster
+from vit_course.classroom.graded import Graded, read
+from vit_course.classroom.handed_in import READABLE, HandedIn, make_readable
+
+CONFIG_NAME, REPORTS, VERDICTS = "nbgrader_config.py", "reports", "verdicts.txt"
+NBGRADERS = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own code begin
+
+
+@contextlib.contextmanager
+def gradebook_of(course: Path) -> Iterator[Gradebook]:
+    """The gradebook of a course folder, by the course's own settings; open inside a `with`.
+
+    Args:
+        course: the course folder.
+
+    Raises:
+        ValueError: a folder that is no course.
+    """
+    if not (course / CONFIG_NAME).is_file():
+        raise ValueError(f"{course} is no course folder: it has no {CONFIG_NAME}")
+    config = PyFileConfigLoader(CONFIG_NAME, path=str(course.resolve())).load_config()
+    settings = CourseDirectory(config=config)
+    with warnings.catch_warnings(), Gradebook(settings.db_url, settings.course_id) as gradebook:
+        warnings.filterwarnings("ignore", message=NBGRADERS)
+        yield gradebook
+
+
+def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:
+    """Brings a class list into the gradebook; -> what was done, in a sentence.
+
+    Args:
+        course: the course folder.
+        file, id_column: see `roster.read_roster`.
+
+    Raises:
+        ValueError: a folder that is no course, a file that is no such list.
+        OSError: a file that cannot be read.
+    """
+    learners = roster.read_roster(file, id_column)
+    with gradebook_of(course) as gradebook:
+        new, old = roster.import_roster(gradebook, learners)
+    return f"{file}: {new} new learners, {old} that were there"
+
+
+def grade(course: Path, assignment: str, students=(), force: bool = False, jobs: int = 1, settings=()) -> int:
+    """Grades what was handed in, writes a report for the teacher and prints its beginning.
+
+    Args:
+        course: the course folder.
+        assignment: such as "04_attention".
+        students: only these; by default all.
+        force: grade again what has been graded.
+        jobs: how many are graded at the same time.
+        settings: further arguments of `nbgrader autograde`.
+
+    Returns:
+        0 where all that was handed in has a mark, else 1.
+
+    Raises:
+        ValueError: a folder that is no course, an assignment that was not generated.
+    """
+    with gradebook_of(course) as gradebook:
+        exercises = _exercises(gradebook, assignment)
+    handed_in = make_readable(course, assignment, exercises.values(), students, jobs)
+    _print_notes(handed_in)
+    done = _autograde(course, assignment, force, settings)
+    with gradebook_of(course) as gradebook:
+        _remember(gradebook, course, assignment, handed_in, exercises)
+        found = marks.marks(gradebook, [assignment], students)
+    report = course / REPORTS / f"{assignment}.txt"
+    report.parent.mkdir(exist_ok=True)
+    report.write_text(_report(course, assignment, found, handed_in), encoding="utf-8")
+    print(_summary(found))
+    print(f"{report}: every verdict, and what was not as it should be")
+    return int(done != 0 or any(one.state == marks.NOT_GRADED for one in found))
+
+
+def export(course: Path, form: str, path: Path, assignments=(), students=(), missing_is_zero: bool = False) -> str:
+    """Writes the marks to a file; -> what is in it, in a sentence.
+
+    Args:
+        course: the course folder.
+        form: "table", "moodle" or "canvas".
+        path: of the file.
+        assignments, students: only these; by default all.
+        missing_is_zero: whether who handed in nothing gets 0 in the forms for Moodle and Canvas.
+
+    Raises:
+        ValueError: a folder that is no course, an assignment that the gradebook does not have.
+        OSError: a file that cannot be written.
+    """
+    zero = {"missing": "0"} if missing_is_zero else {}
+    with gradebook_of(course) as gradebook:
+        found = marks.marks(gradebook, assignments, students)
+        if form == "table":
+            marks.write_table(found, path)
+        else:
+            {"moodle": marks.write_moodle, "canvas": marks.write_canvas}[form](found, path, **zero)
+        return f"{path}: {_summary(found)}"
+
+
+def _exercises(gradebook: Gradebook, assignment: str) -> dict[str, Graded]:
+    # nbgrader's name of the check: what it asks for.
+    try:
+        cells = gradebook.find_notebook(assignment, assignment).source_cells
+    except MissingEntry:
+        raise ValueError(
+            f"the gradebook has no assignment {assignment!r}: run `nbgrader generate_assignment {assignment} --create` "
+            "in the course folder first"
+        ) from None
+    return {cell.name: asked for cell in cells if (asked := read(cell.source or ""))}
+
+
+def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: list[HandedIn], exercises: dict) -> None:
+    # What cannot be read was handed in all the same: there is a submission, and what is lost of it has no score.
+    for one in handed_in:
+        judged = (course / "autograded" / one.student / assignment).is_dir()
+        if judged and not one.lost:
+            continue
+        gradebook.update_or_create_student(one.student)
+        submission = gradebook.update_or_create_submission(assignment, one.student)
+        for found in (found for notebook in submission.notebooks for found in notebook.grades):
+            if not judged or (found.name in exercises and exercises[found.name].name in one.lost):
+                found.auto_score, found.needs_manual_grade = None, True
+        gradebook.db.commit()
+
+
+def _print_notes(handed_in: list[HandedIn]) -> None:
+    for one in handed_in:
+        for note in one.notes:
+            print(f"{one.student}: {note}", flush=True)
+        if one.notebook is None:
+            print(f"{one.student}: NOT GRADED", flush=True)
+
+
+def _autograde(course: Path, assignment: str, force: bool, settings) -> int:
+    # One nbgrader for each share of what was handed in.
+    command = [sys.executable, "-m", "nbgrader", "autograde", assignment, "--log-level=WARN", *settings]
+    command += ["--force"] if force else []
+    runs = [
+        subprocess.Popen(
+            [*command, f"--CourseDirectory.submitted_directory={READABLE}/{share.name}"],
+            cwd=course, env=_environment(),
+        )
+        for share in sorted((course / READABLE).glob("*"))
+    ]  # fmt: skip
+    return max((run.wait() for run in runs), default=0)
+
+
+def _environment() -> dict[str, str]:
+    # nbgrader starts in the course's folder, and this package may be known by where the teacher stands alone.
+    package = str(Path(__file__).parents[2])
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": f"ignore:{NBGRADERS}"}
+
+
+def _summary(found: list[marks.Mark]) -> str:
+    counts = {state: sum(one.state == state for one in found) for state in (marks.GRADED, marks.NOT_GRADED)}
+    text = f"{counts[marks.GRADED]} graded, {counts[marks.NOT_GRADED]} not graded"
+    missing = sum(one.state == marks.MISSING for one in found)
+    lines = [f"{text}, {missing} missing"]
+    for one in found:
+        if one.state == marks.NOT_GRADED:
+            parts = ", ".join(one.not_graded)
+            lines.append(
+                f"  not graded: {one.student['id']}, {one.assignment}: {parts} ({one.so_far:g} points without them)"
+            )
+    return "\n".join(lines)
+
+
+def _report(course: Path, assignment: str, found: list[marks.Mark], handed_in: list[HandedIn]) -> str:
+    notes = {one.student: one.notes for one in handed_in}
+    parts = [f"{assignment}: {_summary(found)}"]
+    for one in found:
+        points = {marks.GRADED: f"{one.so_far:g} of {one.most:g} points"}.get(one.state, one.state)
+        student = one.student["id"]
+        name = " ".join(filter(None, (one.student["first_name"], one.student["last_name"])))
+        lines = [f"== {student}{f' ({name})' if name else ''}: {points}"]
+        lines += [f"- {note}" for note in notes.get(student, [])]
+        verdicts = course / "autograded" / student / assignment / VERDICTS
+        if verdicts.is_file() and one.raw is not None:
+            lines.append(verdicts.read_text(encoding="utf-8").rstrip())
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"

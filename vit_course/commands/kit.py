@@ -1,0 +1,38 @@
+"""`python -m vit_course kit`: one folder for a teacher."""
+
+from pathlib import Path
+
+
+def add_to(commands) -> None:
+    """Adds the command to the parser's."""
+    kit = commands.add_parser(
+        "kit",
+        help="write a teacher's folder: sheets to print, keys, slides, schedule, install page",
+        description="Writes a folder for a teacher: a sheet to print for each exercise that is done on paper, the keys "
+        "apart, slides for the lab of 90 minutes and for each of four weeks, a schedule with measured minutes, and the "
+        "page with which learners install the course. Nothing in it needs a network. A folder that this command wrote "
+        "is renewed; any other is left alone.",
+    )
+    kit.add_argument(
+        "folder", nargs="?", type=Path, default=Path("vit-course-kit"), help="the folder (default: vit-course-kit)"
+    )
+    kit.add_argument(
+        "--from",
+        dest="address",
+        metavar="ADDRESS",
+        help="where learners get the course, as pip takes it (git+https://... or the address of a wheel); it goes into "
+        "the install page",
+    )
+    kit.set_defaults(run=run)
+
+
+def run(options) -> int:
+    """Writes the folder and says where to begin; -> 0."""
+    from vit_course.kit.needs import need_packages
+
+    need_packages()  # before what imports them
+    from vit_course.kit import write_kit
+
+    files = write_kit(options.folder, options.address)
+    print(f"{options.folder}: {files} files; open {options.folder / 'index.html'} in a browser")
+    return 0

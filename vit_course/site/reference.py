@@ -1,0 +1,154 @@
+"""The reference: a page for each part of the package, made by Sphinx's autodoc from the docstrings."""
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+HEAD = "reference"
+MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A page of the reference.
+
+    Args:
+        page: the name of its file.
+        title: its heading.
+        words: what the part is for.
+        modules: where its public names are to be imported from.
+    """
+
+    page: str
+    title: str
+    words: str
+    modules: tuple[str, ...]
+
+
+PARTS = (
+    Part("model", "The model", "Six files, from a patch to the whole Vision Transformer.", MODEL),
+    Part(
+        "maps",
+        "Attention maps",
+        "Maps of any Vision Transformer: recorded, put into numbers, and set beside controls.",
+        ("maps", "maps.interpret", "maps.controls"),
+    ),
+    Part(
+        "pretrained",
+        "Pretrained models",
+        "Published weights in the ViT of this course and back, and those that come with the course.",
+        ("pretrained",),
+    ),
+    Part("explorer", "The explorer", "Point at a patch, and see where the model looks.", ("explorer",)),
+    Part("data", "Data", "Images to train on and to look at.", ("data",)),
+    Part("training", "Training", "The loop, and what stands beside it.", ("training",)),
+    Part("plots", "Figures", "Arrays in, a matplotlib figure out.", ("plots",)),
+    Part(
+        "checks",
+        "Checks",
+        "For learners, and for teachers who grade: an answer in, a verdict out. The teacher's guide says how they are "
+        "used in class.",
+        ("checks", "checks.report", "checks.exercise"),
+    ),
+)
+# What these are; they are values, and no docstring says it.
+VALUES = {
+    "data.Images": "The images of a set, in memory or in files: `ImageSet` or `ImageFiles`.",
+    "data.SHAPES": "The classes of `data.shapes`, in the order of their labels.",
+    "training.RECIPES": "The folder of the recipes that come with the package, one file each.",
+    "plots.COLOUR_MAP": "The colours of every map: lightness rises evenly, so that it reads the same in grey.",
+    "plots.LINES": "The styles of several curves, one after the other.",
+    "plots.MARKERS": "The markers of several curves, one after the other.",
+    "checks.EXERCISES": "All exercises by their names, an `Exercise` each, in the order of the chapters.",
+}
+CHAPTER = "checks."
+
+
+def public(module: ModuleType) -> dict[str, object]:
+    """The names that a module is for: those of its `__all__`, or else the classes and functions that it defines."""
+    if hasattr(module, "__all__"):
+        return {name: getattr(module, name) for name in module.__all__}
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if not name.startswith("_")
+        and (inspect.isclass(value) or inspect.isfunction(value))
+        and value.__module__ == module.__name__
+    }
+
+
+def entries(part: Part) -> Iterator[tuple[str, ModuleType, dict[str, object]]]:
+    """-> the path, the module and the names of each section of a page, each name once."""
+    for path in part.modules:
+        module = importlib.import_module(f"vit_course.{path}")
+        names = public(module)
+        chapters = {name: value for name, value in names.items() if isinstance(value, ModuleType)}
+        if path == "checks.report":
+            names = {"Report": names["Report"]}
+        elif path == "checks.exercise":
+            names = {"Exercise": names["Exercise"]}
+        yield path, module, {name: value for name, value in names.items() if name not in chapters}
+        for name, value in chapters.items() if path == "checks" else ():
+            yield f"{path}.{name}", value, public(value)
+
+
+def write_reference(repository: Path) -> dict[str, str]:
+    """-> the Markdown of the pages by their names, the overview first.
+
+    Args:
+        repository: where the code is, to which the pages lead where it is there.
+    """
+    pages, rows = {}, []
+    for part in PARTS:
+        sections = []
+        for path, module, names in entries(part):
+            summary = (module.__doc__ or "").split("\n\n")[0].replace("\n", " ")
+            sections.append(f"## vit_course.{path}\n\n{summary}{_source(repository, path)}")
+            sections += [_entry(path, name, value) for name, value in names.items()]
+        pages[f"{HEAD}/{part.page}.md"] = "\n\n".join([f"# {part.title}", part.words, *sections]) + "\n"
+        listed = ", ".join(_link(path, name) for path, _, names in entries(part) for name in names)
+        rows.append(f"**[{part.title}]({part.page}.md).** {part.words} {listed}")
+    listed = "\n".join(part.page for part in PARTS)
+    words = (
+        "# Reference\n\nEvery public name of the package, from its docstring: first the shapes that go in and come "
+        "out, then the arguments and the errors. B is the batch, C the channels, H x W the image, P the side of a "
+        "patch, N the number of patches, T that of tokens, D their width, h the heads, d their width, L the layers."
+    )
+    index = "\n\n".join([words, *rows, f"```{{toctree}}\n:hidden:\n\n{listed}\n```"])
+    return {f"{HEAD}/index.md": f"{index}\n", **pages}
+
+
+def _source(repository: Path, path: str) -> str:
+    file = repository.joinpath("vit_course", *path.split("."))
+    place = file if file.is_dir() else file.with_suffix(".py")
+    return f" [Source](../{place.relative_to(repository).as_posix()})" if place.exists() else ""
+
+
+def _link(path: str, name: str) -> str:
+    shown = f"{path.removeprefix(CHAPTER)}.{name}" if path.startswith(CHAPTER) else name
+    return f"{{py:obj}}`{shown} <vit_course.{path}.{name}>`"
+
+
+def links() -> dict[str, str]:
+    """-> the place of each public name by the name itself, without the checks and without words of every day."""
+    sections = [(path, names) for part in PARTS[:-1] for path, _, names in entries(part)]
+    found = {name: f"vit_course.{path}.{name}" for path, names in sections for name in names}
+    return {name: place for name, place in found.items() if "_" in name or not name.islower()}
+
+
+def _entry(path: str, name: str, value: object) -> str:
+    place = f"vit_course.{path}.{name}"
+    if f"{path}.{name}" in VALUES:
+        shown = f"   :value: {value!r}\n" if isinstance(value, (str, tuple)) else ""
+        words = VALUES[f"{path}.{name}"].replace("`", "``")
+        text = f".. py:data:: {name}\n   :module: vit_course.{path}\n{shown}\n   {words}"
+    elif inspect.isclass(value):
+        text = f".. autoclass:: {place}\n   :members:"
+    elif path.startswith(CHAPTER):  # the decorator of the checks gives them another signature than they show
+        text = f".. autofunction:: {place}(answer, *, seed=0) -> Report"
+    else:
+        text = f".. autofunction:: {place}"
+    return f"### {name}\n\n```{{eval-rst}}\n{text}\n```"
