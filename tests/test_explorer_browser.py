@@ -2,7 +2,7 @@
 
 import nbformat
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import violations
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, patch, point, watch, words
 from lab import run_cell, running_lab, wait_for_kernel
 from playwright.sync_api import Page
@@ -132,8 +132,7 @@ def test_accessible_at_every_width_and_in_both_themes(notebook, width, theme):
     paper = "getComputedStyle(document.querySelector('.vit-explorer')).backgroundColor"
     notebook.wait_for_function(f"light => {paper}.match(/\\d+/g).every(part => light === part > 128)", arg=light)
     notebook.locator(WIDGET).scroll_into_view_if_needed()
-    found = Axe().run(notebook, context=WIDGET).response["violations"]
-    assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
+    assert violations(notebook, WIDGET) == []
     inside = notebook.locator(WIDGET).evaluate("e => e.scrollWidth <= e.clientWidth + 1")
     assert inside, "wider than its place"
     SCREENSHOTS.mkdir(exist_ok=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from axe_playwright_python.sync_playwright import Axe
+from accessible import violations
 from explored import (
     NEEDS_CHROMIUM,
     SCREENSHOTS,
@@ -85,8 +85,7 @@ def test_accessible_at_every_width_in_light_and_dark(opened, width, scheme):
     for view in ("Colours", "Similarity", "Attention"):
         page.locator(f".vit-strip label:text-is('{view}')").click()
         drawn(page)
-        found = Axe().run(page).response["violations"]
-        assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
+        assert violations(page) == []
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"explorer-{width}-{scheme}.png", full_page=True)
 

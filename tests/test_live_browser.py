@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from accessible import violations
 from conftest import ROOT
 from lab import chromium
 from live_page import HAND_OVER, TAKE, compare, give, question, visit, wait_shown, words
@@ -255,8 +255,7 @@ def test_from_a_file_it_says_what_to_do(context, server):
 def test_accessible_at_every_width_and_in_both_schemes(live, width, scheme):
     live.emulate_media(color_scheme=scheme)
     live.set_viewport_size({"width": width, "height": 900})
-    found = Axe().run(live).response["violations"]
-    assert [(v["id"], [n["html"] for n in v["nodes"]]) for v in found] == []
+    assert violations(live) == []
     assert live.evaluate("document.documentElement.scrollWidth") <= width, "wider than the screen"
     SCREENSHOTS.mkdir(exist_ok=True)
     live.screenshot(path=SCREENSHOTS / f"live-{width}-{scheme}.png", full_page=True)
