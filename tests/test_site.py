@@ -54,6 +54,11 @@ def test_every_chapter_is_a_page_in_order(site, pages):
         assert f"<h1>{title}" in page
 
 
+def test_no_page_shows_the_signs_of_markdown(pages):
+    signs = re.compile(r"`|(?<![\w*])\*\w(?:[^*\n]*\w)?\*(?!\w)|\]\(")
+    assert {path.name: found for path, page in pages.items() if (found := signs.findall("".join(page.text)))} == {}
+
+
 def test_every_link_leads_somewhere(site, pages):
     followed = 0
     for path, page in pages.items():

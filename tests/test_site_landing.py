@@ -20,7 +20,7 @@ Minutes are reading + doing + exercises.
 
 | chapter | you will see | minutes |
 |---|---|---|
-| [00 A & b](notebooks/00_a.ipynb) | one; two | 1 + 20 + 300 |
+| [00 A & b](notebooks/00_a.ipynb) | one *and* `a < b`; two | 1 + 20 + 300 |
 | [11 C](notebooks/11_c.ipynb) | three | 4 + 5 + 6 |
 
 Words behind.
@@ -31,7 +31,8 @@ def test_the_table_becomes_cards():
     text = cards(TABLE)
     assert text.startswith("## The chapters\n\n<ol") and text.rstrip().endswith("Words behind.") and "|" not in text
     assert text.count("<li>") == 2 and 'href="notebooks/00_a.html"' in text
-    assert "A &amp; b</strong>" in text and ">One; two.<" in text and ">321 min" in text and ">15 min" in text
+    assert "A &amp; b</strong>" in text and ">One <em>and</em> <code>a &lt; b</code>; two.<" in text
+    assert ">321 min" in text and ">15 min" in text
     with pytest.raises(ValueError, match="the table of the chapters needs rows"):
         cards("## The chapters\n\nnone\n")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from vit_course.inputs.extras import install_line
 
 HERE = Path(__file__).parent
-PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "ziamath", "fontTools")
+PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "ziamath", "fontTools", "markdown_it")
 SITE_MARK = "searchindex.js"
 LIVE = "vit_course.live"
 # Of no use to a reader: Sphinx's own search, the theme's icons as scripts and fonts, its words in other languages.

@@ -51,12 +51,16 @@ def cards(section: str) -> str:
     rows = ROW.findall(section)
     if not rows:
         raise ValueError('README.md: the table of the chapters needs rows "| [00 Name](file) | words | 1 + 2 + 3 |"')
+    from markdown_it import MarkdownIt
+
+    # A card is one link, so that none can stand within it.
+    inline = MarkdownIt("zero").enable(["backticks", "emphasis"]).renderInline
     items = []
     for number, name, file, words, *minutes in rows:
         page = re.sub(r"\.ipynb$", ".html", file)
         items.append(
             f'<li><a href="{page}"><span class="number">{number}</span><strong>{html.escape(name)}</strong>'
-            f'<span class="words">{html.escape(words[0].upper() + words[1:])}.</span>'
+            f'<span class="words">{inline(words[0].upper() + words[1:])}.</span>'
             f'<span class="minutes">{sum(map(int, minutes))} min with exercises</span></a></li>'
         )
     table = f'<ol class="chapters" start="0">{"".join(items)}</ol>\n'
