@@ -135,3 +135,18 @@ def test_a_reader_finds_a_function_and_its_types(opened):
     assert page.locator("dt[id='vit_course.maps.record_attention']").is_visible()
     page.locator("dt[id='vit_course.maps.record_attention'] a", has_text="RecordedMaps").click()
     page.wait_for_url("**#vit_course.maps.RecordedMaps")
+
+
+@pytest.mark.skipif(chromium() is None and not os.environ.get("CI"), reason="no Chromium or Chrome")
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.page)
+def test_no_name_in_the_contents_beside_a_page_is_cut(opened, part):
+    contents = opened(f"reference/{part.page}.html").locator(".bd-sidebar-secondary")
+    sticking_out = """(contents) => {
+        const names = [...contents.querySelectorAll("a")].filter((name) => name.offsetParent);
+        const range = document.createRange();
+        const right = (name) => (range.selectNodeContents(name), range.getBoundingClientRect().right);
+        const edge = contents.getBoundingClientRect().right;
+        return [names.length, names.filter((name) => right(name) > edge).map((name) => name.textContent.trim())];
+    }"""
+    shown, cut = contents.evaluate(sticking_out)
+    assert shown > 3 and cut == []
