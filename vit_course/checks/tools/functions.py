@@ -71,7 +71,7 @@ def same_function(
             result = call(answer, *_copies(arguments))
             again = call(answer, *_copies(arguments))
             if on_cpu(result) and on_cpu(again) and not agree(result, again):
-                raise Wrong("random-result", "Called twice with the same input, your function gives two results.")
+                raise _two_results(result, again)
             equal(result, reference(*_copies(arguments)), axes=axes)
         except Wrong as wrong:
             if index >= several and wrong.mistake in _SIZES:
@@ -139,7 +139,7 @@ def _explained(
     if index > 0 and slug in _SIZES:
         slug = "hard-coded-size"
         sentence = "Right for the first sizes that were tried, not for others: a size may be written as a number."
-    if slug != "random-result":
+    if slug not in ("random-result", "keeps-results"):
         theirs = [_attempt(partial(ask, answer), arguments) for arguments in draws]
         for mistake in mistakes:
             ours = (_attempt(mistake.function, arguments, copied) for arguments in draws)  # as far as they are alike
@@ -147,6 +147,16 @@ def _explained(
                 slug, sentence = mistake.slug, mistake.sentence
                 break
     return Wrong(slug, sentence, [f"Input:    {given}", *wrong.details], wrong.expected, wrong.received)
+
+
+def _two_results(first: torch.Tensor, second: torch.Tensor) -> Wrong:
+    # Of two calls with the same input: the second gives what the first gave with more behind it, or just another.
+    if first.ndim == second.ndim:
+        grown = [axis for axis in range(first.ndim) if second.shape[axis] > first.shape[axis]]
+        if len(grown) == 1 and agree(second.narrow(grown[0], 0, first.shape[grown[0]]), first):
+            sentence = "The second call gives what the first one gave, and more: something is kept between calls."
+            return Wrong("keeps-results", sentence)
+    return Wrong("random-result", "Called twice with the same input, your function gives two results.")
 
 
 def _one_of_the_batch(arguments: tuple) -> list[tuple]:
