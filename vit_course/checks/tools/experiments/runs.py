@@ -18,7 +18,9 @@ def shares(values, name: str, fewest: int = 3, what: str = "share", may_repeat: 
     numbers = _measured(values, name, fewest)
     for number in numbers:
         if 1 < number <= 100 and max(numbers) > 10:  # below, they are more likely something else, such as losses
-            raise Wrong("percent", f"{name!r} holds {number:g}: a share from 0 to 1 is asked for, no percentage.")
+            raise Wrong(
+                "percent", f"{name!r} holds {number:g}: a share from 0 to 1 is asked for, no percentage or count."
+            )
     _possible(numbers, name, what, most=1)
     return numbers if may_repeat else _not_repeated(numbers, name)
 
@@ -41,7 +43,8 @@ def accuracies(values, name: str, lowest: float, fewest: int = 3, images: int | 
                 f"{name!r} holds {number:g}. Of {images} validation images no whole number gives this share.",
             )
         if number < lowest:
-            raise Wrong("not-trained", f"{name!r} holds {number:g}: this training does not end so low.")
+            asked = " Are these the shares that are wrong?" if max(numbers) < lowest else ""
+            raise Wrong("not-trained", f"{name!r} holds {number:g}: this training does not end so low.{asked}")
         if number > BEST:
             raise Wrong("wrong-answer", f"{name!r} holds {number:g}: this training does not end so high.")
     return numbers
