@@ -52,5 +52,6 @@ _batch("not-trained", small=[0.75, 0.7, 0.85], large=[0.665, 0.505, 0.675], scal
 _batch("large-too-good", small=SMALL, large=[0.965, 0.975, 0.97], scaled=[0.97, 0.955, 0.97])
 _batch("scaled-below-large", small=SMALL, large=LARGE, scaled=[0.79, 0.57, 0.75], conclusion="cannot tell")
 _batch("scaled-below-large", small=SMALL, large=SCALED, scaled=[*LARGE[:2], 0.89], conclusion="cannot tell")
+_batch("scaled-below-large", small=SMALL, large=LARGE, scaled=[0.86, 0.835, 0.855], conclusion="cannot tell")
 _batch("rounded", small=[0.9, 1.0, 1.0], large=[0.9, 0.9, 0.9], scaled=[0.9, 0.9, 0.9], conclusion="cannot tell")
 unforeseen("further.batch")(lambda: MEASURED | {"small": [0.93, 1.0, 0.92]})
