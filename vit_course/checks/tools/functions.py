@@ -139,7 +139,7 @@ def _explained(
     if index > 0 and slug in _SIZES:
         slug = "hard-coded-size"
         sentence = "Right for the first sizes that were tried, not for others: a size may be written as a number."
-    if slug not in ("random-result", "keeps-results"):
+    if slug != "random-result":
         theirs = [_attempt(partial(ask, answer), arguments) for arguments in draws]
         for mistake in mistakes:
             ours = (_attempt(mistake.function, arguments, copied) for arguments in draws)  # as far as they are alike
@@ -147,16 +147,6 @@ def _explained(
                 slug, sentence = mistake.slug, mistake.sentence
                 break
     return Wrong(slug, sentence, [f"Input:    {given}", *wrong.details], wrong.expected, wrong.received)
-
-
-def _two_results(first: torch.Tensor, second: torch.Tensor) -> Wrong:
-    # Of two calls with the same input: the second gives what the first gave with more behind it, or just another.
-    if first.ndim == second.ndim:
-        grown = [axis for axis in range(first.ndim) if second.shape[axis] > first.shape[axis]]
-        if len(grown) == 1 and agree(second.narrow(grown[0], 0, first.shape[grown[0]]), first):
-            sentence = "The second call gives what the first one gave, and more: something is kept between calls."
-            return Wrong("keeps-results", sentence)
-    return Wrong("random-result", "Called twice with the same input, your function gives two results.")
 
 
 def _one_of_the_batch(arguments: tuple) -> list[tuple]:
@@ -176,6 +166,16 @@ def _batch_of_one(reference: Callable, arguments: tuple) -> list[tuple]:
     except Exception:  # an axis of which one entry is too few
         return []
     return [one] if isinstance(together, torch.Tensor) and together.ndim and agree(alone, together[:1]) else []
+
+
+def _two_results(first: torch.Tensor, second: torch.Tensor) -> Wrong:
+    # Of two calls with the same input: the second gives what the first gave with more behind it, or just another.
+    if first.ndim == second.ndim:
+        grown = [axis for axis in range(first.ndim) if second.shape[axis] > first.shape[axis]]
+        if len(grown) == 1 and agree(second.narrow(grown[0], 0, first.shape[grown[0]]), first):
+            sentence = "The second call gives what the first one gave, and more: something is kept between calls."
+            return Wrong("keeps-results", sentence)
+    return Wrong("random-result", "Called twice with the same input, your function gives two results.")
 
 
 def _attempt(function, arguments, copied: bool = True):

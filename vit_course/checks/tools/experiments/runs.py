@@ -43,8 +43,7 @@ def accuracies(values, name: str, lowest: float, fewest: int = 3, images: int | 
                 f"{name!r} holds {number:g}. Of {images} validation images no whole number gives this share.",
             )
         if number < lowest:
-            asked = " Are these the shares that are wrong?" if max(numbers) < lowest else ""
-            raise Wrong("not-trained", f"{name!r} holds {number:g}: this training does not end so low.{asked}")
+            raise Wrong("not-trained", f"{name!r} holds {number:g}: this training does not end so low.")
         if number > BEST:
             raise Wrong("wrong-answer", f"{name!r} holds {number:g}: this training does not end so high.")
     return numbers
