@@ -97,3 +97,8 @@ def all_tokens_weighted(z, real):
 @wrong("class_token.padded", "summed-over-the-width")
 def picked_then_averaged(z, real):
     return z[:, 1:][real].mean(dim=1)
+
+
+@wrong("class_token.padded", "one-mean-for-all")
+def images_averaged_too(z, real):
+    return by_nanmean(z, real).mean(dim=0, keepdim=True).repeat(len(z), 1)

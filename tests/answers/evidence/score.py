@@ -155,3 +155,10 @@ def squared(map, mask):
 @unforeseen("evidence.score")
 def twice_as_many(map, mask):
     return with_package(map, mask).repeat(2)
+
+
+@wrong("evidence.score", "averaged-over-patches")
+def mean_above_the_line(map, mask):
+    patch = mask.shape[1] // map.shape[1]
+    covered = F.avg_pool2d(mask[:, None].float(), patch)[:, 0]
+    return (map * covered).mean((1, 2)) / map.sum((1, 2))

@@ -116,3 +116,18 @@ def running_mean(means, counts):
 @unforeseen("further.gradient")
 def rounded(means, counts):
     return sums_over_count(means, counts).round()
+
+
+@wrong("further.gradient", "two-processes-alone")
+def two_written_down(means, counts):
+    return (means[0] * counts[0] + means[1] * counts[1]) / (counts[0] + counts[1])
+
+
+@wrong("further.gradient", "first-process-missing")
+def loop_from_one(means, counts):
+    return sum(means[r] * counts[r] for r in range(1, len(means))) / counts.sum()
+
+
+@wrong("further.gradient", "weights-inverted")
+def weighted_by_the_rest(means, counts):
+    return (means * ((counts.sum() - counts) / counts.sum())[:, None]).sum(0)

@@ -258,6 +258,26 @@ def sum_so_far(model, images, labels, optimiser, parts):
     return total.item()
 
 
+@wrong("further.parts", "share-inverted")
+def whole_over_part(model, images, labels, optimiser, parts):
+    optimiser.zero_grad()
+    for x, y in zip(images.chunk(parts), labels.chunk(parts), strict=True):
+        loss = F.cross_entropy(model(x), y) * len(images) / len(x)
+        loss.backward()
+    optimiser.step()
+    return loss.item()
+
+
+@wrong("further.parts", "wrong-loss")
+def share_counted_twice(model, images, labels, optimiser, parts):
+    means = [F.cross_entropy(model(x), y) for x, y in zip(images.chunk(parts), labels.chunk(parts), strict=True)]
+    shares = [len(x) / len(images) for x in images.chunk(parts)]
+    optimiser.zero_grad()
+    sum(share * mean for share, mean in zip(shares, means, strict=True)).backward()
+    optimiser.step()
+    return sum(share**2 * mean.item() for share, mean in zip(shares, means, strict=True))
+
+
 unforeseen("further.parts")(Parts("twice_the_gradient", scale="doubled"))
 
 

@@ -166,3 +166,17 @@ def in_degrees(x, grid):
 @unforeseen("further.rotary")
 def added(x, grid):
     return x + (_n(x) // grid[1])[:, None]
+
+
+@wrong("further.rotary", "room-for-a-class-token")
+def first_patch_left(x, grid):
+    place = (torch.arange(x.shape[-2]) - 1).clamp(min=0)
+    a, b = x.chunk(2, -1)
+    return torch.cat([_line(a, place // grid[1]), _line(b, place % grid[1])], -1)
+
+
+@wrong("further.rotary", "counted-from-one-and-swapped")
+def two_slips(x, grid):
+    place = torch.arange(x.shape[-2])
+    a, b = x.chunk(2, -1)
+    return torch.cat([_line(a, place % grid[1] + 1), _line(b, place // grid[1] + 1)], -1)

@@ -188,3 +188,8 @@ def batches_rolled_within_pairs(order, rank, world, batch_size):
     changed = order.clone()
     changed[[0, batch_size]] = order[[batch_size, 0]]
     return strided(changed, rank, world, batch_size)
+
+
+@wrong("further.share", "cut-after-sharing")
+def batch_size_of_each_process(order, rank, world, batch_size):
+    return [batch[rank::world] for batch in order.split(batch_size * world)]

@@ -119,3 +119,14 @@ def squared(maps, grid):
 @unforeseen("maps.class_map")
 def two_copies(maps, grid):
     return torch.cat([with_rearrange(maps, grid)] * 2)
+
+
+@wrong("maps.class_map", "batch-averaged")
+def mean_over_images_too(maps, grid):
+    row = maps[:, -1].mean(dim=(0, 1))[0, 1:]
+    return row.unflatten(-1, grid).expand(len(maps), -1, -1)
+
+
+@wrong("maps.class_map", "first-image-alone")
+def first_image_with_its_axis(maps, grid):
+    return maps[0, -1].mean(0)[0, 1:].unflatten(-1, grid)[None]

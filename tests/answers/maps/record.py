@@ -234,3 +234,14 @@ def run_twice(model, images):
 @wrong("maps.record", "blocks-sought-in-the-model")
 def no_encoder(model, images):
     return torch.stack([block(images) for block in model.blocks], 1)
+
+
+@wrong("maps.record", "keeps-results")
+def list_as_a_default(model, images, kept=[]):  # noqa: B006
+    handles = [block.register_forward_hook(lambda m, i, o: kept.append(o)) for block in model.encoder.blocks]
+    try:
+        model(images)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return torch.stack(kept, dim=1)

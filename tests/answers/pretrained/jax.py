@@ -119,3 +119,18 @@ def without_gradient(query, key, value):
 @unforeseen("pretrained.jax")
 def doubled(query, key, value):
     return 2 * flattened(query, key, value)
+
+
+@wrong("pretrained.jax", "one-head")
+def head_0(query, key, value):
+    return torch.cat([part[:, 0].T if part.ndim == 3 else part[0] for part in (query, key, value)])
+
+
+@wrong("pretrained.jax", "heads-by-number")
+def width_by_number(query, key, value):
+    return torch.cat([part.reshape(768, 768).T if part.ndim == 3 else part.flatten() for part in (query, key, value)])
+
+
+@wrong("pretrained.jax", "kernel-not-turned-and-order-qvk")
+def two_slips(query, key, value):
+    return torch.cat([part.flatten(-2) for part in (query, value, key)])

@@ -82,23 +82,26 @@ _MISTAKES = [
             "votes": [
                 (lambda s: s, "chosen-on-itself", "Each image gets the head that is best on this image."),
                 (lambda s: s.mean(dim=0).expand(len(s), -1), "chosen-on-all",
-                 "The head is chosen on all images, also on the one that is scored."),
+                 "The image that is scored takes part in the choice of its head."),
                 (lambda s: s.sum(dim=0) - s.roll(1, dims=0), "another-left-out",
                  "The image that is left out of the choice is not the one that is scored."),
                 (lambda s: s.sum(dim=0) - s.roll(-1, dims=0), "another-left-out",
                  "The image that is left out of the choice is not the one that is scored."),
                 (lambda s: s.mean(dim=0) - s, "own-score-counted-against",
                  "From the mean over all, an image's whole score is taken away, where it had only one n-th of it."),
-                (_every(slice(1, None)), "same-image-left-out", "The first image is left out for all, so the others "
-                 "vote on themselves."),
-                (_every(slice(0, -1)), "same-image-left-out", "The last image is left out for all, so the others "
-                 "vote on themselves."),
+                # Also where each image has a choice of its own, and one of these is used for all.
+                (_every(slice(1, None)), "same-image-left-out", "One head is used for all images, that of the choice "
+                 "without the first: the others took part in it."),
+                (_every(slice(0, -1)), "same-image-left-out", "One head is used for all images, that of the choice "
+                 "without the last: the others took part in it."),
                 (lambda s: s[: len(s) // 2].mean(dim=0).expand(len(s), -1), "chosen-on-half",
                  "One head is chosen for all, on the first half of the images, which then vote on themselves."),
                 (lambda s: s[len(s) // 2 :].mean(dim=0).expand(len(s), -1), "chosen-on-half",
                  "One head is chosen for all, on the last half of the images, which then vote on themselves."),
                 (_some(lambda i, n: list(range(i))), "earlier-images-alone", "Only the images before the one that is "
                  "scored take part in the choice."),
+                (_some(lambda i, n: list(range(i)) or list(range(1, n))), "earlier-images-alone", "Only the images "
+                 "before the one that is scored take part in the choice."),
                 (_some(lambda i, n: list(range(i + 1, n))), "later-images-alone", "Only the images behind the one "
                  "that is scored take part in the choice."),
                 (lambda s: torch.stack([s[i + 1 :].mean(dim=0) for i in range(len(s))]), "later-images-alone",
@@ -114,8 +117,6 @@ _MISTAKES = [
                  "the next."),
                 (_by_summary(lambda others: others.median(dim=0).values), "chosen-by-median",
                  "The head is chosen by the median over the other images, not by their mean."),
-                (lambda s: (s.sum(dim=0) - s)[:1].expand(len(s), -1), "one-choice-for-all",
-                 "The head that was chosen for the first image is used for all."),
             ],
             "choose": [
                 (lambda v: v.argmin(dim=1), "worst-head", "The head with the lowest score is taken."),

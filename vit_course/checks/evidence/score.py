@@ -219,6 +219,8 @@ def score(answer, draw):
                      lambda map, mask: (by_pixel(map, mask) * mask).amax(dim=(1, 2)) / map.amax(dim=(1, 2))),
                     ("divided-by-the-largest", "What is inside is divided by the largest weight, not by their sum.",
                      lambda map, mask: share(map, covered(map, mask), map.amax(dim=(1, 2)))),
+                    ("averaged-over-patches", "Above the line stands a mean over the patches, and below it a sum.",
+                     lambda map, mask: exact(map, mask) / map[0].numel()),
                     ("averaged-over-patches", "What is inside is divided by the number of patches.",
                      lambda map, mask: share(map, covered(map, mask), map[0].numel())),
                     ("divided-by-the-object", "What is inside is divided by the object's area, not by the map's sum.",

@@ -135,6 +135,14 @@ _GRADIENTS = [
                 "The weights are upside down: the smallest share counts most.",
                 lambda means, counts: _whole(means, 1 / counts),
             ),
+            *(
+                (
+                    "weights-inverted",
+                    "The weight of a mean grows with the images of the others: the smallest share counts most.",
+                    lambda means, counts, times=times: _whole(means, counts.sum() - counts) * times(counts),
+                )
+                for times in (lambda counts: 1, lambda counts: len(counts) - 1)
+            ),
             (
                 "weights-squared",
                 "The counts are squared: large shares weigh too much.",
@@ -169,6 +177,16 @@ _GRADIENTS = [
                 "first-process-missing",
                 "The first process has no part in it.",
                 lambda means, counts: _whole(means[1:], counts[1:]),
+            ),
+            (
+                "first-process-missing",
+                "The first process has no part in the sum, and its images are counted.",
+                lambda means, counts: _whole(means[1:], counts[1:]) * counts[1:].sum() / counts.sum(),
+            ),
+            (
+                "two-processes-alone",
+                "Only the first two processes have a part in it.",
+                lambda means, counts: _whole(means[:2], counts[:2]),
             ),
             ("last-process-alone", "This is what the last process has.", lambda means, counts: means[-1]),
             (

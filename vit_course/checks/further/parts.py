@@ -104,6 +104,7 @@ def _step(clear="once", scale="share"):
                 "sum": float(len(x)),
                 "means-over-images": 1 / len(images),
                 "over-length": 1 / len(x),
+                "share-inverted": len(images) / len(x),
                 "sum-over-parts": len(x) / len(pieces),
             }[scale]
             loss = factor * F.cross_entropy(model(x), y)
@@ -141,6 +142,7 @@ _SCALES = {
         "The mean of each part is divided by the number of all images, as if it were a sum.",
     ),
     "over-length": ("divided-twice", "The mean of each part is divided by the part's length once more."),
+    "share-inverted": ("share-inverted", "The share is upside down: a short part weighs more than a long one."),
     "sum-over-parts": ("divided-by-parts", "The sum of the losses over the images is divided by the number of parts."),
 }
 _STEPS = [
@@ -251,6 +253,7 @@ def _returned_loss(answer, draw) -> None:
     if math.isclose(received, expected, rel_tol=2e-4):
         return
     means = [part.mean().item() for part in losses.chunk(count)]
+    twice = sum(part.sum().item() * len(part) for part in losses.chunk(count)) / len(losses) ** 2
     after = F.cross_entropy(F.linear(images[0], model.weight.detach()), labels[0]).item()
     details = [f"Expected: {expected:.3f}", f"Received: {received:.3f}"]
     for sentence, value in (
@@ -268,6 +271,7 @@ def _returned_loss(answer, draw) -> None:
         ("The returned loss is the sum of the parts' means.", sum(means)),
         ("The returned loss is the mean of the parts' means: the parts are not equally long.", sum(means) / len(means)),
         ("The returned loss is a sum over the images.", expected * len(losses)),
+        ("In the returned loss each part has its share twice.", twice),
         ("The returned loss is that of the weights after the step.", after),
     ):
         if math.isclose(received, value, rel_tol=1e-3):

@@ -58,6 +58,7 @@ def _turn_grid(x, grid, places=None, order=(0, 1), **how):
 
 def _places(rows: int, columns: int, kind: str):
     n = torch.arange(rows * columns)
+    before = (n - 1).clamp(min=0)
     return {
         "from-one": (n // columns + 1, n % columns + 1),
         "columns-first": (n % rows, n // rows),
@@ -76,6 +77,8 @@ def _places(rows: int, columns: int, kind: str):
         "mirrored": (n // columns, columns - 1 - n % columns),
         "rows-repeated": (n % rows, n % columns),
         "product": ((n // columns) * (n % columns),) * 2,
+        "class-token": (before // columns, before % columns),
+        "minus-one": ((n - 1) // columns, (n - 1) % columns),
     }[kind]
 
 
@@ -169,6 +172,11 @@ _TURNS = [
         lambda x, grid: _turn_grid(x, grid, places=_places(*grid, "from-one")),
     ),
     Mistake(
+        "counted-from-one-and-swapped",
+        "Two things are wrong. Rows and columns are counted from 1. And the first half is turned by the column.",
+        lambda x, grid: _turn_grid(x, grid, places=_places(*grid, "from-one"), order=(1, 0)),
+    ),
+    Mistake(
         "shares-of-the-grid",
         "The places run from 0 to 1 over the grid: what one step means depends on the size of the image.",
         lambda x, grid: _turn_grid(x, grid, places=_places(*grid, "shares")),
@@ -213,6 +221,10 @@ _TURNS = [
             ("centred-between", "counted-from-the-middle", "Rows and columns are counted from the middle of the grid."),
             ("upside-down", "upside-down", "The rows are counted from below."),
             ("mirrored", "mirrored", "The columns are counted from the right."),
+            ("class-token", "room-for-a-class-token", "The first patch is taken for a class token, so the places of "
+             "all others are those of the patch before."),
+            ("minus-one", "room-for-a-class-token", "The first patch is taken for a class token, so the places of all "
+             "others are those of the patch before."),
             ("product", "product-of-places", "Both halves are turned by the product of row and column."),
         )
     ),

@@ -105,8 +105,7 @@ def _look_at(found: list[list[list[int]]], batches: list[list[int]], order: list
     if shared_first and (
         len({len(parts) for parts in found}) > 1 or _together(found) != [set(batch) for batch in batches]
     ):
-        sentence = "The epoch is shared out first and cut into batches afterwards: the batches are other ones."
-        raise Wrong("cut-after-sharing", sentence, details)
+        raise Wrong("cut-after-sharing", _cut_after_sharing(_together(found), world * size), details)
     for rank, parts in enumerate(found):
         if len(parts) != len(batches):
             expected = f"Expected: {len(batches)} shares for each process, one for each batch"
@@ -124,6 +123,13 @@ def _look_at(found: list[list[list[int]]], batches: list[list[int]], order: list
         if max(map(len, parts)) - min(map(len, parts)) > 1:
             sentence = "The shares of a batch differ by more than one image, so one process waits for another."
             raise Wrong("uneven", sentence, details)
+
+
+def _cut_after_sharing(together: list[set[int]], size: int) -> str:
+    # The same shares come of batches that are cut first and are too large, of `size` images.
+    if len(together[0]) == size:
+        return "Each process takes `batch_size` images a step, and all of them together are to take so many."
+    return "The epoch is shared out first and cut into batches afterwards: the batches are other ones."
 
 
 def _together(found: list[list[list[int]]]) -> list[set[int]]:

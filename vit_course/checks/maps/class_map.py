@@ -213,7 +213,18 @@ _MISTAKES = [
                     "The weights are multiplied by the number of patches.",
                 ),
                 (lambda map: map.mean(dim=0), "batch-averaged", "The images of the batch are averaged into one map."),
+                (
+                    lambda map: map.mean(dim=0, keepdim=True),
+                    "batch-averaged",
+                    "The images of the batch are averaged into one map.",
+                ),
+                (
+                    lambda map: map.mean(dim=0).expand_as(map),
+                    "batch-averaged",
+                    "The images of the batch are averaged, and each has the same map.",
+                ),
                 (lambda map: map[0], "first-image-alone", "Only the first image of the batch has a map."),
+                (lambda map: map[:1], "first-image-alone", "Only the first image of the batch has a map."),
             ],
         },
     ),

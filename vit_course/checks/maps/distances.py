@@ -1,5 +1,7 @@
 """Exercise maps.distances: the attention distance of four heads, worked out by hand."""
 
+import math
+
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
@@ -9,6 +11,7 @@ EVEN, MIDDLE = 80 / 9, 20 / 3
 
 def _of_all(right: float) -> dict[float, tuple[str, str]]:
     # What is done wrongly to any of these distances.
+    root = math.sqrt(400 / 3 if right == EVEN else 200 / 3)
     return {
         right / 10: ("in-patches", "This counts patches where pixels are asked for."),
         round(right / 10, 2): ("in-patches", "This counts patches where pixels are asked for."),
@@ -16,6 +19,8 @@ def _of_all(right: float) -> dict[float, tuple[str, str]]:
         right / 3: ("divided-twice", "The mean over the three patches is divided by three once more."),
         float(round(right)): ("rounded", "This is rounded to whole pixels; two decimals are asked for."),
         round(right, 1): ("rounded", "This is rounded to one decimal; two are asked for."),
+        math.floor(100 * right) / 100: ("cut-off", "This is cut off after two decimals, where it is to be rounded."),
+        root: ("squares-averaged", "Squares of distances were averaged; the distances themselves are to be."),
     }
 
 
@@ -70,6 +75,7 @@ def distances(answer, parts):
                 **_of_all(EVEN),
                 10.0: one_query,
                 40 / 3: one_query,
+                25 / 3: ("mean-of-two-rows", "The mean row is that of two of the three patches; all three ask."),
                 MIDDLE: ("control-left-as-it-was", "This head's rows differ, so their mean is none of them."),
             },
             "from_distance": {

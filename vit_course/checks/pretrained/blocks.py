@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from vit_course.checks.exercise import exercise
+from vit_course.checks.pretrained.overlaps import RIGHT, SENTENCES, SLIPS
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.experiments import paired, shares
+from vit_course.checks.tools.experiments import paired, recognised, shares
 from vit_course.checks.tools.numbers import real
 from vit_course.checks.tools.words import describe
 
@@ -45,6 +48,9 @@ def _pair(received) -> tuple[Mapping, object]:
         raise Wrong(
             "number-as-text", "The blocks in the dict are text: a block is given by its number, without quotes."
         )
+    if not any(isinstance(key, (int, float, np.number)) for key in received[0]):
+        sentence = "The keys of the dict are to be the numbers of the blocks, each with one overlap a run."
+        raise Wrong("other-keys", sentence, [f"Received: {', '.join(map(describe, received[0]))}"])
     missing = [block for block in BLOCKS if block not in received[0]]
     if missing:
         raise Wrong("block-missing", "Not all four blocks are there.", [f"Missing: {', '.join(map(str, missing))}"])
@@ -52,6 +58,13 @@ def _pair(received) -> tuple[Mapping, object]:
 
 
 def _plausible(runs: dict[int, list[float]]) -> None:
+    columns = list(zip(*runs.values(), strict=True))  # of each run the four blocks
+    if all(len(set(column)) == 1 for column in columns):
+        sentence = "All four blocks have the same numbers, as where one and the same tokens are used for each."
+        raise Wrong("blocks-alike", sentence)
+    # Another processor may turn a few patches.
+    if slip := recognised(columns, RIGHT, SLIPS, near=0.012):
+        raise Wrong(slip, SENTENCES[slip])
     every = [value for values in runs.values() for value in values]
     if len(set(every)) < len(every) // 2:
         raise Wrong("one-run-repeated", "Many of these numbers are the same: a run needs another labelled photograph.")

@@ -10,6 +10,7 @@ from vit_course.checks.tools.no_gradient import any_precision
 from vit_course.checks.tools.slips import Known, named_by_details
 
 PARTS = {"q": "query", "k": "key", "v": "value"}
+ORDERS = ("qvk", "kqv", "kvq", "vqk", "vkq")
 
 
 @exercise("From JAX's shapes", section="Your ViT can be this one", difficulty=2, minutes=10)
@@ -19,12 +20,13 @@ def jax(answer, draw):
     for axes, inputs in (("(3D, D)", (heads * width,)), ("(3D,)", ())):
         shapes = [(*inputs, heads, width), (*inputs, width, heads)]
         draws = [tuple(draw.normal(*shape) for _ in range(3)) for shape in shapes]
-        with named_by_details(*_by_shape(heads * width, bool(inputs))):
+        with named_by_details(*_by_shape(heads * width, width, bool(inputs))):
             same_function(any_precision(answer), _joined, draws, _MISTAKES, axes, differentiable=False)
 
 
-def _by_shape(size: int, kernels: bool) -> list[Known]:
-    # What an error, or the shape of a result, says of kernels (D, h, d) or of biases (h, d); size: D.
+def _by_shape(size: int, width: int, kernels: bool) -> list[Known]:
+    # What an error, or the shape of a result, says of kernels (D, h, d) or of biases (h, d); size: D, width: d.
+    one_head = "Only one head of each of the three is there."
     if not kernels:
         return [
             Known(
@@ -35,10 +37,11 @@ def _by_shape(size: int, kernels: bool) -> list[Known]:
             Known(rf"Received: \({3 * size}, 1\)$", "axis-kept", "The bias has an axis of length 1 too many."),
             Known(r"Received: \(\d+, \d+\)$", "bias-in-rows", "The bias still has two axes: it is to lie in one line."),
             Known(rf"Received: \({size},\)$", "only-one-of-three", "The bias has the size of one of the three."),
+            Known(rf"Received: \({3 * width},\)$", "one-head", one_head),
         ]
     return [
-        Known(r"Error: .*(pattern|invalid for input)", "heads-by-number", "The heads are cut by a number that is "
-              "written down, and these have another."),
+        Known(r"Error: .*(pattern|invalid for input)", "heads-by-number", "Axes are cut or joined by numbers that are "
+              "written down, and these kernels have others."),
         Known(rf"Received: \({size}, {3 * size}\)$", "side-by-side-and-not-turned",
               "The kernels stand side by side as they are: a weight of nn.Linear has a row for each output."),
         Known(rf"Received: \({size}, 3, {size}\)$", "stacked",
@@ -46,10 +49,16 @@ def _by_shape(size: int, kernels: bool) -> list[Known]:
         Known(rf"Received: \({size}, {size}\)$", "only-one-of-three",
               "The weight has the size of one of the three: they are added up, or two are missing."),
         Known(r"Received: \(\d+,\)$", "flattened", "The weight lies in one line: the axis of the inputs is gone."),
-        Known(r"Received: \(\d+, \d+\)$", "axes-mixed",
+        Known(rf"Received: \({3 * width}, {size}\)$", "one-head", one_head),
+        Known(rf"Received: \(({_lengths(3 * size * size)})\)$", "axes-mixed",
               "Other axes were made one than the two that are the output, heads and width."),
         Known(r"Received: \(\d+, \d+, \d+\)$", "heads-kept", "The heads still have an axis of their own."),
     ]  # fmt: skip
+
+
+def _lengths(count: int) -> str:
+    # A pattern of two axes that hold so many numbers.
+    return "|".join(f"{rows}, {count // rows}" for rows in range(1, count + 1) if count % rows == 0)
 
 
 def _plain(part: torch.Tensor) -> torch.Tensor:
@@ -72,12 +81,23 @@ _MISTAKES = [
             f"The three are joined in the order {', '.join(PARTS[part] for part in order)}.",
             lambda q, k, v, order=order: _joined(*({"q": q, "k": k, "v": v}[part] for part in order)),
         )
-        for order in ("qvk", "kqv", "kvq", "vqk", "vkq")
+        for order in ORDERS
     ),
     Mistake(
         "kernel-not-turned",
         "The rows of the weights are inputs: this is right for y = x W, and nn.Linear computes y = W x.",
         _from(lambda part: part.flatten(-2)),
+    ),
+    *(
+        Mistake(
+            f"kernel-not-turned-and-order-{''.join(order)}",
+            "Two things are wrong. The rows of the weights are inputs, and nn.Linear computes y = W x. "
+            f"And the three are joined in the order {', '.join(PARTS[part] for part in order)}.",
+            lambda q, k, v, order=order: torch.cat(
+                [{"q": q, "k": k, "v": v}[part].flatten(-2) for part in order],
+            ),
+        )
+        for order in ORDERS
     ),
     Mistake(
         "heads-innermost",

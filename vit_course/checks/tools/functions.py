@@ -71,7 +71,7 @@ def same_function(
             result = call(answer, *_copies(arguments))
             again = call(answer, *_copies(arguments))
             if on_cpu(result) and on_cpu(again) and not agree(result, again):
-                raise Wrong("random-result", "Called twice with the same input, your function gives two results.")
+                raise _two_results(result, again)
             equal(result, reference(*_copies(arguments)), axes=axes)
         except Wrong as wrong:
             if index >= several and wrong.mistake in _SIZES:
@@ -166,6 +166,16 @@ def _batch_of_one(reference: Callable, arguments: tuple) -> list[tuple]:
     except Exception:  # an axis of which one entry is too few
         return []
     return [one] if isinstance(together, torch.Tensor) and together.ndim and agree(alone, together[:1]) else []
+
+
+def _two_results(first: torch.Tensor, second: torch.Tensor) -> Wrong:
+    # Of two calls with the same input: the second gives what the first gave with more behind it, or just another.
+    if first.ndim == second.ndim:
+        grown = [axis for axis in range(first.ndim) if second.shape[axis] > first.shape[axis]]
+        if len(grown) == 1 and agree(second.narrow(grown[0], 0, first.shape[grown[0]]), first):
+            sentence = "The second call gives what the first one gave, and more: something is kept between calls."
+            return Wrong("keeps-results", sentence)
+    return Wrong("random-result", "Called twice with the same input, your function gives two results.")
 
 
 def _attempt(function, arguments, copied: bool = True):

@@ -83,6 +83,11 @@ def _entries(first: str) -> list[tuple]:
             f"Of all, only the first {first} comes back.",
             [lambda out: out[:1], lambda out: out[0], lambda out: out[:1].expand_as(out)],
         ),
+        (
+            "one-mean-for-all",
+            "The first axis was averaged away: every entry of the result is the same mean.",
+            [lambda out: out.float().mean(dim=0).expand_as(out)],
+        ),
         (f"only-the-last-{first}", f"Of all, only the last {first} comes back.", [lambda out: out[-1:]]),
     ]
 

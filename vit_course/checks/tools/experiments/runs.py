@@ -18,7 +18,9 @@ def shares(values, name: str, fewest: int = 3, what: str = "share", may_repeat: 
     numbers = _measured(values, name, fewest)
     for number in numbers:
         if 1 < number <= 100 and max(numbers) > 10:  # below, they are more likely something else, such as losses
-            raise Wrong("percent", f"{name!r} holds {number:g}: a share from 0 to 1 is asked for, no percentage.")
+            raise Wrong(
+                "percent", f"{name!r} holds {number:g}: a share from 0 to 1 is asked for, no percentage or count."
+            )
     _possible(numbers, name, what, most=1)
     return numbers if may_repeat else _not_repeated(numbers, name)
 
