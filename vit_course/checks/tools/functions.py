@@ -137,8 +137,9 @@ def _explained(
     given = ", ".join(f"{name} = {describe(value)}" for name, value in zip(names, draws[index], strict=False))
     slug, sentence = wrong.mistake, wrong.sentence
     if index > 0 and slug in _SIZES:
-        slug = "hard-coded-size"
-        sentence = "Right for the first sizes that were tried, not for others: a size may be written as a number."
+        slug, sentence = _for_some_sizes(answer, reference, draws)
+    elif slug in _SIZES and _right_for_one(answer, reference, draws[index]):
+        slug, sentence = "batch-of-several", "Right for a batch of one, not for a batch of several."
     if slug != "random-result":
         theirs = [_attempt(partial(ask, answer), arguments) for arguments in draws]
         for mistake in mistakes:
@@ -147,6 +148,30 @@ def _explained(
                 slug, sentence = mistake.slug, mistake.sentence
                 break
     return Wrong(slug, sentence, [f"Input:    {given}", *wrong.details], wrong.expected, wrong.received)
+
+
+def _for_some_sizes(answer, reference, draws: Sequence[tuple]) -> tuple[str, str]:
+    right = {index for index, arguments in enumerate(draws) if _is_right(answer, reference, arguments)}
+    ones = [_axes_of_one(arguments) for arguments in draws]
+    often = set().union(*(ones[index] for index in right))  # short where all is right, too
+    if len(right) < len(draws) and all(ones[index] - often for index in range(len(draws)) if index not in right):
+        return "axis-of-one", "Right as long as every axis is longer than 1, and not always where one has length 1."
+    sentence = "Right for the first sizes that were tried, not for others: a size may be written as a number."
+    return "hard-coded-size", sentence
+
+
+def _axes_of_one(arguments: tuple) -> set[tuple[int, int]]:
+    # (which argument, which axis)
+    tensors = [(index, a.shape) for index, a in enumerate(arguments) if isinstance(a, torch.Tensor)]
+    return {(index, axis) for index, shape in tensors for axis, length in enumerate(shape) if length == 1}
+
+
+def _right_for_one(answer, reference, arguments: tuple) -> bool:
+    return any(_is_right(answer, reference, one) for one in _batch_of_one(reference, arguments))
+
+
+def _is_right(answer, reference, arguments: tuple) -> bool:
+    return _alike(_attempt(partial(ask, answer), arguments), _attempt(reference, arguments))
 
 
 def _one_of_the_batch(arguments: tuple) -> list[tuple]:
