@@ -97,3 +97,9 @@ def all_tokens_weighted(z, real):
 @wrong("class_token.padded", "summed-over-the-width")
 def picked_then_averaged(z, real):
     return z[:, 1:][real].mean(dim=1)
+
+
+@wrong("class_token.padded", "mask-inverted")
+def padding_of_none_is_zero(z, real):
+    weights = (~real)[..., None].float()
+    return (z[:, 1:] * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
