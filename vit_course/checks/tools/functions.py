@@ -79,7 +79,8 @@ def same_function(
                 wrong = Wrong("batch-of-one", sentence, wrong.details, wrong.expected, wrong.received)
             # A mistake that shows with several images is looked for among them alone: with one, axes may fit by chance.
             tried = draws if index >= several else draws[:several]
-            raise _explained(wrong, answer, reference, mistakes, tried, index, mistakes_change) from None
+            batched = axes.startswith("(B")  # elsewhere the first axis may be that of steps or of places
+            raise _explained(wrong, answer, reference, mistakes, tried, index, mistakes_change, batched) from None
         results.append(result)
     if not agree(call(answer, *_copies(draws[0])), results[0]):
         raise Wrong("keeps-state", "After calls with other inputs, your function gives another result than before.")
@@ -129,7 +130,14 @@ def same_values(
 
 
 def _explained(
-    wrong: Wrong, answer, reference, mistakes: Sequence[Mistake], draws: Sequence[tuple], index: int, copied=True
+    wrong: Wrong,
+    answer,
+    reference,
+    mistakes: Sequence[Mistake],
+    draws: Sequence[tuple],
+    index: int,
+    copied=True,
+    batched=False,
 ) -> Wrong:
     # The same with the input in front, under the name of a foreseen mistake where it is one: a function that does what
     # the learner's does on every draw, errors included.
@@ -138,7 +146,7 @@ def _explained(
     slug, sentence = wrong.mistake, wrong.sentence
     if index > 0 and slug in _SIZES:
         slug, sentence = _for_some_sizes(answer, reference, draws)
-    elif slug in _SIZES and _right_for_one(answer, reference, draws[index]):
+    elif slug in _SIZES and batched and _right_for_one(answer, reference, draws[index]):
         slug, sentence = "batch-of-several", "Right for a batch of one, not for a batch of several."
     if slug != "random-result":
         theirs = [_attempt(partial(ask, answer), arguments) for arguments in draws]
