@@ -10,6 +10,7 @@ import torch
 
 from vit_course.checks import cells, scores
 from vit_course.checks.draw import Draw
+from vit_course.checks.errors import in_words
 from vit_course.checks.limited import Outcome, learners_line, run_limited
 from vit_course.checks.report import FAILED, NOT_ATTEMPTED, PASSED, NotAttempted, Parts, Report, Wrong
 
@@ -116,6 +117,7 @@ def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float)
     mistake = error or parts.first_mistake
     if mistake is None:
         return Report(exercise.name, PASSED, 1.0, notes=notes, next=_next_exercise(exercise))
+    mistake = in_words(mistake)
     # What was right before the whole check broke off does not count: the parts after it are unknown.
     whole = error is not None or len(parts.results) < 2
     return Report(

@@ -51,6 +51,19 @@ for slug, errors, conclusion in (
     ("one-run-repeated", ERRORS | {(2, 1): [0.5, 0.5, 0.5]}, "enough"),
     ("not-possible", ERRORS | {(2, 1): [-0.5, 0.5, 0.4]}, "enough"),
     ("wrong-type", [1, 2], "enough"),
+    ("wrong-keys", {f"{things}, {heads}": runs for (things, heads), runs in ERRORS.items()}, "enough"),
+    ("wrong-keys", {things: {heads: ERRORS[things, heads] for heads in (1, 2, 4)} for things in (1, 2)}, "enough"),
+    (
+        "arguments-exchanged",
+        ERRORS
+        | {
+            (1, 2): [0.5, 0.51, 0.52],
+            (1, 4): [0.75, 0.76, 0.74],
+            (2, 1): [0.01, 0.02, 0.03],
+            (2, 4): [0.5, 0.49, 0.52],
+        },
+        "never",
+    ),
 ):
     wrong("attention.how_many_heads", slug)(lambda e=errors, c=conclusion: _answer(e, c))
 wrong("attention.how_many_heads", "not-possible")(lambda: _answer(ERRORS | {(2, 1): [float("nan"), 0.5, 0.4]}))

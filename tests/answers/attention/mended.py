@@ -95,3 +95,14 @@ wrong("attention.mended", "attends-over-the-batch")(
     lambda x, w, p, h: attend(x.transpose(0, 1), w, p, h).transpose(0, 1)
 )
 unforeseen("attention.mended")(lambda x, w, p, h: attend(x.abs(), w, p, h))
+
+
+@wrong("attention.mended", "first-head-alone-right")
+def queries_of_the_first_head(x, w, p, h):
+    d = x.shape[-1] // h
+    return attend(x, torch.cat([w[:d].repeat(h, 1), w[x.shape[-1] :]]), p, h)
+
+
+@wrong("attention.mended", "batch-of-several")
+def tokens_of_all_images(x, w, p, h):
+    return attend(x.flatten(0, 1)[None], w, p, h).view(x.shape)

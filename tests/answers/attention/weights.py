@@ -281,3 +281,8 @@ def mask_of_numbers(q, k, keep):
 def all_on_one_key(q, k, keep):
     best = attend(q, k, keep).argmax(-1)
     return F.one_hot(best, k.shape[-2]).float()
+
+
+@wrong("attention.weights", "first-head-alone-right")
+def of_the_first_head(q, k, keep):
+    return attend(q[:, :1], k[:, :1], keep).expand(-1, q.shape[1], -1, -1)

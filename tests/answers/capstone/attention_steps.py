@@ -107,7 +107,7 @@ class HeadsInAList(nn.Module):
         return self.out(torch.cat([head(x)[0] for head in self.heads], -1))
 
 
-@wrong("capstone.attention", "raised-error")
+@wrong("capstone.attention", "axes-do-not-fit")
 class TooWide(Variant):
     def forward(self, x):
         return self.out(torch.cat([x, x], -1))

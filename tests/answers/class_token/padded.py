@@ -102,3 +102,9 @@ def picked_then_averaged(z, real):
 @wrong("class_token.padded", "one-mean-for-all")
 def images_averaged_too(z, real):
     return by_nanmean(z, real).mean(dim=0, keepdim=True).repeat(len(z), 1)
+
+
+@wrong("class_token.padded", "mask-inverted")
+def padding_of_none_is_zero(z, real):
+    weights = (~real)[..., None].float()
+    return (z[:, 1:] * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)

@@ -39,7 +39,16 @@ for slug, changes in (
     ("nothing-changed", {"mean_low": LOW}),
     ("not-possible", {"class_low": [1.2, 1.3, 1.25]}),
     ("no-such-option", {"mean_low_is": "same"}),
-    ("not-trained", {"mean_low": [0.1, 0.12, 0.09]}),
+    (
+        "rates-exchanged",
+        {
+            "class_low": MEASURED["class_high"],
+            "class_high": MEASURED["class_low"],
+            "mean_low": MEASURED["mean_high"],
+            "mean_high": MEASURED["mean_low"],
+        },
+    ),
+    ("too-low", {"mean_low": [0.1, 0.12, 0.09]}),
 ):
     wrong("class_token.rates", slug)(lambda changes=changes: MEASURED | changes)
 unforeseen("class_token.rates")(lambda: MEASURED | {"mean_high": [0.93, 1.0, 0.92]})

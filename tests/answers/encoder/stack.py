@@ -270,3 +270,16 @@ class WithALinearLayer(Stack):
     def __init__(self, make_block, num_layers, hidden_dim):
         super().__init__(make_block, num_layers, hidden_dim)
         self.head = nn.Linear(hidden_dim, hidden_dim)
+
+
+@wrong("encoder.stack", "other-in-training")
+class DropoutBehind(Stack):
+    def forward(self, x):
+        return F.dropout(super().forward(x), 0.1, self.training)
+
+
+@wrong("encoder.stack", "epsilon-too-large")
+class LargeEpsilon(Stack):
+    def __init__(self, make_block, num_layers, hidden_dim):
+        super().__init__(make_block, num_layers, hidden_dim)
+        self.norm = nn.LayerNorm(hidden_dim, eps=0.1)

@@ -34,7 +34,7 @@ def _batch(mistake, **changes):
 
 
 _batch("not-of-the-validation-images", scaled=[0.9, 0.9312, 0.895])
-_batch("not-trained", large=[0.1, 0.09, 0.12])
+_batch("too-low", large=[0.1, 0.09, 0.12])
 _batch("runs-differ", small=[*MEASURED["small"], 0.93])
 _batch("one-run-repeated", small=[0.93] * 3, large=[0.6] * 3, scaled=[0.9] * 3)
 _batch("nothing-changed", scaled=MEASURED["large"])

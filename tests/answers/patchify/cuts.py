@@ -42,7 +42,8 @@ for slug, changes in (
     ("wrong-direction", {"flipped": HIGH, "flipped_is": "worse"}),
     ("one-run-repeated", {"strips": [0.95, 0.95, 0.95]}),
     ("no-such-option", {"flipped_is": "equal"}),
-    ("not-trained", {"strips": [0.1, 0.11, 0.12], "strips_is": "worse"}),
+    ("too-low", {"strips": [0.1, 0.11, 0.12], "strips_is": "worse"}),
+    ("not-trained", {"strips": [0.93, 0.11, 0.92], "strips_is": "worse"}),
 ):
     wrong("patchify.cuts", slug)(lambda changes=changes: MEASURED | changes)
 unforeseen("patchify.cuts")(lambda: MEASURED | {"strips": [0.998, 1.0, 0.9975], "strips_is": "better"})

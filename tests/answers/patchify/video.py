@@ -125,3 +125,34 @@ def frame_by_frame(video, frames, P):
 def still_eight_axes(video, frames, P):
     B, M, C, H, W = video.shape
     return video.reshape(B, M // frames, frames, C, H // P, P, W // P, P).permute(0, 1, 4, 6, 2, 5, 7, 3)
+
+
+@wrong("patchify.video", "three-channels-only")
+def of_colour(video, frames, P):
+    B, M, _, H, W = video.shape
+    x = video.reshape(B, M // frames, frames, 3, H // P, P, W // P, P).permute(0, 1, 4, 6, 2, 5, 7, 3)
+    return x.reshape(B, -1, frames * P * P * 3)
+
+
+@wrong("patchify.video", "two-frames-only")
+def in_pairs(video, frames, P):
+    B, M, C, H, W = video.shape
+    x = video.reshape(B, M // 2, 2, C, H // P, P, W // P, P).permute(0, 1, 4, 6, 2, 5, 7, 3)
+    return x.reshape(B, -1, 2 * P * P * C)
+
+
+@wrong("patchify.video", "axes-misread")
+def channels_second(video, frames, P):
+    return by_einops(video.transpose(1, 2), frames, P)
+
+
+@wrong("patchify.video", "view-of-transposed")
+def viewed(video, frames, P):
+    B, M, C, H, W = video.shape
+    x = video.view(B, M // frames, frames, C, H // P, P, W // P, P).permute(0, 1, 4, 6, 2, 5, 7, 3)
+    return x.view(B, -1, frames * P * P * C)
+
+
+@wrong("patchify.video", "gradient-cut")
+def by_numpy(video, frames, P):
+    return torch.from_numpy(by_einops(video.numpy(), frames, P).copy())

@@ -102,3 +102,13 @@ unforeseen("positions.mended")(lambda p, c, t: _front(p, c) + t + 1)
 def wider_with_table(patch_tokens, class_token, table):
     class_tokens = class_token.expand(len(patch_tokens), -1, -1)
     return torch.cat([class_tokens, patch_tokens], dim=2) + table
+
+
+@wrong("positions.mended", "table-joined")
+def rows_as_tokens(patch_tokens, class_token, table):
+    return torch.cat([_front(patch_tokens, class_token), table.expand(len(patch_tokens), -1, -1)], dim=1)
+
+
+@wrong("positions.mended", "class-token-alone-wrong")
+def row_of_patch_0(patch_tokens, class_token, table):
+    return _front(patch_tokens + table[:, 1:], class_token + table[:, 1:2])

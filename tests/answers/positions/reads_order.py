@@ -100,3 +100,15 @@ def the_last_order_alone(encoder, tokens):
     for change in orders(20):
         differs(encoder, tokens, change)
     return one_order(encoder, tokens)
+
+
+@wrong("positions.reads_order", "every-order-asked")
+def all_of_twenty(encoder, tokens):
+    return all(differs(encoder, tokens, change) for change in orders(20))
+
+
+@wrong("positions.reads_order", "smallest-difference")
+def least(encoder, tokens):
+    before = encoder(tokens)[0, 0]
+    shuffled = [torch.cat([tokens[:, :1], tokens[:, 1 + torch.randperm(tokens.shape[1] - 1)]], 1) for _ in range(20)]
+    return any(bool((encoder(x)[0, 0] - before).abs().min() > 1e-4) for x in shuffled)

@@ -208,3 +208,14 @@ def from_bytes(images):
 @unforeseen("start.as_batch")
 def one_step_on(images):
     return by_axes(images).roll(1, dims=2)
+
+
+@wrong("start.as_batch", "axis-of-one")
+def squeezed_first(images):
+    images = images.squeeze()
+    return images[None] if images.ndim == 3 else images
+
+
+@wrong("start.as_batch", "batch-of-several")
+def one_image_by_reshape(images):
+    return images.reshape(1, *images.shape[-3:])

@@ -40,7 +40,7 @@ def _seeds(mistake, **changes):
 
 _seeds("no-such-option", change="normalisation")
 _seeds("not-of-the-validation-images", without=[0.935, 0.94, 0.9327, 0.945])
-_seeds("not-trained", **{"with": [0.1, 0.12, 0.11, 0.09]})
+_seeds("too-low", **{"with": [0.1, 0.12, 0.11, 0.09]})
 _seeds("runs-differ", without=[*WITHOUT, 0.94])
 _seeds("one-run-repeated", without=[0.935] * 4, **{"with": [0.86] * 4})
 _seeds("nothing-changed", **{"with": WITHOUT})

@@ -7,6 +7,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.experiments import losses
+from vit_course.checks.tools.words import describe
 
 SETTINGS = [(things, heads) for things in (1, 2) for heads in (1, 2, 4)]
 CONCLUSIONS = ("more", "enough", "never")
@@ -24,6 +25,9 @@ def how_many_heads(answer):
     if "conclusion" not in received:
         raise Wrong("wrong-keys", 'The dict has no "conclusion".')
     means = _means(received["errors"])
+    if not _as_measured(means) and _as_measured({(things, heads): mean for (heads, things), mean in means.items()}):
+        sentence = "The numbers look right with things and heads exchanged: in which order are they handed on?"
+        raise Wrong("arguments-exchanged", sentence)
     follows = _conclusion(means)
     same_answer(
         received.get("conclusion"),
@@ -46,6 +50,10 @@ def _means(errors: Mapping) -> dict[tuple[int, int], float]:
         raise Wrong(
             "settings-exchanged", "The keys of the errors are (heads, things), where (things, heads) are asked."
         )
+    strange = [key for key in errors if not isinstance(key, tuple)]
+    if strange:
+        sentence = f"The keys of the errors are pairs such as (1, 2), and here is the key {describe(strange[0])}."
+        raise Wrong("wrong-keys", sentence)
     missing = [setting for setting in SETTINGS if setting not in errors]
     if missing:
         raise Wrong("settings-missing", "Not all settings were run.", [f"Missing: {missing}"])
@@ -54,6 +62,15 @@ def _means(errors: Mapping) -> dict[tuple[int, int], float]:
         seeds = losses(errors[setting], f"errors of {setting}", low=0, high=10, what="mean squared error")
         means[setting] = sum(seeds) / len(seeds)
     return means
+
+
+def _lost(things: int, heads: int) -> float:
+    # With fewer heads than things the averages carry h of n notes, so 1 - h/n of what is asked for is lost.
+    return max(0.0, 1 - heads / things)
+
+
+def _as_measured(means: dict[tuple[int, int], float]) -> bool:
+    return all(abs(mean - _lost(things, heads)) <= 0.15 for (things, heads), mean in means.items())
 
 
 def _conclusion(means: dict[tuple[int, int], float]) -> str:
@@ -79,9 +96,8 @@ def _plausible(means: dict[tuple[int, int], float]) -> None:
     if means[1, 1] < 0.15 and all(abs(mean - one) < CLEARLY for mean in more):
         sentence = "For two things every number of heads ends alike in these numbers: is `heads` handed on?"
         raise Wrong("heads-ignored", sentence)
-    # With fewer heads than things the averages carry h of n notes, so 1 - h/n of what is asked for is lost.
     for (things, heads), mean in means.items():
-        if abs(mean - max(0.0, 1 - heads / things)) > 0.15:
+        if abs(mean - _lost(things, heads)) > 0.15:
             raise Wrong(
                 "wrong-answer",
                 "The conclusion fits your numbers, but this training does not give such numbers.",

@@ -1,6 +1,7 @@
 """Exercise attention.mended: self-attention from a fused matrix, to be repaired."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import permutations
 
 import torch
@@ -11,7 +12,8 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.functions import Mistake, one_mistake, same_function
 from vit_course.checks.tools.slips import Known, by_results, named_by_details, slips
-from vit_course.checks.tools.usual import usual_slips
+from vit_course.checks.tools.tensors import agree
+from vit_course.checks.tools.usual import given, usual_slips
 
 
 @exercise("Self-attention from a fused matrix, repaired", section="All heads in one product", difficulty=2, minutes=12)
@@ -31,11 +33,22 @@ def mended(answer, draw):
             )
         )
     mistakes = [*_MISTAKES, *usual_slips(answer, attention, draws)]
+    sentence = "Of several heads, the first alone is right."
+    mistakes.append(Mistake("first-head-alone-right", sentence, partial(_first_head, answer)))
     x, qkv, _, heads = draws[0]
     axes = dict(zip("BTD", zip(x.shape, ("images", "tokens", "hidden width"), strict=True), strict=True))
     axes |= {"h": (heads, "heads"), "d": (x.shape[2] // heads, "width of a head"), "3D": (len(qkv), "fused width")}
     with named_by_details(*_KNOWN), axes_named(axes, asked="(B, T, D)"):
         same_function(answer, attention, draws, by_results(mistakes), axes="(B, T, D)")
+
+
+def _first_head(answer, x, qkv, projection, num_heads):
+    # The learner's result, if the first head alone is right; with this projection the heads come out as they are.
+    alone, width = torch.eye(x.shape[-1]), x.shape[-1] // num_heads
+    received, right = given(answer, x, qkv, alone, num_heads), attention(x, qkv, alone, num_heads)
+    if received.shape != right.shape or agree(received, right) or not agree(received[..., :width], right[..., :width]):
+        raise LookupError("wrong in the first head, or right in all")
+    return given(answer, x, qkv, projection, num_heads)
 
 
 def _cut(y, heads):
@@ -270,8 +283,6 @@ _MISTAKES = [
     ),
 ]  # fmt: skip
 _KNOWN = [
-    Known(r"view size is not compatible", "view-of-transposed",
-          "A view is asked for of a tensor whose axes were exchanged: its numbers do not lie in this order."),
     Known(r"don't multiply up to the size|invalid for input of size", "sizes-do-not-divide",
           "The sizes into which an axis is cut do not multiply up to its length."),
     Known(r"Received: \(\d+, \d+, \d+, \d+\)$", "heads-not-joined", "The heads are not joined: their axis is there."),

@@ -1,5 +1,7 @@
 """Exercise attention.unnoticed: which changes of queries, keys and values the outputs of a head do not show."""
 
+import math
+
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
@@ -52,6 +54,9 @@ def unnoticed(answer, parts):
                 ),
                 5: ("ratio-plus-two", "Doubled scores are not scores to which 2 was added."),
                 12: ("ratio-doubled", "The scores are doubled, not the weights: what makes a weight of a score?"),
+                8: ("base-and-power-exchanged", "The ratio of before stands where its power belongs."),
+                3 * math.e**2: ("ratio-times-e", "Doubled scores are not scores to which 2 was added."),
+                0.9: ("weight-not-ratio", "This is a weight; the ratio of two weights is asked for."),
                 27: ("scores-tripled", "This would follow from scores that are three times as large."),
                 81: (
                     "doubled-twice",

@@ -8,7 +8,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.slips import Known, by_results, named_by_details
-from vit_course.checks.tools.usual import usual_slips
+from vit_course.checks.tools.usual import right_in_part, usual_slips
 
 
 @exercise("Weights with a mask", section="All queries at once", difficulty=2, minutes=10)
@@ -18,7 +18,10 @@ def weights(answer, draw):
     for batch, heads, queries, keys, width in (draw.sizes(5, low=3, high=10), draw.sizes(5, low=3, high=10)):
         q, k = draw.normal(batch, heads, queries, width), draw.normal(batch, heads, keys, width)
         draws.append((q, k, _mask(draw, batch, queries, keys)))
-    mistakes = [*RAISED, *by_results(MISTAKES), *usual_slips(answer, share_out, draws, "sequence"), *seen_in(answer)]
+    usual = usual_slips(answer, share_out, draws, "sequence")
+    sentence = "Of several heads, the first alone is right."
+    usual.append(right_in_part(answer, share_out, "first-head-alone-right", sentence, lambda out, *_: out[:, :1]))
+    mistakes = [*RAISED, *by_results(MISTAKES), *usual, *seen_in(answer)]
     q, k, _ = draws[0]
     axes = dict(zip("BhTd", zip(q.shape, ("sequences", "heads", "queries", "width"), strict=True), strict=True))
     with named_by_details(*_KNOWN), axes_named(axes | {"S": (k.shape[2], "keys")}, asked="(B, h, T, S)"):

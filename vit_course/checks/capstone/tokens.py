@@ -18,7 +18,7 @@ def tokens(answer, draw):
         module = build(answer, number, width)
         x = draw.normal(batch, number, width)
         out = _fed(module, x)
-        token_in_front(out, x, "no-class-token", "(B, N + 1, D)")
+        token_in_front(module, out, x, "no-class-token", "(B, N + 1, D)")
         tensor(out, (batch, number + 1, width), "(B, N + 1, D)", "the output")
         _token_parameters(module, number, width)
         with torch.no_grad():  # random, because learned parts may well start at 0

@@ -17,7 +17,7 @@ def module(answer, draw):
         layer = build(answer, width)
         x = draw.normal(batch, patches, width)
         out = _for_any_batch(layer, x)
-        token_in_front(out, x, "no-longer-sequence", "(B, T, D)")
+        token_in_front(layer, out, x, "no-longer-sequence", "(B, T, D)")
         if isinstance(out, torch.Tensor) and out.shape == (batch, patches, 2 * width):
             raise Wrong(
                 "wider-not-longer",
@@ -108,6 +108,10 @@ def _patches_behind(out: torch.Tensor, x: torch.Tensor) -> None:
     ):
         if agree(found, expected):
             equal(out[:, 1:], x, mistake, sentence, axes="(B, N, D)", context=[context])
+    added = out[:, 1:] - x
+    if agree(added, added[:1, :1].expand_as(added)):
+        sentence = "One and the same vector is added to every patch token."
+        equal(out[:, 1:], x, "added-to-every-patch", sentence, axes="(B, N, D)", context=[context])
     equal(out[:, 1:], x, axes="(B, N, D)", context=[context])
 
 

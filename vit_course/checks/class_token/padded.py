@@ -148,7 +148,12 @@ _MISTAKES = [
         _same_for_all(lambda real: real.all(dim=0)[None]),
         _same_for_all(lambda real: real.any(dim=0)[None]),
     ),
-    Mistake("mask-inverted", "This is the mean of the padded patches.", lambda z, real: _right(z, ~real)),
+    *one_mistake(
+        "mask-inverted",
+        "This is the mean of the padded patches.",
+        lambda z, real: _right(z, ~real),
+        lambda z, real: _right(z, ~real).nan_to_num(),  # 0 for an image without padding
+    ),
     *one_mistake(
         "images-mixed",
         "The real patches of all images are averaged together.",

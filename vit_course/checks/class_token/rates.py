@@ -1,6 +1,7 @@
 """Exercise class_token.rates: class token against mean at two learning rates."""
 
 from vit_course.checks.exercise import exercise
+from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
 from vit_course.checks.tools.experiments import accuracies, by_means, changed, follows
@@ -18,6 +19,8 @@ def rates(answer, parts):
     received = named(call(answer), (*names, *(f"mean_{rate}_is" for rate in RATES)))
     found = {name: accuracies(received[name], name, lowest=0.3) for name in names}
     changed(found)
+    if all(min(found[f"{kind}_low"]) > max(found[f"{kind}_high"]) for kind in KINDS):
+        raise Wrong("rates-exchanged", "The numbers look right with those of the two rates exchanged.")
     for rate in RATES:
         said = f"mean_{rate}_is"
         with parts(said):

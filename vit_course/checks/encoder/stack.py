@@ -13,7 +13,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.modules import alone, build, feed, repeats
 from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.tensors import tensor
+from vit_course.checks.tools.tensors import agree, tensor
 
 
 @exercise("Debug a stack of blocks", section="The block, in two lines", difficulty=2, minutes=10)
@@ -46,7 +46,16 @@ def stack(answer, draw):
             sentence = f"Two things are wrong. {wrong.sentence} {other}" if other else wrong.sentence
             raise Wrong(wrong.mistake, sentence, wrong.details) from None
         right_values(module, factory, x, norm)
+        _same_in_training(module, x)
         trains(module, x)
+
+
+def _same_in_training(module: nn.Module, x: torch.Tensor) -> None:
+    # The blocks that are handed in have no dropout.
+    trained = feed(module.train(), x)
+    if not agree(trained, feed(module.eval(), x)):
+        sentence = "In training the stack gives something else than after eval(), and its blocks do not: a dropout?"
+        raise Wrong("other-in-training", sentence)
 
 
 def _first_output(module: nn.Module, factory: Factory, x: torch.Tensor):

@@ -1,5 +1,7 @@
 """What a stack of blocks gives: the right output, and the outputs of what people write."""
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -7,7 +9,7 @@ from torch import nn
 from vit_course.checks.encoder.shared import set_norms
 from vit_course.checks.encoder.stack_parts import Factory
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.functions import Mistake
+from vit_course.checks.tools.functions import Mistake, one_mistake
 from vit_course.checks.tools.modules import feed
 from vit_course.checks.tools.slips import slips
 from vit_course.checks.tools.tensors import agree, equal
@@ -129,6 +131,11 @@ _MISTAKES = [
         "The output of each block goes through the last norm and is added to the block's input.",
         lambda x, blocks, norm: run(x, blocks, norm, _NO_NORM, around=1, between=norm),
     ),
+    *one_mistake(
+        "epsilon-too-large",
+        "The last norm adds so large an epsilon to the variance that its outputs are smaller.",
+        *(lambda x, blocks, norm, eps=eps: run(x, blocks, lambda z: norm(z, eps)) for eps in (1.0, 0.1, 0.01, 1e-3)),
+    ),
     Mistake(
         "norm-between-blocks",
         "The last norm runs after the first block too.",
@@ -188,4 +195,8 @@ def _output(module: nn.Module, factory: Factory, x: torch.Tensor, scale: torch.T
     with torch.no_grad():
         received = feed(module, x)
     known = {"weight": scale, "bias": scale} if learned else {}
-    return received, [*factory.ran], lambda z: F.layer_norm(z, scale.shape, eps=NORM_EPSILON, **known), learned
+    return received, [*factory.ran], _norm(scale, known), learned
+
+
+def _norm(scale: torch.Tensor, known: dict) -> Callable:
+    return lambda z, eps=NORM_EPSILON: F.layer_norm(z, scale.shape, eps=eps, **known)

@@ -4,15 +4,14 @@ import math
 
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 from vit_course.checks.exercise import exercise
+from vit_course.checks.patchify.embedding_sizes import built, first_output, other_sizes
 from vit_course.checks.patchify.shared import bare, rearranged, strips
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.flat import Flat
-from vit_course.checks.tools.modules import alone, build, count, feed, trained_by
+from vit_course.checks.tools.modules import alone, count, feed, trained_by
 from vit_course.checks.tools.tensors import agree, equal, tensor
-from vit_course.checks.tools.words import describe
 from vit_course.patches import patchify as cut
 
 
@@ -25,9 +24,9 @@ def embedding(answer, draw):
         channels, rows, columns, side = draw.sizes(4, 2, 5)
         # None of them a number of tokens, a multiple of P, or such that a second layer looks like a larger window.
         batch, hidden = draw.choose([9, 13]), draw.choose([7, 11])
-        module = _built(answer, side, channels, hidden)
+        module = built(answer, side, channels, hidden)
         images = draw.normal(batch, channels, rows * side, columns * side)
-        out = feed(module, images)
+        out = first_output(answer, module, images, side, hidden)
         _shape(out, module, images, side, hidden)
         _parameters(module, images, side, hidden)
         if not out.requires_grad:
@@ -36,24 +35,7 @@ def embedding(answer, draw):
         _linear(module, images)
         _takes_part(module, images, draw)
         _pixels(module, images, side)
-        _other_sizes(module, images, side, hidden)
-
-
-def _built(answer, side, channels, hidden) -> nn.Module:
-    try:
-        return build(answer, side, channels, hidden)
-    except Wrong as wrong:
-        if wrong.mistake != "raised-error":
-            raise
-        try:
-            build(answer, side, channels, side * hidden)
-        except Wrong:
-            raise wrong from None
-        raise Wrong(
-            "hidden-width-checked",
-            "The constructor refuses a hidden width that P does not divide, and the one need not fit the other.",
-            [f"Input:    P = {side}, D = {hidden}", *wrong.details],
-        ) from None
+        other_sizes(module, images, side, hidden)
 
 
 def _shape(out, module, images, side, hidden) -> None:
@@ -81,6 +63,10 @@ def _shape(out, module, images, side, hidden) -> None:
             "windows-overlap",
             f"The window moves by {step} pixels and overlaps with itself.",
         )
+    for border in range(1, side):
+        windows = ((height + 2 * border - side) // side + 1) * ((width + 2 * border - side) // side + 1)
+        sentence = "There are more tokens than patches, as with a border of zeros around the image."
+        known.setdefault((batch, windows, hidden), ("border-added", sentence))
     found = tuple(out.shape) if isinstance(out, torch.Tensor) else None
     if found != shape and found in known:
         raise Wrong(*known[found], [f"Expected: {shape} (B, N, D)", f"Received: {found}"])
@@ -267,34 +253,3 @@ def _place(place: int, images) -> str:
     height, width = images.shape[2:]
     channel, row, column = place // (height * width), place // width % height, place % width
     return f"Input:    channel {channel}, row {row}, column {column} of images of {height} x {width}"
-
-
-def _other_sizes(module, images, side, hidden) -> None:
-    channels, height, width = images.shape[1:]
-    larger = images.new_ones(2, channels, height + side, width + 2 * side)
-    expected = (2, larger[0, 0].numel() // side**2, hidden)
-    try:
-        tensor(feed(module, larger), expected, "(B, N, D)", "the output")
-    except Wrong as wrong:
-        raise Wrong(
-            "hard-coded-size",
-            "The module fits one size of image only, and other sizes are just as good.",
-            [f"Input:    {describe(larger)} after {describe(images)}, P = {side}", *wrong.details],
-        ) from None
-    # The last two have an area of whole patches, and pixels of one image fill them though a side does not fit.
-    unfits = [(height + 1, width), (height, width + 1), (height + side - 1, width + side - 1)]
-    unfits += [(side * side, width + 1), (height + 1, side * side)]
-    for unfit_height, unfit_width in unfits:
-        unfit = images.new_ones(1, channels, unfit_height, unfit_width)
-        try:
-            received = feed(module, unfit)
-        except Wrong as wrong:
-            if wrong.mistake != "raised-error":
-                raise
-            continue
-        details = [f"Input:    {describe(unfit)}, P = {side}", "Expected: an error", f"Received: {describe(received)}"]
-        if isinstance(received, torch.Tensor) and received.shape[1:2] == (
-            unfit_height // side * (unfit_width // side),
-        ):
-            raise Wrong("pixels-dropped", "An image that P does not divide is cut short without a word.", details)
-        raise Wrong("wrong-behaviour", "An image that P does not divide raises no error.", details)

@@ -52,6 +52,7 @@ def pixel(answer, parts):
                     "row-and-column-exchanged",
                     "The row of the pixel is taken for its column, and the column for its row.",
                 ),
+                row // side: ("row-alone", "This is the row of patches; there are several patches in a row."),
                 row * width + column: ("pixels-counted", "This counts the pixels before it, not the patches."),
             },
             "place": {
@@ -71,6 +72,11 @@ def pixel(answer, parts):
             "place_with_unfold": {
                 channel_first + 1: ("counted-from-one", "This counts from 1."),
                 channel_first + side * side: ("counted-from-one", "The channel is counted from 1 here."),
+                channel * side + inner[0] * side + inner[1]: (
+                    "channel-taken-for-a-row",
+                    "A channel is counted as if it were one row of the patch.",
+                ),
+                channel_first - side * side: ("channel-too-early", "This is the place of the channel before it."),
                 place: ("channels-last", "This is the place in the course's own order."),
                 channel * side * side + inner[1] * side + inner[0]: (
                     "pixels-transposed",
@@ -81,12 +87,15 @@ def pixel(answer, parts):
                 1: ("overlap-forgotten", "This would be right if the windows did not overlap."),
                 3: ("one-direction-only", "This counts the windows along one direction."),
                 4: ("windows-twice-the-step", "This would be right if the window were twice the step."),
+                5: ("corners-forgotten", "The windows that lie diagonally beside its own reach the pixel too."),
+                8: ("own-window-forgotten", "This counts the windows around its own, and not its own."),
                 6: ("directions-added", "The numbers for the two directions are added."),
                 rows * columns: ("all-tokens", "No window is as large as the image."),
             },
             "times_the_pairs": {
                 3: ("side-only", "This is how much the side of a patch shrinks."),
                 9: ("patches-not-pairs", "This is for the number of patches; attention looks at pairs of them."),
+                1 / 81: ("ratio-upside-down", "This compares P = 24 with P = 8: it is how many times as few."),
                 pairs[1]: (
                     "not-compared",
                     "These are the pairs for P = 8; those for P = 24 are to be compared with them.",

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, one_mistake, same_function
-from vit_course.checks.tools.usual import usual_slips
+from vit_course.checks.tools.usual import right_in_part, usual_slips
 
 
 @exercise("Debug: the input of the encoder", section="Build it: a learned table", difficulty=2, minutes=8)
@@ -15,7 +15,15 @@ def mended(answer, draw):
     # Of the last two, one holds a single patch and one a single image with one number a token.
     for batch, patches, width in (draw.sizes(3), draw.sizes(3), (3, 1, 5), (1, 4, 1)):
         draws.append((draw.normal(batch, patches, width), draw.normal(1, 1, width), draw.normal(1, patches + 1, width)))
-    same_function(answer, _right, draws, axes="(B, T, D)", mistakes=[*_MISTAKES, *usual_slips(answer, _right, draws)])
+    patches_right = right_in_part(
+        answer,
+        _right,
+        "class-token-alone-wrong",
+        "The patches are right, and the class token is not.",
+        lambda out, *_: out[:, 1:],
+    )
+    mistakes = [*_MISTAKES, *usual_slips(answer, _right, draws), patches_right]
+    same_function(answer, _right, draws, axes="(B, T, D)", mistakes=mistakes)
 
 
 def _joined(patches, token):
@@ -39,6 +47,11 @@ def _at_the_end(function):
 
 
 _MISTAKES = [
+    Mistake(
+        "table-joined",
+        "The rows of the table are put behind the tokens as further tokens, where each is added to one of them.",
+        lambda patches, token, table: torch.cat([_joined(patches, token), table.expand(len(patches), -1, -1)], dim=1),
+    ),
     Mistake("still-faulty", "Both faults are still there: this gives what the faulty version gives.", _first_rows),
     Mistake(
         "class-token-without-row",

@@ -17,13 +17,17 @@ def reads_order(answer, draw):
     tokens = draw.normal(1, patches + 1, width)
     cases = _encoders(draw, tokens)
     # Each once: how an answer is to draw its orders is free.
+    moved = {name: set() for name in cases}  # the places whose patch some order has moved
     found = {
-        name: _truth(call(answer, _careful(encoder, tokens), tokens.clone())) for name, (encoder, _) in cases.items()
+        name: _truth(call(answer, _careful(encoder, tokens, moved[name]), tokens.clone()))
+        for name, (encoder, _) in cases.items()
     }
     if all(found[name] != truth for name, (_, truth) in cases.items() if name not in _SUBTLE):
         raise Wrong("answer-inverted", "True and False have changed places: every clear case is answered wrongly.")
-    for slug, sentence, names in _MISTAKES:
-        if all(found[name] != cases[name][1] for name in names):
+    for slug, sentence, names, *seen in _MISTAKES:
+        if all(found[name] != cases[name][1] for name in names) and all(found[name] for name in seen):
+            if slug == "patch-never-moved" and _PLACES[names[0]] in moved[names[0]]:
+                slug, sentence = "every-order-asked", _EVERY.format(names[0].split()[0])
             raise Wrong(slug, sentence)
     for name, (_, truth) in cases.items():
         if found[name] != truth:
@@ -101,6 +105,12 @@ _MISTAKES = [
         ("smallest",),
     ),
     (
+        "smallest-difference",
+        "An encoder was missed in which some numbers of the class output depend on the order and the others do not.",
+        ("balanced", "one number"),
+        "faint",
+    ),
+    (
         "numbers-cancel",
         "An encoder was missed in which one number of the class output grows by what another loses: their sum, mean or "
         "length hides it.",
@@ -143,6 +153,11 @@ _MISTAKES = [
         ("last place",),
     ),
 ]
+_PLACES = {"first place": 1, "last place": -1}
+_EVERY = (
+    "An encoder that reads the {} patch alone was missed, though some of the orders have moved that patch: one order "
+    "with another class output is enough."
+)
 _WORDS = {
     "blind": "an encoder of two layers without positions",
     "seeing": "an encoder of two layers with positions",
@@ -150,12 +165,15 @@ _WORDS = {
 }
 
 
-def _careful(encoder, tokens):
+def _careful(encoder, tokens, moved: set):
     # Takes a batch of orders too, but not fewer or other tokens than were given.
     def encode(x):
         if not isinstance(x, torch.Tensor) or x.ndim != 3 or x.shape[1:] != tokens.shape[1:]:
             details = [f"Expected: {tuple(tokens.shape)} (1, T, D)", f"Received: {describe(x)}"]
             raise Wrong("encoder-called-wrongly", "The encoder is called with something of another shape.", details)
+        moved.update(
+            place for place in (1, -1) if not torch.equal(x[:, place], tokens[:, place].expand_as(x[:, place]))
+        )
         return encoder(x)
 
     return encode

@@ -35,6 +35,7 @@ PLAUSIBLE = {
     ),
 }
 PARTS = ("positions", "attention", "mlp")
+GUESSING = 0.04  # a blind guess is right once in 144; no training ends by luck above this
 BECAUSE = {
     "a": ("size-taken-for-cause", "The model without MLP has lost about as many parameters, and still reads clocks."),
     "c": ("more-steps-hoped-for", "More steps change nothing: ask what the class token can know about the picture."),
@@ -66,9 +67,25 @@ def removed(answer, parts):
                 raise Wrong("mlp-still-there", "This is no worse than the whole model: look at every block.")
     with parts("most_needed"):
         if not (slip and slip.mistake == "parts-exchanged" and _concluded(received["most_needed"], given)):
-            _follows(received["most_needed"], meant if slip else shares)
+            numbers = given if slip and slip.mistake in ("nothing-changed", "parts-not-trained") else meant
+            _follows(received["most_needed"], numbers if slip else shares)
     with parts("because"):
         same_answer(received["because"], "b", BECAUSE)
+
+
+def _one_cause(given: dict) -> tuple[dict, Wrong] | None:
+    # Numbers that no change of all four makes possible, and that are wrong for one reason; None for each of them.
+    without = {f"without_{part}": given[f"without_{part}"] for part in PARTS}
+    unknown = dict.fromkeys(without)
+    if len(set(given.values())) == 1:
+        sentence = "Four times the same number, as of one model that is measured four times."
+        return given | unknown, Wrong("nothing-changed", sentence)
+    if 1 < max(without.values()) <= 10 and given["whole"] < min(without.values()):
+        return dict.fromkeys(given), Wrong("losses-for-shares", "These look like losses: a share lies between 0 and 1.")
+    if max(without.values()) <= GUESSING < given["whole"]:
+        sentence = "Without any of the parts these models guess, as models do that were not trained."
+        return given | unknown | {"without_attention": given["without_attention"]}, Wrong("parts-not-trained", sentence)
+    return None
 
 
 _WAYS: list[tuple[str, str, Callable]] = [
@@ -113,6 +130,8 @@ def _meant(received) -> tuple[dict, dict, Wrong | None]:
     except Wrong:
         return {}, {}, None
     if not _possible(given):
+        if found := _one_cause(given):
+            return given, *found
         for slug, sentence, change in _WAYS:
             if _possible(change(given)):
                 return given, change(given), Wrong(slug, sentence)

@@ -79,7 +79,8 @@ def same_function(
                 wrong = Wrong("batch-of-one", sentence, wrong.details, wrong.expected, wrong.received)
             # A mistake that shows with several images is looked for among them alone: with one, axes may fit by chance.
             tried = draws if index >= several else draws[:several]
-            raise _explained(wrong, answer, reference, mistakes, tried, index, mistakes_change) from None
+            batched = axes.startswith("(B")  # elsewhere the first axis may be that of steps or of places
+            raise _explained(wrong, answer, reference, mistakes, tried, index, mistakes_change, batched) from None
         results.append(result)
     if not agree(call(answer, *_copies(draws[0])), results[0]):
         raise Wrong("keeps-state", "After calls with other inputs, your function gives another result than before.")
@@ -129,7 +130,14 @@ def same_values(
 
 
 def _explained(
-    wrong: Wrong, answer, reference, mistakes: Sequence[Mistake], draws: Sequence[tuple], index: int, copied=True
+    wrong: Wrong,
+    answer,
+    reference,
+    mistakes: Sequence[Mistake],
+    draws: Sequence[tuple],
+    index: int,
+    copied=True,
+    batched=False,
 ) -> Wrong:
     # The same with the input in front, under the name of a foreseen mistake where it is one: a function that does what
     # the learner's does on every draw, errors included.
@@ -137,8 +145,9 @@ def _explained(
     given = ", ".join(f"{name} = {describe(value)}" for name, value in zip(names, draws[index], strict=False))
     slug, sentence = wrong.mistake, wrong.sentence
     if index > 0 and slug in _SIZES:
-        slug = "hard-coded-size"
-        sentence = "Right for the first sizes that were tried, not for others: a size may be written as a number."
+        slug, sentence = _for_some_sizes(answer, reference, draws)
+    elif slug in _SIZES and batched and _right_for_one(answer, reference, draws[index]):
+        slug, sentence = "batch-of-several", "Right for a batch of one, not for a batch of several."
     if slug != "random-result":
         theirs = [_attempt(partial(ask, answer), arguments) for arguments in draws]
         for mistake in mistakes:
@@ -147,6 +156,30 @@ def _explained(
                 slug, sentence = mistake.slug, mistake.sentence
                 break
     return Wrong(slug, sentence, [f"Input:    {given}", *wrong.details], wrong.expected, wrong.received)
+
+
+def _for_some_sizes(answer, reference, draws: Sequence[tuple]) -> tuple[str, str]:
+    right = {index for index, arguments in enumerate(draws) if _is_right(answer, reference, arguments)}
+    ones = [_axes_of_one(arguments) for arguments in draws]
+    often = set().union(*(ones[index] for index in right))  # short where all is right, too
+    if len(right) < len(draws) and all(ones[index] - often for index in range(len(draws)) if index not in right):
+        return "axis-of-one", "Right as long as every axis is longer than 1, and not always where one has length 1."
+    sentence = "Right for the first sizes that were tried, not for others: a size may be written as a number."
+    return "hard-coded-size", sentence
+
+
+def _axes_of_one(arguments: tuple) -> set[tuple[int, int]]:
+    # (which argument, which axis)
+    tensors = [(index, a.shape) for index, a in enumerate(arguments) if isinstance(a, torch.Tensor)]
+    return {(index, axis) for index, shape in tensors for axis, length in enumerate(shape) if length == 1}
+
+
+def _right_for_one(answer, reference, arguments: tuple) -> bool:
+    return any(_is_right(answer, reference, one) for one in _batch_of_one(reference, arguments))
+
+
+def _is_right(answer, reference, arguments: tuple) -> bool:
+    return _alike(_attempt(partial(ask, answer), arguments), _attempt(reference, arguments))
 
 
 def _one_of_the_batch(arguments: tuple) -> list[tuple]:

@@ -49,15 +49,30 @@ def with_input(wrong: Wrong, words: str) -> Wrong:
     return Wrong(wrong.mistake, wrong.sentence, details, wrong.expected, wrong.received)
 
 
-def token_in_front(out, x: torch.Tensor, mistake: str, axes: str) -> None:
-    """Raises `Wrong` where as many tokens come out of a module as went in, (B, N, D) -> (B, N, D)."""
-    if isinstance(out, torch.Tensor) and out.shape == x.shape:
-        batch, number, width = x.shape
-        raise Wrong(
-            mistake,
-            "The sequence is as long as before: no token has been put in front.",
-            [f"Expected: {(batch, number + 1, width)} {axes}", f"Received: {tuple(out.shape)}"],
-        )
+def token_in_front(module: nn.Module, out, x: torch.Tensor, mistake: str, axes: str) -> None:
+    """Raises `Wrong` where the output of a module has the shape of no sequence that is longer by one token.
+
+    Args:
+        module, out, x: a module (B, N, D) -> (B, N + 1, D), what it gave, and for which patch tokens.
+        mistake, axes: where as many tokens come out as went in; and the axes of the right output.
+    """
+    batch, number, width = x.shape
+    if not isinstance(out, torch.Tensor) or out.shape == (batch, number + 1, width):
+        return
+    details = [f"Expected: {(batch, number + 1, width)} {axes}", f"Received: {tuple(out.shape)}"]
+    if out.shape == (batch + 1, number, width):
+        raise Wrong("joined-along-the-batch", "There is one more image, and no more tokens.", details)
+    if out.shape == (batch, 2 * number, width):
+        raise Wrong("token-for-each-patch", "There are twice as many tokens as patches, where one is added.", details)
+    if out.shape != x.shape:
+        return
+    for place, word in ((0, "first"), (-1, "last")):
+        changed = x.clone()
+        changed[:, place] += 1
+        if agree(feed(module, changed), out):
+            sentence = f"The sequence is as long as before, and the {word} patch is not in it."
+            raise Wrong(f"{word}-patch-dropped", sentence, details)
+    raise Wrong(mistake, "The sequence is as long as before: no token has been put in front.", details)
 
 
 def count(module: nn.Module) -> int:

@@ -25,7 +25,32 @@ def usual_slips(answer: Callable, reference: Callable, draws: Sequence[tuple], f
         wrong = [change for change in changes if any(_differs(change, right) for right in rights)]
         found += [Mistake(slug, sentence, _after(reference, change)) for change in wrong]
     sentence = "Every number is the right one times a factor."
-    return [*found, Mistake("scaled", sentence, lambda *a: _fitted(answer, reference, *a))]
+    found.append(Mistake("scaled", sentence, lambda *a: _fitted(answer, reference, *a)))
+    slug, sentence = f"first-{first}-alone-right", f"Of several, the first {first} alone is right."
+    return [*found, right_in_part(answer, reference, slug, sentence, lambda out, *_: out[:1])]
+
+
+def right_in_part(answer: Callable, reference: Callable, slug: str, sentence: str, part: Callable) -> Mistake:
+    """The mistake of a result that is wrong and has a part that is right.
+
+    Args:
+        answer, reference: see `usual_slips`.
+        slug, sentence: of the mistake.
+        part: (result, *arguments) -> the part of it.
+    """
+
+    def function(*arguments) -> torch.Tensor:
+        received, right = given(answer, *arguments), reference(*arguments)
+        if received.shape != right.shape or received.dtype != right.dtype:
+            raise LookupError("not of the same kind")
+        of_right = part(right, *arguments)
+        if not agree(part(received, *arguments), of_right):
+            raise LookupError("wrong in this part too")
+        if agree(received, right) and of_right.numel() < right.numel():
+            raise LookupError("right in every part")
+        return received
+
+    return Mistake(slug, sentence, function)
 
 
 def _after(reference: Callable, change: Callable) -> Callable:

@@ -42,6 +42,13 @@ def accuracies(values, name: str, lowest: float, fewest: int = 3, images: int | 
                 "not-of-the-validation-images",
                 f"{name!r} holds {number:g}. Of {images} validation images no whole number gives this share.",
             )
+        if number < lowest and all(lowest <= 1 - other <= BEST for other in numbers):
+            # After no training an accuracy may be as low as the errors are after a good one.
+            raise Wrong(
+                "too-low",
+                f"{name!r} holds {number:g}: no accuracy ends so low here. Is it a share of errors, or was nothing "
+                "trained?",
+            )
         if number < lowest:
             raise Wrong("not-trained", f"{name!r} holds {number:g}: this training does not end so low.")
         if number > BEST:

@@ -1,0 +1,74 @@
+"""Says in words what an error of PyTorch or of Python in the learner's code means, where that is certain."""
+
+import math
+import re
+from collections.abc import Callable
+
+from vit_course.checks.report import Wrong
+
+
+def in_words(wrong: Wrong) -> Wrong:
+    """A raised error under the name of what has happened; any other `Wrong`, and an unknown error, as it is."""
+    if wrong.mistake != "raised-error":
+        return wrong
+    for line in wrong.details:
+        for pattern, slug, sentence in _ERRORS:
+            if found := re.search(pattern, line):
+                said = sentence if isinstance(sentence, str) else sentence(*found.groups())
+                return Wrong(slug, said, wrong.details, wrong.expected, wrong.received)
+    return wrong
+
+
+def _lengths(one: str, other: str) -> str:
+    return f"Two axes meet whose lengths do not fit: {one} and {other}."
+
+
+def _inner(one: str, other: str) -> str:
+    return f"Two tensors are multiplied as matrices, and the lengths that must be equal are {one} and {other}."
+
+
+def _filled(shape: str, numbers: str) -> str:
+    sizes = [int(size) for size in re.findall(r"-?\d+", shape)]
+    asked = math.prod(size for size in sizes if size >= 0)
+    if -1 in sizes:
+        return f"The sizes beside -1 multiply to {asked}, which does not divide the {numbers} numbers of the tensor."
+    return f"The shape [{shape}] has room for {asked} numbers, and the tensor has {numbers}."
+
+
+# What the error says, a slug, and a sentence that holds whatever the code was meant to do.
+_ERRORS: list[tuple[str, str, str | Callable[..., str]]] = [
+    (
+        r"view size is not compatible with input tensor's size and stride",
+        "view-of-transposed",
+        "A view is asked for of a tensor whose numbers do not lie in its order, as after an exchange of axes.",
+    ),
+    (r"shape '\[([-\d, ]*)\]' is invalid for input of size (\d+)", "sizes-do-not-multiply-up", _filled),
+    (
+        r"Can't call numpy\(\) on Tensor that requires grad",
+        "gradient-cut",
+        "A tensor is turned into a NumPy array, and no gradient could follow it there.",
+    ),
+    (r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", "axes-do-not-fit", _lengths),
+    (r"shapes cannot be multiplied \((?:\d+x)?(\d+) and (\d+)(?:x\d+)?\)", "axes-do-not-fit", _inner),
+    (r"batch2 tensor to be: \[\d+, (\d+)\] but got: \[\d+, (\d+)\]", "axes-do-not-fit", _inner),
+    (
+        r"Sizes of tensors must match except in dimension",
+        "joined-sizes-differ",
+        "Tensors are joined along one axis, and their other axes are not equally long.",
+    ),
+    (
+        r"stack expects each tensor to be equal size",
+        "joined-sizes-differ",
+        "Tensors are stacked that are not of one shape.",
+    ),
+    (
+        r"Dimension out of range",
+        "no-such-axis",
+        "An axis is asked for by a number that the tensor has not.",
+    ),
+    (
+        r"ValueError: (?:not enough|too many) values to unpack",
+        "unpacked-wrongly",
+        "Something is taken apart into another number of parts than it has.",
+    ),
+]
