@@ -29,6 +29,11 @@ def by_nanmean(z, real):
     return z[:, 1:].masked_fill(~real[..., None], torch.nan).nanmean(dim=1)
 
 
+@wrong("class_token.padded", "one-mean-for-all")
+def images_averaged_too(z, real):
+    return by_nanmean(z, real).mean(dim=0, keepdim=True).repeat(len(z), 1)
+
+
 @right("class_token.padded")
 def by_reduce(z, real):
     kept = rearrange(real, "b n -> b n 1").float()
@@ -97,11 +102,6 @@ def all_tokens_weighted(z, real):
 @wrong("class_token.padded", "summed-over-the-width")
 def picked_then_averaged(z, real):
     return z[:, 1:][real].mean(dim=1)
-
-
-@wrong("class_token.padded", "one-mean-for-all")
-def images_averaged_too(z, real):
-    return by_nanmean(z, real).mean(dim=0, keepdim=True).repeat(len(z), 1)
 
 
 @wrong("class_token.padded", "mask-inverted")

@@ -74,6 +74,8 @@ def same_function(
                 raise _two_results(result, again)
             equal(result, reference(*_copies(arguments)), axes=axes)
         except Wrong as wrong:
+            if wrong.mistake == "keeps-results":
+                raise  # what is kept would grow with each further call
             if index >= several and wrong.mistake in _SIZES:
                 sentence = "Right for a batch of several, not for a batch of one: an axis of size 1 is not kept."
                 wrong = Wrong("batch-of-one", sentence, wrong.details, wrong.expected, wrong.received)
