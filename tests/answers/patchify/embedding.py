@@ -484,25 +484,3 @@ class AreaOnly(Convolved):
 class Squeezed(Convolved):
     def forward(self, images):
         return super().forward(images).squeeze()
-
-
-@wrong("patchify.embedding", "border-added")
-class WithBorder(Convolved):
-    def make(self):
-        super().make()
-        self.conv = nn.Conv2d(self.C, self.D, self.P, self.P, padding=self.P // 2)
-
-
-@wrong("patchify.embedding", "good-size-refused")
-class SquaresOnly(Convolved):
-    def forward(self, images):
-        if images.shape[2] != images.shape[3]:
-            raise ValueError("a square is needed")
-        return super().forward(images)
-
-
-@wrong("patchify.embedding", "three-channels-only")
-class Colour(Convolved):
-    def make(self):
-        super().make()
-        self.conv = nn.Conv2d(3, self.D, self.P, self.P)

@@ -93,7 +93,8 @@ def _plausible(means: dict[tuple[int, int], float]) -> None:
         sentence = "Two things are as easy as one in these numbers: is `things` handed on?"
         raise Wrong("things-ignored", sentence)
     one, *more = (means[2, heads] for heads in (1, 2, 4))
-    if means[1, 1] < 0.15 and all(abs(mean - one) < CLEARLY for mean in more):
+    alike = all(abs(mean - one) < CLEARLY for mean in more)
+    if alike and all(means[1, heads] < 0.15 for heads in (1, 2, 4)):
         sentence = "For two things every number of heads ends alike in these numbers: is `heads` handed on?"
         raise Wrong("heads-ignored", sentence)
     for (things, heads), mean in means.items():

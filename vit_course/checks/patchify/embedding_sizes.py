@@ -12,7 +12,7 @@ from vit_course.checks.tools.words import describe
 
 
 def built(answer, side, channels, hidden) -> nn.Module:
-    """A module of these sizes."""
+    """A module of these sizes; a `Wrong` where the constructor refuses them."""
     try:
         return build(answer, side, channels, hidden)
     except Wrong as wrong:
