@@ -50,3 +50,62 @@ class BatchNorm(Block):
     def forward(self, x):
         x = x + self.a(self.n1(x.mT).mT)
         return x + self.m(self.n2(x))
+
+
+@wrong("capstone.block", "mlp-dim-ignored")
+class AsWideAsPyTorchs(nn.TransformerEncoderLayer):
+    def __init__(self, D, h, M):
+        super().__init__(D, h, activation="gelu", batch_first=True, norm_first=True)
+
+
+@wrong("capstone.block", "gelu-first")
+class GeluFirst(Block):
+    def __init__(self, D, h, M):
+        super().__init__(D, h, M)
+        self.m = nn.Sequential(nn.GELU(), nn.Linear(D, M), nn.Linear(M, D))
+
+
+@wrong("capstone.block", "norm-unused")
+class NormOfTokensAndWidth(Block):
+    def forward(self, x):
+        x = x + self.a(self.n1(x))
+        return x + self.m(F.layer_norm(x, x.shape[1:]))
+
+
+@wrong("capstone.block", "gradient-cut")
+class StreamDetached(Block):
+    def forward(self, x):
+        x = x.detach() + self.a(self.n1(x))
+        return x + self.m(self.n2(x))
+
+
+@wrong("capstone.block", "second-residual-around-both")
+class BlockInputAdded(Block):
+    def forward(self, x):
+        return x + self.m(self.n2(x + self.a(self.n1(x))))
+
+
+@wrong("capstone.block", "tuple-for-tensor")
+class PairAdded(Block):
+    def __init__(self, D, h, M):
+        super().__init__(D, h, M)
+        self.a = nn.MultiheadAttention(D, h, batch_first=True)
+
+    def forward(self, x):
+        y = self.n1(x)
+        x = x + self.a(y, y, y)
+        return x + self.m(self.n2(x))
+
+
+class Apart(PairAdded):
+    def forward(self, x):
+        y = self.n1(x)
+        x = x + self.a(y, y, y)[0]
+        return x + self.m(self.n2(x))
+
+
+@wrong("capstone.block", "no-mean-in-norm")
+class RMSNorms(Apart):
+    def __init__(self, D, h, M):
+        super().__init__(D, h, M)
+        self.n1, self.n2 = nn.RMSNorm(D), nn.RMSNorm(D)

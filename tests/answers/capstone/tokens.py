@@ -168,3 +168,52 @@ def positions_before_and_after(self, x):
 class OnePositionForAll(Tokens):
     def __init__(self, n, width):
         super().__init__(0, width)
+
+
+@_joined("class-token-added")
+def class_token_added_to_patches(self, x):
+    return torch.cat([self.c.expand(len(x), -1, -1), x + self.c], 1) + self.p
+
+
+@_joined("joined-along-another-axis")
+def joined_along_the_width(self, x):
+    return torch.cat([self.c.expand(len(x), -1, -1), x], 2) + self.p
+
+
+@_joined("joined-along-another-axis")
+def joined_along_the_batch(self, x):
+    return torch.cat([self.c, x], 0) + self.p
+
+
+@_joined("gradient-cut")
+def patches_detached(self, x):
+    return torch.cat([self.c.expand(len(x), -1, -1), x.detach()], 1) + self.p
+
+
+@wrong("capstone.tokens", "a-token-too-many")
+class TwoClassTokens(Tokens):
+    def __init__(self, n, width):
+        super().__init__(n + 1, width)
+
+    def forward(self, x):
+        class_token = self.c.expand(len(x), -1, -1)
+        return torch.cat([class_token, class_token, x], 1) + self.p
+
+
+@wrong("capstone.tokens", "class-token-not-learned")
+class ClassTokenAsBuffer(Tokens):
+    def __init__(self, n, width):
+        super().__init__(n, width)
+        c = self.c.detach()
+        del self.c
+        self.register_buffer("c", c)
+
+
+@wrong("capstone.tokens", "one-number-as-class-token")
+class OneNumber(Tokens):
+    def __init__(self, n, width):
+        super().__init__(n, width)
+        self.c = nn.Parameter(torch.zeros(1, 1, 1))
+
+    def forward(self, x):
+        return torch.cat([self.c.expand(len(x), 1, x.shape[2]), x], 1) + self.p

@@ -47,8 +47,10 @@ def no_transformer_at_all(images, labels):  # the check is on what it does
     )
 
 
-wrong("capstone.trained", "untrained")(lambda x, y: train(x, y, epochs=0))
-wrong("capstone.trained", "half-trained")(lambda x, y: train(x, y, epochs=1))
+wrong("capstone.trained", "no-step")(lambda x, y: train(x, y, epochs=0))
+wrong("capstone.trained", "untrained")(lambda x, y: train(x, y, rate=1.0, epochs=3))
+wrong("capstone.trained", "half-trained")(lambda x, y: train(x, y, epochs=2, rate=5e-4))
+wrong("capstone.trained", "few-steps")(lambda x, y: train(x, y, epochs=1))
 wrong("capstone.trained", "below-guessing")(
     lambda x, y: train(x, y, epochs=2, sign=-1, rate=2e-3, make=lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 10)))
 )
@@ -94,3 +96,32 @@ class Answers(nn.Module):
 def labels_moved_by_one(images, labels):
     make = lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 10))  # noqa: E731
     return train(images, (labels + 1) % 10, epochs=4, make=make)
+
+
+def _loop(mistake, of=lambda model: model.parameters(), every=1, clear=False, back=lambda model: model, decay=None):
+    @wrong("capstone.trained", mistake)
+    def answer(images, labels):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Flatten(), nn.Linear(64, 32), nn.GELU(), nn.Linear(32, 10))
+        optimiser = torch.optim.AdamW(of(model), lr=2e-3)
+        for step, batch in enumerate(i for _ in range(6) for i in torch.randperm(len(images)).split(64)):
+            loss = F.cross_entropy(model(images[batch]), labels[batch])
+            optimiser.zero_grad()
+            loss.backward()
+            if clear:
+                optimiser.zero_grad()
+            if step % every == 0:
+                optimiser.step()
+            if decay:
+                optimiser.param_groups[0]["lr"] *= decay
+        return back(model)
+
+
+_loop("step-without-gradients", clear=True)
+_loop("trained-in-part", of=lambda model: model[3].parameters())
+_loop("few-steps", every=19)
+_loop("rate-vanished", decay=0.7)
+_loop(
+    "other-model-trained",
+    back=lambda model: nn.Sequential(nn.Flatten(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10)),
+)

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import nn
 
-from answers import right, unforeseen, wrong
+from answers import right, wrong
 from vit_course.config import ViTConfig
 from vit_course.encoder import Encoder, EncoderBlock
 from vit_course.vit import ViT
@@ -122,7 +122,7 @@ class AttentionOverTheBatch(Whole):
         return self.head(self.norm(x)[:, 0])
 
 
-@unforeseen("capstone.vit")
+@wrong("capstone.vit", "hidden-layer-in-head")
 class WiderHead(Whole):
     def __init__(self, **sizes):
         super().__init__(**sizes)

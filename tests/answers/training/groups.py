@@ -2,6 +2,7 @@
 
 import copy
 
+import torch
 from torch import nn
 
 from answers import right, unforeseen, wrong
@@ -131,3 +132,25 @@ def without_the_head(model, weight_decay):
     matrices = [m.weight for m in model.modules() if isinstance(m, (nn.Linear, nn.Conv2d)) and m.bias is not None]
     rest = [p for p in model.parameters() if all(p is not matrix for matrix in matrices)]
     return [{"params": matrices, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+
+
+@wrong("training.groups", "inner-layers-missed")
+def only_the_top(model, weight_decay):
+    matrices = {m.weight for m in model.children() if isinstance(m, (nn.Linear, nn.Conv2d))}
+    rest = [p for p in model.parameters() if p not in matrices]
+    return [{"params": [*matrices], "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+
+
+def _alike(mistake, alike):
+    @wrong("training.groups", mistake)
+    def answer(model, weight_decay):
+        matrices = [m.weight for m in model.modules() if isinstance(m, (nn.Linear, nn.Conv2d))]
+        decay = [p for p in model.parameters() if any(alike(p, matrix) for matrix in matrices)]
+        rest = [p for p in model.parameters() if not any(alike(p, matrix) for matrix in matrices)]
+        return [{"params": decay, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+
+    answer.__name__ = "alike"
+
+
+_alike("look-for-identity", lambda p, matrix: p.shape == matrix.shape)
+_alike("look-for-identity", torch.equal)

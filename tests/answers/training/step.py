@@ -210,3 +210,54 @@ def third_of_the_loss(model, images, labels, optimiser, max_norm):
 @unforeseen("training.step")
 def another_number(model, images, labels, optimiser, max_norm):
     return ten_lines(model, images, labels, optimiser, max_norm) + 1
+
+
+def _by_hand(mistake, factor):
+    @wrong("training.step", mistake)
+    def answer(model, images, labels, optimiser, max_norm):
+        model.train()
+        loss = F.cross_entropy(model(images), labels)
+        optimiser.zero_grad()
+        loss.backward()
+        gradients = [p.grad for p in model.parameters()]
+        for gradient, change in zip(gradients, factor([g.norm() for g in gradients], max_norm), strict=True):
+            gradient *= change
+        optimiser.step()
+        return loss.item()
+
+
+def _of_all(change):
+    """(lengths, limit) -> a factor for all, from the length of all."""
+    return lambda lengths, limit: [change(torch.stack(lengths).norm(), limit)] * len(lengths)
+
+
+_by_hand("another-norm", _of_all(lambda length, limit: min(1.0, limit / length**2)))
+_by_hand("another-norm", lambda lengths, limit: [min(1.0, limit / sum(lengths))] * len(lengths))
+_by_hand("gradient-times-limit", _of_all(lambda length, limit: limit if length > limit else 1.0))
+_by_hand("limit-of-ones-own", _of_all(lambda length, limit: 1 / length if length > limit else 1.0))
+_by_hand("only-short-gradients-changed", _of_all(lambda length, limit: limit / length if length < limit else 1.0))
+
+
+@wrong("training.step", "gradient-length-returned")
+def what_the_clipping_returns(model, images, labels, optimiser, max_norm):
+    model.train()
+    loss = F.cross_entropy(model(images), labels)
+    optimiser.zero_grad()
+    loss.backward()
+    length = nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimiser.step()
+    return length.item()
+
+
+@wrong("training.step", "weights-clipped")
+def weights_shortened(model, images, labels, optimiser, max_norm):
+    model.train()
+    loss = F.cross_entropy(model(images), labels)
+    optimiser.zero_grad()
+    loss.backward()
+    with torch.no_grad():
+        length = torch.cat([p.flatten() for p in model.parameters()]).norm()
+        for p in model.parameters():
+            p *= min(1.0, max_norm / length)
+    optimiser.step()
+    return loss.item()

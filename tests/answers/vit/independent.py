@@ -196,6 +196,30 @@ def differences_upwards(model, images):
     return (alone(model, images) - model(images)).max().item() < 1e-4
 
 
-@unforeseen("vit.independent")
+@wrong("vit.independent", "doubled-batch")
 def beside_a_copy(model, images):
     return close(model(torch.cat([images, images]))[: len(images)], model(images))
+
+
+@wrong("vit.independent", "train-mode-left-on")
+def in_training_mode(model, images):
+    model.train()
+    return close(alone(model, images), model(images))
+
+
+@wrong("vit.independent", "tolerance-too-wide")
+def mean_difference_of_an_image(model, images):
+    return all(
+        (model(image[None])[0] - row).abs().mean() < 0.1 for image, row in zip(images, model(images), strict=True)
+    )
+
+
+@wrong("vit.independent", "tolerance-too-wide")
+def mean_square(model, images):
+    return torch.nn.functional.mse_loss(alone(model, images), model(images)) < 1e-3
+
+
+@unforeseen("vit.independent")
+def beside_the_one_before(model, images):
+    pairs = [model(images[[i - 1, i]])[1:] for i in range(len(images))]
+    return close(torch.cat(pairs), model(images))

@@ -23,14 +23,19 @@ def attention(answer, draw):
         hidden = heads * width
         layer = build(answer, hidden, heads)
         x = draw.normal(batch, tokens, hidden)
-        tensor(feed(layer, x), x.shape, "(B, T, D)", "the output")
+        out = feed(layer, x)
+        if isinstance(out, torch.Tensor) and out.shape in ((batch, tokens, tokens), (batch, heads, tokens, tokens)):
+            details = [f"Expected: {tuple(x.shape)} (B, T, D)", f"Received: {tuple(out.shape)}"]
+            sentence = "What comes back has the shape of weights, a number for each two tokens, not of tokens."
+            raise Wrong("weights-returned", sentence, details)
+        tensor(out, x.shape, "(B, T, D)", "the output")
         layer.eval()
         _parameters(layer, hidden, heads)
         tensor(feed(layer, x), x.shape, "(B, T, D)", "the output in eval mode")
         matrices, spare = split(layer, hidden)
         draw_matrices(layer, matrices, hidden, draw)
         repeats(layer, x)
-        trained_by(layer, x, draw)
+        trained_by(layer, x, draw, through=True)
         alone(layer, x)
         for fewer in (x[:, :1], x[:, 1:]):
             tensor(feed(layer, fewer), fewer.shape, "(B, T, D)", "the output for another number of tokens")

@@ -31,7 +31,7 @@ def block(answer, draw):
         parts = BlockParts(module, width, inner)
         scatter(module, draw)
         repeats(module, x)
-        trained_by(module, x, draw)
+        trained_by(module, x, draw, through=True)
         alone(module, x)
         put_together(parts, x, draw)
         scatter(module, draw)
@@ -54,9 +54,7 @@ def _all_used(parts: BlockParts, draw) -> None:
     norms = [one for one in parts.module.modules() if isinstance(one, nn.LayerNorm) and one.weight is not None]
     for norm in norms:
         if any(norm.weight is p for p in parts.flat.parameters) and bool(idle[parts.flat.places(norm.weight)].all()):
-            raise Wrong(
-                "norm-unused", f"Of {len(norms)} norms, one has no part in the output: another does its work too."
-            )
+            raise Wrong("norm-unused", f"Of {len(norms)} norms, one has no part in the output.")
     raise Wrong(
         "unused-parameters",
         "Some of the parameters have no part in the output.",
@@ -93,8 +91,8 @@ def _same_block(parts: BlockParts, x: torch.Tensor, heads: int, draw) -> None:
         def a(x):
             return attend(vectors, first.of(x, row)) + bias
 
-        def m(x, order=1, function=F.gelu, after=lambda z: z):
-            out = _mlp(parts, second.of(x, row), row, order, function) + row[last].reshape(-1, width).sum(0)
+        def m(x, order=1, function=F.gelu, after=lambda z: z, before=lambda z: z):
+            out = _mlp(parts, before(second.of(x, row)), row, order, function) + row[last].reshape(-1, width).sum(0)
             return after(out)
 
         _compare(parts.out(row, x), x, a, m)
@@ -171,16 +169,21 @@ def _compare(received: torch.Tensor, x: torch.Tensor, a, m) -> None:
                 equal(received, expected, slug, sentence, axes="(B, T, D)")
         if close(received, ways[None][1](x, lambda x, o=order: m(x, o, after=F.gelu))):
             equal(received, expected, "gelu-at-the-end", "A GELU follows the MLP's last layer.", axes="(B, T, D)")
+        if close(received, ways[None][1](x, lambda x, o=order: m(x, o, lambda z: z, before=F.gelu))):
+            sentence = "A GELU stands before the MLP's first layer, where this model has it behind that layer."
+            equal(received, expected, "gelu-first", sentence, axes="(B, T, D)")
     equal(received, expected, axes="(B, T, D)", context=["All parameters were set to random values."])
 
 
 def _block_parameters(module: nn.Module, width: int, inner: int) -> None:
     norms, mlp, attention = 4 * width, 2 * width * inner + inner + width, 4 * width * width + 4 * width
     right = norms + mlp + attention
+    sentence = "As many numbers are learned as with one LayerNorm for two branches, or two norms without a shift."
+    one_norm = ("shared-norm", sentence)
     known = {}
     for bias in (0, width, 3 * width, 4 * width):
         known = {
-            right - bias - 2 * width: ("shared-norm", "There is one norm for two branches."),
+            right - bias - 2 * width: one_norm,
             right - bias - norms: (
                 "norms-without-parameters",
                 "The norms have no scale and no shift that are learned.",
@@ -193,7 +196,11 @@ def _block_parameters(module: nn.Module, width: int, inner: int) -> None:
                 "mlp-dim-ignored",
                 "Inside, the MLP is 4 D wide, whatever mlp_dim is.",
             ),
+            norms + attention - bias + 2 * width * 2048 + 2048 + width: (
+                "mlp-dim-ignored",
+                "Inside, the MLP is 2048 wide, as PyTorch's layer is where no width is given.",
+            ),
         } | known  # what fits the usual number of biases first
-    known[right - 5 * width] = known[right - 2 * width] = ("shared-norm", "There is one norm for two branches.")
+    known[right - 5 * width] = known[right - 2 * width] = one_norm
     attentions = {right - width * bias for bias in range(5)}
     counted(module, attentions, known, f"D = {width}, MLP {inner}")

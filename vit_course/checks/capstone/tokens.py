@@ -7,6 +7,7 @@ from vit_course.checks.capstone.shared import counted
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.modules import alone, build, feed, repeats, token_in_front, trained_by
+from vit_course.checks.tools.slips import Known, named_by_details
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
@@ -19,6 +20,9 @@ def tokens(answer, draw):
         x = draw.normal(batch, number, width)
         out = _fed(module, x)
         token_in_front(module, out, x, "no-class-token", "(B, N + 1, D)")
+        if isinstance(out, torch.Tensor) and out.shape == (batch, number + 2, width):
+            details = [f"Expected: {(batch, number + 1, width)} (B, N + 1, D)", f"Received: {tuple(out.shape)}"]
+            raise Wrong("a-token-too-many", "Two tokens have been put in, and one is asked for.", details)
         tensor(out, (batch, number + 1, width), "(B, N + 1, D)", "the output")
         _token_parameters(module, number, width)
         with torch.no_grad():  # random, because learned parts may well start at 0
@@ -27,7 +31,7 @@ def tokens(answer, draw):
         module.eval()
         repeats(module, x)
         alone(module, x, axes="(B, N + 1, D)")
-        trained_by(module, x, draw)
+        trained_by(module, x, draw, through=True)
         out, shifted = feed(module, x), feed(module, x + 1)
         if agree(shifted[:, -1], out[:, -1]) and agree(shifted[:, :-1], out[:, :-1] + 1):
             raise Wrong("class-token-last", "The class token stands behind the patches.")
@@ -84,7 +88,14 @@ def _fed(module: nn.Module, x: torch.Tensor):
                 fits = False
             if fits:
                 raise Wrong(slug, sentence, wrong.details) from None
-        raise
+        with named_by_details(*_ERRORS):
+            raise
+
+
+_ERRORS = (
+    Known("must match except in dimension (0|2|-1|-3)", "joined-along-another-axis",
+          "Class token and patches are joined along another axis than that of the tokens."),
+)  # fmt: skip
 
 
 def _in_place(moved: torch.Tensor, x: torch.Tensor) -> None:
@@ -98,20 +109,37 @@ def _added_once(module: nn.Module, x: torch.Tensor, out: torch.Tensor) -> None:
         for parameter in module.parameters():
             parameter.add_(1)
     grown = feed(module, x) - out
-    if agree(grown[:, 1:], torch.full_like(x, 2)):
-        raise Wrong("position-twice", "A patch gets its position twice.", ["Expected: each position added once"])
+    if not agree(grown[:, 1:], torch.full_like(x, 2)):
+        return
+    for parameter in module.parameters():  # one that is added to every patch alike is no table
+        with torch.no_grad():
+            parameter.copy_(torch.arange(float(parameter.numel())).reshape(parameter.shape))
+        alike = feed(module, x)
+        with torch.no_grad():
+            parameter.add_(1)
+        if parameter.numel() == x.shape[2] and agree((feed(module, x) - alike)[:, 1:], torch.ones_like(x)):
+            sentence = "The class token is added to the patch tokens besides, and it is one token in front of them."
+            raise Wrong("class-token-added", sentence)
+    raise Wrong("position-twice", "A patch gets its position twice.", ["Expected: each position added once"])
 
 
 def _token_parameters(module: nn.Module, number: int, width: int) -> None:
     right = (number + 2) * width
+    one_short = (
+        "positions-for-patches-only",
+        "There is a row too few: either no class token is learned, or one token gets no position.",
+    )
+    if any(p.requires_grad and p.numel() == (number + 1) * width for p in module.parameters()):
+        one_short = (
+            "class-token-not-learned",
+            "There are positions for all tokens, and no vector for the class token is among what is learned.",
+        )
     counted(
         module,
         {right},
         {
-            right - width: (
-                "positions-for-patches-only",
-                "There is a row too few: either no class token is learned, or one token gets no position.",
-            ),
+            right - width: one_short,
+            right - width + 1: ("one-number-as-class-token", "The class token is one number, and it needs D of them."),
             right + width: (
                 "a-row-too-many",
                 "One vector of width D too many is learned.",

@@ -10,9 +10,10 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.logits import logits
 from vit_course.checks.tools.modules import alone, build, count, feed, repeats, scatter, trained_by
+from vit_course.checks.tools.slips import Known, named_by_details
 from vit_course.checks.tools.tensors import agree, equal
+from vit_course.checks.tools.whole_embedding import tokens_and_blocks
 from vit_course.checks.tools.whole_parts import WholeParts, distinct_sizes
-from vit_course.checks.tools.whole_shape import blocks_in_a_row, patches_apart
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -23,9 +24,11 @@ def vit(answer, draw):
     for layers, batch in ((3, 3), (2, 2)):
         sizes, (rows, _) = distinct_sizes(draw, layers)
         patch = sizes["patch_size"]
-        model = build(answer, **sizes)
+        with named_by_details(*_ERRORS_AT_FIRST):
+            model = build(answer, **sizes)
         images = draw.normal(batch, sizes["in_channels"], *sizes["image_size"])
-        logits(feed(model, images), images, sizes, "(B, classes)")
+        with named_by_details(*_errors(images, sizes)):
+            logits(_fed(model, images), images, sizes, "(B, classes)")
         _vit_parameters(model, sizes)
         model.eval()
         scatter(model, draw)
@@ -40,13 +43,44 @@ def vit(answer, draw):
         if agree(feed(model, shuffled), out):
             raise Wrong("no-positions", "Rows of patches can change places and no logit changes: places are not told.")
         if parts.known:
-            patches_apart(parts, images, draw)
-        if parts.known and layers > 2:  # once is enough, for it takes a second
-            blocks_in_a_row(parts, layers, sizes["num_heads"], draw)
+            tokens_and_blocks(parts, images, layers, sizes["num_heads"], draw)
+
+
+_ERRORS_AT_FIRST = (
+    Known(r"must be tuple of ints, ?but (got|found element of type) float|got \(float", "count-not-int",
+          "A number of patches or of tokens is no int where a tensor is built with it."),
+)  # fmt: skip
+
+
+def _errors(images: torch.Tensor, sizes: dict) -> tuple[Known, ...]:
+    tokens = images[0, 0].numel() // sizes["patch_size"] ** 2 + 1
+    other = rf"(?!{tokens}\b)\d+"
+    length = rf"tensor a \({tokens}\) must match the size of tensor b \({other}\) at non-singleton dimension 1"
+    return (
+        Known(length, "table-of-another-length",
+              f"There are {tokens} tokens, and what is added to them, such as the positions, has another length."),
+        Known(r"size of \d+ channels|to have \d+ channels, but got", "channels-of-ones-own",
+              "The module takes images of another number of channels than in_channels says."),
+    )  # fmt: skip
+
+
+def _fed(model: nn.Module, images: torch.Tensor):
+    try:
+        return feed(model, images)
+    except Wrong as wrong:
+        if wrong.mistake != "raised-error":
+            raise
+        try:
+            feed(model, images[:1])
+        except Wrong:
+            raise wrong from None
+        raise Wrong(
+            "one-image-only", "A batch of one image goes through, a larger one does not.", wrong.details
+        ) from None
 
 
 def _vit_parameters(model: nn.Module, sizes: dict) -> None:
-    width, layers = sizes["hidden_dim"], sizes["num_layers"]
+    width, layers, inner = sizes["hidden_dim"], sizes["num_layers"], sizes["mlp_dim"]
     right = count(ViT(ViTConfig(**sizes)))
     one_block = right - count(ViT(ViTConfig(**(sizes | {"num_layers": layers - 1}))))
     bias = 3 * width * layers
@@ -59,8 +93,24 @@ def _vit_parameters(model: nn.Module, sizes: dict) -> None:
             whole - (number + 1) * width: ("no-positions", "There are no learned positions."),
             whole - 2 * width - number * width: ("no-positions", "There is neither a class token nor positions."),
         }
-    for shared in range(1, layers):
-        known[right - shared * one_block] = ("blocks-shared", "The blocks are not L different ones.")
+        known |= {
+            whole - sizes["num_classes"]: ("head-without-bias", "The head has no bias."),
+            whole + width * width + width: (
+                "hidden-layer-in-head",
+                "There is one matrix of D x D with its bias more than in this model.",
+            ),
+            whole + layers * (2048 - inner) * (2 * width + 1): (
+                "mlp-dim-ignored",
+                "Inside, the MLPs are 2048 wide, as PyTorch's layer is where no width is given.",
+            ),
+            whole + layers * (4 * width - inner) * (2 * width + 1): (
+                "mlp-dim-ignored",
+                "Inside, the MLPs are 4 D wide, whatever mlp_dim is.",
+            ),
+        }
+    for blocks in range(1, layers):
+        sentence = f"As many numbers are learned as with {blocks} of the L = {layers} blocks: some are missing, or one "
+        known[right - (layers - blocks) * one_block] = ("blocks-shared", f"{sentence}is used for several.")
     known[right - layers * one_block] = (
         "blocks-not-registered",
         "The blocks are not part of the module: no parameters.",

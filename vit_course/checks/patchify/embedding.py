@@ -3,16 +3,14 @@
 import math
 
 import torch
-import torch.nn.functional as F
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.patchify.embedding_sizes import built, first_output, other_sizes
-from vit_course.checks.patchify.shared import bare, rearranged, strips
+from vit_course.checks.patchify.order import pixels_of_patches
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.flat import Flat
 from vit_course.checks.tools.modules import alone, count, feed, trained_by
 from vit_course.checks.tools.tensors import agree, equal, tensor
-from vit_course.patches import patchify as cut
 
 
 @exercise(
@@ -34,7 +32,7 @@ def embedding(answer, draw):
         _known_parameters(module, draw, channels * side * side)
         _linear(module, images)
         _takes_part(module, images, draw)
-        _pixels(module, images, side)
+        pixels_of_patches(module, images, side)
         other_sizes(module, images, side, hidden)
 
 
@@ -58,16 +56,21 @@ def _shape(out, module, images, side, hidden) -> None:
             "The window stops at every pixel, so there are far more tokens than patches.",
         ),
     }
+    known[batch, rows * columns * hidden] = ("tokens-joined", "The tokens of an image lie on one axis, joined.")
     for step in range(2, side):
         known[batch, ((height - side) // step + 1) * ((width - side) // step + 1), hidden] = (
             "windows-overlap",
-            f"The window moves by {step} pixels and overlaps with itself.",
+            "There are more tokens than patches, as where a window moves by less than P and overlaps with itself.",
         )
     for border in range(1, side):
         windows = ((height + 2 * border - side) // side + 1) * ((width + 2 * border - side) // side + 1)
         sentence = "There are more tokens than patches, as with a border of zeros around the image."
         known.setdefault((batch, windows, hidden), ("border-added", sentence))
     found = tuple(out.shape) if isinstance(out, torch.Tensor) else None
+    if found and len(found) == 3 and found[::2] == (batch, hidden):
+        more, fewer = "There are more tokens than patches fit into the image.", "Some patches never become a token."
+        count_of = ("tokens-too-many", more) if found[1] > rows * columns else ("patches-missing", fewer)
+        known.setdefault(found, count_of)
     if found != shape and found in known:
         raise Wrong(*known[found], [f"Expected: {shape} (B, N, D)", f"Received: {found}"])
     if found is not None and found != shape:
@@ -151,105 +154,3 @@ def _linear(module, images) -> None:
         axes="(B, N, D)",
         context=["Input:    images times -2, beside what follows from the tokens of the images"],
     )
-
-
-def _pixels(module, images, side) -> None:
-    # One image for each number of an image: which tokens does it reach?
-    channels, height, width = images.shape[1:]
-    numbers = channels * height * width
-    single = torch.eye(numbers).reshape(numbers, channels, height, width)
-    dark = feed(module, torch.zeros(1, channels, height, width)).detach()
-    response = feed(module, single).detach() - dark  # (C*H*W, N, D)
-    reached = _reached(response)  # (C*H*W, N)
-    expected = _of_the(cut, images, side)
-    if not torch.equal(reached, expected):
-        _name_the_order(response, reached, images, side)
-        if not (reached & ~expected).any():
-            place = (reached != expected).any(dim=1).nonzero()[0].item()
-            raise Wrong("pixels-ignored", "Some numbers of the image reach no token.", [_place(place, images)])
-        _tell(reached, expected, images)
-    matrix = response.sum(dim=1).T.reshape(-1, channels, height, width)  # (D, C, H, W)
-    by_patch = cut(matrix, side)  # (D, N, P*P*C)
-    if not agree(by_patch, by_patch[:, :1].expand_as(by_patch)):
-        raise Wrong("patches-not-alike", "The same pixels give other tokens at another place in the image.")
-    if not agree(dark, dark[:, :1].expand_as(dark)):
-        raise Wrong("patches-not-alike", "In an image that is all black the tokens are not all the same.")
-
-
-def _reached(response):
-    part = response.abs().amax(dim=2)
-    return part > 1e-3 * part.max()
-
-
-def _of_the(function, images, side):
-    """(C*H*W, N): which number of the image is in which patch, by this way of cutting."""
-    channels, height, width = images.shape[1:]
-    places = torch.arange(channels * height * width).reshape(1, channels, height, width)
-    patches = function(places, side)[0]  # (N, P*P*C)
-    owner = torch.zeros(places.numel(), len(patches), dtype=torch.bool)
-    owner[patches.flatten(), torch.arange(len(patches)).repeat_interleave(patches.shape[1])] = True
-    return owner
-
-
-def _name_the_order(response, reached, images, side) -> None:
-    numbers, tokens, hidden = response.shape
-    straight = response.reshape(numbers, hidden, tokens).transpose(1, 2)
-    if torch.equal(_reached(straight), _of_the(cut, images, side)):
-        raise Wrong(
-            "bare-reshape",
-            "A reshape turns (B, D, H/P, W/P) into (B, N, D), so a token holds pieces of several tokens.",
-        )
-
-    def by(pattern):
-        return lambda images, side: rearranged(images, side, pattern)
-
-    for step in range(1, side):
-        if torch.equal(reached, _of_the(lambda x, side, step=step: _windows(x, side, step), images, side)):
-            raise Wrong("windows-overlap", f"The window moves by {step} pixels and overlaps with itself.")
-
-    for slug, sentence, function in (
-        (
-            "columns-first",
-            "The tokens run down the image first, column by column.",
-            by("b k (r i) (c j) -> b (c r) (i j k)"),
-        ),
-        ("patches-by-reshape", "The patches come from one reshape: they are not squares.", bare),
-        ("strips", "Each patch is filled with strips from the full width of the image.", strips),
-        (
-            "split-swapped",
-            "Height and width are split the wrong way round: neighbours in a patch are no neighbours in the image.",
-            by("b k (i r) (j c) -> b (r c) (i j k)"),
-        ),
-    ):
-        if torch.equal(reached, _of_the(function, images, side)):
-            raise Wrong(slug, sentence)
-
-
-def _windows(images, side, step):
-    return F.unfold(images.float(), side, stride=step).mT.long()
-
-
-def _tell(reached, expected, images) -> None:
-    place = (reached != expected).any(dim=1).nonzero()[0].item()
-    found = reached[place].nonzero().flatten().tolist()
-    raise Wrong(
-        "wrong-behaviour",
-        "A number of the image reaches other tokens than that of its patch.",
-        [
-            _place(place, images),
-            f"Expected: it changes token {expected[place].nonzero().item()} alone",
-            f"Received: it changes {_listed(found)}",
-        ],
-    )
-
-
-def _listed(tokens: list[int]) -> str:
-    if len(tokens) < 2:
-        return f"token {tokens[0]}" if tokens else "no token"
-    return "tokens " + ", ".join(map(str, tokens[:6])) + (", ..." if tokens[6:] else "")
-
-
-def _place(place: int, images) -> str:
-    height, width = images.shape[2:]
-    channel, row, column = place // (height * width), place // width % height, place % width
-    return f"Input:    channel {channel}, row {row}, column {column} of images of {height} x {width}"

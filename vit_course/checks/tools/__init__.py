@@ -14,6 +14,8 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
     tokens_meet  each token sees all, in no order
     block_parts, block_shape    a block's norms and branches; what is added, and where the norms stand
     whole_parts, whole_shape    the same inside a whole model
+    whole_embedding             its patches and positions
+    watched_steps               what the optimisers do while a learner's code trains
     tensors     tensor, equal, agree: one tensor that came back
     by_hand     same_answers, same_answer: numbers and choices, the right ones never shown
     dicts       named: a dict, with the names that were asked for

@@ -27,7 +27,7 @@ def put_together(parts: BlockParts, x: torch.Tensor, draw) -> None:
     silent, with_mlp, with_attention = (out[state][1] for state in ((False, False), (False, True), (True, False)))
     if not close(silent, x):
         raise _stream(x, silent, with_mlp, with_attention)
-    _reads_normed(parts, x, *(out[state][0] for state in ((True, False), (False, True))))
+    _reads_normed(parts, x, *(out[state][0] for state in ((True, False), (False, True), (True, True))))
 
 
 def _stream(x, silent, with_mlp, with_attention) -> Wrong:
@@ -59,17 +59,29 @@ def _stream(x, silent, with_mlp, with_attention) -> Wrong:
     return wrong("wrong-behaviour", "With both branches silent, the input does not come through as it was.", "another")
 
 
-def _reads_normed(parts: BlockParts, x: torch.Tensor, attention_row, mlp_row) -> None:
+def _through_mlp(parts: BlockParts, x: torch.Tensor, row: torch.Tensor) -> bool:
+    without = row.clone()
+    without[parts.attention] = 0
+    return not close(parts.out(without, x), parts.out(row, x))
+
+
+def _reads_normed(parts: BlockParts, x: torch.Tensor, attention_row, mlp_row, both_row) -> None:
     # A branch behind a norm gives the same for tokens that are stretched and shifted.
     without = []
     for name, row in (("attention", attention_row), ("MLP", mlp_row)):
         added, stretched = parts.out(row, x) - x, parts.out(row, 3 * x + 1) - (3 * x + 1)
         if not added.abs().max() > 1e-5:
+            if name == "attention" and _through_mlp(parts, x, both_row):
+                sentence = "The MLP's output is added to the block's input: what the attention adds ends in the MLP."
+                raise Wrong("second-residual-around-both", sentence)
             raise Wrong("branch-missing", f"The {name} adds nothing to the stream.")
         if (added - stretched).norm() > 1e-3 * added.norm():
             if close(added, normed(added)):
                 sentence = f"A norm stands behind the {name}, before the addition, {_NORM}"
                 raise Wrong("norm-after-branch", sentence)
+            if close(parts.out(row, 3 * x) - 3 * x, added):
+                sentence = f"The norm before the {name} takes no mean away: with 1 added to all numbers of a token, "
+                raise Wrong("no-mean-in-norm", f"{sentence}it makes something else of it.")
             if parts.out(row, 1e-3 * x).sub(1e-3 * x).norm() > 0.1 * added.norm():  # normed, then
                 sentence = f"The {name} runs more than once, or reads something besides its normed input."
                 raise Wrong("branch-twice", sentence)

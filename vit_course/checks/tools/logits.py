@@ -30,6 +30,9 @@ def logits(received, images: torch.Tensor, sizes: dict, axes: str = "(B, K)") ->
         return tensor(received, (batch, classes), axes, "the output")
     except Wrong as wrong:
         shape = tuple(getattr(received, "shape", ()))
+        if wrong.mistake == "wrong-shape" and shape in ((batch, 10), (batch, 1000)):
+            sentence = f"There are {shape[1]} logits for an image, whatever the number of classes is."
+            raise Wrong("classes-of-ones-own", sentence, wrong.details) from None
         if wrong.mistake != "wrong-shape" or shape not in known:
             raise
         raise Wrong(*known[shape], wrong.details) from None

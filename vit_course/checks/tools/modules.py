@@ -1,6 +1,8 @@
 """Builds the learner's module, feeds it, counts what it learns, and looks at how it behaves."""
 
 import inspect
+import re
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -40,7 +42,14 @@ def feed(module: nn.Module, *inputs):
     except Wrong as wrong:
         if wrong.mistake != "raised-error":
             raise
-        raise with_input(wrong, ", ".join(f"a {describe(x)}" for x in inputs)) from None
+        told = with_input(wrong, ", ".join(f"a {describe(x)}" for x in inputs))
+        if any(re.search(_TUPLE, line) for line in wrong.details):
+            sentence = "A tuple stands where a tensor is needed, such as the pair that `nn.MultiheadAttention` returns."
+            raise Wrong("tuple-for-tensor", sentence, told.details, told.expected, told.received) from None
+        raise told from None
+
+
+_TUPLE = "'Tensor' and 'tuple'|'tuple' and 'Tensor'|must be Tensor, not tuple|'tuple' object has no attribute"
 
 
 def with_input(wrong: Wrong, words: str) -> Wrong:
@@ -80,8 +89,15 @@ def count(module: nn.Module) -> int:
     return sum(parameter.numel() for parameter in module.parameters() if parameter.requires_grad)
 
 
-def trained_by(module: nn.Module, x: torch.Tensor, draw) -> None:
-    """Raises `Wrong` where a number that acts on the output has no gradient: it could not be trained."""
+def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) -> None:
+    """Raises `Wrong` where a number that acts on the output has no gradient, or another than it should have.
+
+    Args:
+        module: the learner's.
+        x: what goes in.
+        draw: of the check.
+        through: whether the gradient also has to reach what goes in, because layers before it learn by it.
+    """
     out = feed(module, x)
     cut = Wrong(
         "gradient-cut", "Parameters act on the output, and no gradient reaches them: they could not be trained."
@@ -95,6 +111,30 @@ def trained_by(module: nn.Module, x: torch.Tensor, draw) -> None:
     flat.set(row)
     if moved:
         raise cut
+    if _cut_on_a_way(flat, lambda: feed(module, x), draw):
+        sentence = "The gradient is not that of what is computed: on one of its ways to the parameters it is cut."
+        raise Wrong("gradient-cut", sentence)
+    entered = nn.Parameter(x.detach().clone())
+    if through and _cut_on_a_way(Flat([entered]), lambda: feed(module, entered), draw):
+        sentence = "The gradient is not that of what is computed: on one of its ways to the input it is cut."
+        raise Wrong("gradient-cut", sentence)
+
+
+def _cut_on_a_way(flat: Flat, compute: Callable[[], torch.Tensor], draw) -> bool:
+    # Whether the output moves otherwise than the gradient says, in most of some directions. What is cut on one way of
+    # several, such as around a branch, still leaves a gradient that is not 0.
+    row, out = flat.get(), compute()
+    weights = draw.normal(*out.shape)
+    slopes, wrong = flat.slopes((out * weights).sum()), 0
+    for _ in range(3):
+        step, ends = 1e-3 * draw.normal(len(row)), []
+        for sign in (1, -1):
+            flat.set(row + sign * step)
+            ends.append(compute().detach())
+        found = ((ends[0] - ends[1]) * weights).sum() / 2
+        wrong += int((found - slopes @ step).abs() > 0.05 * step.std() * slopes.norm())
+    flat.set(row)
+    return wrong > 1
 
 
 def scatter(module: nn.Module, draw) -> None:

@@ -105,11 +105,21 @@ class WholeParts:
             row[matrix] = gain * self.width**-0.5 * draw.normal(*matrix.shape)
         return row
 
-    def output(self, tokens: torch.Tensor) -> torch.Tensor:
-        """(T, D) -> (K,): the logits for these tokens, with the row that is set."""
+    def table(self) -> torch.Tensor:
+        """(T, D): the positions, a copy."""
+        (table,) = self.positions
+        rows = table.detach().clone().squeeze()
+        return rows if rows.shape[-1] == self.width else rows.T
+
+    def set_table(self, rows: torch.Tensor) -> None:
+        """Writes (T, D) into the positions."""
         (table,) = self.positions
         with torch.no_grad():
-            table.copy_(tokens.reshape(table.shape) if table.shape[-1] == self.width else tokens.T.reshape(table.shape))
+            table.copy_(rows.reshape(table.shape) if table.shape[-1] == self.width else rows.T.reshape(table.shape))
+
+    def output(self, tokens: torch.Tensor) -> torch.Tensor:
+        """(T, D) -> (K,): the logits for these tokens, with the row that is set."""
+        self.set_table(tokens)
         return feed(self.model, self.images)[0]
 
     def slopes(self, row: torch.Tensor, tokens: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:

@@ -35,6 +35,9 @@ def blocks_in_a_row(parts: WholeParts, layers: int, heads: int, draw) -> None:
     if len(attentions) != layers or len(mlps) != layers:
         if len(attentions) == layers * heads:  # a projection for each head: which are of one block is not known
             return
+        if not attentions and len(mlps) == layers:
+            sentence = "In the blocks the attention acts on the output through the MLP alone: the second addition "
+            raise Wrong("second-residual-around-both", f"{sentence}goes around both branches, as it seems.")
         raise Wrong(
             "wrong-behaviour",
             "The blocks are not made of an attention and an MLP each.",
@@ -51,40 +54,7 @@ def blocks_in_a_row(parts: WholeParts, layers: int, heads: int, draw) -> None:
     parts.flat.set(row)
     x = draw.normal(1, parts.tokens, parts.width)
     received = parts.output(x[0]).detach()[: parts.width]
-    _compare(parts, row, x, received, list(zip(attentions, found, strict=True)), mlps, last)
-
-
-def patches_apart(parts: WholeParts, images: torch.Tensor, draw) -> None:
-    """Raises `Wrong` unless two patches can change places in images (B, C, H, W), with their rows of the positions.
-
-    Args:
-        parts: of the learner's model; its parameters are as before afterwards.
-        images: whose first and last patch change places.
-        draw: of the check.
-    """
-    row, patch = parts.flat.get(), parts.patch
-    parts.flat.set(0.3 * draw.normal(parts.flat.total))
-    before = feed(parts.model, images)
-    swapped = images.clone()
-    swapped[..., :patch, :patch], swapped[..., -patch:, -patch:] = (
-        images[..., -patch:, -patch:],
-        images[..., :patch, :patch],
-    )
-    (table,) = parts.positions
-    order = torch.arange(parts.tokens)
-    order[1], order[-1] = parts.tokens - 1, 1
-    with torch.no_grad():
-        rows = table.squeeze()
-        rows = rows[order] if rows.shape[-1] == parts.width else rows[:, order]
-        table.copy_(rows.reshape(table.shape))
-    same = close(feed(parts.model, swapped).detach(), before.detach())
-    parts.flat.set(row)
-    if not same:
-        raise Wrong(
-            "patches-mixed",
-            "The first and the last patch change places, and their positions too, and the logits change: a token is "
-            "not made of one patch, or the tokens do not stand in the order of the patches.",
-        )
+    _compare(parts, row, x, received, list(zip(attentions, found, strict=True)), mlps, last, heads)
 
 
 def _reads_out(parts: WholeParts, draw) -> None:
@@ -130,8 +100,12 @@ def _norms_in_place(parts: WholeParts, branches: list[Branch], last: Norm | None
     if without and stream_free and _normed_behind(parts, branches, draw):
         sentence = "A norm stands behind a branch, before the addition, where this model has it before the branch."
         raise Wrong("norm-after-branch", sentence)
-    if without and stream_free:  # what it reads is normed, and not the tokens alone
-        raise Wrong("blocks-twice", f"{len(without)} of {len(branches)} branches run more than once for each image.")
+    if without and stream_free:  # what it reads is normed, and not by a LayerNorm of the tokens alone
+        if _modules_twice(parts):
+            sentence = f"{len(without)} of {len(branches)} branches run more than once for each image."
+            raise Wrong("blocks-twice", sentence)
+        sentence = f"{len(without)} of {len(branches)} branches read something else than the tokens behind a LayerNorm "
+        raise Wrong("norm-missing", f"{sentence}of their own.")
     if len(without) == len(branches) and not _runs_once(parts, last, draw):
         raise Wrong("last-norm-twice", "The last norm runs more than once.")
     if len(without) == len(branches):
@@ -152,6 +126,21 @@ def _normed_behind(parts: WholeParts, branches: list[Branch], draw) -> bool:
         parts.flat.set(one)
         out.append(parts.output(x).detach())
     return bool((out[0] - out[1]).norm() < 0.05 * out[0].norm())
+
+
+def _modules_twice(parts: WholeParts) -> bool:
+    # Whether a module with matrices is called more than once for one batch.
+    calls: dict[int, int] = {}
+
+    def counted(module, *_):
+        calls[id(module)] = calls.get(id(module), 0) + 1
+
+    called = [m for m in parts.model.modules() if any(p.ndim > 1 for p in m.parameters())]
+    hooks = [module.register_forward_pre_hook(counted) for module in called]
+    feed(parts.model, parts.images)
+    for hook in hooks:
+        hook.remove()
+    return max(calls.values(), default=0) > 1
 
 
 def _runs_once(parts: WholeParts, last: Norm, draw) -> bool:
@@ -190,17 +179,26 @@ def _heads(parts: WholeParts, branch: Branch, heads: int, draw) -> list:
     watched = Watched(parts.flat, parts.output, 0)
     tokens = FAR * normed(draw.normal(parts.tokens, parts.width))
     roles = find_roles(watched, branch.matrices, tokens, draw.normal(parts.classes))
-    return heads_of(roles, parts.width, heads)
+    return heads_of(roles, parts.width, heads) or [roles.head(roles.pairs, sorted(roles.outs))]
 
 
-def _compare(parts: WholeParts, row, x, received, attentions, mlps, last: Norm) -> None:
-    if not all(found for _, found in attentions):
-        raise Wrong(
-            "wrong-behaviour",
-            "The attention inside the blocks does not form heads that work by themselves.",
-            ["Expected: as in the exercise on self-attention", "Received: heads that act on each other"],
-        )
+# slug, sentence, ways to run the blocks
+_SLIPS = [
+    ("last-norm-twice", "The last norm runs twice.", [dict(twice=True)]),
+    ("mlp-first", "In the blocks the MLP comes before the attention.", [dict(way="mlp-first")]),
+    ("positions-twice", "The positions are added twice.", [dict(start=2)]),
+    ("positions-in-every-block", "The positions are added again at every block.",
+     [dict(again=1), dict(start=0, again=1)]),
+    ("residual-twice", "The input of each block is added once more behind it.", [dict(around=1)]),
+    ("parallel", "Both branches of a block read its input, where the second reads what the first left.",
+     [dict(way="parallel")]),
+    *((slug, sentence, [dict(function=function)]) for slug, (sentence, function) in _OTHERS.items()),
+    *((slug, f"Inside the blocks: {sentence[0].lower()}{sentence[1:]}", [dict(kind=kind) for kind in kinds])
+      for slug, (sentence, kinds) in MISTAKES.items()),
+]  # fmt: skip
 
+
+def _compare(parts: WholeParts, row, x, received, attentions, mlps, last: Norm, heads: int) -> None:
     def attention(one, z, kind=RIGHT):
         branch, heads = one
         return attend([Vectors.of(head, row) for head in heads], branch.norm.of(z, row), kind)
@@ -213,9 +211,11 @@ def _compare(parts: WholeParts, row, x, received, attentions, mlps, last: Norm) 
     def after(z):
         return last.of(z, row)
 
-    def run(order, function=F.gelu, kind=RIGHT, twice=False, way="right", start=1):
+    def run(order, function=F.gelu, kind=RIGHT, twice=False, way="right", start=1, again=0, around=0):
         z = start * x
         for one, branch in order:
+            came = z
+            z = z + again * x
             if way == "mlp-first":
                 z = z + mlp(branch, z, function)
                 z = z + attention(one, z, kind)
@@ -224,26 +224,25 @@ def _compare(parts: WholeParts, row, x, received, attentions, mlps, last: Norm) 
             else:
                 z = z + attention(one, z, kind)
                 z = z + mlp(branch, z, function)
+            z = z + around * came
         return (after(after(z)) if twice else after(z))[0, 0]
 
     orders = [
         list(zip(first, second, strict=True)) for first in permutations(attentions) for second in permutations(mlps)
     ]
-    slips = [
-        ("last-norm-twice", "The last norm runs twice.", [dict(twice=True)]),
-        ("mlp-first", "In the blocks the MLP comes before the attention.", [dict(way="mlp-first")]),
-        ("positions-twice", "The positions are added twice.", [dict(start=2)]),
-        ("parallel", "Both branches of a block read its input, where the second reads what the first left.",
-         [dict(way="parallel")]),
-        *((slug, sentence, [dict(function=function)]) for slug, (sentence, function) in _OTHERS.items()),
-        *((slug, f"Inside the blocks: {sentence[0].lower()}{sentence[1:]}", [dict(kind=kind) for kind in kinds])
-          for slug, (sentence, kinds) in MISTAKES.items()),
-    ]  # fmt: skip
+    right = any(close(received, run(order, function)) for order in orders for function in _GELUS)
+    if any(len(found) != heads for _, found in attentions):
+        if right:
+            raise Wrong("one-head", "In the blocks there is one head of the full width: the heads are not cut.")
+        raise Wrong(
+            "wrong-behaviour",
+            "The attention inside the blocks does not form heads that work by themselves.",
+            ["Expected: as in the exercise on self-attention", "Received: heads that act on each other"],
+        )
+    if right:
+        return
     for order in orders:
-        if any(close(received, run(order, function)) for function in _GELUS):
-            return
-    for order in orders:
-        for slug, sentence, options in slips:
+        for slug, sentence, options in _SLIPS:
             if any(close(received, run(order, **option)) for option in options):
                 raise Wrong(slug, sentence)
     expected = run(orders[0])

@@ -69,6 +69,8 @@ def curves(answer, parts):
                 100: ("end-of-the-run", "The last weights are not the best ones on images that they have not seen."),
                 50: ("training-loss-chosen", "This goes by the training loss, which says little about new images."),
                 10: ("stopped-too-early", "At this epoch the validation loss is still on its way down."),
+                80: ("highest-loss", "There the validation loss is at its highest, or nearly so."),
+                0.67: ("loss-for-epoch", "This is a loss; the epoch that it belongs to is asked for."),
                 2: ("place-for-epoch", "This is the place in the row; the points are not one epoch apart."),
             },
         },

@@ -21,12 +21,16 @@ def groups(answer, draw):
     """`answer(model, weight_decay)` -> a list of dicts for AdamW: matrices of Linear and Conv2d decay, the rest not."""
     for _ in range(2):
         sizes, weight_decay = draw.sizes(5), draw.choose([0.03, 0.07, 0.3])
-        for names in (_PLAIN, _MISLEADING):  # in the same sizes, so that only the names can matter
-            model = _Named(names, *sizes)
+        # In the same sizes, so that only the names can matter; and then a table that looks like a matrix.
+        for names, alike in ((_PLAIN, False), (_MISLEADING, False), (_PLAIN, True)):
+            model = _Named(names, *sizes, alike)
             with named_by_details(*_ERRORS):
                 groups = call(answer, model, weight_decay)
             found = _decay_of_each(groups, model)
             misplaced = [entry for entry in found if entry[2] != (weight_decay if entry[0] in _MATRICES else 0)]
+            if misplaced and alike:
+                sentence = "A table with the shape and the numbers of a matrix is taken for it: two tensors can look "
+                raise Wrong("look-for-identity", f"{sentence}alike without being one object.", _details(*misplaced[0]))
             if misplaced:
                 _name_the_mistake(found, misplaced, weight_decay, names is _MISLEADING)
             if not all(parameter.requires_grad for parameter in model.parameters()):
@@ -59,14 +63,17 @@ _MISLEADING = dict(
 class _Named(nn.Module):
     """A convolution, a norm, two linear layers, a token and a position table under names of one's choice."""
 
-    def __init__(self, names, patch, channels, tokens, width, classes):
+    def __init__(self, names, patch, channels, tokens, width, classes, alike):
         super().__init__()
         self.add_module(names["convolution"], nn.Conv2d(channels, width, patch, patch))
         block = nn.ModuleDict({names["norm"]: nn.LayerNorm(width), names["hidden"]: nn.Linear(width, width)})
         self.add_module("block", block)
         self.add_module(names["head"], nn.Linear(width, classes, bias=False))
         self.register_parameter(names["token"], nn.Parameter(torch.zeros(1, 1, width)))
-        self.register_parameter(names["table"], nn.Parameter(torch.zeros(tokens, width)))
+        table = torch.zeros(tokens, width)
+        if alike:  # as long as there are classes, and the head drawn as zeros too
+            table = nn.init.zeros_(self.get_submodule(names["head"]).weight).detach().clone()
+        self.register_parameter(names["table"], nn.Parameter(table))
 
 
 def _decay_of_each(received, model) -> list[tuple[str, str, float]]:
@@ -118,12 +125,13 @@ def _decay_of_each(received, model) -> list[tuple[str, str, float]]:
     return [(kinds[id(p)], name, found[id(p)]) for name, p in model.named_parameters()]
 
 
+def _details(kind, name, received, weight_decay=0.0) -> list[str]:
+    expected = weight_decay if kind in _MATRICES else 0
+    return [f"Expected: decay {expected:g} for {name} ({_WORDS[kind]})", f"Received: {received:g}"]
+
+
 def _name_the_mistake(found, misplaced, weight_decay, misleading: bool) -> None:
-    kind, name, received = misplaced[0]
-    details = [
-        f"Expected: decay {weight_decay if kind in _MATRICES else 0:g} for {name} ({_WORDS[kind]})",
-        f"Received: {received:g}",
-    ]
+    details = _details(*misplaced[0], weight_decay)
     values = {decay for *_, decay in found}
     if values - {0, weight_decay}:
         raise Wrong("other-decay", "A group has a decay that is neither 0 nor the one that was asked for.", details)
@@ -165,6 +173,9 @@ def _name_the_mistake(found, misplaced, weight_decay, misleading: bool) -> None:
         words.append(("should decay and does not", [k for k in kinds if k in _MATRICES]))
         said = [f"{', '.join(_WORDS[k] for k in these)} {does}" for does, these in words if these]
         raise Wrong("wrong-kinds-decay", f"{capital('; '.join(said))}.", details)
+    if misplaced == [entry for entry in found if entry[0] in _MATRICES and entry[1].count(".") > 1]:
+        sentence = "Only the layers at the top of the model are looked at, not those inside other modules."
+        raise Wrong("inner-layers-missed", sentence, details)
     names = ", ".join(name for _, name, _ in misplaced)
     raise Wrong("wrong-behaviour", f"Parameters of one kind are treated differently; in the wrong group: {names}.",
                 details)  # fmt: skip

@@ -124,6 +124,8 @@ def _returned_loss(answer, images, labels, weight) -> None:
 def _other_numbers(model, images, labels, weight, expected: float):
     """(slug, sentence, number) of what people return in place of the loss; the model after its step."""
     logits = F.linear(images, weight)
+    slopes = torch.autograd.functional.jacobian(lambda w: F.cross_entropy(F.linear(images, w), labels), weight)
+    lengths = [part.norm().item() for part in (slopes, *slopes.tensor_split(2, dim=1))]
     with torch.no_grad():
         after = F.cross_entropy(F.linear(images, model.whole()), labels).item()
     rounded = [("loss-rounded", "The returned loss is rounded.", round(expected, n)) for n in (4, 3, 2, 1, 0)]
@@ -144,7 +146,10 @@ def _other_numbers(model, images, labels, weight, expected: float):
             "What comes back is the share of right answers, not the loss.",
             (logits.argmax(dim=1) == labels).float().mean().item(),
         ),
-        ("gradient-length-returned", "What comes back is the length of the gradient, not the loss.", _LIMIT),
+        *(
+            ("gradient-length-returned", "What comes back is the length of the gradient, not the loss.", length)
+            for length in (_LIMIT, *lengths)
+        ),
         ("loss-divided-again", "The returned loss is divided by the batch, and it is a mean already.",
          expected / len(labels)),
     )  # fmt: skip

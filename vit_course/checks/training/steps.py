@@ -48,6 +48,43 @@ def _weights_too(parameters, max_norm):
             parameter.clamp_(-max_norm, max_norm)
 
 
+def _where_longer(change):
+    # A clip that changes the gradient only where it is longer than the limit.
+    def clip(parameters, max_norm):
+        lengths = [p.grad.norm() for p in parameters]
+        if torch.stack(lengths).norm() > max_norm:
+            for parameter in parameters:
+                parameter.grad *= change(lengths, max_norm)
+
+    return clip
+
+
+def _by_the_square(parameters, max_norm):
+    square = torch.stack([p.grad.norm() for p in parameters]).norm() ** 2
+    for parameter in parameters:
+        parameter.grad *= min(1, max_norm / square)
+
+
+def _by_added_lengths(parameters, max_norm):
+    length = sum(p.grad.norm() for p in parameters)
+    for parameter in parameters:
+        parameter.grad *= min(1, max_norm / length)
+
+
+def _only_short_ones(parameters, max_norm):
+    length = torch.stack([p.grad.norm() for p in parameters]).norm()
+    if length < max_norm:
+        for parameter in parameters:
+            parameter.grad *= max_norm / length
+
+
+def _weights_shortened(parameters, max_norm):
+    with torch.no_grad():
+        length = torch.stack([p.norm() for p in parameters]).norm()
+        for parameter in parameters:
+            parameter *= min(1, max_norm / length)
+
+
 def _first_to_the_limit(parameters, max_norm):
     nn.utils.clip_grad_norm_(parameters[:1], max_norm)
 
@@ -141,7 +178,21 @@ STEPS = [
          right_step(clip=clip))
         for clip in (_first_to_the_limit, _last_to_the_limit)
     ),
-    ("weights-clipped", "The weights are cut at the limit, not the gradient.", right_step(clip=_weights_too)),
+    *(
+        ("weights-clipped", "The weights are cut at the limit, not the gradient.", right_step(clip=clip))
+        for clip in (_weights_too, _weights_shortened)
+    ),
+    *(
+        ("another-norm", sentence, right_step(clip=clip))
+        for sentence, clip in (
+            ("The gradient is measured by its square: the root is missing.", _by_the_square),
+            ("The lengths of the parameters' gradients are added up, where their squares are.", _by_added_lengths),
+        )
+    ),
+    ("only-short-gradients-changed", "Gradients shorter than the limit are brought to it, and long ones stay long.",
+     right_step(clip=_only_short_ones)),
+    ("gradient-times-limit", "A gradient longer than the limit is multiplied with it, and not divided by its length.",
+     right_step(clip=_where_longer(lambda lengths, limit: limit))),
     ("gradient-times-limit", "The gradient is multiplied with the limit.", right_step(clip=_times_the_limit)),
     ("backward-twice", "The gradient of one batch is added up twice.", right_step(times=2)),
     ("one-image-only", "Only the first image of the batch has a part in the step.", right_step(part=1)),

@@ -50,15 +50,20 @@ def _verdicts(test: Callable, models: list[Model], images: torch.Tensor) -> list
 
 
 def _asked(answer, model, images):
-    shapes = []
+    shapes, modes = [], []
     model.register_forward_pre_hook(lambda _, given: shapes.append(tuple(getattr(given[0], "shape", ()))))
+    model.register_forward_pre_hook(lambda one, _: modes.append(one.training))
     try:
-        return call(answer, model, images)
+        received = call(answer, model, images)
     except Wrong as wrong:
         if wrong.mistake != "raised-error" or all(len(shape) == 4 for shape in shapes):
             raise
         sentence = "The model was given something that is no batch (B, C, H, W): one image is a batch of one."
         raise Wrong("no-batch-axis", sentence, [f"Received: {shapes[-1]}", *wrong.details]) from None
+    if any(modes):
+        sentence = "The model computes in training mode, in which dropout and batch norm make right models differ too."
+        raise Wrong("train-mode-left-on", sentence)
+    return received
 
 
 def _as_bool(received) -> bool:
@@ -134,6 +139,11 @@ def _left_out(keep: slice) -> Callable:
     return test
 
 
+def _doubled(model, images):
+    with torch.no_grad():
+        return torch.allclose(model(torch.cat([images, images]))[: len(images)], model(images), **_CLOSE)
+
+
 _CLASSES = "A model passes whose logits change with the batch while the winning class stays."
 _UNTESTED = "At least one image of the batch is never tested: a model passes in which only this one sees the others."
 _PARTS = "Images are compared in company: what sees only its company of these few passes."
@@ -149,10 +159,16 @@ _TESTS = [
       for t in (0.01, 0.05, 0.1, 0.5)),
     *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: (a - b).abs().mean() < t))
       for t in (0.005, 0.01, 0.1, 0.2, 0.3, 0.5)),
+    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: (a - b).abs().mean(1).max() < t))
+      for t in (0.005, 0.01, 0.05, 0.1, 0.2, 0.5)),
+    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: (a - b).square().mean() < t))
+      for t in (1e-4, 1e-3, 0.01, 0.1)),
+    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: (a - b).norm() < t)) for t in (0.01, 0.1, 1.0)),
     ("any-for-all", _ANY, _compared(lambda a, b: torch.isclose(a, b, **_CLOSE).any())),
     ("any-for-all", _ANY, _compared(lambda a, b: torch.isclose(a, b, **_CLOSE).all(1).any())),
     *(("parts-of-the-batch", _PARTS, _in_parts(size)) for size in (lambda b: -(-b // 2), lambda b: b // 2,
                                                                    lambda b: 2, lambda b: 3)),
+    ("doubled-batch", "The batch is only doubled: what it is on the whole, such as its mean, stays.", _doubled),
     *(("parts-of-the-batch", _PARTS, _left_out(keep)) for keep in (slice(-1), slice(1, None))),
     ("only-sums-compared", "Sums or means of logits are compared, and two changes can take each other away.",
      _of_some(lambda z: z.sum(1))),

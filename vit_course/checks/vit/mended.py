@@ -10,8 +10,8 @@ from vit_course.checks.tools.logits import logits
 from vit_course.checks.tools.modules import alone, build, count, feed, repeats, scatter, trained_by
 from vit_course.checks.tools.slips import Known, named_by_details
 from vit_course.checks.tools.tensors import agree, equal
+from vit_course.checks.tools.whole_embedding import tokens_and_blocks
 from vit_course.checks.tools.whole_parts import WholeParts, distinct_sizes
-from vit_course.checks.tools.whole_shape import blocks_in_a_row, patches_apart
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -44,9 +44,7 @@ def mended(answer, draw):
         trained_by(model, images, draw)
         parts = WholeParts(model, sizes)
         if parts.known:
-            patches_apart(parts, images, draw)
-        if parts.known and layers > 2:  # once is enough, for it takes a second
-            blocks_in_a_row(parts, layers, config.num_heads, draw)
+            tokens_and_blocks(parts, images, layers, config.num_heads, draw)
 
 
 _ERRORS = (

@@ -113,7 +113,6 @@ def _some_see_each_other(sign: int) -> Callable:
     return mix
 
 
-_SUMS = ("only-sums-compared", "A model passes in which the batch moves one logit up and another down as far.")
 _SIGN = "the sign of a difference matters."
 KINDS = (
     Kind("no image depends on another", True, _alone, "wrong-behaviour", "A model is refused that never mixes two "
@@ -127,18 +126,17 @@ KINDS = (
     Kind("each image sees the one before it", False, _neighbour, "wrong-behaviour",
          "A model passes in which each image sees the one before it.", by_place=True),
     Kind("the last image alone sees the others", False, _last, "one-image-untested",
-         "At least one image is never tested: a model passes in which the last one alone sees the others.",
-         by_place=True),
+         "A model passes in which the last image alone sees the others.", by_place=True),
     Kind("the first image alone sees the others", False, _first, "one-image-untested",
-         "At least one image is never tested: a model passes in which the first one alone sees the others.",
-         by_place=True),
+         "A model passes in which the first image alone sees the others.", by_place=True),
     Kind("two images of the first half see each other", False, _some_see_each_other(1), "parts-of-the-batch",
          "A model passes in which only two images see each other: what was compared keeps the two together, or "
          "leaves them out."),
     Kind("two images of the second half see each other", False, _some_see_each_other(-1), "parts-of-the-batch",
          "A model passes in which only two images see each other: what was compared keeps the two together, or "
          "leaves them out."),
-    Kind("the batch moves one logit up and another down", False, _trade, *_SUMS),
+    Kind("the batch moves one logit up and another down", False, _trade, sentence="A model passes in which the batch "
+         "moves one logit up and another down as far."),
     Kind("logits rise with the batch", False, _raise, "sign-counts",
          f"A model passes whose logits rise with the batch, and is refused where they fall: {_SIGN}"),
     Kind("logits fall with the batch", False, _lower, "sign-counts",

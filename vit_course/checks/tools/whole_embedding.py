@@ -1,0 +1,86 @@
+"""Whether the tokens inside a whole model are made of one patch each, by one matrix, in the order of the patches."""
+
+import torch
+
+from vit_course.checks.report import Wrong
+from vit_course.checks.tools.heads import close
+from vit_course.checks.tools.modules import feed
+from vit_course.checks.tools.whole_parts import WholeParts
+from vit_course.checks.tools.whole_shape import blocks_in_a_row
+
+
+def patches_apart(parts: WholeParts, images: torch.Tensor, draw) -> None:
+    """Raises `Wrong` unless two patches can change places in images (B, C, H, W), with their rows of the positions.
+
+    Args:
+        parts: of the learner's model; its parameters are as before afterwards.
+        images: whose patches change places.
+        draw: of the check.
+    """
+    row, patch = parts.flat.get(), parts.patch
+    parts.flat.set(0.3 * draw.normal(parts.flat.total))
+    before, table = feed(parts.model, images).detach(), parts.table()
+    columns = images.shape[3] // patch
+    # The first and the last keep their places in any order of a grid, the two beside the first do not.
+    for words, (one, other) in (
+        ("The first and the last patch", (0, parts.tokens - 2)),
+        ("The patch on the right of the first and that below the first", (1, columns)),
+    ):
+        swapped, order = images.clone(), torch.arange(parts.tokens)
+        order[1 + one], order[1 + other] = 1 + other, 1 + one
+        for here, there in ((one, other), (other, one)):
+            _patch(swapped, here, patch)[:] = _patch(images, there, patch)
+        parts.set_table(table[order])
+        if not close(feed(parts.model, swapped).detach(), before):
+            raise Wrong(
+                "patches-mixed",
+                f"{words} change places, and their positions too, and the logits change: a token is not made of one "
+                "patch, or the tokens do not stand in the order of the patches.",
+            )
+    parts.flat.set(row)
+
+
+def _patch(images: torch.Tensor, index: int, side: int) -> torch.Tensor:
+    columns = images.shape[3] // side
+    row, column = side * (index // columns), side * (index % columns)
+    return images[..., row : row + side, column : column + side]
+
+
+def tokens_and_blocks(parts: WholeParts, images: torch.Tensor, layers: int, heads: int, draw) -> None:
+    """Raises `Wrong` unless the tokens are made as they should be, and read by blocks that are put together right.
+
+    Args:
+        parts: of the learner's model.
+        images: (B, C, H, W).
+        layers, heads: L and h.
+        draw: of the check.
+    """
+    patches_apart(parts, images, draw)
+    if layers > 2:  # once is enough, for it takes a second
+        try:
+            blocks_in_a_row(parts, layers, heads, draw)
+        except Wrong as wrong:
+            if wrong.mistake == "wrong-values":
+                _brighter_by_the_matrix(parts, images, draw)
+            raise
+    _brighter_by_the_matrix(parts, images, draw)
+
+
+def _brighter_by_the_matrix(parts: WholeParts, images: torch.Tensor, draw) -> None:
+    # 1 more in every pixel must be for the tokens what the sums of the matrix are.
+    row, (matrix,) = parts.flat.get(), parts.embedding
+    parts.flat.set(0.3 * draw.normal(parts.flat.total))
+    axes = [axis for axis, size in enumerate(matrix.shape) if size == parts.width]
+    if len(axes) == 1:
+        expected = feed(parts.model, images + 1).detach()
+        table = parts.table()
+        table[1:] += matrix.detach().movedim(axes[0], 0).flatten(1).sum(1)
+        parts.set_table(table)
+        received = feed(parts.model, images).detach()
+        if not close(received, expected):
+            raise Wrong(
+                "embedding-not-linear",
+                "Brighter images are not for the blocks what positions are that have been moved by the sums of the "
+                "matrix: something else than one matrix and one addition of positions is at work.",
+            )
+    parts.flat.set(row)
