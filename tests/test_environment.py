@@ -62,7 +62,11 @@ def test_the_constraints_name_no_place():
 
 @pytest.mark.slow  # and so not in runs with other versions, which the quick tests are for
 def test_the_constraints_are_the_versions_of_this_environment():
-    assert set(constraints.lines()) <= set(LINES), "run tests/constraints.py, or install with -c constraints.txt"
+    pins = [*map(Requirement, LINES)]
+    # An early patch release of Python has other versions of these.
+    free = {pin.name for pin in pins if pin.marker and not pin.marker.evaluate()}
+    installed = {line for line in constraints.lines() if Requirement(line).name not in free}
+    assert installed <= set(LINES), "run tests/constraints.py, or install with -c constraints.txt"
 
 
 def test_every_range_ends_before_the_next_major():
