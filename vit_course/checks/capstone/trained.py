@@ -65,13 +65,13 @@ def _in_the_loop(model: nn.Module, steps: Steps, right: torch.Tensor, details: l
     """
     if not steps.number:
         return None
-    if steps.without == steps.number:
-        sentence = "Each time when the optimiser took its step, there were no gradients, or all were 0."
-        return Wrong("step-without-gradients", sentence, details)
     share = steps.share_of(model)
     if not share:
         sentence = "No optimiser was given a parameter of the model that came back: others were trained."
         return Wrong("other-model-trained", sentence, details)
+    if steps.without == steps.number:
+        sentence = "Each time when the optimiser took its step, there were no gradients, or all were 0."
+        return Wrong("step-without-gradients", sentence, details)
     if share < 0.9:
         given = f"Given:    {share:.0%} of the model's numbers"
         sentence = "The optimiser was given only some of the model's parameters."
