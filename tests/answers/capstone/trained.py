@@ -1,5 +1,7 @@
 """Answers to exercise capstone.trained."""
 
+import copy
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -50,6 +52,7 @@ def no_transformer_at_all(images, labels):  # the check is on what it does
 wrong("capstone.trained", "no-step")(lambda x, y: train(x, y, epochs=0))
 wrong("capstone.trained", "untrained")(lambda x, y: train(x, y, rate=1.0, epochs=3))
 wrong("capstone.trained", "half-trained")(lambda x, y: train(x, y, epochs=2, rate=5e-4))
+wrong("capstone.trained", "half-trained")(lambda x, y: copy.deepcopy(train(x, y, epochs=2, rate=5e-4)))
 wrong("capstone.trained", "few-steps")(lambda x, y: train(x, y, epochs=1))
 wrong("capstone.trained", "below-guessing")(
     lambda x, y: train(x, y, epochs=2, sign=-1, rate=2e-3, make=lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 10)))

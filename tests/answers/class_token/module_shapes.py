@@ -1,6 +1,7 @@
 """Further answers to class_token.module: those that come out in another shape, or with other patches."""
 
 import torch
+from torch import nn
 
 from answers import wrong
 from answers.class_token.module import Variant
@@ -22,6 +23,13 @@ class OneImageMore(Variant):
 class AsManyInFront(Variant):
     def join(self, token, x):
         return torch.cat([token.expand_as(x), x], dim=1)
+
+
+@wrong("class_token.module", "parameters-made-in-forward")
+class MadeEachTime(Variant):
+    def forward(self, x):
+        self.token = nn.Parameter(torch.zeros(1, 1, x.shape[2]))
+        return super().forward(x)
 
 
 @wrong("class_token.module", "added-to-every-patch")

@@ -87,7 +87,7 @@ def _conclusion(means: dict[tuple[int, int], float]) -> str:
 
 def _plausible(means: dict[tuple[int, int], float]) -> None:
     if min(means.values()) > 0.9:
-        sentence = "In no setting is the error below that of always answering 0: nothing was learned."
+        sentence = "In no setting is the error clearly below 1, that of always answering 0: nothing was learned."
         raise Wrong("not-trained", sentence)
     if max(means.values()) < 0.15:
         sentence = "Two things are as easy as one in these numbers: is `things` handed on?"

@@ -66,6 +66,8 @@ def _in_the_loop(model: nn.Module, steps: Steps, right: torch.Tensor, details: l
     if not steps.number:
         return None
     share = steps.share_of(model)
+    if not share and right > 0.17:  # a copy of the trained model was kept
+        return None
     if not share:
         sentence = "No optimiser was given a parameter of the model that came back: others were trained."
         return Wrong("other-model-trained", sentence, details)

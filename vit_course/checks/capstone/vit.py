@@ -89,7 +89,10 @@ def _vit_parameters(model: nn.Module, sizes: dict) -> None:
     for whole in (right, right - bias):
         known |= {
             whole - 2 * width: ("no-last-norm", "The norm after the last block is missing, or has no parameters."),
-            whole - width: ("a-row-missing", "One vector of width D is missing among class token and positions."),
+            whole - width: (
+                "a-row-missing",
+                "One vector of width D is missing: of class token and positions, or the bias of the patch embedding.",
+            ),
             whole - (number + 1) * width: ("no-positions", "There are no learned positions."),
             whole - 2 * width - number * width: ("no-positions", "There is neither a class token nor positions."),
         }

@@ -92,7 +92,8 @@ def luck(answer):
     if mean(held_out) > mean(chosen):
         raise Wrong(
             "exchanged",
-            "New images give more than those of the choice: are the lists exchanged, or is this not the chosen head?",
+            "New images give more than those of the choice: are the lists exchanged, is this another head, or were "
+            "the chosen ones scored on other images?",
         )
     if mean(chosen) < 0.172:
         raise Wrong(

@@ -24,7 +24,7 @@ def rotary(answer, draw):
         Known(
             r"must match the size|must match|broadcast",
             "not-a-position-a-token",
-            "Tokens and positions do not fit: each token needs one position, of which only some are there.",
+            "There are not as many tokens as positions, or not as many angles as pairs: each token needs one position.",
         ),
         Known(r"Received: \(\d+, \d+, \d+, \d+\)$", "joined-on-another-axis",
               "An axis has another length than it had: two halves of d / 2 numbers make d again, all else stays."),

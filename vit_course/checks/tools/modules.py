@@ -36,9 +36,10 @@ def build(cls: type, *arguments, **keywords) -> nn.Module:
 
 
 def feed(module: nn.Module, *inputs):
-    """As `call`; an error of the learner's code is told with what went in."""
+    """As `call`; an error is told with what went in, and a call that makes parameters of its own is refused."""
+    learned = list(module.parameters())
     try:
-        return call(module, *inputs)
+        out = call(module, *inputs)
     except Wrong as wrong:
         if wrong.mistake != "raised-error":
             raise
@@ -47,6 +48,11 @@ def feed(module: nn.Module, *inputs):
             sentence = "A tuple stands where a tensor is needed, such as the pair that `nn.MultiheadAttention` returns."
             raise Wrong("tuple-for-tensor", sentence, told.details, told.expected, told.received) from None
         raise told from None
+    after = list(module.parameters())
+    if len(after) != len(learned) or any(one is not other for one, other in zip(after, learned, strict=True)):
+        sentence = "The call makes parameters of its own: an optimiser that was built before does not have them."
+        raise Wrong("parameters-made-in-forward", sentence)
+    return out
 
 
 _TUPLE = "'Tensor' and 'tuple'|'tuple' and 'Tensor'|must be Tensor, not tuple|'tuple' object has no attribute"

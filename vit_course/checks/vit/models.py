@@ -117,7 +117,7 @@ _SIGN = "the sign of a difference matters."
 KINDS = (
     Kind("no image depends on another", True, _alone, "wrong-behaviour", "A model is refused that never mixes two "
          "images."),
-    Kind("a right one that rounds otherwise in a batch", True, _rounding, "rounding-refused",
+    Kind("no image depends on another, and a batch is rounded otherwise", True, _rounding, "rounding-refused",
          "A right model is refused: its logits alone and in the batch differ in their last digit."),
     Kind("the mean of the batch is subtracted from the pixels", False, _batch_mean, "wrong-behaviour",
          "A model passes that subtracts the mean of the whole batch from every pixel."),
