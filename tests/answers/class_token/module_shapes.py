@@ -25,7 +25,7 @@ class AsManyInFront(Variant):
         return torch.cat([token.expand_as(x), x], dim=1)
 
 
-@wrong("class_token.module", "parameters-made-in-forward")
+@wrong("class_token.module", "parameters-replaced")
 class MadeEachTime(Variant):
     def forward(self, x):
         self.token = nn.Parameter(torch.zeros(1, 1, x.shape[2]))
@@ -36,3 +36,14 @@ class MadeEachTime(Variant):
 class AddedToo(Variant):
     def join(self, token, x):
         return torch.cat([token, x + token], dim=1)
+
+
+@wrong("class_token.module", "parameters-replaced")
+class MadeOnlyInTheCall(nn.Module):
+    def __init__(self, hidden_dim):
+        super().__init__()
+        self.hidden_dim = hidden_dim
+
+    def forward(self, x):
+        self.token = nn.Parameter(torch.zeros(1, 1, self.hidden_dim))
+        return torch.cat([self.token.expand(len(x), -1, -1), x], dim=1)

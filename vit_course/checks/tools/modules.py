@@ -36,7 +36,7 @@ def build(cls: type, *arguments, **keywords) -> nn.Module:
 
 
 def feed(module: nn.Module, *inputs):
-    """As `call`; an error is told with what went in, and a call that makes parameters of its own is refused."""
+    """As `call`; an error is told with what went in, and a call that replaces its parameters is refused."""
     learned = list(module.parameters())
     try:
         out = call(module, *inputs)
@@ -48,10 +48,10 @@ def feed(module: nn.Module, *inputs):
             sentence = "A tuple stands where a tensor is needed, such as the pair that `nn.MultiheadAttention` returns."
             raise Wrong("tuple-for-tensor", sentence, told.details, told.expected, told.received) from None
         raise told from None
-    after = list(module.parameters())
-    if len(after) != len(learned) or any(one is not other for one, other in zip(after, learned, strict=True)):
-        sentence = "The call makes parameters of its own: an optimiser that was built before does not have them."
-        raise Wrong("parameters-made-in-forward", sentence)
+    after = {id(parameter) for parameter in module.parameters()}
+    if any(id(parameter) not in after for parameter in learned):
+        sentence = "The call puts new parameters in the place of those that were there: an optimiser has the old ones."
+        raise Wrong("parameters-replaced", sentence)
     return out
 
 
