@@ -29,8 +29,9 @@ def groups(answer, draw):
             found = _decay_of_each(groups, model)
             misplaced = [entry for entry in found if entry[2] != (weight_decay if entry[0] in _MATRICES else 0)]
             if misplaced and alike:
-                sentence = "A table with the shape and the numbers of a matrix is taken for it: two tensors can look "
-                raise Wrong("look-for-identity", f"{sentence}alike without being one object.", _details(*misplaced[0]))
+                sentence = "A table and a matrix of one shape and with the same numbers are taken for one: two tensors "
+                details = _details(*misplaced[0], weight_decay)
+                raise Wrong("look-for-identity", f"{sentence}can look alike without being one object.", details)
             if misplaced:
                 _name_the_mistake(found, misplaced, weight_decay, names is _MISLEADING)
             if not all(parameter.requires_grad for parameter in model.parameters()):
@@ -125,7 +126,7 @@ def _decay_of_each(received, model) -> list[tuple[str, str, float]]:
     return [(kinds[id(p)], name, found[id(p)]) for name, p in model.named_parameters()]
 
 
-def _details(kind, name, received, weight_decay=0.0) -> list[str]:
+def _details(kind, name, received, weight_decay) -> list[str]:
     expected = weight_decay if kind in _MATRICES else 0
     return [f"Expected: decay {expected:g} for {name} ({_WORDS[kind]})", f"Received: {received:g}"]
 
