@@ -21,6 +21,12 @@ def seeded():
         torch.empty(0)
 
 
+@pytest.fixture(scope="session")
+def thorough(request) -> bool:
+    """Whether time does not matter: for a test that then tries more cases of the same kind."""
+    return request.config.option.thorough
+
+
 @pytest.fixture
 def odd_images():
     """(2, 3, 8, 12): every size different, so that no transposition slips through."""

@@ -12,6 +12,10 @@ pace.one_thread_each()
 ROOT = Path(__file__).parents[1]
 
 
+def pytest_addoption(parser):
+    parser.addoption("--thorough", action="store_true", help="also run what takes too long for every day")
+
+
 def pytest_configure(config):
     # Kernels are processes of their own and inherit the environment.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "tests" / "offline"), os.getenv("PYTHONPATH")]))

@@ -36,8 +36,11 @@ class Item:
         self.marks.append(name)
 
 
+CONFIG = SimpleNamespace(option=SimpleNamespace(thorough=True))
+
+
 def quick_ones(items):
-    pace.pytest_collection_modifyitems(items)
+    pace.pytest_collection_modifyitems(CONFIG, items)
     return [item.nodeid for item in items if item.marks == ["quick"]]
 
 
@@ -64,7 +67,7 @@ def test_of_many_cases_the_first_of_each_kind_is_quick():
 def test_long_files_come_first_and_the_order_within_a_file_stays():
     names = ["tests/test_a.py", "notebooks/07_training.ipynb", "tests/test_browser.py"]
     items = [Item(path, f"test_{i}") for path in names for i in range(2)]
-    pace.pytest_collection_modifyitems(items)
+    pace.pytest_collection_modifyitems(CONFIG, items)
     assert [(item.path.stem, item.originalname) for item in items] == [
         (stem, f"test_{i}") for stem in ("test_browser", "07_training", "test_a") for i in range(2)
     ]
