@@ -257,9 +257,9 @@ def test_a_picture_can_be_drawn(name):
             assert report.figure().axes
 
 
-def test_the_readme_shows_what_a_check_says():
+def test_the_page_on_use_shows_what_a_check_says():
     (columns,) = [answer for answer, mistake in answers.WRONG["attention.weights"] if mistake == "softmax-over-queries"]
-    assert f"```\n{check('attention.weights', columns)}\n```" in (ROOT / "README.md").read_text()
+    assert f"```\n{check('attention.weights', columns)}\n```" in (ROOT / "docs" / "use.md").read_text()
 
 
 def test_the_checks_keep_to_their_words():

@@ -20,6 +20,7 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     ROOT / "res" / "teachers_guide.md",
+    *sorted((ROOT / "docs").glob("*.md")),
     *NOTEBOOKS,
 ]
 KIT = sorted((ROOT / "res" / "kit").rglob("*.md"))  # their links lead into the folder that the kit writes
@@ -135,7 +136,7 @@ def test_only_the_promised_names_at_the_top():
     top = {name.split("/")[0] for name in listed if name}
     visible = {name for name in top if not name.startswith(".")}
     assert visible <= {
-        "notebooks", "vit_course", "tests", "res", "environment.yml", "README.md", "CONTRIBUTING.md", "pyproject.toml",
+        "notebooks", "vit_course", "tests", "res", "docs", "environment.yml", "README.md", "CONTRIBUTING.md", "pyproject.toml",
             "LICENSE", "CHANGELOG.md", "CITATION.cff", "constraints.txt"
     }  # fmt: skip
     for name in filter(None, listed):

@@ -1,4 +1,4 @@
-"""The recipes of the README for other people's models, run as they stand, on random weights."""
+"""The recipes of docs/own_model.md for other people's models, run as they stand, on random weights."""
 
 import re
 
@@ -31,7 +31,7 @@ WEIGHTS = {
 
 
 def recipes() -> list[str]:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "own_model.md").read_text(encoding="utf-8")
     part = text.partition("<!-- recipes -->")[2].partition("<!-- end of the recipes -->")[0]
     return re.findall(r"```python\n(.*?)```", part, re.DOTALL)
 

@@ -12,7 +12,7 @@ from packaging.specifiers import SpecifierSet
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCRIPTS = sorted((ROOT / ".ci").iterdir())
-MODES = ["pinned", "oldest", "newest"]
+MODES = ["pinned", "thorough", "oldest", "newest"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 bash = pytest.mark.skipif(sys.platform == "win32", reason="the bash that Windows finds first may be another system's")
 
@@ -45,17 +45,16 @@ def commands(job: dict) -> set[str]:
     }
 
 
-def validated(schema: str, path) -> subprocess.CompletedProcess:
+def validated(schema: str, *paths) -> subprocess.CompletedProcess:
     # By a module, not by the name of a program: the environment need not be on the PATH.
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(path)]
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *map(str, paths)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_the_workflows_have_the_form_of_workflows(path, tmp_path):
-    done = validated("vendor.github-workflows", path)
+def test_the_workflows_have_the_form_of_workflows(tmp_path):
+    done = validated("vendor.github-workflows", *WORKFLOWS)
     assert done.returncode == 0, done.stdout
-    (tmp_path / "wrong.yml").write_text(path.read_text(encoding="utf-8").replace("runs-on:", "runs-at:"))
+    (tmp_path / "wrong.yml").write_text(WORKFLOWS[0].read_text(encoding="utf-8").replace("runs-on:", "runs-at:"))
     assert "runs-at" in validated("vendor.github-workflows", tmp_path / "wrong.yml").stdout
 
 
@@ -76,8 +75,9 @@ def test_every_system_and_every_python_of_ours():
     systems = ("ubuntu-latest", "windows-latest", "macos-latest")
     newest = {(system, python, "newest") for system in systems for python in pythons}
     assert quick == newest | {(system, pythons[0], "oldest") for system in systems}
-    (chosen,) = [step["with"] for step in loaded("pages")["jobs"]["build"]["steps"] if "setup" in step.get("uses", "")]
-    assert chosen["python-version"] in pythons
+    for job in (loaded("pages")["jobs"]["build"], loaded("nightly")["jobs"]["thorough"]):
+        (chosen,) = [step["with"] for step in job["steps"] if "setup" in step.get("uses", "")]
+        assert chosen["python-version"] in pythons
 
 
 def test_they_may_read_and_only_the_pages_are_published():
@@ -92,25 +92,25 @@ def test_they_may_read_and_only_the_pages_are_published():
 
 
 @bash
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_the_scripts_are_bash_that_can_be_read_and_run(script):
-    done = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and done.stderr == ""
-    assert script.stat().st_mode & 0o111, "may be executed"
+def test_the_scripts_are_bash_that_can_be_read_and_run():
+    for script in SCRIPTS:
+        done = subprocess.run(["bash", "-n", str(script)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and done.stderr == ""
+        assert script.stat().st_mode & 0o111, "may be executed"
 
 
 @bash
-@pytest.mark.parametrize("mode", ["nonsense", ""])
-def test_an_unknown_mode_is_refused_before_anything_is_installed(mode):
-    done = subprocess.run([ROOT / ".ci" / "run", mode], capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr == f"there is no mode '{mode}': .ci/run takes pinned, oldest or newest\n"
+def test_an_unknown_mode_is_refused_before_anything_is_installed():
+    for mode in ("nonsense", ""):
+        done = subprocess.run([ROOT / ".ci" / "run", mode], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and done.stdout == ""
+        assert f"'{mode}'" in done.stderr and all(known in done.stderr for known in MODES)
 
 
 def with_stand_ins(folder, script: str, arguments: list[str], venv: str = ".venv") -> tuple[str, list[str]]:
     """-> (what a script prints, the arguments of each call of Python), where nothing takes Python's place."""
-    (folder / ".ci").mkdir()
-    for name in (f".ci/{script}", "README.md"):
+    for name in (f".ci/{script}", "README.md", "docs/use.md"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes((ROOT / name).read_bytes())
     programs = folder / "programs"
     programs.mkdir()
@@ -127,25 +127,26 @@ def with_stand_ins(folder, script: str, arguments: list[str], venv: str = ".venv
 
 
 @bash
-@pytest.mark.parametrize(
-    ("script", "arguments", "mark"), [("run", [], "test"), ("run", ["pinned"], "test"), ("site", [], "site")]
-)
-def test_what_a_reader_would_type_is_what_is_run(tmp_path, script, arguments, mark):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (line,) = re.findall(rf"<!-- {mark} command -->\n```bash\n(.+)\n```", readme)
-    printed, called = with_stand_ins(tmp_path, script, arguments)
-    assert printed == f"+ {line}\n"
-    expected = [part.split(maxsplit=1)[1].replace('"', "") for part in line.split(" && ")]
-    assert called == ["-m venv .venv"] * (mark == "site") + expected
+def test_what_a_reader_would_type_is_what_is_run(tmp_path):
+    for script, mode, page, more in [
+        ("run", None, "README.md", ""),
+        ("run", "pinned", "README.md", ""),
+        ("run", "thorough", "README.md", " --thorough"),
+        ("site", None, "docs/use.md", ""),
+    ]:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        mark = "site" if script == "site" else "test"
+        (line,) = re.findall(rf"<!-- {mark} command -->\n```bash\n(.+)\n```", text)
+        printed, called = with_stand_ins(tmp_path / f"{script} {mode}", script, [mode] if mode else [])
+        assert printed == f"+ {line}{more}\n"
+        expected = [part.split(maxsplit=1)[1].replace('"', "") for part in f"{line}{more}".split(" && ")]
+        assert called == ["-m venv .venv"] * (script == "site") + expected
 
 
 @bash
-@pytest.mark.parametrize(("mode", "resolution"), [("oldest", "lowest-direct"), ("newest", "highest")])
-def test_the_quick_tests_run_in_an_environment_of_their_own(tmp_path, mode, resolution):
-    _, called = with_stand_ins(tmp_path, "run", [mode], f".venv-{mode}")
-    assert (
-        called[0] == f"-m venv .venv-{mode}"
-        and called[-1] == f"-m pytest -m quick{' -W default' if mode == 'oldest' else ''}"
-    )
-    python = f".venv-{mode}/bin/python"
-    assert f"-m uv pip install --python {python} --resolution {resolution} -e .[test]" in called
+def test_the_quick_tests_run_in_an_environment_of_their_own(tmp_path):
+    for mode, resolution, more in [("oldest", "lowest-direct", " -W default"), ("newest", "highest", "")]:
+        _, called = with_stand_ins(tmp_path / mode, "run", [mode], f".venv-{mode}")
+        assert called[0] == f"-m venv .venv-{mode}" and called[-1] == f"-m pytest -m quick{more}"
+        python = f".venv-{mode}/bin/python"
+        assert f"-m uv pip install --python {python} --resolution {resolution} -e .[test]" in called
