@@ -136,8 +136,8 @@ def test_only_the_promised_names_at_the_top():
     top = {name.split("/")[0] for name in listed if name}
     visible = {name for name in top if not name.startswith(".")}
     assert visible <= {
-        "notebooks", "vit_course", "tests", "res", "docs", "environment.yml", "README.md", "CONTRIBUTING.md", "pyproject.toml",
-            "LICENSE", "CHANGELOG.md", "CITATION.cff", "constraints.txt"
+        "notebooks", "vit_course", "tests", "res", "docs", "environment.yml", "README.md", "CONTRIBUTING.md",
+            "pyproject.toml", "LICENSE", "CHANGELOG.md", "CITATION.cff", "constraints.txt"
     }  # fmt: skip
     for name in filter(None, listed):
         # The real model is what the course shows: as small as half precision makes it.
