@@ -37,15 +37,10 @@ def odd_images():
 
 @pytest.fixture(scope="session")
 def browser():
-    """A headless Chromium, shared by all browser tests."""
-    from lab import BROWSER_FLAGS, chromium
-    from playwright.sync_api import sync_playwright
+    """A headless Chromium, shared by all browser tests of a process."""
+    import in_lab
 
-    assert chromium(), "CI needs Chromium: .ci/run installs it"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
-        yield browser
-        browser.close()
+    return in_lab.browser()
 
 
 @pytest.fixture(scope="session")

@@ -23,6 +23,7 @@ def pytest_configure(config):
     os.environ["VIT_COURSE_PANELS"] = "off"  # the chapters store verdicts as text
     import about
     import figures  # which imports NumPy
+    import in_lab
 
-    for plugin in (about, figures, pace, pace.NotebookTimes(), pace.QuickCovers()):
+    for plugin in (about, figures, in_lab, pace, pace.NotebookTimes(), pace.QuickCovers()):
         config.pluginmanager.register(plugin)

@@ -1,0 +1,101 @@
+"""What nbval is given of a chapter that JupyterLab has run, and the panels of verdicts in a real JupyterLab."""
+
+import json
+import os
+
+import in_lab
+import pytest
+from conftest import ROOT
+from lab import chromium, run_cell
+
+from vit_course import classroom
+
+# In CI a missing browser is a failure; a learner's machine may have none.
+in_a_browser = pytest.mark.skipif(
+    chromium() is None and not os.environ.get("CI"),
+    reason="no Chromium or Chrome on this machine: nbval runs the chapters without JupyterLab",
+)
+PRINTED = {"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]}
+
+
+def outputs_of(replayed: in_lab.Replayed, source: str) -> list[tuple[str, str]]:
+    """The kind and the words of each output that nbval would compare for the next cell with this source."""
+    place = replayed.execute_cell_input(source)
+    found = []
+    while (message := replayed.get_message("iopub"))["msg_type"] != "status":
+        assert message["parent_header"]["msg_id"] == place
+        found.append((message["msg_type"], message["content"].get("text") or message["content"]["evalue"]))
+    assert message["content"]["execution_state"] == "idle"
+    return found
+
+
+def test_what_jupyterlab_has_shown_is_compared_cell_by_cell():
+    cells = [
+        {"source": "same", "count": 1, "outputs": [PRINTED]},
+        {"source": "not compared", "count": 2, "outputs": []},
+        {"source": "same", "count": 3, "outputs": []},
+    ]
+    shown = in_lab.Replayed(cells, [], 1.0)
+    assert [outputs_of(shown, "same") for _ in range(2)] == [[("stream", "one\ntwo\n")], []]
+    cells[-1]["count"] = None  # JupyterLab runs nothing behind an error
+    stopped = in_lab.Replayed(cells, [], 1.0)
+    outputs_of(stopped, "same")
+    [(kind, words)] = outputs_of(stopped, "same")
+    assert kind == "error" and "did not run" in words
+
+
+def test_what_is_wrong_with_the_page_is_an_error_of_the_last_cell():
+    cells = [{"source": name, "count": 1, "outputs": [PRINTED]} for name in "ab"]
+    faulty = in_lab.Replayed(cells, ["a picture that does not load"], 1.0)
+    assert outputs_of(faulty, "a") == [("stream", "one\ntwo\n")]
+    assert outputs_of(faulty, "b")[1:] == [("error", "a picture that does not load")]
+
+
+@pytest.mark.thorough
+@in_a_browser
+def test_verdicts_are_panels_in_a_section_that_runs_by_itself():
+    name = "04_attention.ipynb"
+    notebook = classroom.load(ROOT / "notebooks" / name)
+    exercise = classroom.exercises_of(notebook)[0]
+    section = next(index for index, cell in enumerate(notebook.cells) if cell.source.startswith("## Exercises"))
+
+    def write(page, source: str) -> str:
+        page.evaluate(
+            """([index, source]) => {
+                const cell = window.jupyterapp.shell.currentWidget.content.widgets[index];
+                cell.model.sharedModel.setSource(source);
+            }""",
+            [exercise.stub, source],
+        )
+        run_cell(page, exercise.stub)
+        return json.dumps(run_cell(page, exercise.check))
+
+    wrong = exercise.solution.replace("dim=-1", "dim=-2")
+    with in_lab.notebook_page(name) as page:
+        write(page, "import os\n\nos.environ.pop('VIT_COURSE_PANELS')")  # the tests' own: a learner has no such thing
+        run_cell(page, section + 1)
+        outputs = write(page, wrong)
+        assert "[softmax-over-queries]" in outputs
+        panel = page.locator(".jp-OutputArea [role=status]")
+        panel.wait_for()
+        assert "Not yet" in panel.inner_text() and "4.1 Weights with a mask" in panel.inner_text()
+        picture = panel.locator("img")
+        picture.scroll_into_view_if_needed()
+        page.wait_for_function("() => document.querySelector('[role=status] img').naturalWidth > 300")
+        for theme in ("Light", "Dark"):
+            page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})",
+                          f"JupyterLab {theme}")  # fmt: skip
+            page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=f"JupyterLab {theme}")
+            page.screenshot(path=in_lab.SCREENSHOTS / f"exercise-wrong-{theme.lower()}.png")
+        outputs = write(page, wrong.replace("return", "return ("))
+        assert "The cell that defines weights ended in an error" in outputs and "cell-failed" in outputs
+        outputs = write(page, exercise.solution)
+        assert "attention.weights: passed." in outputs and "data:image/png" not in outputs
+        assert panel.inner_text().startswith("Passed")
+        # What is folded is closed until somebody opens it.
+        hint = page.locator(".jp-RenderedMarkdown details", has_text="Write down the shapes").first
+        hint.scroll_into_view_if_needed()
+        assert hint.evaluate("e => e.open") is False
+        hint.locator("summary").click()
+        assert hint.evaluate("e => e.open") is True
+        page.screenshot(path=in_lab.SCREENSHOTS / "exercise-hint.png")
