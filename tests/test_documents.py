@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,6 +14,7 @@ import pytest
 from conftest import ROOT
 
 from vit_course.checks import EXERCISES
+from vit_course.checks.table import CHAPTERS
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [
@@ -78,6 +80,13 @@ def test_sentences_of_the_checks_are_british_and_calm():
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 3:
                 assert not AMERICAN.findall(node.value), node.value
                 assert "!" not in node.value and "\u2014" not in node.value, node.value
+
+
+def test_each_chapter_counts_its_exercises():
+    places = Counter()
+    for one in EXERCISES.values():
+        places[one.chapter] += 1
+        assert one.number == f"{int(CHAPTERS[one.chapter][0][:2])}.{places[one.chapter]}"
 
 
 def test_the_teachers_guide_lists_every_exercise():

@@ -1,7 +1,10 @@
 """The decorator that turns a check into one line of a notebook: it never raises, and it keeps the score."""
 
 import functools
+import importlib
 import inspect
+import pkgutil
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,6 +26,7 @@ class Exercise:
 
     Args:
         name: "chapter.exercise", as in `checks.chapter.exercise`.
+        number: such as "4.1": the chapter, and the place in it.
         title: the words of its heading in the notebook.
         section: the heading in the same notebook under which what it asks for is taught.
         difficulty: 1 (one line), 2 (a few) or 3 (think first).
@@ -33,6 +37,7 @@ class Exercise:
     """
 
     name: str
+    number: str
     title: str
     section: str
     difficulty: int
@@ -46,21 +51,14 @@ class Exercise:
         """The part of the name before the dot."""
         return self.name.split(".")[0]
 
-    @property
-    def number(self) -> str:
-        """Such as "4.1": the chapter, and the place in it."""
-        chapters = list(dict.fromkeys(one.chapter for one in EXERCISES.values()))
-        places = [one.name for one in EXERCISES.values() if one.chapter == self.chapter]
-        return f"{chapters.index(self.chapter)}.{places.index(self.name) + 1}"
 
-
-# In the order of the chapters, because `checks/__init__.py` imports them in that order.
+# In the order of their numbers: `checks/__init__.py` imports the chapters in order, `exercises_in` sorts within each.
 EXERCISES: dict[str, Exercise] = {}
 # How often each was not yet right, in this kernel: the next hint depends on it.
 _failures: Counter[str] = Counter()
 
 
-def exercise(title: str, section: str, difficulty: int, minutes: int, seconds: float = SECONDS):
+def exercise(number: str, title: str, section: str, difficulty: int, minutes: int, seconds: float = SECONDS):
     """Makes a function `check(answer, draw, parts)` that raises `Wrong` into one that returns a `Report`.
 
     The check is called with the learner's object and, of these, with what it takes: `draw`, a `Draw` of its inputs,
@@ -68,7 +66,7 @@ def exercise(title: str, section: str, difficulty: int, minutes: int, seconds: f
     code's.
 
     Args:
-        title, section, difficulty, minutes: see `Exercise`; points are twice the difficulty.
+        number, title, section, difficulty, minutes: see `Exercise`; points are twice the difficulty.
         seconds: the time limit of the whole check.
     """
 
@@ -92,12 +90,37 @@ def exercise(title: str, section: str, difficulty: int, minutes: int, seconds: f
             report = _verdict(EXERCISES[name], run_limited(run, seconds), parts, seconds)
             message = "" if report.status == NOT_ATTEMPTED else scores.record(name, report.score)
             notes = (*report.notes, message) if message else report.notes
-            return replace(report, notes=notes, heading=f"{EXERCISES[name].number} {title}")
+            return replace(report, notes=notes, heading=f"{number} {title}")
 
-        EXERCISES[name] = Exercise(name, title, section, difficulty, minutes, 2 * difficulty, "draw" in takes, check)
+        EXERCISES[name] = Exercise(
+            name, number, title, section, difficulty, minutes, 2 * difficulty, "draw" in takes, check
+        )
         return check
 
     return decorate
+
+
+def exercises_in(package: str) -> list[str]:
+    """Imports every file of a chapter's folder and makes its exercises, by number, attributes of the package.
+
+    Args:
+        package: the full name of the folder, whose `__init__.py` asks.
+
+    Returns:
+        Their names, for `__all__`.
+    """
+    module = sys.modules[package]
+    for file in pkgutil.iter_modules(module.__path__):
+        importlib.import_module(f"{package}.{file.name}")
+    chapter = package.rpartition(".")[2]
+    found = sorted(
+        (one for one in EXERCISES.values() if one.chapter == chapter),
+        key=lambda one: int(one.number.rpartition(".")[2]),
+    )
+    for one in found:
+        EXERCISES[one.name] = EXERCISES.pop(one.name)
+        setattr(module, one.name.rpartition(".")[2], one.check)  # until now the name of the file
+    return [one.name.rpartition(".")[2] for one in found]
 
 
 def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float) -> Report:

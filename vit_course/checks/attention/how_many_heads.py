@@ -14,7 +14,7 @@ CONCLUSIONS = ("more", "enough", "never")
 CLEARLY = 0.1  # far above the spread of the seeds
 
 
-@exercise("How many heads does a token need?", section="Several heads", difficulty=3, minutes=15, seconds=300)
+@exercise("4.4", "How many heads does a token need?", section="Several heads", difficulty=3, minutes=15, seconds=300)
 def how_many_heads(answer):
     """`answer()` -> {"errors": {(things, heads): three errors}, "conclusion": a word}."""
     received = call(answer)

@@ -9,7 +9,7 @@ from vit_course.checks.tools.calling import call
 CHOICES = "same", "moved", "other"
 
 
-@exercise("What attention does not notice", section="The mechanism", difficulty=2, minutes=10)
+@exercise("4.3", "What attention does not notice", section="The mechanism", difficulty=2, minutes=10)
 def unnoticed(answer, parts):
     """`answer()` -> for each change "same", "moved" or "other", for one of them a number."""
     right = {

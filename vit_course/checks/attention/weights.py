@@ -11,7 +11,7 @@ from vit_course.checks.tools.slips import Known, by_results, named_by_details
 from vit_course.checks.tools.usual import right_in_part, usual_slips
 
 
-@exercise("Weights with a mask", section="All queries at once", difficulty=2, minutes=10)
+@exercise("4.1", "Weights with a mask", section="All queries at once", difficulty=2, minutes=10)
 def weights(answer, draw):
     """`answer(q, k, keep)`: (B, h, T, d), (B, h, S, d), bool (B, T, S) -> (B, h, T, S), the attention weights."""
     draws = []

@@ -18,7 +18,7 @@ from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 
-@exercise("The whole model", section="Six steps, six checks", difficulty=3, minutes=15, seconds=60)
+@exercise("12.5", "The whole model", section="Six steps, six checks", difficulty=3, minutes=15, seconds=60)
 def vit(answer, draw):
     """`answer(image_size, patch_size, in_channels, num_classes, hidden_dim, num_layers, num_heads, mlp_dim)`."""
     for layers, batch in ((3, 3), (2, 2)):

@@ -1,10 +1,5 @@
 """Checks of chapter 02: the class token."""
 
-# In the order of the chapter: the table of progress has the same.
-# isort: off
-from vit_course.checks.class_token.padded import padded
-from vit_course.checks.class_token.module import module
-from vit_course.checks.class_token.reached import reached
-from vit_course.checks.class_token.rates import rates
+from vit_course.checks.exercise import exercises_in
 
-__all__ = ["module", "padded", "rates", "reached"]
+__all__ = exercises_in(__name__)

@@ -9,7 +9,7 @@ from vit_course.checks.tools.modules import alone, build, count, feed, token_in_
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
-@exercise("Fix the class token module", section="Two lines of code", difficulty=2, minutes=10)
+@exercise("2.2", "Fix the class token module", section="Two lines of code", difficulty=2, minutes=10)
 def module(answer, draw):
     """`answer(hidden_dim)` -> a module (B, N, D) -> (B, T, D) that learns one token, written in any way."""
     for _ in range(2):

@@ -11,7 +11,11 @@ WORDS = ("worse", "no clear difference", "better")
 
 
 @exercise(
-    "Which is better, at which learning rate?", section="Does it matter which token speaks?", difficulty=2, minutes=15
+    "2.4",
+    "Which is better, at which learning rate?",
+    section="Does it matter which token speaks?",
+    difficulty=2,
+    minutes=15,
 )
 def rates(answer, parts):
     """`answer()` -> {"class_low", "mean_low", "class_high", "mean_high": accuracies, "mean_low_is", "mean_high_is"}."""

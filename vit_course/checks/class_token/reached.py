@@ -11,7 +11,9 @@ from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 
-@exercise("Which tokens does the loss reach?", section="Which tokens does the loss reach?", difficulty=3, minutes=10)
+@exercise(
+    "2.3", "Which tokens does the loss reach?", section="Which tokens does the loss reach?", difficulty=3, minutes=10
+)
 def reached(answer, parts):
     """`answer()` -> {"one_patch_in", "patch_mean_out", "patch_mean_in", ...}: numbers of tokens reached."""
     received = call(answer)

@@ -13,7 +13,7 @@ from vit_course.checks.tools.tensors import agree
 from vit_course.encoder import NORM_EPSILON, EncoderBlock
 
 
-@exercise("What a change does", section="The parts", difficulty=3, minutes=12)
+@exercise("5.3", "What a change does", section="The parts", difficulty=3, minutes=12)
 def predict(answer, draw, parts):
     """`answer()` -> {"equal_numbers", "pre_norm_plus_5", "post_norm_plus_5", "pre_norm_times_10", ...}."""
     received = call(answer)

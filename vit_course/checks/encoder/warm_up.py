@@ -10,7 +10,7 @@ SETTINGS = ("without", "with")
 GUESSING = 2.2  # a little below ln 10 = 2.3, the loss of ten equal probabilities
 
 
-@exercise("Does a warm-up help?", section="Which one trains?", difficulty=2, minutes=14)
+@exercise("5.4", "Does a warm-up help?", section="Which one trains?", difficulty=2, minutes=14)
 def warm_up(answer):
     """`answer()` -> {"without": [a loss a seed], "with": [...], "conclusion": "helps", "hurts" or "not decided"}."""
     received = named(call(answer), (*SETTINGS, "conclusion"))

@@ -1,10 +1,5 @@
 """Checks of chapter 09: what attention maps are evidence for."""
 
-# In the order of the chapter: the table of progress has the same.
-# isort: off
-from vit_course.checks.evidence.score import score
-from vit_course.checks.evidence.held_out import held_out
-from vit_course.checks.evidence.predict import predict
-from vit_course.checks.evidence.luck import luck
+from vit_course.checks.exercise import exercises_in
 
-__all__ = ["held_out", "luck", "predict", "score"]
+__all__ = exercises_in(__name__)

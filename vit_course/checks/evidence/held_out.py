@@ -15,7 +15,7 @@ def chosen_on_others(scores: torch.Tensor) -> torch.Tensor:
     return scores.gather(1, others.argmax(dim=1, keepdim=True))[:, 0]
 
 
-@exercise("A fair score, debugged", section="Control 1: a model that knows nothing", difficulty=2, minutes=10)
+@exercise("9.2", "A fair score, debugged", section="Control 1: a model that knows nothing", difficulty=2, minutes=10)
 def held_out(answer, draw):
     """`answer(scores)`: (n, heads) -> (n,), each image's score for the head that is best on the other images."""
     draws = []

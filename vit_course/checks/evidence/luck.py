@@ -58,6 +58,7 @@ KNOWN = {slip: _runs(table) for slip, table in OTHERWISE.items()}
 
 
 @exercise(
+    "9.4",
     "How much of a good head is luck?",
     section="Control 1: a model that knows nothing",
     difficulty=3,

@@ -13,7 +13,7 @@ from vit_course.maps.recording import record_attention
 from vit_course.vit import ViT
 
 
-@exercise("What the maps cannot know", section="Does the attention matter?", difficulty=3, minutes=10)
+@exercise("9.3", "What the maps cannot know", section="Does the attention matter?", difficulty=3, minutes=10)
 def predict(answer, draw, parts):
     """`answer()` -> {"head", "mlp_2", "values_4", "values_4_logits", "patch_rows_4_logits", "patch_rows_3_logits"}."""
     received = call(answer)

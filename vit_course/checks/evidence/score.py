@@ -9,7 +9,7 @@ from vit_course.checks.tools.slips import Known, named_by_details
 from vit_course.maps.interpret import mask_score
 
 
-@exercise("The share on the object", section="A score, by hand", difficulty=2, minutes=10)
+@exercise("9.1", "The share on the object", section="A score, by hand", difficulty=2, minutes=10)
 def score(answer, draw):
     """`answer(map, mask)`: (B, rows, columns) and a bool mask (B, H, W) -> (B,), the share inside the mask."""
     draws = []

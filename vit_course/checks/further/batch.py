@@ -11,7 +11,7 @@ from vit_course.checks.tools.experiments import accuracies, changed, choice, pai
 SETTINGS = ("small", "large", "scaled")
 
 
-@exercise("Does a larger rate repair a larger batch?", section="Several processes", difficulty=3, minutes=15)
+@exercise("11.4", "Does a larger rate repair a larger batch?", section="Several processes", difficulty=3, minutes=15)
 def batch(answer):
     """`answer()` -> {"small", "large", "scaled", "conclusion"}: accuracies of at least three seeds each."""
     received = named(call(answer), (*SETTINGS, "conclusion"))

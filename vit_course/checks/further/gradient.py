@@ -8,7 +8,7 @@ from vit_course.checks.tools.no_gradient import any_precision
 from vit_course.checks.tools.slips import Known, named_by_details
 
 
-@exercise("One gradient from many", section="One gradient from many parts", difficulty=1, minutes=5)
+@exercise("11.1", "One gradient from many", section="One gradient from many parts", difficulty=1, minutes=5)
 def gradient(answer, draw):
     """`answer(means, counts)`: (R, D), (R,) -> (D,)."""
     draws = []

@@ -15,7 +15,7 @@ from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.numbers import real, without_graph
 
 
-@exercise("Debug a step in parts", section="One gradient from many parts", difficulty=2, minutes=12)
+@exercise("11.3", "Debug a step in parts", section="One gradient from many parts", difficulty=2, minutes=12)
 def parts(answer, draw):
     """`answer(model, images, labels, optimiser, parts)` moves the weights once -> the mean loss, a float."""
     draws = []

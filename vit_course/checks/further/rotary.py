@@ -12,7 +12,7 @@ from vit_course.checks.tools.slips import Known, named_by_details
 from vit_course.checks.tools.tensors import equal
 
 
-@exercise("Turned by row and column", section="Rotary positions: where, as an angle", difficulty=3, minutes=12)
+@exercise("11.5", "Turned by row and column", section="Rotary positions: where, as an angle", difficulty=3, minutes=12)
 def rotary(answer, draw):
     """`answer(x, grid)`: (B, h, N, d), (rows, columns) -> (B, h, N, d)."""
     draws = []

@@ -24,7 +24,7 @@ def _of_all(right: float) -> dict[float, tuple[str, str]]:
     }
 
 
-@exercise("Four heads on paper", section="How far does a head look?", difficulty=2, minutes=10)
+@exercise("8.4", "Four heads on paper", section="How far does a head look?", difficulty=2, minutes=10)
 def distances(answer, parts):
     """`answer()` -> {"itself", "even", "middle", "next", the two controls, "from_distance", "with_control"}."""
     own_key = ("next-without-the-last", "The last patch looks at itself here; this leaves it out or lets it look on.")

@@ -9,7 +9,7 @@ from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.slips import Known, named_by_details, slips
 
 
-@exercise("The output of every block", section="Record the weights", difficulty=2, minutes=12, seconds=40)
+@exercise("8.2", "The output of every block", section="Record the weights", difficulty=2, minutes=12, seconds=40)
 def record(answer, draw):
     """`answer(model, images)`: a `ViT` and (B, C, H, W) -> (B, L, T, D), what each block gives; no trace is left."""
     draws = []

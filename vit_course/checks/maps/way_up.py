@@ -25,7 +25,9 @@ SENTENCES = {
 }
 
 
-@exercise("How does a head know the way up?", section="Every patch asks too", difficulty=3, minutes=20, seconds=120)
+@exercise(
+    "8.5", "How does a head know the way up?", section="Every patch asks too", difficulty=3, minutes=20, seconds=120
+)
 def way_up(answer):
     """`answer()` -> {"plain": [...], "shuffled": [...], "conclusion"}, three photographs or more."""
     received = named(call(answer), ("plain", "shuffled", "conclusion"))

@@ -7,7 +7,7 @@ from vit_course.checks.tools.functions import Mistake, one_mistake, same_values
 from vit_course.checks.tools.words import describe
 
 
-@exercise("Fix the patch counter", section="First by hand", difficulty=2, minutes=7)
+@exercise("1.1", "Fix the patch counter", section="First by hand", difficulty=2, minutes=7)
 def count(answer, draw):
     """`answer(height, width, patch_size)` -> N, an int; a ValueError for a side that P does not divide."""
     sizes = [draw.sizes(3) for _ in range(3)]

@@ -10,6 +10,7 @@ WORDS = ("worse", "no clear difference", "better")
 
 
 @exercise(
+    "1.5",
     "Does a wrong cut hurt a model trained from scratch?",
     section="The right shape, the wrong picture",
     difficulty=2,

@@ -14,7 +14,11 @@ from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
 @exercise(
-    "A patch embedding that drops nothing", section="A convolution accepts almost anything", difficulty=3, minutes=15
+    "1.4",
+    "A patch embedding that drops nothing",
+    section="A convolution accepts almost anything",
+    difficulty=3,
+    minutes=15,
 )
 def embedding(answer, draw):
     """`answer(patch_size, in_channels, hidden_dim)` -> a module (B, C, H, W) -> (B, N, D), an error for a bad size."""

@@ -22,7 +22,7 @@ PLAUSIBLE = {
 }
 
 
-@exercise("Experiment: smaller patches", section="What are positions worth?", difficulty=3, minutes=20)
+@exercise("3.5", "Experiment: smaller patches", section="What are positions worth?", difficulty=3, minutes=20)
 def patch_sizes(answer, parts):
     """`answer()` -> {"none": {4: [...], ...}, "learned": {...}, "conclusion": {"4 to 2": "grows", ...}}."""
     received = named(call(answer), (*KINDS, "conclusion"))

@@ -10,7 +10,7 @@ from vit_course.checks.tools.calling import call
 from vit_course.encoder import Encoder
 
 
-@exercise("Predict: what a shuffle leaves alone", section="A shuffle on paper", difficulty=2, minutes=8)
+@exercise("3.1", "Predict: what a shuffle leaves alone", section="A shuffle on paper", difficulty=2, minutes=8)
 def shuffle(answer, draw, parts):
     """`answer()` -> {"mean_without_table", "one_vector_for_all", "table_of_places", "rows_shuffled_too",
     "pixels_inside", "class_outputs"}: "same", "shuffled" or "different", the last one a number."""

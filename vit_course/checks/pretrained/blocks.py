@@ -15,7 +15,7 @@ from vit_course.checks.tools.words import describe
 BLOCKS, UNCLEAR = (2, 5, 8, 11), "unclear"
 
 
-@exercise("Which block describes objects best?", section="What the tokens know", difficulty=2, minutes=15)
+@exercise("10.4", "Which block describes objects best?", section="What the tokens know", difficulty=2, minutes=15)
 def blocks(answer):
     """`answer()` -> ({block: [one overlap a run]}, the number of the best block or "unclear")."""
     overlaps, conclusion = _pair(call(answer))

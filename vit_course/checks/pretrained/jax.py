@@ -13,7 +13,7 @@ PARTS = {"q": "query", "k": "key", "v": "value"}
 ORDERS = ("qvk", "kqv", "kvq", "vqk", "vkq")
 
 
-@exercise("From JAX's shapes", section="Your ViT can be this one", difficulty=2, minutes=10)
+@exercise("10.1", "From JAX's shapes", section="Your ViT can be this one", difficulty=2, minutes=10)
 def jax(answer, draw):
     """`answer(query, key, value)`: (D, h, d) each -> (3D, D), or (h, d) each -> (3D,)."""
     heads, width = draw.sizes(2)

@@ -13,7 +13,7 @@ QKV, EXPAND = BLOCK + "attention.qkv.", BLOCK + "mlp.expand."
 NORM, CONTRACT = BLOCK + "norm1.", BLOCK + "mlp.contract.weight"
 
 
-@exercise("Other numbers, the same network?", section="Six faults in a correct model", difficulty=3, minutes=10)
+@exercise("10.3", "Other numbers, the same network?", section="Six faults in a correct model", difficulty=3, minutes=10)
 def unchanged(answer, draw, parts):
     """`answer()` -> {"key_bias", "scaled", "heads", "hidden", "gelu", "norm"}, a bool each."""
     received = call(answer)

@@ -42,7 +42,7 @@ BECAUSE = {
 }
 
 
-@exercise("Take a part out", section="A whole ViT in 40 lines", difficulty=2, minutes=13)
+@exercise("0.3", "Take a part out", section="A whole ViT in 40 lines", difficulty=2, minutes=13)
 def removed(answer, parts):
     """`answer()` -> four shares of clocks read right, the part most needed, and why."""
     received = named(call(answer), (*PLAUSIBLE, "most_needed", "because"))

@@ -5,7 +5,7 @@ from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
 
 
-@exercise("Five curves", section="Reading curves", difficulty=2, minutes=8)
+@exercise("7.4", "Five curves", section="Reading curves", difficulty=2, minutes=8)
 def curves(answer, parts):
     """`answer()` -> {"run_a", ... "run_e", "keep_d"}: one of five options each, and an epoch."""
     # What the runs were: a softmax as last layer; rate 1 without warm-up and clipping; shifts and dropout;

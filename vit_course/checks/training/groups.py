@@ -12,6 +12,7 @@ from vit_course.checks.tools.words import capital, describe
 
 
 @exercise(
+    "7.3",
     "Which parameters decay, whatever their names",
     section="Clipping, warm-up, cosine, decay groups",
     difficulty=3,

@@ -9,7 +9,7 @@ CHANGES = ("padding", "warmup", "label_smoothing", "clip_norm")
 SETTINGS = ("without", "with")
 
 
-@exercise("Does it help? Ask several seeds", section="A recipe", difficulty=3, minutes=18)
+@exercise("7.5", "Does it help? Ask several seeds", section="A recipe", difficulty=3, minutes=18)
 def seeds(answer):
     """`answer()` -> {"change", "without", "with", "conclusion"}: accuracies of at least four seeds each."""
     received = named(call(answer), ("change", *SETTINGS, "conclusion"))

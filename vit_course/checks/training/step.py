@@ -16,7 +16,7 @@ from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.training.steps import ERRORS, STEPS, right_step, softmax_first
 
 
-@exercise("Debug a training step", section="One step, by hand", difficulty=2, minutes=10)
+@exercise("7.2", "Debug a training step", section="One step, by hand", difficulty=2, minutes=10)
 def step(answer, draw):
     """`answer(model, images, labels, optimiser, max_norm)` moves the weights once -> the loss, a float."""
     draws = []

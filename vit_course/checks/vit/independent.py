@@ -13,7 +13,7 @@ from vit_course.checks.tools.words import describe
 from vit_course.checks.vit.models import KINDS, Model
 
 
-@exercise("A test for batch mates", section="Two more checks before training", difficulty=3, minutes=12)
+@exercise("6.2", "A test for batch mates", section="Two more checks before training", difficulty=3, minutes=12)
 def independent(answer, draw):
     """`answer(model, images)` -> True where the logits of no image depend on the others, False where they do."""
     tried = [_models(draw) for _ in range(2)]

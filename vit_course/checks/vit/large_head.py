@@ -11,7 +11,7 @@ from vit_course.checks.tools.experiments import by_ranges, changed, follows, los
 SETTINGS = ("small", "large")
 
 
-@exercise("Does a large head slow learning?", section="How it starts", difficulty=2, minutes=12)
+@exercise("6.4", "Does a large head slow learning?", section="How it starts", difficulty=2, minutes=12)
 def large_head(answer):
     """`answer()` -> {"small": [a loss a seed], "large": [...], "conclusion": "faster", "slower" or "not decided"}."""
     received = named(call(answer), (*SETTINGS, "conclusion"))

@@ -16,7 +16,7 @@ from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 
-@exercise("Debug a whole model", section="Four equations, one class", difficulty=3, minutes=15, seconds=60)
+@exercise("6.3", "Debug a whole model", section="Four equations, one class", difficulty=3, minutes=15, seconds=60)
 def mended(answer, draw):
     """`answer(config)` -> a module (B, C, H, W) -> (B, K), made from a `ViTConfig`; its parts named as you like."""
     for layers, batch in ((3, 3), (2, 2)):

@@ -14,7 +14,7 @@ from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 
-@exercise("Predictions about a new model", section="How large is it?", difficulty=1, minutes=8)
+@exercise("6.1", "Predictions about a new model", section="How large is it?", difficulty=1, minutes=8)
 def predicted(answer, draw, parts):
     """`answer()` -> {"features", "first_loss", "large_head", "parameters", "multiply_adds"}.
 
