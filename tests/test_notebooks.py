@@ -8,6 +8,7 @@ import sys
 import about
 import nbformat
 import pytest
+import tables
 from conftest import ROOT
 
 from vit_course import classroom
@@ -18,18 +19,6 @@ every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 
 
 OVERVIEW_AND_CAPSTONE = ("00", "12")
-WORDS_A_MINUTE = 120  # in a second language, with code between them
-
-
-def words(text: str) -> int:
-    """How many, without what is folded away."""
-    return len(re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL).split())
-
-
-def minutes(path) -> list[int]:
-    """-> to read, to do, of exercises, as the chapter's card says."""
-    card = cells(path, "markdown")[0].source
-    return [int(re.search(rf"(\d+) min {what}", card)[1]) for what in ("to read", "to do", "of exercises")]
 
 
 def cells(path, kind):
@@ -108,8 +97,8 @@ def test_a_chapter_fits_an_evening(path):
             break
         before.append(cell)
     assert len(before) <= 50
-    assert words("\n".join(cell.source for cell in before if cell.cell_type == "markdown")) <= 3_500
-    reading, doing, _ = minutes(path)
+    assert tables.words("\n".join(cell.source for cell in before if cell.cell_type == "markdown")) <= 3_500
+    reading, doing, _ = tables.minutes(nbformat.read(path, as_version=4))
     assert reading + doing <= 45
 
 
@@ -173,17 +162,6 @@ def test_nothing_of_this_machine_is_stored(path):
     assert nbformat.read(path, as_version=4).metadata.language_info == {"name": "python"}
     ids = [cell.id for cell in nbformat.read(path, as_version=4).cells]
     assert len(set(ids)) == len(ids)
-
-
-@every
-def test_the_minutes_on_the_card_are_measured(path):
-    # The README repeats the three.
-    reading, doing, exercises = minutes(path)
-    text = "\n".join(cell.source for cell in cells(path, "markdown"))
-    assert abs(reading - words(text) / WORDS_A_MINUTE) <= 1
-    assert exercises == sum(EXERCISES[e.name].minutes for e in classroom.exercises_of(classroom.load(path)))
-    line = next(line for line in (ROOT / "README.md").read_text().splitlines() if f"({path.relative_to(ROOT)})" in line)
-    assert f"| {reading} + {doing} + {exercises} |" in line
 
 
 def test_the_network_is_blocked_where_notebooks_run():
