@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-CARRIED = ("notebooks", "res", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
+CARRIED = ("notebooks", "res", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE")
 # What a use of the course leaves in its folders.
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", ".ruff_cache", "last.safetensors")
 

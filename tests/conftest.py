@@ -27,6 +27,12 @@ def thorough(request) -> bool:
     return request.config.option.thorough
 
 
+@pytest.fixture(scope="session")
+def some(thorough):
+    """A function that gives the first few of several cases every day, and with --thorough all of them."""
+    return lambda cases, daily=1: list(cases) if thorough else list(cases)[:daily]
+
+
 @pytest.fixture
 def odd_images():
     """(2, 3, 8, 12): every size different, so that no transposition slips through."""
@@ -85,7 +91,8 @@ def opened(browser, site):
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
         pages.append(page)
-        page.goto((site / name).as_uri())
+        file, _, query = name.partition("?")
+        page.goto((site / file).as_uri() + (f"?{query}" if query else ""))
         page.wait_for_load_state("load")
         return page
 

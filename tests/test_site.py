@@ -18,7 +18,7 @@ from vit_course.explorer import embedded
 from vit_course.site import build
 from vit_course.site.build import SITE_MARK
 from vit_course.site.outputs import AGAIN, VIEW, show_outputs, write_figure
-from vit_course.site.sources import lead_to_pages, split_readme
+from vit_course.site.sources import lead_to_pages
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 TABLE = """Minutes are reading.
@@ -46,7 +46,7 @@ def test_every_chapter_is_a_page_in_order(site, pages):
     index = pages[site / "index.html"].links
     places = [index.index(chapter) for chapter in chapters]
     assert places == sorted(places)
-    assert all(page in index for page in ("res/teachers_guide.html", "README.html", "CONTRIBUTING.html"))
+    assert all(page in index for page in ("res/teachers_guide.html", "docs/install.html", "CONTRIBUTING.html"))
     for notebook in NOTEBOOKS:
         title = json.loads(notebook.read_text())["cells"][0]["source"]
         title = "".join(title).splitlines()[0].removeprefix("# ")
@@ -110,7 +110,8 @@ def test_the_printed_text_is_there(site):
 
 def test_links_to_code_become_pages_of_code(site, pages):
     linked = set()
-    text = "[a](../vit_course/vit.py) [b](../res) [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
+    text = "[r](../README.md#x) [n](../notebooks) "
+    text += "[a](../vit_course/vit.py) [b](../res) [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
     text = lead_to_pages(
         f"{text}`vit_course.vit` `vit_course.no`\n```\n[a](../vit_course/vit.py)\n```\n",
         ROOT / "notebooks" / "a.ipynb",
@@ -118,7 +119,8 @@ def test_links_to_code_become_pages_of_code(site, pages):
         linked,
     )
     assert text == (
-        "[a](../vit_course/vit.py.md) [b](../res/index.md) [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
+        "[r](../index.md#x) [n](../index.md#the-chapters) [a](../vit_course/vit.py.md) [b](../res/index.md)"
+        " [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
         "[`vit_course.vit`](../vit_course/vit.py.md) `vit_course.no`\n```\n[a](../vit_course/vit.py)\n```\n"
     )
     assert linked == {ROOT / "vit_course" / "vit.py", ROOT / "res"}
@@ -173,14 +175,6 @@ def test_every_notebook_can_be_downloaded_as_it_is_stored(site, pages):
         assert (page.parent / notebook.name).read_bytes() == notebook.read_bytes()
         size = f"({notebook.stat().st_size / 1e6:.1f} MB)"
         assert size in page.read_text(encoding="utf-8") or notebook.stat().st_size < 1e5
-
-
-def test_the_readme_is_cut_in_two():
-    (opening, chapters), install = split_readme(
-        "# T\n\nOne.\n\n![p](q)\n\n## A\n\na\n\n## The chapters\n\nb\n\n## C\n\nc\n"
-    )
-    assert opening == "# T\n\nOne.\n" and chapters == "## The chapters\n\nb\n\n"
-    assert install == "# Install and use\n\n![p](q)\n\n## A\n\na\n\n## C\n\nc\n"
 
 
 def test_a_folder_with_something_else_is_left_alone(tmp_path):

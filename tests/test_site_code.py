@@ -34,9 +34,12 @@ def test_the_text_stays_what_it_was():
 
 
 @needs_browser
-@pytest.mark.parametrize("width", [390, 1280])
-def test_no_code_and_no_output_is_cut(opened, width):
-    page = opened("notebooks/04_attention.html", viewport={"width": width, "height": 900})
+def test_no_code_and_no_output_is_cut(opened, some):
+    for width in some((390, 1280)):
+        nothing_is_cut(opened("notebooks/04_attention.html", viewport={"width": width, "height": 900}), width)
+
+
+def nothing_is_cut(page, width):
     page.evaluate("() => document.querySelectorAll('details').forEach((one) => (one.open = true))")
     blocks = page.locator("div.highlight pre")
     assert blocks.count() > 60
@@ -105,6 +108,6 @@ def test_only_code_has_a_button(opened):
     page = opened("notebooks/04_attention.html")
     page.wait_for_selector("button.copybtn", state="attached")
     assert page.locator("div.cell_output button.copybtn").count() == 0
-    page = opened("README.html")
+    page = opened("docs/use.html")
     page.wait_for_selector("button.copybtn", state="attached")
-    assert page.locator("button.copybtn").count() == (ROOT / "README.md").read_text().count("```") // 2
+    assert page.locator("button.copybtn").count() == (ROOT / "docs" / "use.md").read_text().count("```") // 2

@@ -13,10 +13,10 @@ HERE = Path(__file__).parent
 PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "ziamath", "fontTools", "markdown_it")
 SITE_MARK = "searchindex.js"
 LIVE = "vit_course.live"
-# Of no use to a reader: Sphinx's own search, the theme's icons as scripts and fonts, its words in other languages.
+# Of no use to a reader: the theme's icons as scripts and fonts, its words in other languages.
 UNUSED = (
-    ".buildinfo*", "_sources", "*.map", "*macros.html", "searchtools.js", "language_data.js", "*-stemmer.js",
-    "fontawesome*", "vendor", "locales", "copybutton_funcs.js", "file.png", "plus.png", "minus.png",
+    ".buildinfo*", "_sources", "*.map", "*macros.html", "fontawesome*", "vendor", "locales",
+    "copybutton_funcs.js", "file.png", "plus.png", "minus.png",
 )  # fmt: skip
 THEME = "_static/styles/pydata-sphinx-theme.css"
 ICON_RULES = re.compile(r"@font-face\{[^}]*fontawesome[^}]*\}|(?<=\})\.fa-[^{}]*\{--fa:[^{}]*\}")
@@ -48,7 +48,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
     with tempfile.TemporaryDirectory() as name:
         sources, static, html, trees = (Path(name, part) for part in ("sources", "static", "html", "trees"))
         sources.mkdir()
-        searched = write_sources(repository, sources, has_live())
+        write_sources(repository, sources, has_live())
         shutil.copytree(HERE / "static", static)
         (static / "explorer.css").write_text(embedded.style(), encoding="utf-8")
         warnings = io.StringIO()
@@ -58,7 +58,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         app.build()
         if app.statuscode:
             raise ValueError(f"Sphinx found something to mend:\n{warnings.getvalue()}")
-        finish(html, [f"{page}.html" for page in searched])
+        finish(html)
         if has_live():
             write_live(html / "live")
         if out.exists():
@@ -76,15 +76,10 @@ def _need_room(out: Path, overwrite: bool) -> None:
         raise ValueError(f"{out} holds a site: add --force to replace it, or name another folder with -o")
 
 
-def finish(html: Path, searched: list[str]) -> None:
-    """Makes what depends on the rendered pages: the font of their formulas, the words of the search, lean styles.
-
-    Args:
-        html: the folder that Sphinx has written.
-        searched: the names of the pages to search.
-    """
+def finish(html: Path) -> None:
+    """Makes what depends on the rendered pages, in the folder that Sphinx has written: the font of their formulas,
+    lean styles."""
     from vit_course.site.font import characters, write_font
-    from vit_course.site.search import write_index
 
     pages = []
     for page in html.rglob("*.html"):
@@ -92,7 +87,6 @@ def finish(html: Path, searched: list[str]) -> None:
         pages.append(page.read_text(encoding="utf-8").replace("<summary><span", '<summary aria-label="Pages"><span'))
         page.write_text(pages[-1], encoding="utf-8")
     write_font(characters(pages), html / "_static" / "formulas.woff")
-    write_index(html, searched)
     theme = html / THEME
     theme.write_text(ICON_RULES.sub("", theme.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -135,7 +129,7 @@ def settings(sources: Path, static: Path) -> dict:
             "show_toc_level": 2,
             "footer_content_items": [],
             "navbar_persistent": [],  # the search is in the sidebar
-            "search_bar_text": "Search the chapters",
+            "search_bar_text": "Search the course",
         },
         "html_context": {"default_mode": "auto"},  # light or dark as the reader's system is
         "templates_path": [str(HERE / "templates")],

@@ -33,7 +33,7 @@ def hero(state: dict, live: bool) -> str:
         state: of an explorer.
         live: whether the site has the page that takes the visitor's own photograph.
     """
-    links = [("notebooks/00_start_here.html", "Start with chapter 00"), ("README.html", "Install")]
+    links = [("notebooks/00_start_here.html", "Start with chapter 00"), ("docs/install.html", "Install")]
     links += [(LIVE, "Try your own photograph")] * live
     buttons = "".join(f'<a href="{address}">{words}</a>' for address, words in links)
     play = (
@@ -67,11 +67,11 @@ def cards(section: str) -> str:
     return TABLE.sub(lambda _: table, section + "\n", count=1)
 
 
-def landing(opening: str, chapters: str) -> str:
-    """The Markdown of the first page, the hero in a file beside it.
-
-    Args:
-        opening: the title and the first words of the readme.
-        chapters: its section about the chapters.
-    """
-    return f"{HEAD}{opening}\n\n```{{raw}} html\n:file: hero.html\n```\n\n{cards(chapters)}\n{REFERENCE}\n"
+def landing(readme: str) -> str:
+    """The Markdown of the first page: the readme with the hero, in a file beside it, in the place of its picture, and
+    with its chapters first and as cards."""
+    head, *sections = re.split(r"^(?=## )", readme, flags=re.MULTILINE)
+    opening = head.split("\n![")[0]
+    (chapters,) = (section for section in sections if section.startswith("## The chapters"))
+    others = "".join(section for section in sections if section != chapters)
+    return f"{HEAD}{opening}\n\n```{{raw}} html\n:file: hero.html\n```\n\n{cards(chapters)}\n{REFERENCE}\n\n{others}"

@@ -16,41 +16,37 @@ MODULE = re.compile(r"(?<!\[)`(vit_course(?:\.\w+)+)`")
 CODE = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".js": "javascript", ".css": "css"}
 LANGUAGES |= {name: "text" for name in ("", ".md", ".csv", ".txt")}
+LEFT_OUT = ("__pycache__", "course")
 BUNDLES = "explorer/static/*"  # written by a machine for a machine
 # No entry in the table of contents, and no hit in the search: the chapters are what is searched.
 SOURCE_HEAD = "---\norphan: true\nnosearch: true\n---\n\n"
 UNLISTED_HEAD = "---\norphan: true\n---\n\n"
 FILE_LINE = """<p class="notebook-file"><a href="{name}" download="{name}">Download the notebook</a> ({size}) as it is
-shown here, with its results. To run it, <a href="../README.html">install the course</a> and open the file in
+shown here, with its results. To run it, <a href="../docs/install.html">install the course</a> and open the file in
 JupyterLab. <span class="on-disk">In the folder of these pages it is <code>notebooks/{name}</code>.</span></p>
 <script>document.documentElement.classList.toggle("from-disk", location.protocol === "file:");</script>"""
 
 
-def write_sources(repository: Path, folder: Path, live: bool = False) -> list[str]:
+def write_sources(repository: Path, folder: Path, live: bool = False) -> None:
     """Writes all pages of the site, in the layout of the repository, so that their links need no change.
 
     Args:
         repository: a checkout of the course.
         folder: an empty folder.
         live: whether the site will have the page that takes the visitor's own photograph.
-
-    Returns:
-        the names of the pages to search, without their suffix.
     """
     pages = {path: path.read_text(encoding="utf-8") for path in sorted((repository / "notebooks").glob("*.ipynb"))}
     chapters = [path.relative_to(repository).as_posix() for path in pages]
-    guide = repository / "res" / "teachers_guide.md"
-    house, changes = repository / "CONTRIBUTING.md", repository / "CHANGELOG.md"
-    index, install = split_readme((repository / "README.md").read_text(encoding="utf-8"))
+    readme = (repository / "README.md").read_text(encoding="utf-8")
+    documents = re.findall(r"^\| \[.+?\]\((docs/\w+\.md)\)", readme, re.MULTILINE)
+    guide, *house = "res/teachers_guide.md", "CONTRIBUTING.md", "CHANGELOG.md"
     reference = write_reference(repository)
-    listed = "\n".join(
-        [*chapters, "res/teachers_guide.md", "README.md", next(iter(reference)), house.name, changes.name]
-    )
-    pages[repository / "index.md"] = f"{landing(*index)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
-    pages[repository / "README.md"] = install
-    pages[guide] = guide.read_text(encoding="utf-8").replace("README.md#the-chapters", "index.md#the-chapters")
+    listed = "\n".join([*chapters, *documents, guide, next(iter(reference)), *house])
+    pages[repository / "index.md"] = f"{landing(readme)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+    pages |= {
+        repository / name: (repository / name).read_text(encoding="utf-8") for name in (*documents, guide, *house)
+    }
     pages |= {repository / name: text for name, text in reference.items()}
-    pages |= {page: page.read_text(encoding="utf-8") for page in (house, changes)}
     for about in sorted((repository / "res").glob("*/README.md")):  # what the weights and the photographs are
         pages[about] = UNLISTED_HEAD + about.read_text(encoding="utf-8")
     (folder / "hero.html").write_text(hero(opening_explorer(), live), encoding="utf-8")
@@ -77,7 +73,6 @@ def write_sources(repository: Path, folder: Path, live: bool = False) -> list[st
     shutil.copytree(repository / "res" / "diagrams", folder / "res" / "diagrams", dirs_exist_ok=True)
     for picture in [*(repository / "res").glob("*.png"), *(repository / "res").glob("*.webp")]:
         shutil.copy(picture, folder / "res")
-    return [path.relative_to(repository).with_suffix("").as_posix() for path in pages]
 
 
 def fold_answers(notebook: dict) -> None:
@@ -95,15 +90,6 @@ def offer_the_file(notebook: dict, path: Path) -> None:
     notebook["cells"][0]["source"] = f"{title}\n\n{line}\n\n{rest}"
 
 
-def split_readme(text: str) -> tuple[tuple[str, str], str]:
-    """-> ((the opening, the section of the chapters), the page of everything about installing and using)."""
-    head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
-    opening, picture = head.split("\n![")
-    (chapters,) = (section for section in sections if section.startswith("## The chapters"))
-    others = [section for section in sections if section != chapters]
-    return (opening, chapters), "".join(["# Install and use\n\n![", picture, *others])
-
-
 def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) -> str:
     """Markdown whose links to files and folders of the repository, and whose names of modules, lead to pages of code.
 
@@ -115,7 +101,13 @@ def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) ->
     def to_page(match: re.Match) -> str:
         path = match[2].partition("#")[0]
         target = Path(os.path.normpath(page.parent / path))
-        if not path or target.suffix in (".md", ".ipynb"):
+        if not path:
+            return match[0]
+        if target == repository / "README.md":  # on the site, the first page
+            return f"{match[1]}({match[2].replace('README.md', 'index.md')})"
+        if target == repository / "notebooks":
+            return f"{match[1]}({path.rstrip('/').removesuffix('notebooks')}index.md#the-chapters)"
+        if target.suffix in (".md", ".ipynb"):
             return match[0]
         if not _place(target, repository).exists() and not is_checkout():  # the tests, which no wheel carries
             return match[1].strip("[]")
@@ -138,7 +130,7 @@ def write_source_page(path: Path, repository: Path, folder: Path) -> None:
     name, place = path.relative_to(repository).as_posix(), _place(path, repository)
     if place.is_dir():
         inner = sorted(file.relative_to(place) for file in place.rglob("*") if file.is_file())
-        files = [path / file for file in inner if not {"__pycache__", "course"} & set(file.parts)]
+        files = [path / file for file in inner if not any(part[0] == "." or part in LEFT_OUT for part in file.parts)]
         shown = [file for file in files if file.suffix in LANGUAGES and not file.match(BUNDLES)]
         for file in shown:
             write_source_page(file, repository, folder)
