@@ -228,7 +228,6 @@ def test_answers_for_the_shown_inputs_alone_fail_the_hidden_tests():
         shown[tuple(q.shape)] = out.detach()
         return out
 
-    answers.load()
     check = EXERCISES["attention.weights"].check
     assert check(spy).status == "passed"
 

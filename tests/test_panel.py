@@ -10,8 +10,6 @@ from vit_course import checks
 from vit_course.checks import cells
 from vit_course.checks.exercise import EXERCISES
 
-answers.load()
-
 
 @pytest.fixture(autouse=True)
 def panels(monkeypatch):

@@ -16,7 +16,6 @@ from vit_course.checks import scores
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.table import CHAPTERS
 
-answers.load()
 RIGHT = answers.RIGHT["attention.weights"][0][0]
 WRONG = answers.WRONG["attention.weights"][0][0]
 

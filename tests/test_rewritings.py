@@ -5,14 +5,11 @@ import inspect
 import textwrap
 
 import answers
-import pytest
 from exercises import solution
 from rewritings import BATCHED, rewritings
 from test_mutants import TRAINED
 
 from vit_course.checks.exercise import EXERCISES
-
-answers.load()
 
 # The names by which a form is known in an answer's code.
 FORMS = {
@@ -44,17 +41,19 @@ WITHOUT = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in EXERCISES if name not in TRAINED])
-def test_the_solution_passes_in_other_forms(name):
-    reports = {form: EXERCISES[name].check(answer) for form, answer in rewritings(name, solution(name))}
-    assert reports
-    assert {form: report.text for form, report in reports.items() if report.status != "passed"} == {}
+def test_the_solutions_pass_in_other_forms(some):
+    refused = {}
+    for name in some([name for name in EXERCISES if name not in TRAINED], 8):
+        reports = {form: EXERCISES[name].check(answer) for form, answer in rewritings(name, solution(name))}
+        assert reports, name
+        refused |= {(name, form): report.text for form, report in reports.items() if report.status != "passed"}
+    assert refused == {}
 
 
-@pytest.mark.parametrize("name", WITHOUT)
-def test_right_answers_have_every_form_that_makes_sense(name):
-    found = {form for answer, *_ in answers.RIGHT[name] for form in _forms(answer)}
-    assert found == {*FORMS, "loop"} - set(WITHOUT[name])
+def test_right_answers_have_every_form_that_makes_sense():
+    for name, without in WITHOUT.items():
+        found = {form for answer, *_ in answers.RIGHT[name] for form in _forms(answer)}
+        assert found == {*FORMS, "loop"} - set(without), name
 
 
 def test_every_function_of_tensors_has_its_forms():

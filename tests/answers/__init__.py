@@ -6,13 +6,23 @@ slug that the check must give it, `@unforeseen("attention.weights")` a wrong one
 
 import importlib
 import math
-import pkgutil
-from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import torch
 
-RIGHT, WRONG, UNFORESEEN = defaultdict(list), defaultdict(list), defaultdict(list)
+
+class _Answers(dict):
+    """The answers of one kind by exercise; its files, NAME.py and NAME_more.py, are read when it is first asked for."""
+
+    def __missing__(self, exercise: str) -> list:
+        chapter, name = exercise.split(".")
+        for file in sorted(Path(__file__).parent.glob(f"{chapter}/{name}*.py")):
+            importlib.import_module(f"{__name__}.{chapter}.{file.stem}")
+        return self.setdefault(exercise, [])
+
+
+RIGHT, WRONG, UNFORESEEN = _Answers(), _Answers(), _Answers()
 
 
 def right(exercise: str):
@@ -32,9 +42,8 @@ def unforeseen(exercise: str):
 
 def same_as(exercise: str, earlier: str) -> None:
     """All the answers to an earlier exercise, which asks for the same."""
-    importlib.import_module(f"{__name__}.{earlier}")
     for answers in (RIGHT, WRONG, UNFORESEEN):
-        answers[exercise] += answers[earlier]
+        answers.setdefault(exercise, []).extend(answers[earlier])
 
 
 def reported(exercise: str, measured: dict, *lists: str, fewest: int = 3, percent: bool = True) -> None:
@@ -76,13 +85,7 @@ def reported(exercise: str, measured: dict, *lists: str, fewest: int = 3, percen
 
 def _into(answers, exercise, *rest):
     def register(answer):
-        answers[exercise].append((answer, *rest))
+        answers.setdefault(exercise, []).append((answer, *rest))
         return answer
 
     return register
-
-
-def load() -> None:
-    """Imports every exercise's file."""
-    for info in pkgutil.walk_packages(__path__, f"{__name__}."):
-        importlib.import_module(info.name)
