@@ -4,9 +4,13 @@ pyproject.toml names it as a plugin: of a conftest.py beside the tests, a run of
 """
 
 import os
+import sys
 from pathlib import Path
 
-import pace
+# nbformat brings it along to check international addresses, which no notebook has; to import it takes three seconds.
+sys.modules.setdefault("rfc3987_syntax", None)
+
+import pace  # noqa: E402, it imports nbval, and that nbformat
 
 pace.one_thread_each()
 ROOT = Path(__file__).parents[1]

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
 import psutil
@@ -19,11 +19,6 @@ FIRST = ("test_live_browser", "test_mutants", "07_training", "test_wheel", "11_f
          "test_explorer_browser", "test_rewritings", "test_site_browser", "01_patchify")  # fmt: skip
 # Who asks for one of these waits for a browser, a server, a class of learners or a whole site.
 SLOW_FIXTURES = frozenset({"browser", "site", "course", "tested", "kit"})
-# The exercise whose answer is a training.
-SLOW_CASES = frozenset({"capstone.trained"})
-# Of a test with more cases than this, such as one for each answer to each exercise, the quick ones are the first for
-# each value of its first argument.
-MANY_CASES = 60
 # Seconds of a processor, because what else runs on the machine takes none of those away; two threads may double them,
 # and a slower machine too.
 LIMIT_SECONDS = 40
@@ -40,34 +35,18 @@ def pytest_collection_modifyitems(config, items):
         late = [item for item in items if item.get_closest_marker("thorough")]
         items[:] = [item for item in items if not item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=late)
-    cases = Counter(_function(item) for item in items)
-    seen = set()
     for item in items:
         if not is_slow(item):
-            first = next(iter(item.callspec.params.items())) if hasattr(item, "callspec") else None
-            one = (_function(item), repr(first) if cases[_function(item)] > MANY_CASES else item.nodeid)
-            if one not in seen:
-                item.add_marker("quick")
-            seen.add(one)
+            item.add_marker("quick")
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 
 
 def is_slow(item) -> bool:
-    """Whether a test is a notebook's cell, is marked as slow, or asks for what takes long to make."""
-    if item.path.suffix == ".ipynb" or item.get_closest_marker("slow"):
-        return True
-    if hasattr(item, "callspec") and not SLOW_CASES.isdisjoint(filter(_is_text, item.callspec.params.values())):
+    """Whether a test is a notebook's cell, is marked slow or thorough, or asks for what takes long to make."""
+    if item.path.suffix == ".ipynb" or item.get_closest_marker("slow") or item.get_closest_marker("thorough"):
         return True
     return not SLOW_FIXTURES.isdisjoint(item.fixturenames)
-
-
-def _is_text(value) -> bool:
-    return isinstance(value, str)
-
-
-def _function(item) -> tuple[Path, str]:
-    return item.path, getattr(item, "originalname", item.name)
 
 
 class QuickCovers:

@@ -3,6 +3,7 @@
 import about
 import pytest
 from changed import what_nbval_says
+from conftest import cases
 
 CASES = {
     # tags, stored, fresh, whether they agree
@@ -27,13 +28,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@cases("name", CASES)
 def test_lines_agree_within_the_tolerance(name):
     tag, stored, fresh, agree = CASES[name]
     assert (about.settled(stored, fresh, about.tolerance(["predict", tag])) == stored) is agree
 
 
-@pytest.mark.parametrize("tags", [["about:5 %"], ["about:"], ["about:0.1", "about:10%"]], ids=str)
+@cases("tags", [["about:5 %"], ["about:"], ["about:0.1", "about:10%"]], ids=str)
 def test_a_tag_that_states_no_tolerance_is_refused(tags):
     with pytest.raises(ValueError, match="a cell has one tag such as"):
         about.tolerance(tags)

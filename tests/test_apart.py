@@ -4,6 +4,7 @@ import io
 
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.checks import EXERCISES
 from vit_course.checks.worker import Left
@@ -21,7 +22,7 @@ def there_and_back(value):
     return Unpacker(blobs, lambda node: pytest.fail(f"not plain: {node!r}")).unpack(tree)
 
 
-@pytest.mark.parametrize(
+@cases(
     "value",
     [
         None, True, 3, -(2**80), 0.1, float("inf"), "é\n", (1, [2, {"a": (3,)}]), {(1, 2): 0.5}, {1, 2}, range(2, 9, 3),
@@ -33,7 +34,7 @@ def test_plain_values_come_back_as_they_went(value):
     assert found == value and type(found) is type(value)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
+@cases("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
 def test_tensors_keep_numbers_shape_and_order(dtype):
     tensor = (torch.randn(2, 3, 5) * 3).to(dtype).permute(2, 0, 1)
     found = there_and_back(tensor)
@@ -42,7 +43,7 @@ def test_tensors_keep_numbers_shape_and_order(dtype):
     assert there_and_back(torch.tensor(7)).item() == 7
 
 
-@pytest.mark.parametrize(
+@cases(
     "node",
     [
         {"k": "tensor", "dtype": "float32", "shape": [3], "b": 0},

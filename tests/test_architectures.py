@@ -5,6 +5,7 @@ import re
 import pytest
 import torch
 from architectures import ROWS, truth
+from conftest import cases
 from published import shaken
 
 from vit_course.maps.recording import record_attention
@@ -24,7 +25,7 @@ def test_the_table_is_long_and_every_row_says_what_is_right():
     assert len(TAKEN) >= 25 and len(REFUSED) >= 20 and len(TAKEN) + len(REFUSED) == len(ROWS)
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@cases("name", TAKEN)
 def test_maps_are_those_of_the_library_and_the_patches_lie_where_they_lie(name):
     row = ROWS[name]
     model, images = shaken(row.make()), torch.randn(2, 3, *row.size)
@@ -49,7 +50,7 @@ LOADED = {
 }
 
 
-@pytest.mark.parametrize("name", LOADED)
+@cases("name", LOADED)
 def test_in_our_vit_the_maps_and_the_names_are_the_same(name):
     row = ROWS[name]
     theirs = shaken(row.make())
@@ -62,7 +63,7 @@ def test_in_our_vit_the_maps_and_the_names_are_the_same(name):
     assert after.tokens() == before.tokens()
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@cases("name", REFUSED)
 def test_what_has_no_map_of_all_tokens_is_refused_with_the_reason(name):
     row = ROWS[name]
     maps = recorded(row.make().eval(), torch.randn(1, 3, *row.size))

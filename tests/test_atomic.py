@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.files.atomic import write_atomically, write_csv, write_json
 
@@ -18,7 +19,7 @@ def test_csv(tmp_path):
     assert path.read_text().startswith("epoch,loss\n1,"), "what was there is intact"
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), torch.zeros(2), {1}, {("a", 1): 2}, b"x"])
+@cases("value", [float("nan"), float("inf"), torch.zeros(2), {1}, {("a", 1): 2}, b"x"])
 def test_what_json_cannot_hold(value, tmp_path):
     path = tmp_path / "result.json"
     write_json(path, {"accuracy": 0.5})

@@ -3,6 +3,7 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import cases
 from torch import nn
 
 from vit_course import attention
@@ -67,7 +68,7 @@ def test_loop_of_heads_equals_fused_equals_torch():
     torch.testing.assert_close(layer.weights(x), torch_maps, atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize("limit", [0, 10_000])
+@cases("limit", [0, 10_000])
 def test_explicit_and_fused_path_give_the_same_numbers_and_gradients(limit, monkeypatch):
     layer = SelfAttention(D, h, attention_dropout=0.5).eval()
     x = torch.randn(B, T, D)
@@ -91,8 +92,8 @@ def test_long_sequences_take_the_fused_path(monkeypatch):
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("limit", [0, 10_000])
-@pytest.mark.parametrize("rates", [{"dropout": 0.5}, {"attention_dropout": 0.5}])
+@cases("limit", [0, 10_000])
+@cases("rates", [{"dropout": 0.5}, {"attention_dropout": 0.5}])
 def test_dropout_only_in_training(rates, limit, monkeypatch):
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", limit)
     layer = SelfAttention(D, h, **rates)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from sent import maps_of, picture_of
 
 from vit_course.explorer import explore
@@ -48,7 +49,7 @@ def test_the_middle_is_enlarged_and_linked():
     assert link[0] == 0 and link[-1] == 127, "beyond the edge the nearest"
 
 
-@pytest.mark.parametrize("how", CHANGES)
+@cases("how", CHANGES)
 def test_one_picture_changed_stands_beside_itself(model, how):
     image = 2 * torch.rand(3, 12, 20) - 1
     explorer = explore(model, image, beside=how, query=9)

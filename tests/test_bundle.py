@@ -2,11 +2,12 @@
 
 import bundle
 import pytest
+from conftest import cases
 
 from vit_course.explorer import scripts
 
 
-@pytest.mark.parametrize("name", bundle.entries())
+@cases("name", bundle.entries())
 def test_no_bundle_is_older_than_its_sources_or_edited_by_hand(name):
     assert not bundle.stale(name), f"{name}.js is stale: python tests/bundle.py"
 

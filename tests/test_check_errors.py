@@ -1,7 +1,7 @@
 """What an error in the learner's code is called, where its cause is certain."""
 
-import pytest
 import torch
+from conftest import cases
 
 from vit_course.checks.exercise import EXERCISES
 
@@ -11,7 +11,7 @@ def _in_two(q):
     return rows, columns
 
 
-@pytest.mark.parametrize(
+@cases(
     ("mistake", "said", "code"),
     [
         ("view-of-transposed", "do not lie in its order", lambda q: q.transpose(1, 2).view(-1)),

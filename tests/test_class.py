@@ -11,7 +11,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 from small_class import ALL, ASSIGNMENT, POINTS, chapters
 from small_submissions import submissions
 
@@ -82,7 +82,7 @@ def part_of_report(course: Class, student: str) -> str:
     return next(part for part in re.split(r"^== ", text, flags=re.MULTILINE) if part.startswith(f"{student} "))
 
 
-@pytest.mark.parametrize("student", HANDED_IN)
+@cases("student", HANDED_IN)
 def test_every_mark_is_as_expected(course, student):
     row, expected = table(course)[student], HANDED_IN[student]
     assert row["state"] == expected.state, part_of_report(course, student)
@@ -91,7 +91,7 @@ def test_every_mark_is_as_expected(course, student):
     assert float(row["max_score"]) == ALL
 
 
-@pytest.mark.parametrize("student", [name for name, one in HANDED_IN.items() if one.says])
+@cases("student", [name for name, one in HANDED_IN.items() if one.says])
 def test_the_report_says_what_was_not_as_it_should_be(course, student):
     for words in HANDED_IN[student].says:
         assert words in part_of_report(course, student)

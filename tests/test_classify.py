@@ -6,7 +6,7 @@ import re
 import pytest
 import timm
 import torch
-from conftest import ROOT
+from conftest import ROOT, cases
 from matplotlib.cbook import get_sample_data
 from PIL import Image
 from torchvision.models import VisionTransformer, ViT_B_16_Weights
@@ -103,7 +103,7 @@ def test_a_run_of_the_learner(tmp_path, capsys):
     assert "config.json that says on what" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         (["none.png"], "there is no file none.png"),

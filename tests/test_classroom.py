@@ -10,7 +10,7 @@ from pathlib import Path
 import answers
 import nbformat
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course import classroom
 from vit_course.__main__ import main
@@ -136,7 +136,7 @@ def autograded(course, student):
     return nbformat.read(folder / "autograded" / student / CHAPTER / f"{CHAPTER}.ipynb", 4)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("student", "score"),
     [
         ("a_all_right", sum(POINTS.values())),
@@ -162,7 +162,7 @@ def test_the_unreadable_submission_is_named_and_the_others_are_graded(course):
     assert not (folder / "autograded" / "f_unreadable" / CHAPTER).exists()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@cases("name", NAMES)
 def test_foreseen_mistakes_are_named_to_the_learner(course, name):
     cell = cell_of(autograded(course, "d_foreseen"), f"attention-{name}")
     assert f"[{FORESEEN[name][0]}]" in text_of(cell)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course.__main__ import main
 from vit_course.commands import check
@@ -18,7 +18,7 @@ NAMES = [command.__name__.split(".")[-1] for command in COMMANDS]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [[], *([name] for name in NAMES)], ids=str)
+@cases("command", [[], *([name] for name in NAMES)], ids=str)
 def test_help(command):
     done = subprocess.run(
         [sys.executable, "-m", "vit_course", *command, "--help"], capture_output=True, text=True, cwd=ROOT, check=False
@@ -27,7 +27,7 @@ def test_help(command):
     assert command or all(re.search(rf"^    {name}\s", done.stdout, re.MULTILINE) for name in NAMES)
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["train", "--nonsense"], ["train", "--epochs", "many"]])
+@cases("arguments", [[], ["nonsense"], ["train", "--nonsense"], ["train", "--epochs", "many"]])
 def test_usage_errors_exit_2(arguments, capsys):
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
@@ -53,14 +53,14 @@ def without_torch(folder, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in NAMES)], ids=" ".join)
+@cases("arguments", [["--help"], *([name, "--help"] for name in NAMES)], ids=" ".join)
 def test_help_needs_no_torch(arguments, tmp_path):
     code, out, errors = without_torch(tmp_path, *arguments)
     assert code == 0 and errors == "" and out.startswith("usage: python -m vit_course")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ("", "the following arguments are required: COMMAND"),
@@ -122,7 +122,7 @@ def failing(monkeypatch, error):
     monkeypatch.setattr(check, "run", run)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("error", "code", "line"),
     [
         (RuntimeError("two\n  lines"), 1, "unexpected RuntimeError: two lines (add --debug for the traceback)"),

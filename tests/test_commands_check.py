@@ -8,7 +8,7 @@ import sys
 from importlib import metadata
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course.__main__ import main
 from vit_course.commands import check
@@ -90,9 +90,7 @@ def test_a_python_without_the_course_is_told_how_to_activate_it(checkout):
     assert "PowerShell" in done.stdout and "conda activate vit-course" in done.stdout
 
 
-@pytest.mark.parametrize(
-    "arguments", [["lab"], ["classify", "pyproject.toml"], ["train", "--out", "run"]], ids=" ".join
-)
+@cases("arguments", [["lab"], ["classify", "pyproject.toml"], ["train", "--out", "run"]], ids=" ".join)
 def test_other_commands_send_it_there(checkout, arguments):
     done = bare(checkout, *arguments)
     assert done.returncode in (1, 2) and done.stderr.count("\n") == 1, done.stderr

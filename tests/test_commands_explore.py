@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import timm
-from conftest import ROOT
+from conftest import ROOT, cases
 from PIL import Image
 
 from vit_course.__main__ import main
@@ -92,7 +92,7 @@ def test_a_page_that_is_there_is_overwritten_only_if_asked(tmp_path, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         (["none.png"], "there is no file none.png"),

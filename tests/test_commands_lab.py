@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from conftest import cases
 from lab import lab_process, running_lab, wait_for_address
 
 from vit_course.commands.lab import with_ours
@@ -46,7 +47,7 @@ def test_lab_starts_for_whoever_runs_it_with_a_token_and_for_this_machine_alone(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flags", [["--allow-root"], ["--ServerApp.allow_root=True"]], ids=str)
+@cases("flags", [["--allow-root"], ["--ServerApp.allow_root=True"]], ids=str)
 def test_lab_starts_as_root_also_where_the_user_says_so(flags, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
     assert "--allow-root" in with_ours([], HERE) and "--allow-root" in with_ours(["--no-browser"], HERE)
@@ -60,7 +61,7 @@ def test_other_users_need_no_leave(monkeypatch):
     assert "--allow-root" not in with_ours([], HERE)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("flags", "ours"),
     [
         (["--ip", "0.0.0.0"], "--ServerApp.ip="),

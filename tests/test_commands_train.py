@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 import torch
+from conftest import cases
 
 from vit_course import data, pretrained
 from vit_course.__main__ import main
@@ -95,7 +96,7 @@ def test_recipe_from_a_file_and_flags_over_it(tmp_path):
     assert config["training"]["epochs"] == 1 and config["model"]["in_channels"] == 1
 
 
-@pytest.mark.parametrize("name", known_recipes().split(", "))
+@cases("name", known_recipes().split(", "))
 def test_the_course_s_recipes_are_read(name):
     recipe = read_recipe({"recipe": name, "seed": 7, "dropout": 0.3, "data": "digits"})
     assert (recipe.name, recipe.training.seed, recipe.model["dropout"]) == (name, 7, 0.3)
@@ -106,7 +107,7 @@ def test_the_sources_are_those_of_the_data():
     assert tuple(sources.KNOWN) == SOURCES
 
 
-@pytest.mark.parametrize(
+@cases(
     ("old", "new", "message"),
     [
         ("[data]", "[data", "is no valid TOML"),
@@ -134,7 +135,7 @@ def test_a_broken_recipe(old, new, message, tmp_path, capsys, monkeypatch):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("flags", "message"),
     [
         (["--recipe", "nothing"], "there is no recipe 'nothing'; known are digits, shapes"),

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from conftest import cases
 from published import PUBLISHED
 from test_stages import SIMPLE, names, small
 from torch import nn
@@ -55,8 +56,8 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-@pytest.mark.parametrize("name", SIMPLE)
+@cases("fault", FAULTS, ids=lambda fault: fault.__name__)
+@cases("name", SIMPLE)
 def test_a_planted_fault_is_found_at_its_layer(name, fault):
     theirs = PUBLISHED[name].theirs()
     ours, images = PUBLISHED[name].ours(theirs), PUBLISHED[name].images()
@@ -73,7 +74,7 @@ def test_a_planted_fault_is_found_at_its_layer(name, fault):
         assert turned.first.name == FAULTS[fault] and turned.agreeing == len(before)
 
 
-@pytest.mark.parametrize("name", SIMPLE)
+@cases("name", SIMPLE)
 def test_swapped_keys_and_values_leave_the_queries(name):
     theirs = PUBLISHED[name].theirs()
     faulty = PUBLISHED[name].ours(theirs)

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.config import PRESETS, ViTConfig
 from vit_course.vit import ViT
@@ -28,43 +29,41 @@ OPTIONS = dict(
 )
 
 
-@pytest.mark.parametrize("options", list(itertools.product(*OPTIONS.values())))
+@cases("options", list(itertools.product(*OPTIONS.values())))
 def test_parameters_are_counted_as_they_are(options):
     config = ViTConfig(**{**SMALL, **dict(zip(OPTIONS, options, strict=True))})
     assert config.num_parameters == sum(p.numel() for p in ViT(config).parameters())
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@cases("name", PRESETS)
 def test_parameters_of_the_presets(name):
     config = ViTConfig.preset(name)
     with torch.device("meta"):
         assert config.num_parameters == sum(p.numel() for p in ViT(config).parameters())
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.0, 1.5, "x", None, True, np.int64(4), [4], float("nan"), float("inf")])
-@pytest.mark.parametrize("name", INTS)
+@cases("value", [0, -1, 1.0, 1.5, "x", None, True, np.int64(4), [4], float("nan"), float("inf")])
+@cases("name", INTS)
 def test_sizes_are_ints_of_at_least_1(name, value):
     with pytest.raises(ValueError, match=rf"^{name} must be (an int of )?at least 1, got {re.escape(repr(value))}$"):
         ViTConfig(**{**SMALL, name: value})
 
 
-@pytest.mark.parametrize("value", [-1, 1.0, "x", None, True, np.int64(4), [4], float("nan")])
-@pytest.mark.parametrize("name", ["num_classes", "num_registers", "representation_size"])
+@cases("value", [-1, 1.0, "x", None, True, np.int64(4), [4], float("nan")])
+@cases("name", ["num_classes", "num_registers", "representation_size"])
 def test_sizes_of_what_need_not_be_there(name, value):
     with pytest.raises(ValueError, match=rf"^{name} must be (an int of )?at least 0, got {re.escape(repr(value))}$"):
         ViTConfig(**{**SMALL, name: value})
 
 
-@pytest.mark.parametrize(
-    ("pool", "registers", "prefix"), [("cls", 0, 1), ("cls", 3, 4), ("mean", 0, 0), ("mean", 3, 3)]
-)
+@cases(("pool", "registers", "prefix"), [("cls", 0, 1), ("cls", 3, 4), ("mean", 0, 0), ("mean", 3, 3)])
 def test_registers_count_as_tokens_and_have_no_position(pool, registers, prefix):
     config = ViTConfig(**SMALL, pool=pool, num_registers=registers)
     assert (config.num_prefix, config.num_tokens) == (prefix, prefix + 6)
     assert config.num_positions == 6 + (pool == "cls")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"num_registers": 2000}, "num_registers must be at most 1024, got 2000"),
@@ -92,9 +91,7 @@ def test_the_largest_published_models_are_taken():
     assert ViTConfig(**{**SMALL, "image_size": 4096}).num_tokens == 2**20 + 1
 
 
-@pytest.mark.parametrize(
-    "size", [(8.0, 8), (8, "8"), (8, True), (8, 0), (8, -4), (), (8,), (8, 8, 3), "88", None, 8.0, True, {8, 12}]
-)
+@cases("size", [(8.0, 8), (8, "8"), (8, True), (8, 0), (8, -4), (), (8,), (8, 8, 3), "88", None, 8.0, True, {8, 12}])
 def test_image_sizes(size):
     with pytest.raises(
         ValueError, match=r"^image_size must be an int or \(height, width\), two ints of at least 1, got "
@@ -106,28 +103,28 @@ def test_a_list_of_two_is_an_image_size():
     assert ViTConfig(**{**SMALL, "image_size": [8, 12]}) == ViTConfig(**SMALL)
 
 
-@pytest.mark.parametrize("name", ["dropout", "attention_dropout"])
-@pytest.mark.parametrize("value", [-0.1, 1, 1.0, float("inf"), *NO_NUMBERS])
+@cases("name", ["dropout", "attention_dropout"])
+@cases("value", [-0.1, 1, 1.0, float("inf"), *NO_NUMBERS])
 def test_rates(name, value):
     with pytest.raises(ValueError, match=rf"^{name} must be (at least 0 and less than 1|a number), got "):
         ViTConfig(**{**SMALL, name: value})
 
 
-@pytest.mark.parametrize("value", [0, -1e-6, 2, float("inf"), *NO_NUMBERS])
+@cases("value", [0, -1e-6, 2, float("inf"), *NO_NUMBERS])
 def test_epsilon(value):
     with pytest.raises(ValueError, match=r"^norm_epsilon must be (at least 1e-30|at most 1.0|a number), got "):
         ViTConfig(**{**SMALL, "norm_epsilon": value})
 
 
-@pytest.mark.parametrize("name", ["qkv_bias", "patch_norm"])
-@pytest.mark.parametrize("value", ["no", 0, 1, None, 1.0, np.bool_(True)])
+@cases("name", ["qkv_bias", "patch_norm"])
+@cases("value", ["no", 0, 1, None, 1.0, np.bool_(True)])
 def test_flags(name, value):
     with pytest.raises(ValueError, match=f"^{name} must be True or False, got "):
         ViTConfig(**{**SMALL, name: value})
 
 
-@pytest.mark.parametrize("name", ["pool", "position", "gelu"])
-@pytest.mark.parametrize("value", ["", "CLS", None, 0, ["cls"], np.array(["cls", "mean"])])
+@cases("name", ["pool", "position", "gelu"])
+@cases("value", ["", "CLS", None, 0, ["cls"], np.array(["cls", "mean"])])
 def test_words(name, value):
     with pytest.raises(ValueError, match=rf"^{name} must be '\w+'.* or '\w+', got "):
         ViTConfig(**{**SMALL, name: value})

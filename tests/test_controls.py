@@ -1,5 +1,6 @@
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.config import ViTConfig
 from vit_course.maps.controls import permute_labels, random_weights, shuffle_patches
@@ -46,7 +47,7 @@ def test_permuted_labels_are_as_many_of_each_on_other_images():
     assert not torch.equal(permuted, permute_labels(labels, seed=4))
 
 
-@pytest.mark.parametrize("seed", [-1, 2**32, 1.0, None, True, "1"])
+@cases("seed", [-1, 2**32, 1.0, None, True, "1"])
 def test_seeds(seed):
     for call in (lambda: permute_labels(torch.arange(5), seed), lambda: random_weights(torch.nn.Linear(2, 3), seed)):
         with pytest.raises(ValueError, match=r"seed must be (an int of )?at (least 0|most 4294967295), got "):
@@ -62,7 +63,7 @@ def test_what_is_no_module_and_no_labels():
         permute_labels([1, 2])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("order", "error", "message"),
     [
         ([[0, 1]], TypeError, "order must be a torch.Tensor, got list"),

@@ -9,6 +9,7 @@ import torch
 import torchvision
 import transformers
 import vit_pytorch
+from conftest import cases
 from published import PATCH, PUBLISHED, logits, shaken
 
 from vit_course import pretrained
@@ -48,8 +49,8 @@ def assert_same(actual, expected, dtype):
 # ---- parity
 
 
-@pytest.mark.parametrize("dtype", EXACT, ids=str)
-@pytest.mark.parametrize("name", PUBLISHED)
+@cases("dtype", EXACT, ids=str)
+@cases("name", PUBLISHED)
 @torch.no_grad()
 def test_logits_hidden_states_and_maps_are_the_librarys(name, dtype):
     case = PUBLISHED[name]
@@ -65,9 +66,9 @@ def test_logits_hidden_states_and_maps_are_the_librarys(name, dtype):
     assert_same(mine, their, dtype)
 
 
-@pytest.mark.parametrize("dtype", EXACT, ids=str)
+@cases("dtype", EXACT, ids=str)
 @pytest.mark.parametrize("old", [False, True], ids=["names of version 5", "names of version 4"])
-@pytest.mark.parametrize("pooler", [True, False])
+@cases("pooler", [True, False])
 @torch.no_grad()
 def test_a_backbone_of_hugging_face(pooler, old, dtype):
     case = PUBLISHED["Hugging Face"]
@@ -120,7 +121,7 @@ FULL = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FULL)
+@cases("name", FULL)
 @torch.no_grad()
 def test_vit_b_16_in_full(name):
     make, load = FULL[name]
@@ -149,7 +150,7 @@ def test_the_config_is_read_from_the_shapes_and_the_epsilon_is_the_published_one
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@cases("dtype", [torch.float16, torch.bfloat16])
 def test_half_weights_stay_half(dtype):
     theirs = PUBLISHED["timm"].theirs(dtype)
     ours = PUBLISHED["timm"].ours(theirs)
@@ -180,7 +181,7 @@ def test_the_callers_dict_is_untouched_and_shares_no_memory():
 # ---- and back
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@cases("name", PUBLISHED)
 @torch.no_grad()
 def test_back_the_names_are_the_librarys_own_and_it_loads_them_strictly(name):
     case = PUBLISHED[name]
@@ -198,7 +199,7 @@ def test_back_the_names_are_the_librarys_own_and_it_loads_them_strictly(name):
     assert all(torch.equal(value, ours.state_dict()[key]) for key, value in again.state_dict().items())
 
 
-@pytest.mark.parametrize("name", ["torchvision", "torchvision, pre-logits", "timm", "timm, mean", "Hugging Face",
+@cases("name", ["torchvision", "torchvision, pre-logits", "timm", "timm, mean", "Hugging Face",
                                   "vit-pytorch", "vit-pytorch, mean"])  # fmt: skip
 @torch.no_grad()
 def test_a_fresh_model_of_ours_goes_to_the_library(name):

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from conftest import cases
 
 from vit_course import data
 
@@ -26,7 +27,7 @@ def test_shifts_are_crops_of_the_reflected_image():
     assert len(seen) == 25
 
 
-@pytest.mark.parametrize(
+@cases(
     ("padding", "message"),
     [(8, "padding 8 does not fit an image of 8 x 12"), (-1, "padding must be at least 0, got -1")],
 )
@@ -76,7 +77,7 @@ def call(name, **changes):
     return getattr(data, name)(**{**arguments, **changes})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "changes", "message"),
     [
         (
@@ -140,7 +141,7 @@ def test_augmentation_of_what_does_not_fit(name, changes, message):
         call(name, **changes)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "changes"),
     [("shift_and_flip", {"images": None}), ("shift_images", {"shifts": [[0, 0, 0]] * 2}), ("cut_out", {"places": 3})],
 )

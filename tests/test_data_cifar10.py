@@ -8,6 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from torchvision.datasets import CIFAR10
 
 from vit_course import data
@@ -74,7 +75,7 @@ def test_cifar10_with_damaged_files(stand_in_cifar, tmp_path):
         data.cifar10(tmp_path / "here", download=False)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"root": None}, "the path of a folder must be a str or a Path, got None"),

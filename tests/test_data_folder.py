@@ -6,6 +6,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from conftest import cases
 from PIL import Image
 
 from vit_course import data
@@ -67,7 +68,7 @@ def test_a_folder_left_on_disk_is_the_folder_in_memory(tmp_path):
             assert torch.equal(ours[index].labels, theirs[index].labels)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+@cases("workers", [0, 2])
 def test_batches_from_disk_come_in_order_and_leave_damaged_files_out(workers, tmp_path):
     root = write_pictures(tmp_path / "pictures")
     whole = data.folder(root, image_size=8).train
@@ -95,7 +96,7 @@ def test_one_index_is_one_file(tmp_path):
     assert torch.equal(one.images, files[3:4].images) and one.kept.tolist() == [0] and not files.unreadable
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"root": None}, "the path of a folder must be a str or a Path, got None"),
@@ -121,7 +122,7 @@ def test_folder_of_arguments_that_are_none(changes, message, tmp_path):
         data.folder(**{"root": write_pictures(tmp_path / "pictures"), "image_size": 8, **changes})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("on_disk", "held", "instead"),
     [(False, 24 + 20, "leave them on disk with on_disk=True"), (True, 40, "ask for a sm")],
 )

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, cases
 from PIL import Image
 
 from vit_course import data
@@ -51,7 +51,7 @@ def test_no_file_without_an_entry_and_no_entry_without_a_file():
     assert set(json.loads((FOLDER / "masks.json").read_text())) == set(MASKED) == set(COVERS)
 
 
-@pytest.mark.parametrize("name", ALL)
+@cases("name", ALL)
 def test_each_has_an_author_a_licence_and_its_size(name):
     photograph = ALL[name]
     image = photograph.open()
@@ -64,7 +64,7 @@ def test_each_has_an_author_a_licence_and_its_size(name):
     assert not image.getexif()
 
 
-@pytest.mark.parametrize("name", ALL)
+@cases("name", ALL)
 def test_the_page_says_the_same(name):
     rows = (FOLDER / "README.md").read_text(encoding="utf-8").splitlines()
     (row,) = [row for row in rows if row.startswith(f"| `{name}.jpg` ")]
@@ -74,7 +74,7 @@ def test_the_page_says_the_same(name):
     assert [cell.partition("](")[0].strip("[") for cell in cells[1:]] == [*words, photograph.object or "none"]
 
 
-@pytest.mark.parametrize("name", MASKED)
+@cases("name", MASKED)
 def test_polygons_lie_inside_and_cover_what_they_should(name):
     photograph = ALL[name]
     height, width = photograph.size
@@ -103,8 +103,8 @@ def test_a_polygon_inside_another_is_a_hole(tmp_path):
     assert square(tmp_path, [BLOCK, apart]).mask().sum() == 10 * 20 + 6 * 10
 
 
-@pytest.mark.parametrize("size", [(28, 42), (56, 28), (98, 98), (24, 40)])
-@pytest.mark.parametrize("name", ["cat", "rocket", "grace_hopper"])
+@cases("size", [(28, 42), (56, 28), (98, 98), (24, 40)])
+@cases("name", ["cat", "rocket", "grace_hopper"])
 def test_a_mask_goes_where_its_photograph_goes(name, size):
     """A photograph painted by its own mask goes through the same resize and crop, and the mask must match it."""
     photograph = ALL[name]
@@ -131,13 +131,13 @@ def test_a_crop_beside_the_object_has_an_empty_mask(tmp_path):
     assert not corner.mask(lambda picture: data.open_image(picture, 30)[None]).any()
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name not in MASKED])
+@cases("name", [name for name in ALL if name not in MASKED])
 def test_without_a_mask_it_says_which_have_one(name):
     with pytest.raises(ValueError, match=rf"'{name}' has no mask; astronaut, cat, .* have one"):
         ALL[name].mask()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("preprocess", "words"),
     [
         (224, "it can be called, got 224"),

@@ -1,8 +1,8 @@
 import io
 
 import numpy as np
-import pytest
 import torch
+from conftest import cases
 from pictures import encoded, floats
 from PIL import Image
 
@@ -20,7 +20,7 @@ def test_folder_turns_photographs_upright(tmp_path):
     assert image[:, :8].float().mean() > 240 and image[:, 12:].float().mean() < 15
 
 
-@pytest.mark.parametrize("mode", ["L", "P", "RGBA", "CMYK", "1", "I;16"])
+@cases("mode", ["L", "P", "RGBA", "CMYK", "1", "I;16"])
 def test_every_mode_becomes_rgb(mode, tmp_path):
     image = Image.new("L" if mode == "I;16" else "RGB", (12, 8)).convert("I;16" if mode == "I;16" else mode)
     path = tmp_path / ("image.tiff" if mode in ("CMYK", "I;16") else "image.png")
@@ -36,7 +36,7 @@ def test_a_picture_from_bytes_and_from_a_file_object(tmp_path):
         assert torch.equal(data.open_image(given), torch.from_numpy(pixels).permute(2, 0, 1))
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@cases("orientation", range(1, 9))
 def test_every_orientation_ends_upright(orientation):
     # A red corner at the top left, as it should be seen; stored as a camera held otherwise would.
     upright = Image.new("RGB", (12, 8))
@@ -51,7 +51,7 @@ def test_every_orientation_ends_upright(orientation):
     assert torch.equal(image, torch.from_numpy(np.array(upright)).permute(2, 0, 1))
 
 
-@pytest.mark.parametrize("kind", ["I;16", "I;16B", "I"])
+@cases("kind", ["I;16", "I;16B", "I"])
 def test_sixteen_bits_keep_their_tones(kind):
     tones = np.array([[0, 256, 32768, 65535]])
     image = Image.fromarray(tones.astype({"I;16": "<u2", "I;16B": ">u2", "I": "<i4"}[kind]))
@@ -60,7 +60,7 @@ def test_sixteen_bits_keep_their_tones(kind):
     assert opened.tolist() == [[[0, 1, 128, 255]]] * 3
 
 
-@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+@cases("mode", ["RGBA", "LA", "P"])
 def test_what_is_transparent_is_white(mode):
     image = Image.new("RGBA", (2, 1), (0, 0, 0, 255))
     image.putpixel((1, 0), (0, 0, 0, 0))  # the colour beneath is black
@@ -80,7 +80,7 @@ def test_of_an_animation_the_first_picture():
     assert data.open_image(content)[:, 0, 0].tolist() == [255, 0, 0]
 
 
-@pytest.mark.parametrize("size", [(1, 1), (20_000, 10), (10, 20_000)])
+@cases("size", [(1, 1), (20_000, 10), (10, 20_000)])
 def test_odd_sizes_are_covered_and_cropped(size):
     image = Image.new("RGB", size, "blue")
     left, top = size[0] * 3 // 10, size[1] * 3 // 10

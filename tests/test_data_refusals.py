@@ -17,6 +17,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from conftest import cases
 from pictures import encoded, floats
 from PIL import Image
 
@@ -84,7 +85,7 @@ def never_opened(monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="its kinds of files")
-@pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "device", "link to a pipe"])
+@cases("kind", ["pipe", "socket", "folder", "device", "link to a pipe"])
 def test_what_is_no_file_is_refused_before_it_is_opened(kind, kinds, monkeypatch):
     never_opened(monkeypatch)
     for given in (kinds[kind], str(kinds[kind])):
@@ -123,9 +124,7 @@ def test_a_file_of_the_system_that_has_no_end_is_empty(tmp_path, monkeypatch):
         data.open_picture(tmp_path / "photo.png")
 
 
-@pytest.mark.parametrize(
-    "address", ["https://example.org/a/cat.jpg", "HTTP://example.org/cat.jpg", "ftp://example.org/cat"]
-)
+@cases("address", ["https://example.org/a/cat.jpg", "HTTP://example.org/cat.jpg", "ftp://example.org/cat"])
 def test_an_address_is_no_file(address):
     message = f"{address} is an address on the web: download the picture and give its file"
     for given in (address, Path(address)):  # pathlib makes https:/example.org of it
@@ -138,7 +137,7 @@ def test_a_file_is_given_by_its_path():
         data.open_picture("file:///tmp/cat.jpg")
 
 
-@pytest.mark.parametrize("given", [None, 5, True, ["photo.png"], np.zeros((7, 9, 3)), torch.zeros(3, 7, 9), b"x".hex])
+@cases("given", [None, 5, True, ["photo.png"], np.zeros((7, 9, 3)), torch.zeros(3, 7, 9), b"x".hex])
 def test_what_is_no_picture_at_all(given):
     with pytest.raises(
         ValueError, match=r"^a picture is a path, bytes, a file or a PIL image, got \S.{0,80}$"
@@ -170,7 +169,7 @@ def test_paths_and_files_that_lead_nowhere(tmp_path):
         data.open_picture("x" * 300)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("values", "found"),
     [
         ([-0.5, 0.5], "from -0.5 to 0.5"),
@@ -186,7 +185,7 @@ def test_floats_of_another_range_are_refused(values, found):
         data.open_image(floats(values))
 
 
-@pytest.mark.parametrize(("values", "found"), [([-1, 5], "from -1 to 5"), ([0, 70_000], "from 0 to 70000")])
+@cases(("values", "found"), [([-1, 5], "from -1 to 5"), ([0, 70_000], "from 0 to 70000")])
 def test_whole_numbers_beyond_sixteen_bits_are_refused(values, found):
     image = Image.fromarray(np.array([values], dtype=np.int32))
     assert image.mode == "I"
@@ -194,14 +193,14 @@ def test_whole_numbers_beyond_sixteen_bits_are_refused(values, found):
         data.open_picture(image)
 
 
-@pytest.mark.parametrize("size", [(0, 7), (9, 0), (0, 0)])
-@pytest.mark.parametrize("mode", ["RGB", "RGBA", "I;16", "F", "1"])
+@cases("size", [(0, 7), (9, 0), (0, 0)])
+@cases("mode", ["RGB", "RGBA", "I;16", "F", "1"])
 def test_a_picture_without_pixels(size, mode):
     with pytest.raises(ValueError, match=f"it has no pixels, {size[1]} x {size[0]}$"):
         data.open_image(Image.new(mode, size), 8)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("image_size", "message"),
     [
         (0, "image_size must be at least 1, got 0"),

@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 
 from vit_course import data
 from vit_course.data.dataset import with_statistics
@@ -21,7 +22,7 @@ def test_digits_are_real_and_complete():
     )
 
 
-@pytest.mark.parametrize("dataset", [data.digits(), data.shapes(200, 5, 5, image_size=(16, 24))])
+@cases("dataset", [data.digits(), data.shapes(200, 5, 5, image_size=(16, 24))])
 def test_normalisation(dataset):
     x = dataset.normalise(dataset.train.images)
     assert x.dtype == torch.float32
@@ -51,7 +52,7 @@ SET = data.ImageSet(IMAGES, LABELS, MASKS)
 DATASET = data.Dataset("odd", SET, SET[:3], SET[3:], ("a", "b", "c", "d"), (0.4, 0.5), (0.2, 0.3))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("index", "message"),
     [
         (0, r"got 0: write train\[0:1\] for a batch of one, or train.images\[0\] and train.labels\[0\]$"),
@@ -97,7 +98,7 @@ def test_a_loop_over_the_images_does_not_end_in_silence():
         list(SET)
 
 
-@pytest.mark.parametrize(
+@cases(
     "index",
     [
         torch.tensor([True, False, True, True, False]), [0, 2, 3], np.array([0, 2, 3]), np.array([3, 2, 0])[::-1],
@@ -111,7 +112,7 @@ def test_indices_of_every_kind_choose_the_same(index):
     assert len(SET[[]]) == len(SET[torch.zeros(5, dtype=torch.bool)]) == len(SET[5:]) == 0
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ((IMAGES.float(), LABELS), "images must be uint8, got float32"),
@@ -132,7 +133,7 @@ def test_an_image_set_needs_parts_that_fit(arguments, message):
         data.ImageSet(*arguments)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value", "kind"),
     [("images", IMAGES.numpy(), "ndarray"), ("labels", LABELS.tolist(), "list"), ("kept", [0, 1], "list")],
 )
@@ -141,7 +142,7 @@ def test_an_image_set_is_made_of_tensors(name, value, kind):
         data.ImageSet(**{"images": IMAGES, "labels": LABELS, name: value})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"paths": list("vwxyz")}, r"paths must be a NumPy array \(n,\) of file names, got \['v', "),
@@ -162,7 +163,7 @@ def test_image_files_need_parts_that_fit(changes, message):
     assert data.ImageFiles(**{**given, "image_size": 7}).image_size == (7, 7)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"class_names": ("a", "b", "c")}, "train has the label 3, and there are 3 classes, 0 to 2"),
@@ -214,7 +215,7 @@ def test_a_large_dataset_is_checked_in_no_time():
     assert seconds < 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("function", "images", "message"),
     [
         ("normalise", IMAGES[0], r"normalise takes images \(B, 2, H, W\), got shape \(2, 7, 9\)"),
@@ -240,7 +241,7 @@ def test_a_channel_without_contrast_is_no_division_by_zero():
     assert normalised.isfinite().all() and normalised[:, 1].abs().max() < 0.1
 
 
-@pytest.mark.parametrize("seed", [-1, 2**32, 1.0, True, "1", None, np.int64(7)])
+@cases("seed", [-1, 2**32, 1.0, True, "1", None, np.int64(7)])
 def test_a_seed_that_is_none(seed):
     for function in (data.seed_everything, data.digits):
         with pytest.raises(ValueError, match=r"^seed must be (an int of )?at (least 0|most 4294967295), got "):
@@ -252,7 +253,7 @@ def test_a_seed_that_is_none(seed):
     assert torch.equal(torch.rand(3), first)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ((SET, [torch.tensor([0, 5])]), "index 5 is out of range for 5 images"),

@@ -8,6 +8,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from conftest import cases
 
 from vit_course import data
 from vit_course.training import linear_baseline
@@ -80,7 +81,7 @@ def test_shapes_are_fast():
     assert seconds < 60  # the figure is printed; only an accident of complexity fails here
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"num_test": 0}, "num_test must be at least 1, got 0"),
@@ -93,14 +94,14 @@ def test_bad_shapes(arguments, message):
         data.shapes(**arguments)
 
 
-@pytest.mark.parametrize("name", ["num_train", "num_validation", "num_test", "clutter", "seed", "image_size", "noise"])
-@pytest.mark.parametrize("value", [True, "9", None, float("nan"), [9.5, 9], np.int64(9), np.float32(9)])
+@cases("name", ["num_train", "num_validation", "num_test", "clutter", "seed", "image_size", "noise"])
+@cases("value", [True, "9", None, float("nan"), [9.5, 9], np.int64(9), np.float32(9)])
 def test_shapes_need_numbers(name, value):
     with pytest.raises(ValueError, match=rf"^{name} must be "):
         data.shapes(**{**dict(num_train=3, num_validation=2, num_test=1, image_size=9), name: value})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "message"),
     [
         ({"num_train": 2.0}, "num_train must be an int of at least 1, got 2.0"),
@@ -119,7 +120,7 @@ def test_shapes_out_of_range(arguments, message):
         data.shapes(**{**dict(num_train=3, num_validation=2, num_test=1), **arguments})
 
 
-@pytest.mark.parametrize("arguments", [{"image_size": 65_000}, {"num_train": 2_000_000_000}, {"num_test": 10**9}])
+@cases("arguments", [{"image_size": 65_000}, {"num_train": 2_000_000_000}, {"num_test": 10**9}])
 def test_shapes_that_no_memory_holds_are_refused_before_anything_is_made(arguments, monkeypatch):
     # Were they drawn, the machine would stand still.
     monkeypatch.setattr(shapes_module, "_draw_shapes", lambda *_: pytest.fail("something was made"))

@@ -4,6 +4,7 @@ import tomllib
 
 import pytest
 import torch
+from conftest import cases
 
 from vit_course import data
 from vit_course.training.recipe import RECIPES
@@ -25,7 +26,7 @@ def test_the_recipes_of_the_package_have_known_data(monkeypatch):
         assert data.from_recipe(values) == values["source"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("values", "message"),
     [
         ({}, "data must be shapes, digits, cifar10 or an existing folder, got None"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from conftest import cases
 from runs import RECIPE, new_model
 
 from vit_course import data
@@ -34,7 +35,7 @@ def test_a_loss_that_is_no_number_leaves_the_last_epoch(dataset, tmp_path, monke
     assert train(new_model(), dataset, RECIPE, tmp_path / "cut", resume=True, progress=False) == history
 
 
-@pytest.mark.parametrize("clip_norm", [1.0, 0.0])
+@cases("clip_norm", [1.0, 0.0])
 def test_a_gradient_that_is_no_number_is_not_stepped_with(clip_norm, dataset, tmp_path):
     recipe = replace(RECIPE, clip_norm=clip_norm)
     model, steps = new_model(), itertools.count(1)

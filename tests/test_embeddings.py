@@ -1,6 +1,7 @@
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import cases
 
 from vit_course.embeddings import (
     ClassToken,
@@ -30,7 +31,7 @@ def test_last_short_batch_and_gradient_sums_over_the_batch():
         assert layer.token.grad.eq(batch).all()
 
 
-@pytest.mark.parametrize(("class_token", "before"), [(True, 1), (False, 0)])
+@cases(("class_token", "before"), [(True, 1), (False, 0)])
 def test_registers_come_behind_the_class_token(class_token, before):
     layer = RegisterTokens(3, 10, class_token)
     assert [tuple(p.shape) for p in layer.parameters()] == [(1, 3, 10)]
@@ -50,8 +51,8 @@ def test_learned_positions_are_added_to_every_image():
     assert layer.table.requires_grad
 
 
-@pytest.mark.parametrize("tokens", [1, 6, 8])
-@pytest.mark.parametrize("layer", [LearnedPositions(7, 12), SinCos2DPositions((2, 3), 12, class_token=True)])
+@cases("tokens", [1, 6, 8])
+@cases("layer", [LearnedPositions(7, 12), SinCos2DPositions((2, 3), 12, class_token=True)])
 def test_wrong_number_of_tokens_is_never_broadcast(layer, tokens):
     with pytest.raises(ValueError, match=f"table has 7 rows, the sequence has {tokens} tokens"):
         layer(torch.zeros(5, tokens, 12))
@@ -106,14 +107,14 @@ def test_interpolation_is_bicubic_on_the_patch_rows():
     torch.testing.assert_close(interpolate_positions(table, (4, 6), (3, 8))[:, 1:], expected)
 
 
-@pytest.mark.parametrize(("class_token", "needed"), [(True, 25), (False, 24)])
+@cases(("class_token", "needed"), [(True, 25), (False, 24)])
 def test_interpolation_of_a_table_of_another_grid(class_token, needed):
     with pytest.raises(ValueError, match=rf"4 x 6 .* \(1, {needed}, D\), got shape \(1, 26, 5\)"):
         interpolate_positions(torch.zeros(1, 26, 5), (4, 6), (8, 8), class_token)
 
 
-@pytest.mark.parametrize("antialias", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@cases("antialias", [True, False])
+@cases("dtype", [torch.float16, torch.bfloat16])
 def test_positions_in_half_precision_are_interpolated_in_full(dtype, antialias):
     table = torch.randn(1, 7, 4).to(dtype)
     resized = interpolate_positions(table, (2, 3), (4, 5), antialias=antialias)

@@ -1,8 +1,8 @@
 import math
 
-import pytest
 import torch
 import torch.nn.functional as F
+from conftest import cases
 from torch import nn
 
 from vit_course.encoder import MLP, NORM_EPSILON, Encoder, EncoderBlock
@@ -83,7 +83,7 @@ def test_encoder_is_its_blocks_in_order_then_a_norm():
     torch.testing.assert_close(encoder(x).mean(-1), torch.zeros(B, T), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("part", [MLP(D, M, dropout=0.5), Encoder(L, D, h, M, dropout=0.5)])
+@cases("part", [MLP(D, M, dropout=0.5), Encoder(L, D, h, M, dropout=0.5)])
 def test_dropout_only_in_training(part):
     x = torch.randn(B, T, D)
     part.train()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 import traitlets
-from conftest import ROOT
+from conftest import ROOT, cases
 from sent import features_of, layer_of, maps_of, picture_of
 
 from vit_course.attention import attention_weights
@@ -73,7 +73,7 @@ def test_the_picture_is_what_was_given_in_colour(maps, image):
     assert picture["media"] == "image/jpeg" and picture["bytes"] < 3 * 400 * 800
 
 
-@pytest.mark.parametrize("kind", ["pair", "maps"])
+@cases("kind", ["pair", "maps"])
 def test_attention_follows_the_state(maps, pair, image, kind):
     given = pair if kind == "pair" else maps
     maps = attention_weights(*pair) if kind == "pair" else maps
@@ -125,7 +125,7 @@ def test_the_state_can_be_observed(maps, image):
     assert seen == [("layer", 1), ("query", 5)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value", "limit"),
     [
         ("layer", 3, "most 2"),
@@ -145,7 +145,7 @@ def test_a_state_out_of_range_names_both_numbers(maps, image, name, value, limit
         AttentionExplorer(maps, image, color=1)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "message"),
     [
         (lambda m: m[0], r"\(L, h, T, T\) of one image, got shape \(2, 9, 9\)"),
@@ -248,7 +248,7 @@ def test_a_state_packed_for_a_stored_notebook_comes_back(maps, pair, image):
     assert view["model_id"] == "" and embedded.unpack({"model_id": "123"}) is None
 
 
-@pytest.mark.parametrize("kind", ["pair", "maps"])
+@cases("kind", ["pair", "maps"])
 def test_of_a_large_one_some_layers_are_kept(kind, image):
     q, k = torch.randn(2, 7, H, T, D)
     maps = attention_weights(q, k)

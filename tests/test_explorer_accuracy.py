@@ -5,6 +5,7 @@ import pytest
 import timm
 import torch
 import torchvision
+from conftest import cases
 from sent import layer_of
 
 from vit_course import data, pretrained
@@ -44,8 +45,8 @@ def sharper(model, factor):
     return model.eval()
 
 
-@pytest.mark.parametrize("factor", [1, 2])
-@pytest.mark.parametrize("library", ["timm", "torchvision"])
+@cases("factor", [1, 2])
+@cases("library", ["timm", "torchvision"])
 def test_published_sizes_with_weights_as_drawn(library, factor, tmp_path):
     model = timm.create_model("vit_base_patch16_224") if library == "timm" else torchvision.models.vit_b_16()
     model, image = sharper(model, factor), torch.randn(3, 224, 224)

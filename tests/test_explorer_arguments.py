@@ -5,6 +5,7 @@ import pytest
 import torch
 import traitlets
 import transformers
+from conftest import cases
 from PIL import Image
 from sent import picture_of
 from torch import nn
@@ -36,7 +37,7 @@ def with_nan(values):
     return values.masked_fill(one_hot(torch.tensor(3), values.shape[-1]).bool(), torch.nan)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "message"),
     [
         (lambda i: None, "an image must be a tensor or an array .* got None"),
@@ -74,7 +75,7 @@ def test_images_of_every_kind_are_the_same_image(maps, image):
     assert AttentionExplorer(maps, image.bfloat16(), grid=[2, 4]).figure()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "message"),
     [
         (lambda m: "maps", "maps must be a tensor or an array .* got 'maps'"),
@@ -98,9 +99,7 @@ def test_maps_that_are_none(maps, image, change, message):
         AttentionExplorer(change(maps), image)
 
 
-@pytest.mark.parametrize(
-    "grid", [4, "24", (2,), (2, 4, 1), (2.0, 4.0), (-2, -4), (0, 9), (True, 8), np.array([2, 4]), [np.int64(2), 4]]
-)
+@cases("grid", [4, "24", (2,), (2, 4, 1), (2.0, 4.0), (-2, -4), (0, 9), (True, 8), np.array([2, 4]), [np.int64(2), 4]])
 def test_a_grid_that_is_none(model, maps, image, grid):
     message = r"grid must be \(rows, columns\), two ints of at least 1, got "
     for make in (lambda: AttentionExplorer(maps, image, grid), lambda: explore(model, image, grid=grid)):
@@ -110,7 +109,7 @@ def test_a_grid_that_is_none(model, maps, image, grid):
         upload(model, grid=grid)
 
 
-@pytest.mark.parametrize("titles", ["ab", [1, 2], {"a": 1, "b": 2}, 5])
+@cases("titles", ["ab", [1, 2], {"a": 1, "b": 2}, 5])
 def test_titles_that_are_none(maps, image, titles):
     with pytest.raises(ValueError, match="titles must be a list of texts, one for each image, got "):
         AttentionExplorer([maps, maps], [image, image], titles=titles)
@@ -144,7 +143,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "message"), WRONG)
+@cases(("name", "value", "message"), WRONG)
 def test_a_state_that_is_none(model, maps, image, name, value, message):
     for make in (
         lambda: AttentionExplorer(maps, image, **{name: value}),
@@ -180,7 +179,7 @@ def test_more_weights_than_a_page_takes(maps, image, monkeypatch):
 SAYS = dict(labels=["a", "b"], probabilities=[0.5, 0.5], lens=[[0.5, 0.5]] * (L + 1), about="")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("features", "says", "message"),
     [
         ([1, 2], None, r"features must be a tensor or an array \(T, D\), got \[1, 2\]"),
@@ -223,7 +222,7 @@ class Features(dict):
     pixel_values = None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("preprocess", "message"),
     [
         ("normalise", "preprocess must be a function of the images, got 'normalise'"),

@@ -3,6 +3,7 @@
 import nbformat
 import pytest
 from accessible import violations
+from conftest import cases
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, patch, point, watch, words
 from lab import run_cell, running_lab, wait_for_kernel
 from playwright.sync_api import Page
@@ -120,8 +121,8 @@ def test_python_sets_the_state(notebook):
     notebook.wait_for_function(f"() => {said}.includes('the heads of layer 2, the patch in row 1, column 1 looks')")
 
 
-@pytest.mark.parametrize("width", [1280, 480])
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@cases("width", [1280, 480])
+@cases("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_accessible_at_every_width_and_in_both_themes(notebook, width, theme):
     notebook.set_viewport_size({"width": width, "height": 1000})
     if width < 600 and notebook.locator(".jp-FileBrowser").is_visible():

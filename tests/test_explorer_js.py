@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from explored import NEEDS_CHROMIUM, maps_of, modules_page, random_panel
 
 from vit_course.explorer import AttentionExplorer, scripts
@@ -44,7 +45,7 @@ def panel(page):
     return {"queries": queries.numpy(), "keys": keys.numpy(), "features": given["features"].numpy()}
 
 
-@pytest.mark.parametrize("length", [0, 1, 6, 7, 8, 13, 700])
+@cases("length", [0, 1, 6, 7, 8, 13, 700])
 def test_bytes_survive_as_characters(page, length):
     content = np.random.default_rng(length).integers(0, 256, length, dtype=np.uint8).tobytes()
     content = bytes([0, 26, 26, 60, 0])[:length] + content[5:]  # with what is replaced: NUL, carriage return, <
@@ -63,7 +64,7 @@ def test_a_script_in_a_page_keeps_every_character(page):
     assert bytes(got) == content
 
 
-@pytest.mark.parametrize("direction", ["from", "to"])
+@cases("direction", ["from", "to"])
 def test_a_row_and_a_column_are_those_of_the_softmax(page, panel, direction):
     maps = maps_of(panel["queries"], panel["keys"])  # (L, h, T, T)
     for layer, head, token in ((0, 0, 0), (1, 3, 7), (2, 2, 41)):
@@ -116,7 +117,7 @@ def test_maps_that_were_sent_whole(page):
     )
 
 
-@pytest.mark.parametrize("length", [2, 9, 50, 256])
+@cases("length", [2, 9, 50, 256])
 def test_percentiles_are_those_of_numpy(page, length):
     values = np.random.default_rng(length).standard_gamma(0.4, length + 3).astype(np.float32)
     values[4 % length] = values[1]  # twice the same

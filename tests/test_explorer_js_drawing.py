@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from explored import NEEDS_CHROMIUM, maps_of, modules_page, random_panel
 
 from vit_course.explorer import AttentionExplorer
@@ -63,14 +64,14 @@ def enlarged(strength, smooth):
     return torch.nn.functional.interpolate(cut, (HEIGHT, WIDTH), **way)[0, 0, ..., None].numpy()
 
 
-@pytest.mark.parametrize("smooth", [True, False])
+@cases("smooth", [True, False])
 def test_the_spotlight_is_the_picture_times_15_to_100_percent(page, explorer, strength, smooth):
     picture, got = painted(page, explorer, strength, {"overlay": "spotlight", "smooth": smooth})
     np.testing.assert_allclose(got, picture * (0.15 + 0.85 * enlarged(strength, smooth)), atol=3)
     assert got.min() < 0.3 * picture.min() + 20 and (got == picture).any(), "from the dark to the picture itself"
 
 
-@pytest.mark.parametrize("smooth", [True, False])
+@cases("smooth", [True, False])
 def test_heat_is_one_hue_as_opaque_as_the_weight(page, explorer, strength, smooth):
     picture, got = painted(page, explorer, strength, {"overlay": "heat", "smooth": smooth})
     opacity = 0.7 * enlarged(strength, smooth)
@@ -141,7 +142,7 @@ def test_borders_run_between_in_and_out_and_not_along_the_edge_of_the_picture(pa
         assert units == wanted and len(lines) < len(units), "and neighbours in a line are joined"
 
 
-@pytest.mark.parametrize(("rows", "columns", "times"), [(5, 8, 3), (1, 4, 7), (3, 1, 4), (4, 4, 1)])
+@cases(("rows", "columns", "times"), [(5, 8, 3), (1, 4, 7), (3, 1, 4), (4, 4, 1)])
 def test_smoothing_is_bilinear(page, rows, columns, times):
     values = torch.rand(1, 1, rows, columns)
     script = "async ([v, c, r, t]) => Array.from((await import('/compose.js')).bilinear(new Float32Array(v), c, r, t))"

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.explorer import AttentionExplorer, scripts
 from vit_course.explorer.encoding import UNSAFE, to_text
@@ -40,7 +41,7 @@ def test_a_page_is_replaced_only_if_asked(explorer, tmp_path):
     assert path.read_text().startswith("<!doctype html>") and list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("before", [None, "mine"])
+@cases("before", [None, "mine"])
 def test_a_full_disk_leaves_what_was_there(explorer, tmp_path, monkeypatch, before):
     path = tmp_path / "page.html"
     if before:
@@ -79,7 +80,7 @@ def from_text(text: str) -> bytes:
     return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8))
 
 
-@pytest.mark.parametrize("size", [0, 1, 6, 7, 8, 13, 14, 1000])
+@cases("size", [0, 1, 6, 7, 8, 13, 14, 1000])
 def test_seven_bits_a_character_and_none_that_a_page_loses(size, tmp_path):
     content = np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8).tobytes()
     text = to_text(content)

@@ -4,6 +4,7 @@ import csv
 import io
 
 import pytest
+from conftest import cases
 from explored import NEEDS_CHROMIUM
 from explorer_parts import module_page, small_panel
 
@@ -40,7 +41,7 @@ def test_the_prediction_names_the_first_and_sums_the_rest(page):
     assert found["others"] == 2 and abs(found["rest"] - 0.1) < 1e-9
 
 
-@pytest.mark.parametrize(("rows", "said"), [
+@cases(("rows", "said"), [
     (slice(None), "After layer 1 the head says “cat”, and keeps to it."),
     (slice(0, 3), "Only after the last layer does the head say “cat” for good."),
     (slice(2, 4), "The head says “cat” before the first layer already, and after every layer."),
@@ -93,7 +94,7 @@ def test_a_name_that_a_spreadsheet_would_run_is_made_plain(page):
     assert next(csv.DictReader(io.StringIO(text)))["picture"] == "'=1+1"
 
 
-@pytest.mark.parametrize(("view", "change", "name"), [
+@cases(("view", "change", "name"), [
     ("attention", "{}", "attention-cat-c-layer-1-head-2-class-token.csv"),
     ("attention", "{ fusion: 'mean', q: 4 }", "attention-cat-c-layer-1-mean-row-0-column-2.csv"),
     ("similarity", "{}", "similarity-cat-c-class-token.csv"),
@@ -119,7 +120,7 @@ def test_an_address_says_what_differs_and_reads_back(page):
     assert {**USUAL, **call(page, "link", DECODE, f"#{text}")} == values
 
 
-@pytest.mark.parametrize("text", [
+@cases("text", [
     "#a-section", "#layer=12", "#layer=-1", "#layer=3.5", "#layer=", "#layer=1e1", "#head=6", "#query=257", "#key=-2",
     "#fixed=0", "#fixed=2", "#fixed=x", "#pinned=yes", "#fusion=rollout", "#view=<b>", "#tour=<script>", "#model=3",
 ])  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from accessible import violations
+from conftest import cases
 from explored import NEEDS_CHROMIUM, drawn, maps_of, patch, random_panel, watch
 from PIL import Image
 
@@ -145,7 +146,7 @@ def test_the_table_and_the_file_hold_the_weights_on_screen(opened, given):
     np.testing.assert_allclose([float(row["weight"]) for row in rows], expected, atol=2e-3)
 
 
-@pytest.mark.parametrize(("panels", "scheme"), [(1, "light"), (2, "dark")])
+@cases(("panels", "scheme"), [(1, "light"), (2, "dark")])
 def test_the_picture_is_twice_as_large_as_on_screen_and_shows_the_same(opened, panels, scheme):
     page = opened(panels=panels, scheme=scheme, overlay="heat", smooth=False, query=12, pinned=True)
     with page.expect_download() as download:
@@ -226,8 +227,8 @@ def test_the_tour_may_be_left_and_taken_again(opened):
     says(page, ".vit-tour", "1 of 8")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 850, 1280])
+@cases("scheme", ["light", "dark"])
+@cases("width", [390, 850, 1280])
 def test_nothing_overflows_and_axe_finds_nothing(opened, width, scheme):
     page = opened(size=(width, 900), scheme=scheme, tour="look", panels=2)
     page.locator(".vit-tools summary").click()

@@ -5,6 +5,7 @@ import os
 
 import nbformat
 import pytest
+from conftest import cases
 from explored import SCREENSHOTS, watch
 from lab import chromium, run_cell, running_lab, wait_for_kernel
 from regenerate import regenerate
@@ -110,7 +111,7 @@ def still(page, name):
     page.screenshot(path=SCREENSHOTS / name)
 
 
-@pytest.mark.parametrize("name", ["stored.ipynb", "foreign.ipynb"])
+@cases("name", ["stored.ipynb", "foreign.ipynb"])
 def test_somebody_elses_notebook(opened, folder, name):
     """As it comes with the course, or as a friend has run and saved it; JupyterLab trusts neither."""
     if name == "foreign.ipynb":

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from accessible import violations
+from conftest import cases
 from explored import (
     NEEDS_CHROMIUM,
     SCREENSHOTS,
@@ -53,7 +54,7 @@ def boxes(page):
     return [page.locator(name).first.bounding_box() for name in names]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@cases("width", WIDTHS)
 def test_the_layout_fits_and_nothing_moves(opened, width):
     page = opened(AttentionExplorer(**random_panel()), width=width)
     before = boxes(page)
@@ -75,8 +76,8 @@ def test_the_layout_fits_and_nothing_moves(opened, width):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs out"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@cases("width", WIDTHS)
+@cases("scheme", ["light", "dark"])
 def test_accessible_at_every_width_in_light_and_dark(opened, width, scheme):
     page = opened(two(), width=width, color_scheme=scheme)
     paper = page.locator(".vit-explorer").evaluate("e => getComputedStyle(e).backgroundColor")
@@ -150,8 +151,8 @@ def test_touch_asks_while_it_drags_and_a_tap_pins(browser, tmp_path):
     context.close()
 
 
-@pytest.mark.parametrize(("layers", "heads", "grid"), [(12, 12, (14, 14)), (24, 16, (14, 14)), (4, 4, (7, 9))])
-@pytest.mark.parametrize("width", WIDTHS)
+@cases(("layers", "heads", "grid"), [(12, 12, (14, 14)), (24, 16, (14, 14)), (4, 4, (7, 9))])
+@cases("width", WIDTHS)
 def test_every_model_has_its_grid(opened, layers, heads, grid, width):
     page = opened(AttentionExplorer(**random_panel(layers=layers, heads=heads, grid=grid, dim=4)), width=width)
     box = page.locator(".vit-cells").bounding_box()

@@ -6,6 +6,7 @@ import pytest
 import timm
 import torch
 import transformers
+from conftest import cases
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, opened_page, patch, words
 from published import shaken
 
@@ -61,8 +62,8 @@ def sentence(explorer, query, names):
     return f"n layer 1, head 0, {called(query)} looks most at {most}, with"
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("kind", ["registers", "distilled"])
+@cases("width", [390, 1280])
+@cases("kind", ["registers", "distilled"])
 def test_pointer_and_keys_reach_each_special_token_by_its_name(opened, kind, width):
     explorer, names = explorer_of(kind), NAMES[kind]
     page = opened(explorer, width)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from conftest import cases
 from explored import NEEDS_CHROMIUM
 from explorer_parts import module_page, put_real, small_panel
 
@@ -48,7 +49,7 @@ def numbers(text):
     return [float(n.replace("−", "-")) for n in re.findall(r"−?\d+(?:\.\d+)?", text)]
 
 
-@pytest.mark.parametrize("step", range(STEPS))
+@cases("step", range(STEPS))
 def test_each_step_can_be_done_on_the_photograph_and_is_not_done_at_the_start(page, step):
     start, done = run(page, step), run(page, step, solve=True)
     assert start["said"] == "" and start["needs"] == ""
@@ -69,7 +70,7 @@ SPOILT = [
 ]
 
 
-@pytest.mark.parametrize(("step", "change"), [(i, change) for i, many in enumerate(SPOILT) for change in many])
+@cases(("step", "change"), [(i, change) for i, many in enumerate(SPOILT) for change in many])
 def test_a_state_that_lacks_one_thing_does_not_pass(page, step, change):
     values = run(page, step, solve=True)["all"]
     assert run(page, step, values)["said"]

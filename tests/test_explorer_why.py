@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from conftest import cases
 from explored import NEEDS_CHROMIUM
 from explorer_parts import arrays, module_page, put_real, small_panel
 
@@ -36,7 +37,7 @@ def softmax(scores):
     return powers / powers.sum()
 
 
-@pytest.mark.parametrize(("layer", "head", "query", "key"), [(0, 2, 5, 16), (1, 0, 0, 1), (1, 1, 7, 7)])
+@cases(("layer", "head", "query", "key"), [(0, 2, 5, 16), (1, 0, 0, 1), (1, 1, 7, 7)])
 def test_the_numbers_are_those_of_numpy(page, layer, head, query, key):
     found = explain(page, "small", layer, head, query, key)
     q, k, _ = arrays(page.small)
@@ -66,7 +67,7 @@ def value(text):
     return float(text.strip("() ").replace("−", "-"))
 
 
-@pytest.mark.parametrize("place", [(11, 0, 0, 70), (3, 4, 100, 84), (11, 3, 0, 0), (11, 2, 137, 20), (0, 1, 9, 200)])
+@cases("place", [(11, 0, 0, 70), (3, 4, 100, 84), (11, 3, 0, 0), (11, 2, 137, 20), (0, 1, 9, 200)])
 def test_the_figures_add_up_as_they_are_written(page, place):
     found = explain(page, "real", *place)
     plus, minus, total = map(value, re.fullmatch(r"(.+?) − (.+) = (.+)", found["on"]["parts"]).groups())
@@ -111,7 +112,7 @@ def test_what_cannot_be_explained_says_why(page):
     assert texts[3:] == ["", None]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("rank", "count", "words"),
     [
         (1, 257, "the largest of 257"), (2, 257, "the 2nd largest of 257"), (3, 257, "the 3rd largest of 257"),

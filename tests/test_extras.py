@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
+from functools import cache
 from importlib import metadata
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -28,27 +29,28 @@ def core() -> set[str]:
     return found
 
 
-# Modules that no distribution of the core brings.
-OUTSIDE = sorted(
-    name
-    for name, owners in metadata.packages_distributions().items()
-    if core().isdisjoint(map(canonicalize_name, owners)) and name.isidentifier()
-)
-BEFORE = f"""
-from importlib.machinery import PathFinder
-find, outside = PathFinder.find_spec, {OUTSIDE!r}
-PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] in outside else find(name, *more)
-"""
+@cache
+def outside() -> list[str]:
+    """Modules that no distribution of the core brings."""
+    inside, owners = core(), metadata.packages_distributions()
+    return sorted(
+        name for name in owners if inside.isdisjoint(map(canonicalize_name, owners[name])) and name.isidentifier()
+    )
 
 
 def alone(code: str) -> subprocess.CompletedProcess:
     """Runs code with the core and nothing else."""
-    return subprocess.run([sys.executable, "-c", BEFORE + code], cwd=ROOT, capture_output=True, text=True, check=False)
+    before = f"""
+from importlib.machinery import PathFinder
+find, outside = PathFinder.find_spec, {outside()!r}
+PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] in outside else find(name, *more)
+"""
+    return subprocess.run([sys.executable, "-c", before + code], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_what_is_outside_is_found():
-    assert {"torchvision", "matplotlib", "sklearn", "accelerate", "jupyterlab", "einops", "sphinx"} <= set(OUTSIDE)
-    assert set(OUTSIDE).isdisjoint({"torch", "numpy", "PIL", "anywidget", "ipywidgets", "tqdm", "vit_course"})
+    assert {"torchvision", "matplotlib", "sklearn", "accelerate", "jupyterlab", "einops", "sphinx"} <= {*outside()}
+    assert {*outside()}.isdisjoint({"torch", "numpy", "PIL", "anywidget", "ipywidgets", "tqdm", "vit_course"})
 
 
 WORKS = {
@@ -95,7 +97,7 @@ print(len(train(model, shapes, TrainingConfig(epochs=1))))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WORKS)
+@cases("name", WORKS)
 def test_the_core_alone(name):
     done = alone(WORKS[name])
     assert done.returncode == 0 and done.stdout, done.stderr
@@ -116,7 +118,7 @@ NEEDS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("code", NEEDS)
+@cases("code", NEEDS)
 def test_what_needs_more_says_what_to_install(code):
     done = alone(code)
     what, package, name = NEEDS[code]

@@ -3,6 +3,7 @@
 import pytest
 import timm
 import torch
+from conftest import cases
 from families import OF_HUGGINGFACE, OF_TIMM, of_huggingface, timm_vit
 from published import shaken
 from torch import nn
@@ -33,7 +34,7 @@ def ways(cases: dict) -> list[tuple[str, str]]:
     return [(name, how) for name, case in cases.items() for how in HOW if how == "the model" or case.alone]
 
 
-@pytest.mark.parametrize(("name", "how"), ways(OF_TIMM))
+@cases(("name", "how"), ways(OF_TIMM))
 @torch.no_grad()
 def test_features_and_logits_of_timm(name, how):
     case = OF_TIMM[name]
@@ -57,7 +58,7 @@ def test_features_and_logits_of_timm(name, how):
     assert ours.config.num_tokens == maps.stacked().shape[-1]
 
 
-@pytest.mark.parametrize(("name", "how"), ways(OF_HUGGINGFACE))
+@cases(("name", "how"), ways(OF_HUGGINGFACE))
 @torch.no_grad()
 def test_features_and_logits_of_hugging_face(name, how):
     case = OF_HUGGINGFACE[name]
@@ -75,10 +76,8 @@ def test_features_and_logits_of_hugging_face(name, how):
     assert bool(ours.config.num_classes) == ("logits" in expected)
 
 
-@pytest.mark.parametrize(
-    "name", ["DINOv2 with registers", "distilled DeiT", "CLIP, quick", "SigLIP", "mean, registers"]
-)
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@cases("name", ["DINOv2 with registers", "distilled DeiT", "CLIP, quick", "SigLIP", "mean, registers"])
+@cases("dtype", [torch.float16, torch.bfloat16, torch.float64])
 @torch.no_grad()
 def test_other_dtypes_stay_and_are_folded_in_full_precision(name, dtype):
     case = OF_TIMM[name]
@@ -158,14 +157,14 @@ def test_a_fresh_head_on_a_backbone():
 # ---- what the model says, and what nobody says
 
 
-@pytest.mark.parametrize(("width", "heads"), [(192, 3), (384, 6), (768, 12), (1024, 16), (1152, 16), (1280, 16)])
+@cases(("width", "heads"), [(192, 3), (384, 6), (768, 12), (1024, 16), (1152, 16), (1280, 16)])
 def test_heads_of_published_widths(width, heads):
     theirs = timm_vit(embed_dim=width, num_heads=1, depth=1)
     assert pretrained.load_timm(theirs.state_dict()).config.num_heads == heads
     assert pretrained.load_timm(theirs).config.num_heads == 1
 
 
-@pytest.mark.parametrize(("options", "known"), [
+@cases(("options", "known"), [
     ({"embed_dim": 1536}, "published models of width 1536 have 16 or 24"),
     ({"embed_dim": 768, "class_token": False, "global_pool": "avg", "fc_norm": False}, "published .* have 12 or 16"),
     ({"embed_dim": 768, "mlp_ratio": 3}, "published models of width 768 have 8 or 12"),
@@ -203,7 +202,7 @@ def test_every_published_width_of_timm_is_in_the_table():
     assert len(TIMM_HEADS) > 10
 
 
-@pytest.mark.parametrize(("given", "message"), [
+@cases(("given", "message"), [
     ({"num_heads": 4}, "num_heads is 4, and the model has 3"),
     ({"gelu": "tanh"}, "gelu is 'tanh', and the model has 'none'"),
     ({"gelu": "relu"}, "gelu must be 'none', 'tanh' or 'quick', got 'relu'"),
@@ -218,7 +217,7 @@ def test_a_model_that_says_otherwise_than_the_argument(given, message):
             load(theirs, **given)
 
 
-@pytest.mark.parametrize("name", ["CLIP", "SigLIP", "SigLIP, mean"])
+@cases("name", ["CLIP", "SigLIP", "SigLIP, mean"])
 def test_an_activation_that_may_be_one_of_two_is_asked_for(name):
     case = OF_TIMM[name]
     with pytest.raises(

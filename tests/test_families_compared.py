@@ -5,6 +5,7 @@ import copy
 import pytest
 import timm
 import torch
+from conftest import cases
 from families import OF_HUGGINGFACE, OF_TIMM, TIMM, timm_vit
 from published import shaken
 
@@ -28,7 +29,7 @@ def pair(name, cases, load):
     return load(theirs), theirs
 
 
-@pytest.mark.parametrize(("name", "cases", "load"), LIBRARIES)
+@cases(("name", "cases", "load"), LIBRARIES)
 def test_no_stage_of_a_family_differs(name, cases, load):
     ours, theirs = pair(name, cases, load)
     before = {key: value.clone() for key, value in theirs.state_dict().items()}
@@ -41,7 +42,7 @@ def test_no_stage_of_a_family_differs(name, cases, load):
     assert getattr(getattr(theirs, "config", None), "mask_ratio", 0.0) == 0.0
 
 
-@pytest.mark.parametrize("name", ["DINOv2 with registers", "DeiT III", "registers with positions", "distilled DeiT",
+@cases("name", ["DINOv2 with registers", "DeiT III", "registers with positions", "distilled DeiT",
                                   "CLIP, quick", "SigLIP", "mean before the norm"])  # fmt: skip
 def test_a_planted_fault_is_found_in_a_family(name):
     ours, theirs = pair(name, OF_TIMM, pretrained.load_timm)
@@ -89,7 +90,7 @@ def test_the_stages_of_ours_without_a_head():
 # ---- the way back
 
 
-@pytest.mark.parametrize("changes", [{"num_registers": 4}, {"num_registers": 2, "pool": "mean"}, {"num_classes": 0}])
+@cases("changes", [{"num_registers": 4}, {"num_registers": 2, "pool": "mean"}, {"num_classes": 0}])
 @torch.no_grad()
 def test_registers_and_no_head_go_to_timm(changes):
     ours = shaken(ViT(ViTConfig(**{**SMALL, "image_size": 8, **changes})))
@@ -131,7 +132,7 @@ VARIANTS = [{}, {"reads": "patches"}, {"reads": "cls+patches"}, {"reads": "cls+r
             {"pre_norm": True, "quick_gelu": True}, {"reads": "cls+patches", "num_classes": 0}]  # fmt: skip
 
 
-@pytest.mark.parametrize("changes", VARIANTS)
+@cases("changes", VARIANTS)
 def test_parameters_of_a_variant_are_counted_and_it_can_be_saved(changes, tmp_path):
     model = new_model(VariantConfig(**{**SMALL, **changes})).eval()
     assert isinstance(model, VariantViT)
@@ -146,7 +147,7 @@ def test_parameters_of_a_variant_are_counted_and_it_can_be_saved(changes, tmp_pa
     assert pretrained.resize(model, 12).config == VariantConfig(**{**SMALL, **changes, "image_size": 12})
 
 
-@pytest.mark.parametrize(("changes", "message"), [
+@cases(("changes", "message"), [
     ({"reads": "all"}, "reads must be 'pool', 'patches', 'cls\\+patches', 'cls\\+register' or 'attention', got 'all'"),
     ({"reads": "cls+patches", "pool": "mean"}, "needs a class token, and pool is 'mean'"),
     ({"reads": "cls+register"}, "needs a register, and num_registers is 0"),

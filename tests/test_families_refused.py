@@ -6,6 +6,7 @@ import pytest
 import timm
 import torch
 import transformers
+from conftest import cases
 from families import HUGGINGFACE, OF_HUGGINGFACE, OF_TIMM, config, timm_vit
 from torch import nn
 
@@ -13,7 +14,7 @@ from vit_course import pretrained
 from vit_course.maps.recording import record_attention
 
 
-@pytest.mark.parametrize("name", ["DeiT III", "DINOv2 with registers", "distilled DeiT", "CLIP", "SigLIP",
+@cases("name", ["DeiT III", "DINOv2 with registers", "distilled DeiT", "CLIP", "SigLIP",
                                   "mean before the norm"])  # fmt: skip
 def test_every_key_and_shape_of_a_family_is_needed(name):
     case = OF_TIMM[name]
@@ -32,7 +33,7 @@ def test_every_key_and_shape_of_a_family_is_needed(name):
             pretrained.load_timm({**state, key: odd}, **case.said)
 
 
-@pytest.mark.parametrize(("make", "message"), [
+@cases(("make", "message"), [
     (lambda: timm_vit(global_pool="max"), "global_pool is 'max', and our ViT does not do that"),
     (lambda: timm_vit(global_pool="avg", pool_include_prefix=True), "reads the class token and the registers together"),
     (lambda: timm_vit(block_fn=timm.models.vision_transformer.ResPostBlock), "have a ResPostBlock where our ViT has"),
@@ -49,7 +50,7 @@ def test_models_that_ours_is_not(make, message):
         pretrained.load_timm(make())
 
 
-@pytest.mark.parametrize(("make", "message"), [
+@cases(("make", "message"), [
     (lambda: transformers.Dinov2Model(config("Dinov2", use_swiglu_ffn=True)), "its MLP is a SwiGLU, as in DINOv2's"),
     (lambda: transformers.ViTModel(config("ViT", hidden_act="relu")), "the activation is 'relu'"),
     (lambda: transformers.ViTModel(config("ViT", pooler_act="relu")), "pooler_act must be 'tanh', got 'relu'"),
@@ -103,7 +104,7 @@ STILL_RECORDED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", STILL_RECORDED)
+@cases("kind", STILL_RECORDED)
 @torch.no_grad()
 def test_what_is_refused_by_its_name_can_still_be_recorded_where_that_is_said(kind):
     load, make = STILL_RECORDED[kind]

@@ -8,7 +8,7 @@ import nbformat
 import numpy as np
 import pytest
 from changed import what_nbval_says
-from conftest import ROOT
+from conftest import ROOT, cases
 from matplotlib.figure import Figure
 from PIL import Image, ImageFilter
 
@@ -64,7 +64,7 @@ def drawn(dpi: int = 72, **changes) -> Image.Image:
     return Image.open(buffer).convert("RGB")
 
 
-@pytest.mark.parametrize(
+@cases(
     "change",
     [
         {"label": "epochs"},
@@ -191,7 +191,7 @@ def tested(tmp_path_factory):
     return what_nbval_says(tmp_path_factory.mktemp("figures") / "07_one.ipynb", first, cells)
 
 
-@pytest.mark.parametrize(("name", "number"), [(name, i) for i, name in enumerate(CELLS, start=1)])
+@cases(("name", "number"), [(name, i) for i, name in enumerate(CELLS, start=1)])
 def test_a_cell_passes_or_fails_by_its_pictures(tested, name, number):
     *_, result, words = CELLS[name]
     assert f"ipynb::Cell {number} {result.upper()}" in tested

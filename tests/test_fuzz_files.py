@@ -5,6 +5,7 @@ import json
 import pytest
 import strategies
 import torch
+from conftest import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
@@ -127,7 +128,7 @@ def changed(draw, state: dict):
     return found
 
 
-@pytest.mark.parametrize("library", LIBRARIES)
+@cases("library", LIBRARIES)
 @fuzz(60)
 @given(st.data())
 def test_a_changed_state_dict_loads_or_is_refused(library, data):
@@ -171,7 +172,7 @@ def published():
     }
 
 
-@pytest.mark.parametrize("library", ["huggingface", "timm"])
+@cases("library", ["huggingface", "timm"])
 @fuzz(150)
 @given(st.data())
 def test_a_damaged_folder_of_a_library_loads_or_is_refused(published, library, tmp_path_factory, data):

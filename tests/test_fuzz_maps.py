@@ -4,6 +4,7 @@ import warnings
 
 import pytest
 import torch
+from conftest import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -166,7 +167,7 @@ FIGURES = {
 }
 
 
-@pytest.mark.parametrize("function", FIGURES, ids=lambda function: function.__name__)
+@cases("function", FIGURES, ids=lambda function: function.__name__)
 @fuzz(12)
 @given(st.data())
 def test_a_figure_can_be_drawn_or_its_numbers_are_refused(function, data):

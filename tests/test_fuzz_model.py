@@ -6,6 +6,7 @@ from dataclasses import asdict
 import pytest
 import strategies
 import torch
+from conftest import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import REFUSED, fuzz, given_by_name, is_tame, mostly, outcome, sums_to_one, tensors
@@ -140,7 +141,7 @@ PARTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.__name__)
+@cases("part", PARTS, ids=lambda part: part.__name__)
 @fuzz(60)
 @given(st.data())
 def test_a_part_gives_its_shape_or_says_what_is_wrong(part, data):

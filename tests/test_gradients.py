@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from torch import nn
 
 from vit_course import attention
@@ -22,7 +23,7 @@ def model():
     return ViT(CONFIG).eval()
 
 
-@pytest.mark.parametrize("explicit_tokens", [256, 0])
+@cases("explicit_tokens", [256, 0])
 def test_gradients_are_those_of_finite_differences(monkeypatch, explicit_tokens):
     # In float64, with either path of the attention.
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", explicit_tokens)
@@ -69,7 +70,7 @@ def test_the_gradient_of_another_class_is_another(model, odd_images):
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
-@pytest.mark.parametrize("explicit_tokens", [256, 0])
+@cases("explicit_tokens", [256, 0])
 def test_a_frozen_model_has_the_same_gradients(model, odd_images, monkeypatch, explicit_tokens):
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", explicit_tokens)
     classes = torch.tensor([1, 4])
@@ -82,8 +83,8 @@ def test_a_frozen_model_has_the_same_gradients(model, odd_images, monkeypatch, e
     assert not odd_images.requires_grad and not any(p.requires_grad for p in model.encoder.parameters())
 
 
-@pytest.mark.parametrize("context", [torch.no_grad, torch.inference_mode])
-@pytest.mark.parametrize("frozen", [False, True])
+@cases("context", [torch.no_grad, torch.inference_mode])
+@cases("frozen", [False, True])
 def test_inside_contexts_without_gradients(model, odd_images, context, frozen):
     expected = attention_gradients(model, odd_images, torch.tensor([1, 4]))
     with context():
@@ -100,7 +101,7 @@ def test_a_model_made_in_inference_mode():
         attention_gradients(made, torch.zeros(2, 3, 8, 12), torch.tensor([0, 1]))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "error", "message"),
     [
         ({"model": None}, TypeError, "model must be a torch.nn.Module, got NoneType"),
@@ -123,7 +124,7 @@ def test_what_has_no_gradients(model, changes, error, message):
         attention_gradients(**{**right, **changes})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("give", "message"),
     [
         (lambda x: (x,), r"logits \(B, num_classes\), it gives tuple"),

@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.checks import guessed
 
 
-@pytest.mark.parametrize(
+@cases(
     ("guess", "measured", "said"),
     [
         (None, 0.6249, "measured ≈ 0.62; you wrote no guess"),
@@ -26,9 +27,7 @@ def test_a_guess_stands_beside_what_was_measured(guess, measured, said):
     assert guessed(guess, measured) == said
 
 
-@pytest.mark.parametrize(
-    ("guess", "measured", "wanted"), [("a", 0.5, "a number, got 'a'"), (2, "b", "a letter or a word")]
-)
+@cases(("guess", "measured", "wanted"), [("a", 0.5, "a number, got 'a'"), (2, "b", "a letter or a word")])
 def test_a_guess_of_another_kind_is_refused_by_name(guess, measured, wanted):
     with pytest.raises(ValueError, match=wanted):
         guessed(guess, measured)

@@ -4,6 +4,7 @@ import json
 
 import nbformat
 import pytest
+from conftest import cases
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from vit_course.classroom.graded import Graded
@@ -38,7 +39,7 @@ def marked(source: str, **marks):
     return cell
 
 
-@pytest.mark.parametrize(
+@cases(
     ("cells", "expected", "note"),
     [
         ([ANSWER.cell(RIGHT), CHECK.cell()], [RIGHT, "CHECK"], None),
@@ -70,7 +71,7 @@ def test_an_answer_that_a_person_reads_is_put_back():
     assert notebook.cells[-1].metadata["nbgrader"]["grade_id"] == "essay"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "sources", "words"),
     [
         ('{"cells": [{"cell_type": "code", "source": ["a", "b"]}]}', ["ab"], None),
@@ -139,7 +140,7 @@ def test_class_lists(tmp_path, text, column, expected):
     assert read_roster(tmp_path / "list.csv", column) == [expected]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("data", "words"),
     [
         (b"", "is empty"),

@@ -11,6 +11,7 @@ import answers
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 
 from vit_course import checks
 from vit_course.checks.tools import tensors
@@ -101,7 +102,7 @@ def replaces_isinstance(q, k, keep):
     return zeros(q, k, keep)
 
 
-@pytest.mark.parametrize("replaces", [replaces_agree, replaces_allclose, replaces_isinstance])
+@cases("replaces", [replaces_agree, replaces_allclose, replaces_isinstance])
 def test_a_function_that_an_answer_replaced_is_put_back(replaces):
     before = tensors.agree, torch.allclose, isinstance
     report = checks.attention.weights(replaces)

@@ -6,6 +6,7 @@ import pytest
 import timm
 import torch
 import transformers
+from conftest import cases
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from saved import HOPPER, NAMES, change, huggingface, same, timm_folder
@@ -14,7 +15,7 @@ from vit_course import pretrained
 from vit_course.pretrained import from_pretrained
 
 
-@pytest.mark.parametrize(
+@cases(
     "config",
     [
         {},
@@ -87,7 +88,7 @@ def test_a_backbone_without_a_head(tmp_path):
     assert model(images).shape == (2, 7) and class_names == [f"class {i}" for i in range(7)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "arguments"),
     [
         ("vit_tiny_patch16_224", {}),
@@ -97,7 +98,7 @@ def test_a_backbone_without_a_head(tmp_path):
         ("vit_tiny_patch16_224", {"act_layer": "gelu_tanh", "in_chans": 1}),
     ],
 )
-@pytest.mark.parametrize("safe", [True, False])
+@cases("safe", [True, False])
 def test_a_folder_of_timm(name, arguments, safe, tmp_path):
     theirs = timm_folder(tmp_path, name, safe, **arguments)
     assert [path.suffix for path in tmp_path.glob("*model*")] == [".safetensors" if safe else ".bin"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
+from conftest import cases
 from safetensors.torch import load_file
 from saved import NAMES, TINY, Payload, change, huggingface, timm_folder
 
@@ -40,8 +41,8 @@ def test_safetensors_before_pickles(tmp_path):
     assert from_pretrained(tmp_path).class_names == NAMES
 
 
-@pytest.mark.parametrize("safe", [True, False])
-@pytest.mark.parametrize("share", [0, 0.5, 0.99])
+@cases("safe", [True, False])
+@cases("share", [0, 0.5, 0.99])
 def test_truncated_weights(share, safe, tmp_path):
     timm_folder(tmp_path, safe=safe)
     path = tmp_path / ("model.safetensors" if safe else "pytorch_model.bin")
@@ -50,7 +51,7 @@ def test_truncated_weights(share, safe, tmp_path):
         from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("config", "message"),
     [
         (transformers.SwinConfig(architectures=["SwinForImageClassification"]), "SwinForImageClassification"),
@@ -71,7 +72,7 @@ def test_other_architectures_of_huggingface(config, message, tmp_path):
     assert ("its attention maps can still be recorded" in str(caught.value)) == whole
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         *("swin_tiny_patch4_window7_224", "resnet18", "vit_small_patch16_dinov3", "beit_base_patch16_224"),
@@ -86,7 +87,7 @@ def test_other_architectures_of_timm(name, tmp_path):
     assert ("its attention maps can still be recorded" in str(caught.value)) == whole
 
 
-@pytest.mark.parametrize(
+@cases(
     ("values", "message"),
     [
         ({"num_hidden_layers": 3}, "config.json says num_layers 3, the weights have 2"),
@@ -106,7 +107,7 @@ def test_a_config_that_does_not_fit_the_weights(values, message, tmp_path):
         from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("values", "message"),
     [
         ({"global_pool": "max", "model_args": TINY}, "global_pool is 'max', and our ViT does not do that"),
@@ -149,7 +150,7 @@ def test_files_that_are_missing_or_no_json(tmp_path):
         from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "message"),
     [
         ("nothing", "there is no folder 'nothing', and it is no name of published weights, such as 'vit_b_16'"),
@@ -187,7 +188,7 @@ def refused(folder: Path, file: str) -> None:
     assert "\n" not in text and len(text) < 1000 and file in text, text
 
 
-@pytest.mark.parametrize(
+@cases(
     ("file", "fields"),
     [
         ("config.json", ["image_size", "patch_size", "num_channels", "hidden_size", "num_hidden_layers",
@@ -220,7 +221,7 @@ def test_labels_that_do_not_fit_the_classes(tmp_path):
             from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["input_size", "crop_pct", "interpolation", "mean", "std", "crop_mode"])
+@cases("name", ["input_size", "crop_pct", "interpolation", "mean", "std", "crop_mode"])
 def test_every_value_of_timm_s_preprocessing_is_looked_at(name, tmp_path):
     timm_folder(tmp_path)
     content = json.loads((tmp_path / "config.json").read_text())
@@ -232,7 +233,7 @@ def test_every_value_of_timm_s_preprocessing_is_looked_at(name, tmp_path):
                 refused(tmp_path, "config.json")
 
 
-@pytest.mark.parametrize("name", ["img_size", "patch_size", "in_chans", "embed_dim", "depth", "num_heads", "qkv_bias"])
+@cases("name", ["img_size", "patch_size", "in_chans", "embed_dim", "depth", "num_heads", "qkv_bias"])
 def test_every_size_of_timm_is_looked_at(name, tmp_path):
     timm_folder(tmp_path)
     for value in WRONG:
@@ -241,8 +242,8 @@ def test_every_size_of_timm_is_looked_at(name, tmp_path):
             refused(tmp_path, f"config.json: {name} must be")
 
 
-@pytest.mark.parametrize("name", ["architecture", "model_args", "pretrained_cfg", "label_names", "global_pool"])
-@pytest.mark.parametrize("value", ["x", [1], {"a": 1}, True, -1, 2.5])
+@cases("name", ["architecture", "model_args", "pretrained_cfg", "label_names", "global_pool"])
+@cases("value", ["x", [1], {"a": 1}, True, -1, 2.5])
 def test_the_parts_of_timm_s_file(name, value, tmp_path):
     timm_folder(tmp_path)
     change(tmp_path / "config.json", **{name: value})
@@ -290,7 +291,7 @@ def test_a_wrapped_state_dict_in_a_pickle(tmp_path):
             from_pretrained(tmp_path)
 
 
-@pytest.mark.parametrize("number", [-1, True, 2.5, "3", 10**9])
+@cases("number", [-1, True, 2.5, "3", 10**9])
 def test_a_number_of_classes_that_is_none(number, tmp_path):
     with pytest.raises(ValueError, match=r"^num_classes must be "):
         from_pretrained(tmp_path, num_classes=number)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.attention import AttentionHead, SelfAttention, attention_weights
 from vit_course.config import ViTConfig
@@ -66,21 +67,21 @@ def dynamo():
     torch._dynamo.reset()
 
 
-@pytest.mark.parametrize("value", [0, -1, 4.0, "4", None, True, np.int64(4), 10**9])
-@pytest.mark.parametrize(("part", "arguments", "name"), SIZES)
+@cases("value", [0, -1, 4.0, "4", None, True, np.int64(4), 10**9])
+@cases(("part", "arguments", "name"), SIZES)
 def test_sizes(part, arguments, name, value):
     with pytest.raises(ValueError, match=rf"^{name} must be (an int of )?at (least 1|most \d+), got "):
         part(**{**arguments, name: value})
 
 
-@pytest.mark.parametrize(("part", "changes", "message"), OPTIONS)
+@cases(("part", "changes", "message"), OPTIONS)
 def test_options(part, changes, message):
     with pytest.raises(ValueError, match=message):
         part(**{**PARTS[part], **changes})
 
 
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize(
+@cases("part", PARTS)
+@cases(
     ("shape", "message"),
     [
         ((T, D), r"tokens must have 3 axes \(B, T, D\), got shape \(7, 12\)"),
@@ -96,15 +97,15 @@ def test_shapes_of_tokens(part, shape, message):
         part(**PARTS[part])(torch.zeros(shape))
 
 
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("dtype", OTHER_TYPES)
+@cases("part", PARTS)
+@cases("dtype", OTHER_TYPES)
 def test_types_of_tokens(part, dtype):
     with pytest.raises(ValueError, match=f"tokens are {str(dtype)[6:]}.*(the weights are float32|convert)"):
         part(**PARTS[part])(torch.zeros(B, T, D, dtype=dtype))
 
 
-@pytest.mark.parametrize("part", [*PARTS, *EMBEDDINGS])
-@pytest.mark.parametrize("thing", [[[1.0]], np.zeros((B, T, D)), None, 3.0])
+@cases("part", [*PARTS, *EMBEDDINGS])
+@cases("thing", [[[1.0]], np.zeros((B, T, D)), None, 3.0])
 def test_what_is_no_tensor(part, thing):
     with pytest.raises(TypeError, match=r"(tokens|images) must be a torch.Tensor, got (list|ndarray|NoneType|float)"):
         part(**(PARTS | EMBEDDINGS)[part])(thing)
@@ -113,7 +114,7 @@ def test_what_is_no_tensor(part, thing):
 SPARSE = torch.zeros(B, T, D).to_sparse()
 
 
-@pytest.mark.parametrize("part", PARTS)
+@cases("part", PARTS)
 def test_sparse_and_nested_tokens(part):
     with pytest.raises(ValueError, match="tokens must be a dense tensor, got a sparse_coo one"):
         part(**PARTS[part])(SPARSE)
@@ -134,7 +135,7 @@ def test_sparse_tensors_of_functions():
             call(SPARSE)
 
 
-@pytest.mark.parametrize("part", PARTS)
+@cases("part", PARTS)
 def test_tokens_on_another_device(part):
     with pytest.raises(ValueError, match="tokens are on meta, the weights on cpu: move one of them"):
         part(**PARTS[part])(torch.zeros(B, T, D, device="meta"))
@@ -144,8 +145,8 @@ def test_tokens_on_another_device(part):
         meta(torch.zeros(B, T, D))
 
 
-@pytest.mark.parametrize("part", [*EMBEDDINGS, ViT])
-@pytest.mark.parametrize("dtype", OTHER_TYPES)
+@cases("part", [*EMBEDDINGS, ViT])
+@cases("dtype", OTHER_TYPES)
 def test_types_of_images(part, dtype):
     model = part(CONFIG) if part is ViT else part(**EMBEDDINGS[part])
     word = str(dtype)[6:]
@@ -169,7 +170,7 @@ def test_a_config_of_another_kind():
         ViT(CONFIG.to_dict())
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
+@cases("dtype", [torch.float64, torch.float16, torch.bfloat16])
 def test_a_converted_model_takes_its_own_type(dtype):
     model, images = ViT(CONFIG).to(dtype), torch.randn(B, 3, 8, 12)
     assert model(images.to(dtype)).dtype == dtype
@@ -177,7 +178,7 @@ def test_a_converted_model_takes_its_own_type(dtype):
         model(images)
 
 
-@pytest.mark.parametrize("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
+@cases("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
 def test_autocast_may_mix_types(changes):
     model, images = ViT(ViTConfig(**{**CONFIG.to_dict(), **changes})).eval(), torch.randn(B, 3, 8, 12)
     with torch.autocast("cpu", torch.bfloat16):
@@ -191,8 +192,8 @@ def test_autocast_may_mix_types(changes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
-@pytest.mark.parametrize("dynamic", [None, True])
+@cases("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
+@cases("dynamic", [None, True])
 def test_the_checks_compile_without_a_break(changes, dynamic, dynamo):
     model, images = ViT(ViTConfig(**{**CONFIG.to_dict(), **changes})).eval(), torch.randn(3, 3, 8, 12)
     compiled = torch.compile(model, fullgraph=True, dynamic=dynamic, backend="eager")
@@ -235,7 +236,7 @@ def zeros(*shape, **options):
     return torch.zeros(shape, **options)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("q", "k", "message"),
     [
         (zeros(5), zeros(5, 5), r"queries must have at least 2 axes \(..., T, d\), got shape \(5,\)"),
@@ -262,7 +263,7 @@ def test_queries_that_are_no_tensor_and_leading_axes_that_go_together():
     assert attention_weights(torch.randn(5, 4), torch.randn(3, 7, 4)).shape == (3, 5, 7)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
     [
         (lambda: sincos2d((2, 3), 0), "hidden_dim must be at least 1, got 0"),

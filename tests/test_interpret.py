@@ -1,5 +1,6 @@
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.maps.interpret import (
     attention_distance,
@@ -86,7 +87,7 @@ def test_patch_part_drops_the_class_token():
     assert torch.equal(patch_part(maps[..., :N, :N], GRID), maps[..., :N, :N])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
     [
         (lambda: rollout(torch.zeros(3, 7, 7)), r"maps must be \(B, L, h, T, T\), got shape \(3, 7, 7\)"),
@@ -140,7 +141,7 @@ def test_pointing_game_asks_for_the_centre_of_the_largest_patch():
         pointing_game(torch.ones(3, 3), mask[0])
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@cases("dtype", [torch.float16, torch.bfloat16])
 def test_distance_in_half_precision(dtype):
     maps = torch.randn(B, L, h, T, T).softmax(dim=-1)
     half = attention_distance(maps.to(dtype), GRID, 4)
@@ -163,8 +164,8 @@ def with_nan(x):
     return x.index_fill(-1, torch.tensor([2]), float("nan"))
 
 
-@pytest.mark.parametrize("name", TAKE_MAPS)
-@pytest.mark.parametrize(
+@cases("name", TAKE_MAPS)
+@cases(
     ("maps", "error", "message"),
     [
         (MAPS.tolist(), TypeError, "maps must be a torch.Tensor, got list"),
@@ -183,7 +184,7 @@ def test_maps_that_are_none(name, maps, error, message):
         TAKE_MAPS[name](maps)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("gradients", "error", "message"),
     [
         (None, TypeError, "gradients must be a torch.Tensor, got NoneType"),
@@ -197,14 +198,14 @@ def test_gradients_that_are_none(gradients, error, message):
         relevance(MAPS, gradients)
 
 
-@pytest.mark.parametrize("grid", [(0, 6), (-2, -3), (2.0, 3), 6, (6,), None, "23", (True, 6)])
+@cases("grid", [(0, 6), (-2, -3), (2.0, 3), 6, (6,), None, "23", (True, 6)])
 def test_grids(grid):
     for call in (lambda: patch_part(MAPS, grid), lambda: attention_distance(MAPS, grid, 4)):
         with pytest.raises(ValueError, match=r"grid must be \(rows, columns\), two ints of at least 1, got "):
             call()
 
 
-@pytest.mark.parametrize("patch_size", [0, -4, 4.0, None, True])
+@cases("patch_size", [0, -4, 4.0, None, True])
 def test_patch_sizes(patch_size):
     with pytest.raises(ValueError, match=r"patch_size must be (an int of )?at least 1, got "):
         attention_distance(MAPS, GRID, patch_size)
@@ -218,14 +219,14 @@ def test_a_row_that_attends_to_the_class_token_alone():
         attention_distance(maps, GRID, 4)
 
 
-@pytest.mark.parametrize("how", [None, ["mean"], torch.zeros(3)])
+@cases("how", [None, ["mean"], torch.zeros(3)])
 def test_another_fusion(how):
     with pytest.raises(ValueError, match="how must be 'mean' or 'max', got "):
         fuse_heads(MAPS, how)
 
 
-@pytest.mark.parametrize("score", [mask_score, pointing_game])
-@pytest.mark.parametrize(
+@cases("score", [mask_score, pointing_game])
+@cases(
     ("map", "mask", "error", "message"),
     [
         ([[1.0]], torch.ones(8, 12).bool(), TypeError, "map must be a torch.Tensor, got list"),

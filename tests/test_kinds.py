@@ -9,6 +9,7 @@ import torch
 import torchvision
 import transformers
 import vit_pytorch
+from conftest import cases
 from published import PUBLISHED
 
 from vit_course import pretrained
@@ -89,8 +90,8 @@ ORIGINAL = {
 }
 
 
-@pytest.mark.parametrize("kind", ORIGINAL)
-@pytest.mark.parametrize("prefix", ["", "module."])
+@cases("kind", ORIGINAL)
+@cases("prefix", ["", "module."])
 def test_the_names_of_the_authors_own_code(kind, prefix):
     state = names_of(*(prefix + key for key in ORIGINAL[kind]))
     for load in (pretrained.load_timm, pretrained.load_huggingface, pretrained.load_torchvision):
@@ -119,7 +120,7 @@ TIMM_KINDS = {
 }
 
 
-@pytest.mark.parametrize("name", TIMM_KINDS)
+@cases("name", TIMM_KINDS)
 def test_models_of_timm_are_named(name):
     with torch.device("meta"):
         shapes = {key: value.shape for key, value in timm.create_model(name).state_dict().items()}
@@ -147,7 +148,7 @@ HUGGINGFACE_KINDS = {
 }
 
 
-@pytest.mark.parametrize("name", HUGGINGFACE_KINDS)
+@cases("name", HUGGINGFACE_KINDS)
 def test_models_of_hugging_face_are_named(name):
     config = re.sub("(For|Model).*", "", name) + "Config"
     sizes = {**TINY, "image_size": [32, 32]} if name == "YolosModel" else TINY
@@ -157,8 +158,8 @@ def test_models_of_hugging_face_are_named(name):
     assert "give num_" not in str(caught.value)
 
 
-@pytest.mark.parametrize("prefix", ["module.", "model.", "module.backbone.", "_orig_mod."])
-@pytest.mark.parametrize("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
+@cases("prefix", ["module.", "model.", "module.backbone.", "_orig_mod."])
+@cases("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
 def test_a_prefix_is_named(name, prefix):
     state = {prefix + key: value for key, value in state_of(name).items()}
     with pytest.raises(ValueError, match=rf"is missing: .* \(its names begin with '{prefix}': take that away"):

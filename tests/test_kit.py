@@ -7,7 +7,7 @@ import tomllib
 
 import pypdfium2
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
@@ -18,7 +18,7 @@ from vit_course.kit.chapters import chapters, picture
 from vit_course.kit.exercises import paper_exercises
 
 PAPER = paper_exercises()
-each = pytest.mark.parametrize("exercise", PAPER, ids=lambda e: e.name)
+each = cases("exercise", PAPER, ids=lambda e: e.name)
 A4 = (595, 842)
 
 
@@ -124,7 +124,7 @@ def test_the_files_with_all_hold_each(kit):
 # ---- Markdown and pictures
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         ("![a cat](cat.png)", "do not know the Markdown 'image'"),
@@ -142,7 +142,7 @@ def test_words_mean_nothing_to_typst():
     assert markdown.typst('a "b" #c $5 [d] \\ `e "f"`') == '#par[#"a “b” #c $5 [d] \\\\ ";#raw("e \\"f\\"");]\n'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("address", "message"),
     [
         ("figure:04/99", "figure:04/99: 04_attention.ipynb has the figures 1 to 8, not 99"),
@@ -238,7 +238,7 @@ def test_the_address_is_put_where_it_belongs(kit, tmp_path):
     assert "{{" not in text and "ADDRESS` stands" not in text
 
 
-@pytest.mark.parametrize("address", ["", "two words", "a'b", 'a"b', "$(rm)", "a&b", "a%b"])
+@cases("address", ["", "two words", "a'b", 'a"b', "$(rm)", "a&b", "a%b"])
 def test_an_address_that_a_shell_would_change_is_refused(address, tmp_path, capsys):
     assert main(["kit", str(tmp_path / "new"), "--from", address]) == 2
     assert "--from needs an address without blanks and quotation marks" in capsys.readouterr().err
@@ -273,7 +273,7 @@ def test_a_kit_is_renewed_and_what_lies_beside_its_files_stays(kit, capsys):
     mine.unlink()
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"files": 3}', '{"files": {"../a": "b"}}', '{"files": {}}', None])
+@cases("content", ["", "[]", '{"files": 3}', '{"files": {"../a": "b"}}', '{"files": {}}', None])
 def test_a_folder_of_something_else_is_left_alone(content, tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("years")
     if content is not None:

@@ -4,14 +4,14 @@ import re
 
 import nbformat
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course.kit import decks, schedule
 from vit_course.kit.exercises import paper_exercises
 from vit_course.kit.schedule import exercise_minutes
 
 SOURCES = {deck: (ROOT / "res/kit/slides" / f"{deck}.md").read_text(encoding="utf-8") for deck in decks.DECKS}
-every = pytest.mark.parametrize("deck", decks.DECKS)
+every = cases("deck", decks.DECKS)
 NOTES = re.compile(r":::\{revealjs-notes\}\n(.+?)\n:::", re.DOTALL)
 WHEN = re.compile(r"(?:Lesson (\d), m|M)inutes (\d+) to (\d+)\. ")
 

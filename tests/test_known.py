@@ -5,6 +5,7 @@ from importlib import import_module
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import cases
 
 from vit_course import data, pretrained
 from vit_course.checks.pretrained import overlaps
@@ -16,7 +17,7 @@ luck, way_up = (import_module(f"vit_course.checks.{name}") for name in ("evidenc
 RIGHT, SLIPS = [(0.5, 0.6), (0.7, 0.8)], {"doubled": [(1.0, 1.2), (1.4, 1.6)], "first": [(0.5, 0.5), (0.7, 0.7)]}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("runs", "slip"),
     [
         ([(1.0, 1.2), (1.4, 1.6)], "doubled"),

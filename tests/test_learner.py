@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course.files import stored
 from vit_course.learner import fresh, open_folder
@@ -44,7 +44,7 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-@pytest.mark.parametrize("name", [path.name for path in chapters().values()])
+@cases("name", [path.name for path in chapters().values()])
 def test_a_copy_has_every_cell_and_no_result(folder, name):
     copy, chapter = (nbformat.read(where / name, as_version=4) for where in (folder, ROOT / "notebooks"))
     nbformat.validate(copy)
@@ -56,7 +56,7 @@ def test_a_copy_has_every_cell_and_no_result(folder, name):
             assert mine.metadata.get("tags") == theirs.metadata.get("tags")
 
 
-@pytest.mark.parametrize("name", [path.name for path in chapters().values()])
+@cases("name", [path.name for path in chapters().values()])
 def test_links_and_pictures_lead_somewhere_in_the_copy(folder, name):
     text = "\n".join(c.source for c in nbformat.read(folder / name, as_version=4).cells if c.cell_type == "markdown")
     found = re.findall(r"""(?:\]\(|src=["'])([^)\s"'#]+)""", text)
@@ -127,7 +127,7 @@ def test_a_diagram_follows_the_course(course, tmp_path):
     assert (tmp_path / "my_course" / "files" / diagram).read_text() == "<svg/>"
 
 
-@pytest.mark.parametrize("lost", [False, True])
+@cases("lost", [False, True])
 def test_a_changed_file_beside_the_chapters_stays_too(course, tmp_path, lost):
     folder, diagram = tmp_path / "my_course", "res/diagrams/model.svg"
     open_folder(folder)
@@ -152,7 +152,7 @@ def test_fresh_gives_a_new_copy_and_keeps_the_old(folder, number):
     assert (folder / "03_position_embeddings-mine.ipynb").read_bytes() == mine
 
 
-@pytest.mark.parametrize("number", ["99", "x", "", "003", "-1"])
+@cases("number", ["99", "x", "", "003", "-1"])
 def test_fresh_of_no_chapter_names_those_that_there_are(folder, number):
     before = everything(folder)
     with pytest.raises(ValueError, match=rf"--fresh takes the number of a chapter, 00 01 .*, got '{number}'"):

@@ -9,7 +9,7 @@ import shutil
 import struct
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course import data
 from vit_course.__main__ import main
@@ -89,7 +89,7 @@ def header(path) -> tuple[int, dict]:
     return 8 + size, entries
 
 
-@pytest.mark.parametrize("name", MODELS)
+@cases("name", MODELS)
 def test_a_graph_points_at_the_weights_as_they_lie(name):
     """Fails where res/live/export.py has to be run again."""
     stored = {file: header(ROOT / "res" / place) for file, place in MODELS[name].items()}

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 from accessible import violations
-from conftest import ROOT
+from conftest import ROOT, cases
 from lab import chromium
 from live_page import HAND_OVER, TAKE, compare, give, question, visit, wait_shown, words
 from PIL import Image
@@ -114,7 +114,7 @@ def small(live):
     assert live.is_enabled("#live-size")
 
 
-@pytest.mark.parametrize("photograph", ["dahlia", "rocket"])  # the second has a colour profile
+@cases("photograph", ["dahlia", "rocket"])  # the second has a colour profile
 def test_the_small_model_as_in_pytorch(small, photograph):
     before = question(small)
     small.click(f'[data-photograph="photographs/{photograph}.jpg"]')
@@ -148,7 +148,7 @@ def test_a_picture_of_the_visitors_own_is_seen_as_in_python(small):
         rgba = rgba.rotate(90, expand=True)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "content", "expected"),
     [
         ("holiday.jpg", b"no picture", "holiday.jpg is no picture that this browser can open: choose a JPEG, PNG or"),
@@ -250,8 +250,8 @@ def test_from_a_file_it_says_what_to_do(context, server):
     page.close()
 
 
-@pytest.mark.parametrize("width", [390, 850, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@cases("width", [390, 850, 1280])
+@cases("scheme", ["light", "dark"])
 def test_accessible_at_every_width_and_in_both_schemes(live, width, scheme):
     live.emulate_media(color_scheme=scheme)
     live.set_viewport_size({"width": width, "height": 900})

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import cases
 from small_run import WRONG, new_run, refused
 
 from vit_course import pretrained
@@ -22,7 +23,7 @@ def beside(run: Path, **images) -> None:
     path.write_text(json.dumps({**content, "images": {**content["images"], **images}}))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "words"),
     [
         (b"", "no valid JSON"),
@@ -67,7 +68,7 @@ def test_statistics_of_another_number_of_channels(run):
         pretrained.shipped.AsTrained((8, 12), (0.5,) * 3, (0.5, 0, 0.5))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("names", "words"),
     [
         (list("abcd"), "there are 4 class names for 5 classes"),

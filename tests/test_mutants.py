@@ -5,6 +5,7 @@ for a loop is cut after some seconds.
 """
 
 import pytest
+from conftest import cases
 from equivalent import EQUIVALENT
 from exercises import all_exercises, made_by
 from mutants import mutants
@@ -40,14 +41,14 @@ class TestEveryDay(_Chapters):
 # A class is what one test process takes.
 @pytest.mark.thorough
 class TestFirstChapters(_Chapters):
-    @pytest.mark.parametrize("name", NAMES[: len(NAMES) // 2])
+    @cases("name", NAMES[: len(NAMES) // 2])
     def test_every_slip_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)
 
 
 @pytest.mark.thorough
 class TestLastChapters(_Chapters):
-    @pytest.mark.parametrize("name", NAMES[len(NAMES) // 2 :])
+    @cases("name", NAMES[len(NAMES) // 2 :])
     def test_every_slip_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)
 

@@ -7,15 +7,14 @@ import sys
 
 import about
 import nbformat
-import pytest
 import tables
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course import classroom
 from vit_course.checks import EXERCISES
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+every = cases("path", NOTEBOOKS, ids=lambda p: p.stem)
 
 
 OVERVIEW_AND_CAPSTONE = ("00", "12")

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pace
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, cases
 from threadpoolctl import threadpool_info
 
 in_a_worker = pytest.mark.skipif(
@@ -22,12 +22,9 @@ THREADS = "import torch; print('threads', torch.get_num_threads())"
 class Item:
     """As much of a test as the plugin looks at."""
 
-    def __init__(self, path, name, fixtures=(), slow=False, **params):
-        self.path, self.name, self.originalname = Path(path), name, name
-        self.fixturenames, self.slow = fixtures, slow
-        self.nodeid, self.marks = f"{path}::{name}{params}", []
-        if params:
-            self.callspec = SimpleNamespace(params=params)
+    def __init__(self, path, name, fixtures=(), slow=False):
+        self.path, self.originalname, self.nodeid = Path(path), name, f"{path}::{name}"
+        self.fixturenames, self.slow, self.marks = fixtures, slow, []
 
     def get_closest_marker(self, name):
         return name == "slow" and self.slow
@@ -50,18 +47,9 @@ def test_what_is_quick():
         plain,
         Item("tests/test_a.py", "test_marked", slow=True),
         Item("tests/test_a.py", "test_in_a_browser", fixtures=("seeded", "browser")),
-        Item("tests/test_a.py", "test_a_training", exercise="capstone.trained", answer=[]),
         Item("notebooks/00_start_here.ipynb", "Cell 0"),
     ]
     assert quick_ones(items) == [plain.nodeid]
-
-
-def test_of_many_cases_the_first_of_each_kind_is_quick():
-    kinds = [name for name in "abcd" for _ in range(20)]
-    items = [Item("tests/test_a.py", "test_many", exercise=name, case=i) for i, name in enumerate(kinds)]
-    assert quick_ones(items) == [items[i].nodeid for i in (0, 20, 40, 60)]
-    few = [Item("tests/test_a.py", "test_few", exercise=name, case=i) for i, name in enumerate(kinds[:50])]
-    assert len(quick_ones(few)) == 50
 
 
 def test_long_files_come_first_and_the_order_within_a_file_stays():
@@ -78,7 +66,7 @@ def test_every_file_of_the_order_exists():
     assert set(pace.FIRST) <= {path.stem for path in paths} and len(set(pace.FIRST)) == len(pace.FIRST)
 
 
-@pytest.mark.parametrize(("used", "status"), [(None, 0), ("vit_course.vit", 1)])
+@cases(("used", "status"), [(None, 0), ("vit_course.vit", 1)])
 def test_a_module_that_no_quick_test_uses_fails_the_run(capsys, used, status):
     option = SimpleNamespace(markexpr="quick", keyword="", collectonly=False)
     config = SimpleNamespace(option=option, args=["tests"], getini=lambda name: ["tests"])

@@ -5,6 +5,7 @@ import types
 
 import answers
 import pytest
+from conftest import cases
 
 from vit_course import checks
 from vit_course.checks import cells
@@ -115,9 +116,7 @@ def mine(q, k, keep):
 CHECK = "report = checks.attention.weights(mine)"
 
 
-@pytest.mark.parametrize(
-    "slip", ["def mine(q, k, keep):\n    return (q @ k.mT\n", "1 / 0\n" + DEFINITION, "x = nowhere\nmine = 3\n"]
-)
+@cases("slip", ["def mine(q, k, keep):\n    return (q @ k.mT\n", "1 / 0\n" + DEFINITION, "x = nowhere\nmine = 3\n"])
 def test_a_cell_that_failed_is_noticed_and_the_definition_before_it_is_not_judged(shell, slip):
     shell.run(DEFINITION)
     shell.run(slip)

@@ -1,8 +1,8 @@
 """Exercises of several answers: one slip that shows in several of them is explained once."""
 
-import pytest
 from answers.start.removed import MEASURED
 from answers.start.sizes import RIGHT_SIZES
+from conftest import cases
 
 from vit_course import checks
 from vit_course.checks.draw import Draw
@@ -50,7 +50,7 @@ def test_of_a_shape_the_entry_that_is_a_float_is_named():
     assert found["patch_tokens"].startswith("144.0 in (8, 144.0, 1024) is a float")
 
 
-@pytest.mark.parametrize("slip", ["percent", "counts"])
+@cases("slip", ["percent", "counts"])
 def test_a_conclusion_is_judged_by_what_the_numbers_mean(slip):
     factor = {"percent": 100, "counts": 1000}[slip]
     numbers = {name: factor * share for name, share in MEASURED.items() if isinstance(share, float)}
@@ -58,7 +58,7 @@ def test_a_conclusion_is_judged_by_what_the_numbers_mean(slip):
     assert set(found) == set(numbers) and list(found.values())[1:] == ["The same as in whole."] * 3
 
 
-@pytest.mark.parametrize("layers", [2, 3])
+@cases("layers", [2, 3])
 def test_a_model_never_has_as_many_heads_as_layers(layers):
     for seed in range(20):
         sizes, _ = distinct_sizes(Draw(seed), layers)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import cases
 from torch import nn
 
 from vit_course.patches import PatchEmbedding, patchify, unpatchify
@@ -20,7 +21,7 @@ def test_patchify_order_is_row_column_channel(odd_images):
     assert patches[1, 4, (2 * 4 + 3) * 3 + 1] == odd_images[1, 1, 4 + 2, 4 + 3]
 
 
-@pytest.mark.parametrize(("height", "width", "patch_size"), [(8, 12, 4), (12, 8, 2), (6, 10, 1), (15, 5, 5)])
+@cases(("height", "width", "patch_size"), [(8, 12, 4), (12, 8, 2), (6, 10, 1), (15, 5, 5)])
 def test_round_trip_is_exact(height, width, patch_size):
     images = torch.randn(2, 3, height, width)
     assert torch.equal(unpatchify(patchify(images, patch_size), patch_size, (height, width)), images)
@@ -51,7 +52,7 @@ def test_a_batch_is_a_batch(odd_images):
     torch.testing.assert_close(embedding(odd_images)[1:], embedding(odd_images[1:]), atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("shape", "message"),
     [
         ((2, 3, 30, 12), "image height 30 is not a multiple of patch size 4"),
@@ -61,7 +62,7 @@ def test_a_batch_is_a_batch(odd_images):
         ((0, 3, 8, 12), r"batch is empty: shape \(0, 3, 8, 12\)"),
     ],
 )
-@pytest.mark.parametrize("cut", [lambda x: patchify(x, 4), PatchEmbedding(4, 3, 7)])
+@cases("cut", [lambda x: patchify(x, 4), PatchEmbedding(4, 3, 7)])
 def test_images_that_cannot_be_cut(shape, message, cut):
     with pytest.raises(ValueError, match=message):
         cut(torch.zeros(shape))
@@ -72,7 +73,7 @@ def test_wrong_number_of_channels():
         PatchEmbedding(4, 3, 7)(torch.zeros(2, 1, 8, 12))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("shape", "size", "message"),
     [
         ((2, 5, 48), (8, 12), "8 x 12 has 6 patches of side 4, got 5"),
@@ -86,7 +87,7 @@ def test_patches_that_do_not_fit_the_image(shape, size, message):
         unpatchify(torch.zeros(shape), 4, size)
 
 
-@pytest.mark.parametrize("patch_size", [0, -4, 4.0, True, "4", None, 10**9])
+@cases("patch_size", [0, -4, 4.0, True, "4", None, 10**9])
 def test_patch_sizes(patch_size):
     for call in (
         lambda: patchify(torch.zeros(2, 3, 8, 12), patch_size),
@@ -96,7 +97,7 @@ def test_patch_sizes(patch_size):
             call()
 
 
-@pytest.mark.parametrize("size", [8, (8,), (8, 12, 3), (8.0, 12), (0, 12), "88", None, (8, 10**9)])
+@cases("size", [8, (8,), (8, 12, 3), (8.0, 12), (0, 12), "88", None, (8, 10**9)])
 def test_image_sizes_of_unpatchify(size):
     with pytest.raises(ValueError, match=r"image_size must be \(height, width\)"):
         unpatchify(torch.zeros(2, 6, 48), 4, size)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from matplotlib.figure import Figure
 
 from vit_course import plots
@@ -32,7 +33,7 @@ ALL = {
 }
 
 
-@pytest.mark.parametrize("name", ALL)
+@cases("name", ALL)
 def test_a_figure_with_words_on_it(name):
     figure = drawn(ALL[name]())
     assert isinstance(figure, Figure)
@@ -40,7 +41,7 @@ def test_a_figure_with_words_on_it(name):
     assert any([figure.get_suptitle() and figure.get_supxlabel(), *words])
 
 
-@pytest.mark.parametrize("name", ["image_with_grid", "attention_over_image", "curves"])
+@cases("name", ["image_with_grid", "attention_over_image", "curves"])
 def test_axes_have_labels(name):
     axes = drawn(ALL[name]()).axes[0]
     assert axes.get_xlabel() and axes.get_ylabel()
@@ -98,7 +99,7 @@ def test_colour_map_rises_in_lightness():
     assert (np.diff(lightness) > 0).all()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
     [
         (lambda: plots.patch_grid(PATCHES, (2, 4)), "2 x 4 has 8 patches, got 6"),
@@ -145,8 +146,8 @@ PICTURES = {  # each takes an image, patches, a table or maps; and some of it
 }
 
 
-@pytest.mark.parametrize("name", PICTURES)
-@pytest.mark.parametrize(
+@cases("name", PICTURES)
+@cases(
     ("spoil", "message"),
     [
         (lambda x: None, "must be an array of numbers, got None"),
@@ -166,7 +167,7 @@ def test_arrays_that_are_no_picture(name, spoil, message):
         draw(spoil(right))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
     [
         (lambda: plots.to_picture(torch.full((3, 8, 12), 200)), "uint8 or .* from 0 to 1, got int64"),
@@ -199,7 +200,7 @@ def test_arguments_that_do_not_fit(call, message):
         call()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"probabilities": torch.eye(3)}, "there are 2 images and 3 rows of probabilities"),
@@ -239,7 +240,7 @@ def test_a_gap_in_a_curve_and_bfloat16():
     np.testing.assert_array_equal(line.get_ydata(), [1, NAN, 3])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("rows", "error", "message"),
     [
         ([("patches", "(B, N, D)", [1])], TypeError, "patches must be a torch.Tensor, got list"),
@@ -256,7 +257,7 @@ def test_rows_of_the_ledger(rows, error, message):
         plots.ledger(rows)
 
 
-@pytest.mark.parametrize("word", [None, 3, ["a"], torch.zeros(2)])
+@cases("word", [None, 3, ["a"], torch.zeros(2)])
 def test_words_that_are_no_text(word):
     for draw in (
         lambda: plots.image_with_grid(IMAGE, 4, word),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
@@ -26,8 +27,8 @@ def seen(colours: np.ndarray, cones: str) -> np.ndarray:
     return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
 
 
-@pytest.mark.parametrize("cones", SEEN)
-@pytest.mark.parametrize("name", photographs())
+@cases("cones", SEEN)
+@cases("name", photographs())
 def test_heat_is_seen_on_a_photograph_with_any_cones(name, cones):
     picture = np.asarray(photographs()[name].open().convert("RGB").resize((64, 64))) / 255
     *colour, opacity = HEAT(1.0)
@@ -65,7 +66,7 @@ def test_principal_colours_are_those_of_pca_and_the_same_in_all_pictures():
     assert plots.principal_colours(tokens.double()) == pytest.approx(colours, abs=1e-4)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("call", "message"),
     [
         (lambda axes: plots.spotlight(axes, np.ones((4, 4, 2)), np.ones((2, 2))), "image must be"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import timm
 import torch
+from conftest import cases
 from matplotlib.cbook import get_sample_data
 from PIL import Image
 from sklearn.datasets import load_sample_images
@@ -71,7 +72,7 @@ def same(ours, theirs):
     torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize(
+@cases(
     "entry",
     [entry for name in ("vit_b_16", "vit_b_32", "vit_l_16", "vit_h_14") for entry in models.get_model_weights(name)],
     ids=str,
@@ -83,7 +84,7 @@ def test_torchvision(entry, photographs):
     assert ours.image_size == tuple(entry.meta["min_size"])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "changes"),
     [
         ("vit_base_patch16_224.augreg2_in21k_ft_in1k", {}),
@@ -102,7 +103,7 @@ def test_timm(name, changes, photographs):
         same(ours(path), theirs(Image.open(path).convert("RGB"))[None])
 
 
-@pytest.mark.parametrize("name", HUGGINGFACE)
+@cases("name", HUGGINGFACE)
 def test_huggingface(name, photographs, tmp_path):
     # Through a file, as its own processor reads it.
     kind, _, config = HUGGINGFACE[name]
@@ -112,7 +113,7 @@ def test_huggingface(name, photographs, tmp_path):
         same(ours(path), theirs(Image.open(path).convert("RGB"), return_tensors="pt")["pixel_values"])
 
 
-@pytest.mark.parametrize("kind", [ViTImageProcessor, DeiTImageProcessor])
+@cases("kind", [ViTImageProcessor, DeiTImageProcessor])
 def test_huggingface_as_version_5_writes_it(kind, photographs, tmp_path):
     theirs = kind()
     theirs.save_pretrained(tmp_path)
@@ -122,7 +123,7 @@ def test_huggingface_as_version_5_writes_it(kind, photographs, tmp_path):
         same(ours(photographs[0]), theirs(Image.open(photographs[0]), return_tensors="pt")["pixel_values"])
 
 
-@pytest.mark.parametrize("kind", [ViTImageProcessor, DeiTImageProcessor])
+@cases("kind", [ViTImageProcessor, DeiTImageProcessor])
 def test_what_a_file_of_huggingface_leaves_out(kind, photographs, tmp_path):
     config = {"image_processor_type": kind.__name__}
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(config))
@@ -130,7 +131,7 @@ def test_what_a_file_of_huggingface_leaves_out(kind, photographs, tmp_path):
     same(Preprocessing.from_huggingface(config)(photographs[0]), theirs)
 
 
-@pytest.mark.parametrize("name", ["vit", "deit", "version 4"])
+@cases("name", ["vit", "deit", "version 4"])
 def test_version_4_differs_by_one_step_at_few_values(name, photographs):
     # Before version 5, Hugging Face resized with Pillow. Measured: at most 1 of 255, at 0.08 to 0.9 % of the values.
     _, kind, config = HUGGINGFACE[name]
@@ -150,10 +151,8 @@ def picture(mode: str) -> Image.Image:
     return Image.fromarray(colours).convert(mode)
 
 
-@pytest.mark.parametrize(
-    ("mode", "suffix"), [("L", "png"), ("P", "png"), ("1", "png"), ("CMYK", "jpg"), ("YCbCr", "jpg")]
-)
-@pytest.mark.parametrize("ours", [SQUARE, dataclasses.replace(SQUARE, on_tensor=True), STRETCHED])
+@cases(("mode", "suffix"), [("L", "png"), ("P", "png"), ("1", "png"), ("CMYK", "jpg"), ("YCbCr", "jpg")])
+@cases("ours", [SQUARE, dataclasses.replace(SQUARE, on_tensor=True), STRETCHED])
 def test_modes_become_rgb(mode, suffix, ours, tmp_path):
     path = tmp_path / f"picture.{suffix}"
     picture(mode).save(path)
@@ -168,7 +167,7 @@ def test_modes_become_rgb(mode, suffix, ours, tmp_path):
         np.testing.assert_allclose(result[0, :, 11:13, 11:13].mean(dim=(1, 2)) * 0.25 + 0.5, centre, atol=0.03)
 
 
-@pytest.mark.parametrize("mode", ["RGBA", "LA", "PA"])
+@cases("mode", ["RGBA", "LA", "PA"])
 def test_what_is_transparent_becomes_white(mode):
     image = picture("RGB").convert("RGBA")
     image.putalpha(0)
@@ -194,7 +193,7 @@ def test_a_grey_model_gets_one_channel():
     same(ours(picture("RGB")), theirs(picture("L"), return_tensors="pt")["pixel_values"])
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
+@cases("orientation", range(1, 9))
 def test_a_camera_on_its_side(orientation, tmp_path):
     upright = picture("RGB")
     # How the sensor lies, so that the note in EXIF turns it upright again.

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from PIL import Image
 
 from vit_course.pretrained import Preprocessing
@@ -38,7 +39,7 @@ def test_what_is_no_picture(tmp_path):
         SQUARE(torch.zeros(3, 24, 24))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("make", "message"),
     [
         (lambda: dataclasses.replace(SQUARE, crop=(25, 24)), r"crop \(25, 24\) is larger than the picture, .* 24"),
@@ -92,7 +93,7 @@ def test_sizes_may_come_as_one_number_or_as_lists():
         assert torch.equal(other(picture("RGB")), wanted(picture("RGB")))
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@cases("name", FIELDS)
 def test_every_field_is_looked_at(name):
     Preprocessing(**FIELDS)
     for value in BAD[name]:

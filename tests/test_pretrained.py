@@ -3,7 +3,7 @@ import json
 
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course import data, pretrained, training
 from vit_course.config import ViTConfig
@@ -51,7 +51,7 @@ RUNS = ["shapes", "tiny-cifar", "shapes-1000-right", "shapes-1000-permuted"]
 OTHERS = ["vit-s14", "vit-s14-cifar10"]
 
 
-@pytest.mark.parametrize("name", RUNS)
+@cases("name", RUNS)
 def test_every_shipped_run_can_be_shown_a_picture(name):
     config = json.loads((ROOT / "res" / name / "config.json").read_text())
     best = pretrained.load_run(name).top(CAT, count=3)
@@ -65,7 +65,7 @@ def test_the_shipped_names_are_known_and_an_unknown_one_lists_them():
         pretrained.load("vit-s16")
 
 
-@pytest.mark.parametrize(("name", "side"), [("shapes", 48), ("tiny-cifar", 36)])
+@cases(("name", "side"), [("shapes", 48), ("tiny-cifar", 36)])
 def test_a_run_of_ours_at_another_size(name, side):
     model, preprocess, class_names = pretrained.load_run(name, image_size=side)
     expected = pretrained.resize(pretrained.load(name), side)
@@ -88,7 +88,7 @@ def test_any_name_or_path_is_loaded_by_what_knows_it(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["shapes-1000-right", "shapes-1000-permuted"])
+@cases("name", ["shapes-1000-right", "shapes-1000-permuted"])
 def test_the_images_of_the_two_models_by_heart_are_the_shapes_that_they_learnt(name):
     shapes = data.shapes(num_train=1000)
     images = json.loads((ROOT / "res" / name / "config.json").read_text())["images"]
@@ -101,7 +101,7 @@ def test_the_images_of_the_two_models_by_heart_are_the_shapes_that_they_learnt(n
     assert all(torch.equal(a, b) for a, b in zip(best.model.parameters(), model.parameters(), strict=True))
 
 
-@pytest.mark.parametrize("count", [0, -1, True, 2.5, "3", None, 10**9])
+@cases("count", [0, -1, True, 2.5, "3", None, 10**9])
 def test_the_top_takes_a_count_of_at_least_1(count):
     with pytest.raises(ValueError, match=r"^count must be "):
         pretrained.load_run("shapes").top(CAT, count=count)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 from torchvision.transforms.v2.functional import to_pil_image
@@ -23,7 +24,7 @@ def clouds(classes: int) -> tuple[torch.Tensor, torch.Tensor]:
     return (torch.randn(classes, 7) * 3)[labels] * torch.logspace(-2, 2, 7) + torch.randn(len(labels), 7) + 40, labels
 
 
-@pytest.mark.parametrize("num_classes", [0, 4])
+@cases("num_classes", [0, 4])
 def test_class_tokens_are_those_of_one_image_after_the_other(num_classes):
     model = ViT(ViTConfig(**SIZES, num_classes=num_classes)).eval()
     images = torch.randint(256, (7, 3, 9, 11), dtype=torch.uint8)
@@ -36,7 +37,7 @@ def test_class_tokens_are_those_of_one_image_after_the_other(num_classes):
     torch.testing.assert_close(half, found, rtol=0.1, atol=0.1)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 5])
+@cases("classes", [2, 3, 5])
 def test_the_head_is_scikit_learns_on_standardised_features(classes):
     features, labels = clouds(classes)
     head = fit_linear_head(features, labels, regularisation=0.1)
@@ -48,7 +49,7 @@ def test_the_head_is_scikit_learns_on_standardised_features(classes):
     assert head.weight.shape == (classes, 7)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "words"),
     [
         ({"features": torch.zeros(3)}, "features must have 2 axes"),

@@ -4,6 +4,7 @@ import pytest
 import torch
 from accelerate import Accelerator, PartialState
 from accelerate.state import AcceleratorState, GradientState
+from conftest import cases
 from runs import new_model
 
 from vit_course import data, training
@@ -56,7 +57,7 @@ def test_the_baseline_is_trained_on_the_device_of_the_run(tmp_path, monkeypatch)
     assert asked == [{"device": torch.device("cpu", 0)}]
 
 
-@pytest.mark.parametrize("device", [torch.device("cuda", 1), torch.device("mps"), torch.device("cpu")], ids=str)
+@cases("device", [torch.device("cuda", 1), torch.device("mps"), torch.device("cpu")], ids=str)
 def test_dropout_is_that_of_the_model_s_device(device, monkeypatch):
     state, put = torch.arange(16, dtype=torch.uint8), []
     module = {"cuda": torch.cuda, "mps": torch.mps, "cpu": torch}[device.type]

@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+from conftest import cases
 
 from vit_course.training.recipe import RECIPES, RULES, TrainingConfig
 
@@ -19,21 +20,21 @@ def test_every_field_has_a_rule():
     assert set(RULES) == {field.name for field in fields(TrainingConfig)}
 
 
-@pytest.mark.parametrize("path", sorted(RECIPES.glob("*.toml")), ids=lambda path: path.stem)
+@cases("path", sorted(RECIPES.glob("*.toml")), ids=lambda path: path.stem)
 def test_the_recipes_are_taken(path):
     given = tomllib.loads(path.read_text(encoding="utf-8"))["training"]
     assert {name: getattr(TrainingConfig(**given), name) for name in given} == given
 
 
-@pytest.mark.parametrize("name", INTS)
-@pytest.mark.parametrize("value", [-1, 1.0, 1.5, *NO_NUMBERS, np.int64(3)])
+@cases("name", INTS)
+@cases("value", [-1, 1.0, 1.5, *NO_NUMBERS, np.int64(3)])
 def test_ints(name, value):
     sentence = rf"^{name} must be (an int of )?at least {INTS[name]}, got {re.escape(repr(value))}$"
     with pytest.raises(ValueError, match=sentence):
         TrainingConfig(**{name: value})
 
 
-@pytest.mark.parametrize("name", INTS)
+@cases("name", INTS)
 def test_ints_have_an_upper_end(name):
     with pytest.raises(ValueError, match=rf"^{name} must be at most \d+, got 4294967296$"):
         TrainingConfig(**{name: 2**32})
@@ -43,28 +44,28 @@ def test_the_largest_seed_of_numpy_is_taken():
     assert TrainingConfig(seed=2**32 - 1).seed == 2**32 - 1
 
 
-@pytest.mark.parametrize("name", [*SHARES, *NUMBERS])
-@pytest.mark.parametrize("value", NO_NUMBERS)
+@cases("name", [*SHARES, *NUMBERS])
+@cases("value", NO_NUMBERS)
 def test_what_is_no_number(name, value):
     with pytest.raises(ValueError, match=f"^{name} must be a number, got "):
         TrainingConfig(**{name: value})
 
 
-@pytest.mark.parametrize("name", [*SHARES, *NUMBERS])
-@pytest.mark.parametrize("value", [-1, -0.5, float("inf"), -float("inf"), 1e9, 10**400])
+@cases("name", [*SHARES, *NUMBERS])
+@cases("value", [-1, -0.5, float("inf"), -float("inf"), 1e9, 10**400])
 def test_numbers_out_of_range(name, value):
     with pytest.raises(ValueError, match=f"^{name} must be (at least 0|greater than 0|at most)"):
         TrainingConfig(**{name: value})
 
 
-@pytest.mark.parametrize("value", ["no", 0, None, np.bool_(True)])
+@cases("value", ["no", 0, None, np.bool_(True)])
 def test_flip(value):
     with pytest.raises(ValueError, match=r"^flip must be True or False, got "):
         TrainingConfig(flip=value)
 
 
-@pytest.mark.parametrize("name", ["optimiser", "precision"])
-@pytest.mark.parametrize("value", ["", "sgd", None, 32, ["adamw"]])
+@cases("name", ["optimiser", "precision"])
+@cases("value", ["", "sgd", None, 32, ["adamw"]])
 def test_words(name, value):
     with pytest.raises(ValueError, match=rf"^{name} must be '\w+' or '\w+', got "):
         TrainingConfig(**{name: value})

@@ -2,6 +2,7 @@ import dataclasses
 
 import pytest
 import torch
+from conftest import cases
 from torch import nn
 
 from vit_course import attention
@@ -36,7 +37,7 @@ def by_hand(model, images):
     return torch.stack(maps, dim=1)
 
 
-@pytest.mark.parametrize("limit", [0, 10_000])  # the fused path, the explicit path
+@cases("limit", [0, 10_000])  # the fused path, the explicit path
 def test_maps_are_the_weights_and_the_output_is_untouched(limit, model, odd_images, monkeypatch):
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", limit)
     expected = model(odd_images)
@@ -61,7 +62,7 @@ def test_train_mode_same_random_output_and_weights_before_dropout(model, odd_ima
     torch.testing.assert_close(maps.stacked().sum(-1), torch.ones(2, 2, 3, 7))
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@cases("dtype", [torch.float16, torch.bfloat16])
 def test_rows_sum_to_one_in_half_precision(model, odd_images, dtype):
     with record_attention(model.to(dtype)) as maps:
         model(odd_images.to(dtype))
@@ -160,7 +161,7 @@ def test_maps_of_different_shapes_raise():
         maps.stacked()
 
 
-@pytest.mark.parametrize("thing", [None, "model", torch.zeros(3), SelfAttention])
+@cases("thing", [None, "model", torch.zeros(3), SelfAttention])
 def test_what_is_no_module(thing):
     sentence = "model must be a torch.nn.Module, got (NoneType|str|Tensor|the class SelfAttention)"
     with pytest.raises(TypeError, match=sentence), record_attention(thing):

@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torchvision
+from conftest import cases
 from torch import nn
 
 from vit_course.maps.recording import attention_gradients, record_attention
@@ -52,8 +53,8 @@ def logits(result):
     return result if isinstance(result, torch.Tensor) else result.logits
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("training", [False, True])
+@cases("name", MODELS)
+@cases("training", [False, True])
 def test_maps_of_other_peoples_models(name, training):
     model = MODELS[name]().train(training)
     images = torch.randn(2, 3, 8, 8 if name == "torchvision" else 16)

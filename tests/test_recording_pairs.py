@@ -5,6 +5,7 @@ import timm
 import torch
 import torch.nn.functional as F
 import transformers
+from conftest import cases
 from test_recording_others import MODELS
 from torch import nn
 
@@ -29,8 +30,8 @@ def recorded(model, *inputs, times=1):
     return maps
 
 
-@pytest.mark.parametrize("name", ["ours", "timm", "torchvision", "huggingface"])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@cases("name", ["ours", "timm", "torchvision", "huggingface"])
+@cases("dtype", [torch.float32, torch.bfloat16])
 def test_queries_and_keys_make_the_maps(name, dtype, model):
     model = (model if name == "ours" else MODELS[name]().eval()).to(dtype)
     size = {"ours": (8, 12), "torchvision": (8, 8)}.get(name, (8, 16))
@@ -65,7 +66,7 @@ def test_keys_shared_by_heads():
     assert torch.equal(q[:, 0], x) and torch.equal(k[:, 0], x[:, [0, 0, 1, 1]])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("make", "reason"),
     [
         (lambda: MODELS["timm eager"]().eval(), "computes its weights openly, as eager attention does"),

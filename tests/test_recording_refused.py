@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 import transformers
 import vit_pytorch
+from conftest import cases
 from torch import nn
 
 from vit_course.attention import SelfAttention
@@ -106,7 +107,7 @@ def images():
     return torch.randn(2, 3, 48, 32)
 
 
-@pytest.mark.parametrize(
+@cases(
     "how",
     ["method", "torch", "functional", "module", "by hand", "logsumexp", "einsum", "values first", "values twice",
      "put right again"],
@@ -119,7 +120,7 @@ def test_a_softmax_by_any_way_is_seen_once_a_layer(how, images):
     assert maps.tokens().grid == GRID and maps.tokens().prefix == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("how", "message"),
     [
         ("channels", r"layers.1 attends over 6 parts, where \(2, 24, 12\) came in"),
@@ -135,7 +136,7 @@ def test_one_layer_of_another_kind_makes_no_partial_stack(how, message, images):
         recorded(Net("method", how), images).stacked()
 
 
-@pytest.mark.parametrize("training", [False, True])
+@cases("training", [False, True])
 def test_channels_as_many_as_tokens_are_no_tokens(training):
     images = torch.randn(2, 3, 24, 16)  # 6 patches, heads of width 6
     model = Net("channels").train(training)
@@ -207,8 +208,8 @@ def test_flex_attention_is_refused():
         recorded(transformers.ViTModel(config).eval(), torch.randn(1, 3, 42, 42)).stacked()
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("fused", [True, False])
+@cases("dtype", [torch.float16, torch.bfloat16])
+@cases("fused", [True, False])
 def test_sixteen_bits_give_rows_that_sum_to_one(dtype, fused, images):
     model, exact = vit(), recorded(vit(), images).stacked()
     for block in model.blocks:
@@ -254,7 +255,7 @@ def test_masked_keys_get_nothing():
     torch.testing.assert_close(maps.sum(-1), torch.ones(2, 1, 2, 7))
 
 
-@pytest.mark.parametrize("kind", ["deepvit.DeepViT", "cait.CaiT"])
+@cases("kind", ["deepvit.DeepViT", "cait.CaiT"])
 def test_heads_that_are_mixed_are_refused(kind):
     module, name = kind.split(".")
     sizes = dict(image_size=28, patch_size=7, num_classes=5, dim=12, depth=2, heads=2, mlp_dim=20)

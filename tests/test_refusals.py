@@ -8,6 +8,7 @@ import published
 import pytest
 import timm
 import torch
+from conftest import cases
 from published import PUBLISHED
 
 from vit_course import pretrained
@@ -20,7 +21,7 @@ def state_of(name: str) -> dict:
 NAMED_DIFFERENTLY = [name for name in PUBLISHED if "4 channels" not in name and "DeiT" not in name]
 
 
-@pytest.mark.parametrize("name", NAMED_DIFFERENTLY)
+@cases("name", NAMED_DIFFERENTLY)
 def test_every_key_is_needed(name):
     case = PUBLISHED[name]
     state = case.rename(case.theirs().state_dict())
@@ -32,7 +33,7 @@ def test_every_key_is_needed(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMED_DIFFERENTLY)
+@cases("name", NAMED_DIFFERENTLY)
 def test_every_shape_is_looked_at(name):
     case = PUBLISHED[name]
     state = case.rename(case.theirs().state_dict())
@@ -85,7 +86,7 @@ def test_the_number_of_heads():
     assert pretrained.load_timm(wide.state_dict()).config.num_heads == 16  # heads of 80, as in ViT-H
 
 
-@pytest.mark.parametrize("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
+@cases("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
 def test_weights_without_a_head(name):
     load, state = PUBLISHED[name].load, state_of(name)
     bare = {key: value for key, value in state.items() if "head" not in key and "classifier" not in key}
@@ -135,7 +136,7 @@ def test_wrappers_are_named_before_what_lies_beside_them():
                 pretrained.load_timm(wrapped, 3)
 
 
-@pytest.mark.parametrize("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
+@cases("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
 def test_arguments_that_are_none(name):
     load, state = PUBLISHED[name].load, state_of(name)
     bare = {key: value for key, value in state.items() if "head" not in key and "classifier" not in key}
@@ -165,7 +166,7 @@ def unusual(value: torch.Tensor) -> dict:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
+@cases("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
 def test_unusual_tensors(name):
     case = PUBLISHED[name]
     state = {key: value.clone() for key, value in state_of(name).items()}

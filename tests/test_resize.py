@@ -3,6 +3,7 @@
 import published
 import pytest
 import torch
+from conftest import cases
 from published import PATCH, PUBLISHED, shaken
 from timm.layers import resample_abs_pos_embed
 from timm.models.vision_transformer import checkpoint_filter_fn
@@ -13,7 +14,7 @@ from vit_course.embeddings import interpolate_positions
 from vit_course.vit import ViT
 
 
-@pytest.mark.parametrize("sides", [(6, 10), (10, 6), (14, 24)], ids=str)
+@cases("sides", [(6, 10), (10, 6), (14, 24)], ids=str)
 @torch.no_grad()
 def test_resized_as_timm_resizes(sides):
     side, new = sides  # of the square of patches; 14 and 24 are those of 224 and 384 pixels
@@ -42,7 +43,7 @@ def test_resized_to_an_oblong_with_mean_pooling():
     torch.testing.assert_close(ours(images), wide(images), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("sides", [(6, 10), (10, 6)], ids=str)
+@cases("sides", [(6, 10), (10, 6)], ids=str)
 @torch.no_grad()
 def test_resized_as_hugging_face_resizes(sides):
     side, new = sides
@@ -59,7 +60,7 @@ def test_resize_refuses_what_patches_do_not_fill():
         pretrained.resize(PUBLISHED["timm"].ours(PUBLISHED["timm"].theirs()), 30)
 
 
-@pytest.mark.parametrize("size", [0, -7, 2.5, "21", None, True, (21,), (21, 21, 21), (21, 0), [21, "21"], 10**9])
+@cases("size", [0, -7, 2.5, "21", None, True, (21,), (21, 21, 21), (21, 0), [21, "21"], 10**9])
 def test_sizes_that_are_none(size):
     model = PUBLISHED["timm"].ours(PUBLISHED["timm"].theirs())
     with pytest.raises(ValueError, match="image_size must be "):
@@ -76,7 +77,7 @@ def test_other_models_and_flags_are_not_taken():
         pretrained.resize(PUBLISHED["timm"].ours(theirs), 42, "yes")
 
 
-@pytest.mark.parametrize("changes", [{"num_registers": 3}, {"num_registers": 2, "pool": "mean"}, {"num_classes": 0}])
+@cases("changes", [{"num_registers": 3}, {"num_registers": 2, "pool": "mean"}, {"num_classes": 0}])
 @torch.no_grad()
 def test_registers_stay_and_a_head_is_not_needed(changes):
     sizes = dict(num_classes=5, hidden_dim=24, num_layers=2, num_heads=3, mlp_dim=20)
@@ -92,7 +93,7 @@ def test_registers_stay_and_a_head_is_not_needed(changes):
     assert tokens.shape == (2, first + changes.get("num_registers", 0) + 20, 24)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("resize", "crop", "side", "expected"),
     [
         (256, (224, 224), 112, (128, (112, 112))),

@@ -5,6 +5,7 @@ import json
 
 import pytest
 import torch
+from conftest import cases
 from runs import CONFIG, new_model, same
 from torch import nn
 
@@ -97,7 +98,7 @@ def test_resume_errors(dataset, tmp_path):
         train(new_model(), dataset, RECIPE, tmp_path, progress=False)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "message"),
     [
         ({"num_layers": 3}, "is of a model with num_layers 2, this run's model has num_layers 3"),
@@ -136,7 +137,7 @@ def test_a_model_of_one_s_own_is_compared_by_its_layers(dataset, tmp_path):
         train(own(0.2), dataset, RECIPE, tmp_path, resume=True, progress=False)
 
 
-@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"no checkpoint at all"])
+@cases("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"no checkpoint at all"])
 def test_corrupt_checkpoints(damage, dataset, tmp_path):
     train(new_model(), dataset, TrainingConfig(epochs=1), tmp_path, progress=False)
     path = tmp_path / "last.safetensors"

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from conftest import cases
 from runs import RECIPE, cut_after, new_model, rewritten, write_pictures
 from safetensors.torch import save_file
 
@@ -58,7 +59,7 @@ def test_a_resume_on_other_files_is_refused(pictures, tmp_path):
         train(new_model(num_classes=2), other, recipe, tmp_path / "run", resume=True, progress=False)
 
 
-@pytest.mark.parametrize("part", ["model", "data", "history"])
+@cases("part", ["model", "data", "history"])
 def test_a_state_that_does_not_say_of_what_is_refused(part, dataset, tmp_path):
     recipe = replace(RECIPE, epochs=1)
     train(new_model(), dataset, recipe, tmp_path, progress=False)
@@ -101,7 +102,7 @@ HISTORY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@cases(
     ("history", "message"),
     [
         ([], "a history of 0 epochs, from 1 to 3 are needed"),
@@ -162,7 +163,7 @@ def with_another_generator(path):
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("write", "message"),
     [
         (foreign_weights, r"holds no state of a run to go on with, 32 tensors of something else"),

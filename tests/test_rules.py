@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.inputs.arguments import check_statistics, height_and_width
 from vit_course.inputs.rules import path_name, shown
@@ -43,7 +44,7 @@ def test_a_value_in_a_sentence(value, text):
     assert shown(value) == text and len(text) <= 80
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "message"),
     [
         (None, "the path must be a str or a Path, got None"),

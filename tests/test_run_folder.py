@@ -9,7 +9,7 @@ import sys
 
 import psutil
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 from torch import nn
 
 from vit_course import data, training
@@ -61,7 +61,7 @@ def training_process(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("resume", [False, True])
+@cases("resume", [False, True])
 def test_a_second_training_is_refused_while_the_first_lives(resume, training_process, tmp_path):
     folder = tmp_path / "run"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}

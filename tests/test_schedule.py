@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import pytest
 import torch
+from conftest import cases
 from runs import new_model
 
 from vit_course.config import ViTConfig
@@ -34,7 +35,7 @@ def test_decay_only_on_matrices():
     assert {"class_token.token", "positions.table", "encoder.norm.weight", "head.bias"} <= undecayed
 
 
-@pytest.mark.parametrize(
+@cases(
     ("values", "message"),
     [
         ({"epochs": 0}, "epochs must be at least 1, got 0"),
@@ -70,9 +71,7 @@ def test_muon_takes_the_hidden_matrices():
     assert isinstance(alone, torch.optim.AdamW)
 
 
-@pytest.mark.parametrize(
-    ("recipe", "millions"), [("shapes", 0.142), ("digits", 0.059), ("tiny-cifar", 0.119), ("small-cifar", 5.363)]
-)
+@cases(("recipe", "millions"), [("shapes", 0.142), ("digits", 0.059), ("tiny-cifar", 0.119), ("small-cifar", 5.363)])
 def test_every_recipe_makes_a_model_and_a_training(recipe, millions):
     parts = tomllib.loads((RECIPES / f"{recipe}.toml").read_text(encoding="utf-8"))
     assert set(parts) == {"data", "model", "training"} and parts["data"]["source"] in ("shapes", "digits", "cifar10")

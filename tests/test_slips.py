@@ -5,6 +5,7 @@ import importlib
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.report import Wrong
@@ -21,7 +22,7 @@ TABLES = {
 GENERIC = {"wrong-values", "wrong-shape", "raised-error", "hard-coded-size", "wrong-type"}
 
 
-@pytest.mark.parametrize("name", TABLES)
+@cases("name", TABLES)
 def test_every_foreseen_mistake_is_rejected_and_named(name):
     mistakes = getattr(importlib.import_module(f"vit_course.checks.{name}"), TABLES[name])
     slugs = {mistake.slug for mistake in mistakes}

@@ -6,6 +6,7 @@ import published
 import pytest
 import torch
 import transformers
+from conftest import cases
 from published import PATCH, PUBLISHED, shaken
 from torch import nn
 
@@ -71,7 +72,7 @@ def test_the_stages_of_ours_are_what_its_parts_give():
         torch.testing.assert_close(seen[name], value, atol=1e-5, rtol=0, msg=lambda text, name=name: f"{name}: {text}")
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@cases("name", PUBLISHED)
 def test_a_published_model_and_ours_agree_in_every_stage_that_both_show(name):
     case = PUBLISHED[name]
     theirs = case.theirs()
@@ -135,7 +136,7 @@ def test_models_of_other_sizes_are_refused():
         first_difference(small(pool="mean"), theirs, images)
 
 
-@pytest.mark.parametrize("name", SIMPLE)
+@cases("name", SIMPLE)
 def test_images_that_a_model_cannot_take(name):
     theirs = PUBLISHED[name].theirs()
     for shape in ((1, 3, 3 * PATCH, 4 * PATCH), (1, 2, 3 * PATCH, 3 * PATCH)):
@@ -155,7 +156,7 @@ def test_models_of_no_known_names():
         first_difference(small(), nn.Sequential(nn.Linear(2, 3)), torch.randn(1, 3, 21, 21))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("images", "message"),
     [
         (torch.zeros(1, 3, 21, 21, dtype=torch.uint8), "images are uint8: normalise them first"),
@@ -173,20 +174,20 @@ def test_what_is_no_image(images, message):
         first_difference(small(), small(), images)
 
 
-@pytest.mark.parametrize(("images", "kind"), [(None, "NoneType"), ([[0.0]], "list")])
+@cases(("images", "kind"), [(None, "NoneType"), ([[0.0]], "list")])
 def test_images_of_another_kind(images, kind):
     for call in (stages, lambda model, images: first_difference(model, small(), images)):
         with pytest.raises(TypeError, match=f"images must be a torch.Tensor, got {kind}"):
             call(small(), images)
 
 
-@pytest.mark.parametrize("tolerance", [float("nan"), float("inf"), -1e-9, "1e-9", None, True])
+@cases("tolerance", [float("nan"), float("inf"), -1e-9, "1e-9", None, True])
 def test_a_tolerance_that_is_none(tolerance):
     with pytest.raises(ValueError, match=r"^tolerance must be "):
         first_difference(small(), small(), torch.zeros(1, 3, 21, 21), tolerance)
 
 
-@pytest.mark.parametrize("model", [None, 3, {}, small().state_dict()])
+@cases("model", [None, 3, {}, small().state_dict()])
 def test_what_is_no_model(model):
     for call in (lambda images: stages(model, images), lambda images: first_difference(small(), model, images)):
         with pytest.raises(TypeError, match=r"model must be a torch\.nn\.Module, got "):

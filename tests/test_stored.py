@@ -1,7 +1,7 @@
 """The course's own files by name; from a wheel in tests/test_wheel.py."""
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, cases
 
 from vit_course.files import stored as module
 from vit_course.files.stored import course, is_checkout, stored
@@ -13,7 +13,7 @@ def test_a_file_of_the_checkout():
     assert course() == ROOT and is_checkout()
 
 
-@pytest.mark.parametrize("name", ["convnet/no.csv", ""])
+@cases("name", ["convnet/no.csv", ""])
 def test_no_such_file_is_named(name):
     with pytest.raises(ValueError, match=f"the course has no file '{name}'"):
         stored(name)

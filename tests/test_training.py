@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from conftest import cases
 from PIL import Image
 from runs import CONFIG, new_model, same
 from torch import nn
@@ -123,7 +124,7 @@ def test_divergence_stops_with_a_message_and_leaves_nothing(dataset, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("accumulate", "on_disk", "at_once"),
     [(1, False, [40]), (2, False, [15, 15, 10]), (1, True, [30, 10]), (4, True, [8] * 5)],
 )

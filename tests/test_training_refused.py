@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from conftest import cases
 from runs import RECIPE, new_model
 from torch import nn
 
@@ -11,7 +12,7 @@ from vit_course.training import TrainingConfig, evaluate, linear_baseline, train
 DATASET = shapes(num_train=9, num_validation=4, num_test=3, image_size=(12, 8))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "error", "message"),
     [
         ({"progress": "no"}, ValueError, "progress must be True or False, got 'no'"),
@@ -33,7 +34,7 @@ def test_arguments_that_are_none(changes, error, message):
         train(**{"model": new_model(), "dataset": DATASET, "config": RECIPE, "progress": False, **changes})
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "error", "message"),
     [
         ({"model": None}, TypeError, "model must be a torch.nn.Module, got NoneType"),
@@ -49,7 +50,7 @@ def test_what_cannot_be_evaluated(changes, error, message):
         evaluate(**{"model": new_model(), "images": DATASET.test, "dataset": DATASET, **changes})
 
 
-@pytest.mark.parametrize("device", ["nothing", "meta", torch.tensor(0.5), None, 2.5, "", 10**400])
+@cases("device", ["nothing", "meta", torch.tensor(0.5), None, 2.5, "", 10**400])
 def test_a_device_that_is_none(device):
     with pytest.raises(ValueError, match=r"^device .*(is not available here: .|holds no numbers)"):
         linear_baseline(DATASET, device=device)

@@ -7,7 +7,7 @@ import nbformat
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, cases
 from PIL import Image
 from regenerate import VIEW, regenerate
 from torch import nn
@@ -75,7 +75,7 @@ def test_another_picture_takes_the_place_and_the_note_is_told(model):
     assert said(button).startswith("Your browser made it smaller. Below: second.jpg, ")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "refusal", "message"),
     [
         (b"no picture", "", "photo.jpg is no readable image: its content has no image format that is known here. "),

@@ -8,7 +8,7 @@ import nbformat
 import numpy as np
 import pytest
 from accessible import violations
-from conftest import ROOT
+from conftest import ROOT, cases
 from lab import chromium, note_outside, run_cell, running_lab, wait_for_kernel
 from PIL import Image
 from regenerate import regenerate
@@ -114,7 +114,7 @@ def test_a_large_photograph_is_made_smaller_and_the_connection_holds(notebook):
     assert upright(notebook) and notebook.closed == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "content", "words"),
     [
         ("damaged.jpg", sideways()[:2000], "damaged.jpg is no readable image: image file is truncated"),
@@ -149,7 +149,7 @@ def test_a_picture_can_be_dropped(notebook):
     notebook.wait_for_selector(EXPLORER)
 
 
-@pytest.mark.parametrize("key", ["Enter", "Space"])
+@cases("key", ["Enter", "Space"])
 def test_a_key_opens_the_field_and_leaves_the_notebook_alone(notebook, key):
     kinds = "() => window.jupyterapp.shell.currentWidget.content.widgets.map(w => w.model.type)"
     before = notebook.evaluate(kinds)
@@ -165,8 +165,8 @@ def test_a_key_opens_the_field_and_leaves_the_notebook_alone(notebook, key):
     assert notebook.evaluate("() => window.jupyterapp.shell.currentWidget.content.mode") == "command"
 
 
-@pytest.mark.parametrize("width", [1280, 480])
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@cases("width", [1280, 480])
+@cases("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_accessible_at_every_width_and_in_both_themes(notebook, width, theme):
     notebook.set_viewport_size({"width": width, "height": 1000})
     if width < 600 and notebook.locator(".jp-FileBrowser").is_visible():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, cases
 from safetensors.torch import save_file
 from small_run import SIZES, WRONG, header, new_run, refused
 
@@ -31,8 +31,8 @@ def test_the_run_itself_is_taken(run):
 # ---- numbers
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+@cases("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@cases("number", [float("nan"), float("inf"), -float("inf")])
 def test_weights_that_are_no_numbers(number, dtype, run):
     model = ViT(ViTConfig(**SIZES)).to(dtype)
     with torch.no_grad():
@@ -43,7 +43,7 @@ def test_weights_that_are_no_numbers(number, dtype, run):
         refused(lambda call=call: call(path), str(path), "'encoder.blocks.1.mlp.expand.weight'", str(number), "1 of 96")
 
 
-@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bool, torch.float8_e4m3fn, torch.complex64])
+@cases("dtype", [torch.int64, torch.uint8, torch.bool, torch.float8_e4m3fn, torch.complex64])
 def test_weights_of_another_type(dtype, run):
     state = ViT(ViTConfig(**SIZES)).state_dict()
     state["head.weight"] = torch.ones(5, 8).to(dtype)
@@ -60,7 +60,7 @@ def test_a_run_may_hold_counts_but_no_complex_numbers(tmp_path):
     refused(lambda: load_weights(path), str(path), "'a' has dtype torch.complex64", "uint8")
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@cases("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_other_floats_are_taken(dtype, run):
     model = ViT(ViTConfig(**SIZES))
     save_weights(run / "best.safetensors", model.to(dtype))
@@ -84,7 +84,7 @@ def test_tensors_that_do_not_fit(run):
         refused(lambda: pretrained.load(path), str(path), f"'{key}' has shape", "(8,) is needed")
 
 
-@pytest.mark.parametrize(
+@cases(
     "sizes",
     [
         {"num_layers": 3},
@@ -123,7 +123,7 @@ def test_no_real_memory_is_taken_before_the_sizes_fit(run, monkeypatch):
 # ---- the config
 
 
-@pytest.mark.parametrize("name", list(ViTConfig(**SIZES).to_dict()))
+@cases("name", list(ViTConfig(**SIZES).to_dict()))
 def test_every_field_of_the_config_is_looked_at(name, run):
     fields = ViTConfig(**SIZES).to_dict()
     for value in WRONG:
@@ -179,7 +179,7 @@ def test_a_checkpoint_that_is_not_ours(run):
 # ---- names and files
 
 
-@pytest.mark.parametrize("name", [None, 3, 2.5, [], {}, b"shapes", ViTConfig(**SIZES), "a\0b", "\ud800"])
+@cases("name", [None, 3, 2.5, [], {}, b"shapes", ViTConfig(**SIZES), "a\0b", "\ud800"])
 def test_a_name_that_is_none(name):
     for call in (pretrained.load, pretrained.load_run, pretrained.from_pretrained, load_weights):
         refused(lambda call=call: call(name), "the name or path of a file or folder must be ", "got ")

@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 import torchvision
+from conftest import cases
 from torch import nn
 
 from vit_course import pretrained
@@ -24,7 +25,7 @@ def count(model) -> int:
     return sum(p.numel() for p in model.parameters())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "parameters"),
     [  # timm's and torchvision's published counts, 1000 classes at 224
         ("vit-ti/16", 5_717_416),
@@ -58,8 +59,8 @@ def test_torchvisions_weights_give_torchvisions_logits():
         torch.testing.assert_close(ours(images), theirs(images), atol=1e-4, rtol=0)
 
 
-@pytest.mark.parametrize("position", ["learned", "sincos2d", "none"])
-@pytest.mark.parametrize(("pool", "tokens"), [("cls", 7), ("mean", 6)])
+@cases("position", ["learned", "sincos2d", "none"])
+@cases(("pool", "tokens"), [("cls", 7), ("mean", 6)])
 def test_shapes(position, pool, tokens):
     model = small(position=position, pool=pool)
     images = torch.randn(3, 2, 8, 12)
@@ -87,8 +88,8 @@ def test_mean_pool_averages_all_tokens():
     torch.testing.assert_close(model(images), model.head(model.features(images).mean(dim=1)))
 
 
-@pytest.mark.parametrize("position", ["learned", "sincos2d", "none"])
-@pytest.mark.parametrize("pool", ["cls", "mean"])
+@cases("position", ["learned", "sincos2d", "none"])
+@cases("pool", ["cls", "mean"])
 def test_registers_take_part_have_no_position_and_are_not_averaged(pool, position):
     model, images = small(pool=pool, position=position, num_registers=3), torch.randn(3, 2, 8, 12)
     first = int(pool == "cls")
@@ -102,7 +103,7 @@ def test_registers_take_part_have_no_position_and_are_not_averaged(pool, positio
     torch.testing.assert_close(model(images), model.head(y))
 
 
-@pytest.mark.parametrize("hidden", [0, 7])
+@cases("hidden", [0, 7])
 def test_a_model_without_a_head_has_features_and_says_that_it_has_no_logits(hidden):
     model, images = small(num_classes=0, representation_size=hidden), torch.randn(3, 2, 8, 12)
     assert not any(key.startswith("head.") for key in model.state_dict())
@@ -113,8 +114,8 @@ def test_a_model_without_a_head_has_features_and_says_that_it_has_no_logits(hidd
         model(images)
 
 
-@pytest.mark.parametrize("classes", [2, 10, 1000])
-@pytest.mark.parametrize("width", [24, 384])
+@cases("classes", [2, 10, 1000])
+@cases("width", [24, 384])
 def test_first_loss_is_the_logarithm_of_the_classes(classes, width):
     model = small(num_classes=classes, hidden_dim=width)
     loss = F.cross_entropy(model(torch.randn(64, 2, 8, 12)), torch.randint(classes, (64,)))
@@ -134,7 +135,7 @@ def test_gelu_and_bias_reach_the_blocks():
     assert (block.attention.dropout.p, block.attention.attention_dropout.p, block.mlp.dropout.p) == (0.1, 0.2, 0.1)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("shape", "message"),
     [
         ((3, 2, 12, 8), r"takes images \(B, 2, 8, 12\), got shape \(3, 2, 12, 8\)"),
@@ -148,7 +149,7 @@ def test_images_that_do_not_fit(shape, message):
         small()(torch.zeros(shape))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"image_size": (8, 13)}, "image width 13 is not a multiple of patch size 4"),

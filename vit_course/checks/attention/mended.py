@@ -16,9 +16,7 @@ from vit_course.checks.tools.tensors import agree
 from vit_course.checks.tools.usual import given, usual_slips
 
 
-@exercise(
-    "4.2", "Self-attention from a fused matrix, repaired", section="All heads in one product", difficulty=2, minutes=12
-)
+@exercise("4.2", "Self-attention from a fused matrix, repaired", "All heads in one product", difficulty=2, minutes=12)
 def mended(answer, draw):
     """`answer(x, qkv, projection, num_heads)`: (B, T, D) and two weight matrices -> (B, T, D)."""
     draws = []
