@@ -5,6 +5,8 @@ import pytest
 from changed import what_nbval_says
 from conftest import cases
 
+pytestmark = pytest.mark.slow
+
 CASES = {
     # tags, stored, fresh, whether they agree
     "within a difference": ("about:0.05", "accuracy ≈ 0.97 of 400", "accuracy ≈ 0.93 of 400", True),

@@ -13,6 +13,8 @@ from vit_course.classroom.graded import Graded, read
 from vit_course.classroom.isolation import Limited
 from vit_course.classroom.process import LearnerProcess
 
+pytestmark = pytest.mark.slow
+
 
 def there_and_back(value):
     packer, file = Packer(lambda thing: pytest.fail(f"not plain: {thing!r}")), io.BytesIO()

@@ -11,6 +11,8 @@ from published import shaken
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained import load_huggingface, load_timm
 
+pytestmark = pytest.mark.slow
+
 TAKEN = [name for name, row in ROWS.items() if row.grid]
 REFUSED = [name for name, row in ROWS.items() if row.refused]
 

@@ -8,6 +8,8 @@ from vit_course.checks import EXERCISES
 from vit_course.classroom import isolation, submission
 from vit_course.classroom.process import LearnerProcess, Limits
 
+pytestmark = pytest.mark.slow
+
 PADDED = "def padded(z, real):\n    return (z[:, 1:] * real[..., None]).sum(1) / real.sum(1, keepdim=True)"
 SHARE = (
     "def share(order, rank, world, batch_size):\n    return [batch[rank::world] for batch in order.split(batch_size)]"
@@ -153,6 +155,7 @@ for one in gc.get_objects():
 """
 
 
+@pytest.mark.thorough
 def test_a_forged_reply_costs_its_own_cell_alone(folder):
     replies = ({"nothing": 1}, {"error": "no such thing"}, {"outputs": 5, "count": 1}, {"outputs": [], "count": "one"})
     verdicts, texts = apart.graded(

@@ -40,7 +40,7 @@ def contenders(monkeypatch):
     return contenders
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_speed_has_a_row_for_every_contender_and_precision(contenders):
     text = run("speed.py", "--batch", "2")
     training, inference = text.split("inference, batch 2")
@@ -54,6 +54,7 @@ def test_speed_has_a_row_for_every_contender_and_precision(contenders):
             assert 0 < low <= speed <= high and milliseconds > 0
 
 
+@pytest.mark.thorough
 def test_the_pointer_is_timed_at_each_size(browser):
     # `browser` says that there is one, and that this is slow.
     path = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
@@ -66,7 +67,7 @@ def test_the_pointer_is_timed_at_each_size(browser):
     assert found == ["5", "10"]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_recording_has_its_rows_and_the_memory_of_both():
     text = run("recording.py", "--batch", "2", "--side", "3")
     assert set(rows(text)) == {"plain forward", "all maps recorded", "recorded and stacked"}
@@ -110,7 +111,7 @@ def test_nonsense_takes_no_part(contenders):
         contenders.checked("x", torch.tensor([[float("nan")]]), (1, 1))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_reading_has_a_row_for_each_number_of_workers():
     text = run("reading.py", "--pictures", "12", "--workers", "0", "1")
     names = {"disk, 0 workers", "disk, 1 workers", "memory"}

@@ -202,6 +202,7 @@ def test_what_never_returns_is_stopped(monkeypatch, answer):
     assert "It was then at line" in report.text and "could not be stopped" not in report.text
 
 
+@pytest.mark.slow
 def test_what_cannot_be_stopped_is_said(monkeypatch):
     monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: real_run(f, 0.2))
     from vit_course.checks.limited import run_limited as real_run

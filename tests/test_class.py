@@ -20,6 +20,8 @@ from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
 from vit_course.classroom.isolation import choose
 
+pytestmark = pytest.mark.thorough
+
 HANDED_IN = submissions(Path("course"))
 LIMITS = "--jobs 2 --memory 2 --processes 150 --cell-seconds 20"
 

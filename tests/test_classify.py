@@ -14,6 +14,8 @@ from torchvision.models import VisionTransformer, ViT_B_16_Weights
 from vit_course import data, pretrained
 from vit_course.__main__ import main
 
+pytestmark = pytest.mark.slow
+
 HOPPER = str(get_sample_data("grace_hopper.jpg", asfileobj=False))
 
 

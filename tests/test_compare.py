@@ -56,6 +56,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @cases("fault", FAULTS, ids=lambda fault: fault.__name__)
 @cases("name", SIMPLE)
 def test_a_planted_fault_is_found_at_its_layer(name, fault):

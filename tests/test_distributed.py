@@ -37,7 +37,7 @@ def test_two_processes_give_the_run_of_one(alone, tmp_path):
     assert_the_same_run(tmp_path / "run", alone)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_recipe_rules_whatever_the_launcher_is_told(alone, tmp_path):
     # On CPUs `accelerate launch` starts several processes through MPI alone, so here it starts one.
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=1", "--num_machines=1"]
@@ -47,7 +47,7 @@ def test_the_recipe_rules_whatever_the_launcher_is_told(alone, tmp_path):
     assert_the_same_run(tmp_path / "run", alone, tolerance=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("start", "more"),
     [
@@ -62,7 +62,7 @@ def test_parts_of_a_batch_give_the_same_run(start, more, alone, tmp_path):
     assert_the_same_run(tmp_path / "run", alone)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_more_processes_resume_what_one_began(alone, tmp_path):
     command = ["-m", "vit_course", *TRAIN, "--out", "run"]
     code, _, _ = run(sys.executable, "-c", KILLED_AFTER_TWO, *command[2:], cwd=tmp_path)
@@ -101,7 +101,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_processes_resume_what_two_began(tmp_path):
     # Dropout draws in each process from a generator of its own: their states must come back to the right one.
     command = [*TRAIN, "--dropout", "0.2", "--attention-dropout", "0.1"]
@@ -120,14 +120,14 @@ def test_two_processes_resume_what_two_began(tmp_path):
     assert len(states) == 2 and not torch.equal(*states), "each process drew numbers of its own"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_processes_are_refused_as_one(alone, tmp_path):
     code, output, errors = run(*TORCHRUN, "-m", "vit_course", *TRAIN, "--out", alone, cwd=tmp_path)
     assert code != 0 and "epoch 1" not in output
     assert errors.count(f"error: {alone} holds a run already") == 2
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_process_that_dies_ends_the_others(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

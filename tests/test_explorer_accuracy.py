@@ -12,6 +12,8 @@ from vit_course import data, pretrained
 from vit_course.explorer import explore
 from vit_course.maps.recording import record_attention
 
+pytestmark = pytest.mark.slow
+
 
 def worst(explorer, model, images) -> float:
     """-> the largest error of a weight, as a share of the largest weight in its row; layer by layer, for memory."""

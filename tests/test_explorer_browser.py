@@ -140,6 +140,7 @@ def test_accessible_at_every_width_and_in_both_themes(notebook, width, theme):
     notebook.locator(WIDGET).screenshot(path=SCREENSHOTS / f"explorer-lab-{width}-{str(light).lower()}.png")
 
 
+@pytest.mark.thorough
 def test_reopened_without_a_kernel_there_is_a_picture_and_no_error(notebook, browser):
     notebook.set_viewport_size({"width": 1280, "height": 1000})
     notebook.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")

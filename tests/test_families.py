@@ -13,6 +13,8 @@ from vit_course.maps.recording import record_attention
 from vit_course.pretrained.said import TIMM_HEADS, by_timm, by_timm_name
 from vit_course.pretrained.variants import VariantViT
 
+pytestmark = pytest.mark.slow
+
 HOW = ["the model", "its state dict"]
 
 

@@ -16,6 +16,8 @@ from vit_course.pretrained import first_difference, stages
 from vit_course.pretrained.variants import VariantConfig, VariantViT, new_model
 from vit_course.vit import ViT
 
+pytestmark = pytest.mark.slow
+
 LIBRARIES = [(name, OF_TIMM, pretrained.load_timm) for name in OF_TIMM]
 LIBRARIES += [(name, OF_HUGGINGFACE, pretrained.load_huggingface) for name in OF_HUGGINGFACE]
 SMALL = dict(image_size=(8, 12), patch_size=4, num_classes=5, hidden_dim=24, num_layers=2, num_heads=3, mlp_dim=40)

@@ -13,6 +13,8 @@ from torch import nn
 from vit_course import pretrained
 from vit_course.maps.recording import record_attention
 
+pytestmark = pytest.mark.slow
+
 
 @cases("name", ["DeiT III", "DINOv2 with registers", "distilled DeiT", "CLIP", "SigLIP",
                                   "mean before the norm"])  # fmt: skip

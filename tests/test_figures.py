@@ -12,6 +12,8 @@ from conftest import ROOT, cases
 from matplotlib.figure import Figure
 from PIL import Image, ImageFilter
 
+pytestmark = pytest.mark.slow
+
 # The chapters of the cells whose pictures are compared less closely, and what they draw.
 VARYING = {
     figures.DRIFTS: [

@@ -197,6 +197,7 @@ def test_a_list_that_holds_itself_ends():
     assert checks.start.sizes(lambda: endless).status == "failed"
 
 
+@pytest.mark.slow
 def test_what_pytorch_wraps_itself_is_nobodys_fault():
     """In a fresh process, as in a learner's kernel: the first optimiser loads parts that replace torch.manual_seed."""
     code = (

@@ -15,6 +15,8 @@ from test_families import close
 
 from vit_course.pretrained import Preprocessing, from_pretrained
 
+pytestmark = pytest.mark.slow
+
 SQUARE = {"height": 21, "width": 21}
 PROCESSORS = {
     "ViT": {"size": SQUARE},

@@ -25,7 +25,7 @@ def dataset():
     return data.shapes(100, 40, 40, image_size=(12, 8))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the children are forked, which this system cannot")
 def test_a_kill_at_any_moment_changes_nothing(tmp_path):
     outcome = subprocess.run(

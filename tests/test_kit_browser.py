@@ -24,10 +24,13 @@ LOOK = """() => {
     small: parts.filter(e => e.innerText && parseFloat(getComputedStyle(e).fontSize) < 24).length,
   };
 }"""
-pytestmark = pytest.mark.skipif(
-    chromium() is None and not os.environ.get("CI"),
-    reason="no Chromium or Chrome on this machine: the kit is built and read, but not looked at",
-)
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(
+        chromium() is None and not os.environ.get("CI"),
+        reason="no Chromium or Chrome on this machine: the kit is built and read, but not looked at",
+    ),
+]
 
 
 @pytest.fixture

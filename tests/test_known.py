@@ -12,6 +12,8 @@ from vit_course.checks.pretrained import overlaps
 from vit_course.checks.tools.experiments import recognised
 from vit_course.maps import controls, interpret, record_attention
 
+pytestmark = pytest.mark.slow
+
 # In their packages the checks have the names of these modules.
 luck, way_up = (import_module(f"vit_course.checks.{name}") for name in ("evidence.luck", "maps.way_up"))
 RIGHT, SLIPS = [(0.5, 0.6), (0.7, 0.8)], {"doubled": [(1.0, 1.2), (1.4, 1.6)], "first": [(0.5, 0.5), (0.7, 0.7)]}

@@ -80,6 +80,7 @@ def test_a_photograph_at_224_pixels_as_in_pytorch(live):
     compare(live, pretrained.load_run("vit-s14-cifar10", image_size=224), "cat", (0, 5, 11))
 
 
+@pytest.mark.thorough
 def test_more_patches_as_in_pytorch_and_the_page_answers_meanwhile(live):
     turns = live.evaluate(
         """async () => {
@@ -193,6 +194,7 @@ def test_what_was_set_stays_from_picture_to_picture(live):
     live.get_by_text("Spotlight", exact=True).click()
 
 
+@pytest.mark.thorough
 def test_the_address_says_what_is_looked_at(live, context, server):
     before = question(live)
     live.click('[data-photograph="photographs/pagoda.jpg"]')
@@ -208,6 +210,7 @@ def test_the_address_says_what_is_looked_at(live, context, server):
     page.close()
 
 
+@pytest.mark.thorough
 def test_a_second_visit_takes_the_weights_from_the_browser(live, context, server):
     asked = len(server.asked)
     page = visit(context, f"{server.address}/#layer=3&head=2")
@@ -218,6 +221,7 @@ def test_a_second_visit_takes_the_weights_from_the_browser(live, context, server
     page.close()
 
 
+@pytest.mark.thorough
 def test_what_does_not_come_is_said_and_asked_for_again(browser, server):
     context = browser.new_context()
     context.route("**/vit-s14.onnx", lambda route: route.fulfill(body=b"x" * 100))

@@ -53,11 +53,11 @@ def test_what_is_quick():
 
 
 def test_long_files_come_first_and_the_order_within_a_file_stays():
-    names = ["tests/test_a.py", "notebooks/07_training.ipynb", "tests/test_mutants.py"]
+    names = ["tests/test_a.py", "notebooks/07_training.ipynb", "tests/test_site.py"]
     items = [Item(path, f"test_{i}") for path in names for i in range(2)]
     pace.pytest_collection_modifyitems(CONFIG, items)
     assert [(item.path.stem, item.originalname) for item in items] == [
-        (stem, f"test_{i}") for stem in ("test_mutants", "07_training", "test_a") for i in range(2)
+        (stem, f"test_{i}") for stem in ("test_site", "07_training", "test_a") for i in range(2)
     ]
 
 

@@ -129,6 +129,7 @@ def test_what_a_killed_program_left_is_removed(file):
     assert sorted(path.name for path in file.parent.iterdir()) == [".progress.lock", file.name]
 
 
+@pytest.mark.slow
 def test_a_lock_that_is_never_given_back_is_said(file):
     file.parent.mkdir()
     with FileLock(file.with_name(".progress.lock")):

@@ -177,6 +177,7 @@ def test_ours_beside_other_attention_are_seen_both(images):
     assert recorded(Both(), torch.randn(2, 7, 12)).stacked().shape == (2, 2, 2, 7, 7)
 
 
+@pytest.mark.slow
 def test_a_compiled_model_is_recorded_as_it_is(images):
     model = vit()
     expected = recorded(model, images).stacked()

@@ -21,6 +21,7 @@ def state_of(name: str) -> dict:
 NAMED_DIFFERENTLY = [name for name in PUBLISHED if "4 channels" not in name and "DeiT" not in name]
 
 
+@pytest.mark.slow
 @cases("name", NAMED_DIFFERENTLY)
 def test_every_key_is_needed(name):
     case = PUBLISHED[name]

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 
+import pytest
 import yaml
 from conftest import ROOT
 
@@ -29,6 +30,7 @@ def test_the_newest_release_is_this_version():
     assert set(re.findall(r"^### (.+)$", CHANGES, re.MULTILINE)) <= KINDS
 
 
+@pytest.mark.slow
 def test_the_citation_is_of_this_release_and_has_its_form(tmp_path):
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == vit_course.__version__

@@ -203,7 +203,7 @@ def test_without_sphinx_the_command_says_what_to_install(tmp_path):
     assert done.returncode == 2 and 'pip install -e ".[site]"' in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_what_is_broken_fails_the_build(tmp_path):
     words = {
         "b.ipynb": "[a](b.ipynb)",

@@ -22,6 +22,7 @@ TABLES = {
 GENERIC = {"wrong-values", "wrong-shape", "raised-error", "hard-coded-size", "wrong-type"}
 
 
+@pytest.mark.slow
 @cases("name", TABLES)
 def test_every_foreseen_mistake_is_rejected_and_named(name):
     mistakes = getattr(importlib.import_module(f"vit_course.checks.{name}"), TABLES[name])

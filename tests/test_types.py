@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
+pytestmark = pytest.mark.thorough
+
 CONFIG = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mypy"]
 PACKAGES = ("maps", "pretrained", "explorer")
 MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")

@@ -104,6 +104,7 @@ def test_a_photograph_is_explored(notebook):
     assert notebook.outside == [] and notebook.errors == [] and notebook.closed == []
 
 
+@pytest.mark.thorough
 def test_a_large_photograph_is_made_smaller_and_the_connection_holds(notebook):
     content = sideways(3000, 4000, noise=14, quality=99, subsampling=0)
     assert len(content) > 10 * 2**20, "more than Jupyter's connection takes"
@@ -181,6 +182,7 @@ def test_accessible_at_every_width_and_in_both_themes(notebook, width, theme):
     notebook.locator(".jp-OutputArea .widget-vbox").first.screenshot(path=SCREENSHOTS / f"upload-{width}-{light}.png")
 
 
+@pytest.mark.thorough
 def test_stored_it_is_a_sentence_and_no_error(notebook, browser):
     page = browser.new_page()
     page.goto(f"{notebook.address}/lab/tree/stored.ipynb?reset")

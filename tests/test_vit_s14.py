@@ -11,6 +11,8 @@ from transformers import Dinov2Model
 
 from vit_course import data, pretrained
 
+pytestmark = pytest.mark.slow
+
 FOLDER = ROOT / "res" / "vit-s14"
 HEAD = ROOT / "res" / "vit-s14-cifar10"
 

@@ -16,6 +16,8 @@ from lab import lab_process, wait_for_address
 
 from vit_course.commands.program import COMMANDS
 
+pytestmark = pytest.mark.thorough
+
 MOST_BYTES = 80e6
 # What the chapters read and the commands use; the wheel has it all, as the checkout has.
 CARRIED = ("notebooks", "res")

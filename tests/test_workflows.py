@@ -51,6 +51,7 @@ def validated(schema: str, *paths) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_the_workflows_have_the_form_of_workflows(tmp_path):
     done = validated("vendor.github-workflows", *WORKFLOWS)
     assert done.returncode == 0, done.stdout
