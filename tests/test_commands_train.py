@@ -12,8 +12,7 @@ from conftest import cases
 
 from vit_course import data, pretrained
 from vit_course.__main__ import main
-from vit_course.commands.recipes import SOURCES, known_recipes, read_recipe
-from vit_course.data import sources
+from vit_course.commands.recipes import known_recipes, read_recipe
 
 QUICK = ["--data", "shapes", "--num-train", "60", "--image-size", "8", "--epochs", "2", "--hidden-dim", "8"]
 
@@ -101,10 +100,6 @@ def test_the_course_s_recipes_are_read(name):
     recipe = read_recipe({"recipe": name, "seed": 7, "dropout": 0.3, "data": "digits"})
     assert (recipe.name, recipe.training.seed, recipe.model["dropout"]) == (name, 7, 0.3)
     assert recipe.data == {"source": "digits"}, "what belonged to other data is gone"
-
-
-def test_the_sources_are_those_of_the_data():
-    assert tuple(sources.KNOWN) == SOURCES
 
 
 @cases(

@@ -88,6 +88,7 @@ def test_what_is_installed_is_within_the_ranges():
 def test_the_core_is_light():
     assert set(with_all_of("")) == {
         "torch", "numpy", "pillow", "safetensors", "anywidget", "ipywidgets", "huggingface-hub", "psutil", "packaging",
+            "filelock",
     }  # fmt: skip
 
 

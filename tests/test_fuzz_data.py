@@ -130,8 +130,6 @@ def test_a_dataset_normalises_and_chooses_or_is_refused(values, rest, images, in
     normal = outcome(dataset.normalise, images)
     if normal is not REFUSED and is_tame(images):
         assert normal.isfinite().all()
-        back = outcome(dataset.denormalise, normal)
-        assert (back * 255 - images).abs().max() < 1
     batches = outcome(lambda: list(load_batches(part, [torch.tensor([0, 2]), torch.tensor([1])])))
     assert batches is REFUSED or [len(batch) for batch in batches] == [2, 1]
 

@@ -193,7 +193,7 @@ def test_autocast_may_mix_types(changes):
 
 @pytest.mark.slow
 @cases("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
-@cases("dynamic", [None, True])
+@pytest.mark.parametrize("dynamic", [None, True])
 def test_the_checks_compile_without_a_break(changes, dynamic, dynamo):
     model, images = ViT(ViTConfig(**{**CONFIG.to_dict(), **changes})).eval(), torch.randn(3, 3, 8, 12)
     compiled = torch.compile(model, fullgraph=True, dynamic=dynamic, backend="eager")

@@ -4,7 +4,6 @@ from conftest import cases
 
 from vit_course.maps.interpret import (
     attention_distance,
-    fuse_heads,
     mask_score,
     patch_part,
     pointing_game,
@@ -105,14 +104,6 @@ def test_bad_input(call, message):
         call()
 
 
-def test_fusion_by_mean_and_by_maximum():
-    maps = random_maps()
-    torch.testing.assert_close(fuse_heads(maps).sum(-1), torch.ones(B, L, T))
-    assert torch.equal(fuse_heads(maps, "max"), maps.max(2).values)
-    with pytest.raises(ValueError, match="how must be 'mean' or 'max', got 'min'"):
-        fuse_heads(maps, "min")
-
-
 def test_relevance_by_hand():
     maps, gradients = random_maps(), torch.randn(B, L, h, T, T)
     found = relevance(maps, gradients)
@@ -152,7 +143,6 @@ def test_distance_in_half_precision(dtype):
 
 MAPS = torch.full((B, L, h, T, T), 1 / T)
 TAKE_MAPS = {
-    "fuse_heads": fuse_heads,
     "rollout": rollout,
     "relevance": lambda maps: relevance(maps, MAPS),
     "attention_distance": lambda maps: attention_distance(maps, GRID, 4),
@@ -217,12 +207,6 @@ def test_a_row_that_attends_to_the_class_token_alone():
     maps[1, 2, 3, 4, 0] = 1
     with pytest.raises(ValueError, match="1 of 144 rows give no attention to any patch"):
         attention_distance(maps, GRID, 4)
-
-
-@cases("how", [None, ["mean"], torch.zeros(3)])
-def test_another_fusion(how):
-    with pytest.raises(ValueError, match="how must be 'mean' or 'max', got "):
-        fuse_heads(MAPS, how)
 
 
 @cases("score", [mask_score, pointing_game])

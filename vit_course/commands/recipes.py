@@ -5,12 +5,12 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
 from vit_course.config import ViTConfig
+from vit_course.inputs.sources import need_source
 from vit_course.training.recipe import RECIPES, TrainingConfig
 
 # What the data decide, and so neither a flag nor a recipe does.
 FROM_DATA = ("image_size", "in_channels", "num_classes")
 OF_THE_DATA = ("image_size", "num_train", "on_disk")  # the flags
-SOURCES = ("shapes", "digits", "cifar10")
 DEFAULT = {
     "data": {"source": "shapes"},
     "model": {"patch_size": 4, "hidden_dim": 64, "num_layers": 4, "num_heads": 4, "mlp_dim": 128},
@@ -58,7 +58,8 @@ def read_recipe(given: dict) -> Recipe:
     training |= {key: given[key] for key in fields_of_a_recipe(TrainingConfig) if key in given}
     _need_fields("model", ViTConfig, model)
     _need_fields("training", TrainingConfig, training)
-    _need_source(data.get("source"))
+    source = data.get("source")  # what else a [data] may say, `data.from_recipe` knows
+    need_source(source, is_folder=isinstance(source, str) and Path(source).is_dir())
     # What is wrong with the model whatever the data are; 1 stands for what they decide and no flag has said.
     ViTConfig(**model, image_size=data.get("image_size", 1), num_classes=1)
     return Recipe(name, data, model, TrainingConfig(**training))
@@ -101,9 +102,3 @@ def _need_fields(part: str, config: type, values: dict) -> None:
             raise ValueError(f"a recipe's [{part}] has no {name!r}; it has {', '.join(known)}")
     if missing := [name for name, field in known.items() if field.default is MISSING and name not in values]:
         raise ValueError(f"a recipe's [{part}] needs {', '.join(missing)}")
-
-
-def _need_source(source) -> None:
-    # What else a [data] may say, `data.from_recipe` knows.
-    if source not in SOURCES and not (isinstance(source, str) and Path(source).is_dir()):
-        raise ValueError(f"data must be {', '.join(SOURCES)} or an existing folder, got {source!r}")

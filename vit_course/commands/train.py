@@ -5,8 +5,9 @@ import re
 from dataclasses import MISSING
 from pathlib import Path
 
-from vit_course.commands.recipes import SOURCES, fields_of_a_recipe, known_recipes, read_recipe
+from vit_course.commands.recipes import fields_of_a_recipe, known_recipes, read_recipe
 from vit_course.config import ViTConfig
+from vit_course.inputs.sources import SOURCES
 from vit_course.training.recipe import TrainingConfig
 
 

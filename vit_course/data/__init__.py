@@ -1,28 +1,26 @@
 """Images to train on and to look at: shapes with masks, digits, CIFAR-10, a folder of your own, photographs."""
 
 from vit_course.data.augment import cut_out, random_places, random_shifts, shift_and_flip, shift_images
-from vit_course.data.cifar10 import cifar10
 from vit_course.data.dataset import Dataset
-from vit_course.data.digits import digits
 from vit_course.data.folder import folder
 from vit_course.data.loading import load_batches, unreadable
 from vit_course.data.photographs import Photograph, photographs
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.data.seed import seed_everything
 from vit_course.data.sets import ImageFiles, Images, ImageSet
-from vit_course.data.shapes import SHAPES, shapes
-from vit_course.data.sources import from_recipe
+from vit_course.data.shapes import SHAPES
+from vit_course.data.sources import KNOWN, from_recipe
 
+globals().update(KNOWN)  # each source's function: shapes, digits, ...
 __all__ = [
+    *KNOWN,
     "SHAPES",
     "Dataset",
     "ImageFiles",
     "ImageSet",
     "Images",
     "Photograph",
-    "cifar10",
     "cut_out",
-    "digits",
     "folder",
     "from_recipe",
     "load_batches",
@@ -32,7 +30,6 @@ __all__ = [
     "random_places",
     "random_shifts",
     "seed_everything",
-    "shapes",
     "shift_and_flip",
     "shift_images",
     "unreadable",

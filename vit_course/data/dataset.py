@@ -82,17 +82,6 @@ class Dataset:
             raise ValueError(f"normalise takes images as torch.uint8 (0 to 255), got {images.dtype}")
         return (images / 255 - self._channels(self.mean, images)) / self._channels(self.std, images)
 
-    def denormalise(self, images: torch.Tensor) -> torch.Tensor:
-        """(B, C, H, W) -> (B, C, H, W): the inverse of `normalise`, on the scale 0 to 1, to look at.
-
-        Raises:
-            ValueError: other axes, another number of channels, or no floats: such images are not normalised.
-        """
-        self._need_images("denormalise", images)
-        if not images.is_floating_point():
-            raise ValueError(f"denormalise takes normalised images, which are floats, got {images.dtype}")
-        return (images * self._channels(self.std, images) + self._channels(self.mean, images)).clamp(0, 1)
-
     def _need_images(self, function: str, images: torch.Tensor) -> None:
         wanted = f"{function} takes images (B, {self.in_channels}, H, W)"
         if not isinstance(images, torch.Tensor):

@@ -13,6 +13,7 @@ from vit_course.data.pictures import open_image, open_picture
 from vit_course.data.sets import ImageFiles, ImageSet
 from vit_course.inputs.arguments import check_arguments, height_and_width
 from vit_course.inputs.extras import extra
+from vit_course.inputs.sources import SOURCES
 
 
 def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int = 0, on_disk: bool = False) -> Dataset:
@@ -93,4 +94,4 @@ def _read(files: ImageFiles) -> ImageSet:
 
 def _told_from_words(root: str) -> str:
     # A recipe that says "shapes" means the generated ones, whatever folder lies there.
-    return os.path.join(".", root) if root in ("shapes", "digits", "cifar10") else root  # noqa: PTH118 (keeps the dot)
+    return os.path.join(".", root) if root in SOURCES else root  # noqa: PTH118 (keeps the dot)

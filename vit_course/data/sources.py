@@ -3,24 +3,23 @@
 import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 
-from vit_course.data.cifar10 import cifar10
 from vit_course.data.dataset import Dataset
-from vit_course.data.digits import digits
 from vit_course.data.folder import folder
-from vit_course.data.shapes import shapes
 from vit_course.inputs.rules import shown
+from vit_course.inputs.sources import SOURCES, need_source
 
-KNOWN = {"shapes": shapes, "digits": digits, "cifar10": cifar10}
+KNOWN = {name: getattr(import_module(f"vit_course.data.{name}"), name) for name in SOURCES}
 
 
 def from_recipe(values: Mapping) -> Dataset:
     """The dataset of the [data] part of a recipe, or of a `Dataset.source`.
 
     Args:
-        values: `source` is "shapes", "digits", "cifar10" or the path of a folder; the rest are the arguments of the
-            function of that name, such as `num_train` of `shapes`, or of `folder`.
+        values: `source` is one of `inputs.sources.SOURCES`, such as "shapes", or the path of a folder; the rest are
+            the arguments of the function of that name, such as `num_train` of `shapes`, or of `folder`.
 
     Raises:
         ValueError: no such source, an argument that it does not take, or what the function itself refuses.
@@ -30,12 +29,12 @@ def from_recipe(values: Mapping) -> Dataset:
         raise ValueError(f'the data of a recipe are given as in {{"source": "shapes"}}, got {shown(values)}')
     arguments = dict(values)
     source = arguments.pop("source", None)
+    is_folder = isinstance(source, (str, Path)) and bool(source) and Path(source).is_dir()
+    need_source(source, is_folder)
     if isinstance(source, str) and source in KNOWN:
         make, words = KNOWN[source], source
-    elif isinstance(source, (str, Path)) and source and Path(source).is_dir():
-        make, words = partial(folder, source), f"the folder {source}"
     else:
-        raise ValueError(f"data must be {', '.join(KNOWN)} or an existing folder, got {shown(source)}")
+        make, words = partial(folder, source), f"the folder {source}"
     for name in arguments:
         if name not in (taken := _arguments(make)):
             raise ValueError(f"{_whose(name)}, and {words} takes {', '.join(taken)}")

@@ -59,7 +59,6 @@ RULES = {
     "class_token": flag,
     "antialias": flag,
     "temperature": positive(1e12),
-    "how": one_of("mean", "max"),
     "seed": whole(0, 2**32 - 1),  # NumPy takes no others
     # Of data and training.
     "num_train": whole(1, MOST_IMAGES),

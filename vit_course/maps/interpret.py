@@ -1,28 +1,9 @@
-"""What attention maps say, in numbers: fusion, rollout, relevance, attention distance, scores against a mask."""
+"""What attention maps say, in numbers: rollout, relevance, attention distance, scores against a mask."""
 
 import torch
 
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.tensors import broadcast_together, check_finite, check_floats, check_tensor, check_together
-
-
-def fuse_heads(maps: torch.Tensor, how: str = "mean") -> torch.Tensor:
-    """(B, L, h, T, T) -> (B, L, T, T)
-
-    One map for all heads of a layer. The rows of a mean sum to 1; those of a maximum sum to more, unless the heads
-    agree.
-
-    Args:
-        maps: from `record_attention(...).stacked()`.
-        how: "mean" or "max".
-
-    Raises:
-        TypeError: no tensor.
-        ValueError: not five axes, maps that are not square, not finite floating-point numbers, or another `how`.
-    """
-    _check_maps(maps)
-    check_arguments(how=how)
-    return maps.mean(dim=2) if how == "mean" else maps.amax(dim=2)
 
 
 def rollout(maps: torch.Tensor) -> torch.Tensor:

@@ -1,19 +1,17 @@
 """One training at a time in a run folder."""
 
-import json
 import os
 import platform
-import time
+from contextlib import suppress
 from pathlib import Path
 
-import psutil
+from filelock import FileLock, Timeout
 
 NAME = ".lock"
-SECONDS_TO_WRITE = 1.0  # that a process may take between making its lock and filling it
 
 
 class Lock:
-    """A file with the number and the host of the process that trains into a folder.
+    """The system's lock on a file of the run folder: it ends with the process that has it, however that ends.
 
     Args:
         folder: the run folder; made by `take` if missing.
@@ -21,88 +19,37 @@ class Lock:
 
     def __init__(self, folder: Path):
         self.path = folder / NAME
+        self._lock = FileLock(self.path, blocking=False)
         self._made = False
 
-    def take(self) -> str:
-        """Takes the lock, also one that a process left which no longer lives; -> words about that, or "".
+    def take(self) -> None:
+        """Takes the lock, and writes into its file whose it is.
 
         Raises:
-            ValueError: a process that lives has it, or one on another host, of which nobody here can tell.
+            ValueError: another process has it, or another run of this one.
             OSError: a folder that cannot be written.
         """
         self._made = not self.path.parent.exists()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        words = ""
-        while True:
-            try:
-                with self.path.open("x", encoding="utf-8") as file:
-                    json.dump({"process": os.getpid(), "host": platform.node(), "started": _started(os.getpid())}, file)
-                return words
-            except FileExistsError:
-                words = self._take_away()
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise ValueError(
+                f"{self._owner()} trains into {self.path.parent} at this moment: wait for its end, or name another "
+                "folder"
+            ) from None
+        with suppress(PermissionError):  # Windows lets nobody write into a file that is locked
+            self.path.write_text(f"process {os.getpid()} on host {platform.node()}", encoding="utf-8")
 
     def release(self) -> None:
         """Gives the lock back, and with it a folder that was made for it alone and is still empty."""
+        self._lock.release()
         self.path.unlink(missing_ok=True)
         if self._made and not any(self.path.parent.iterdir()):
             self.path.parent.rmdir()
 
-    def _take_away(self) -> str:
-        # A lock that is stale, or else the error that says whose it is.
-        found = self._read()
-        if found is None:
-            return ""
-        process, host = found["process"], found["host"]
-        if host != platform.node():
-            raise ValueError(
-                f"{self.path.parent} is locked by process {process} on host {host}, which may still train into it; "
-                f"if it does not, delete {self.path}"
-            )
-        if _lives(process, found["started"]):
-            raise ValueError(
-                f"process {process} trains into {self.path.parent} at this moment: wait for its end, or name another "
-                "folder"
-            )
-        # Moved aside first: of two processes that find it stale, one gets it.
-        aside = self.path.with_name(f"{NAME}.{os.getpid()}")
+    def _owner(self) -> str:
         try:
-            self.path.replace(aside)
-            aside.unlink()
-        except FileNotFoundError:
-            return ""
-        return f"process {process} had locked {self.path.parent} and no longer lives: its lock is taken over"
-
-    def _read(self) -> dict | None:
-        # None where it is gone meanwhile. A lock that stays without content is of a process that died over it.
-        deadline = time.monotonic() + SECONDS_TO_WRITE
-        while True:
-            try:
-                found = json.loads(self.path.read_text(encoding="utf-8"))
-                return {"process": found["process"], "host": found["host"], "started": found.get("started")}
-            except FileNotFoundError:
-                return None
-            except (ValueError, TypeError, KeyError):
-                if time.monotonic() > deadline:
-                    return {"process": "of unknown number", "host": platform.node(), "started": None}
-                time.sleep(0.02)
-
-
-def _lives(process: object, started: object) -> bool:
-    # The number alone does not tell: the system gives it to another process later.
-    if type(process) is not int or process <= 0:
-        return False
-    found = _started(process)
-    # A clock that was set right in between shifts what the system says by some seconds.
-    return found is not None and not (isinstance(started, float) and abs(found - started) > 60)
-
-
-def _started(process: int) -> float | None:
-    # When the process began, in seconds since 1970; None where there is none, or one that has ended and is not yet
-    # collected by its parent.
-    try:
-        found = psutil.Process(process)
-        return None if found.status() == psutil.STATUS_ZOMBIE else found.create_time()
-    except (psutil.NoSuchProcess, OverflowError):
-        return None
-    except psutil.AccessDenied:
-        return float("nan")
+            return self.path.read_text(encoding="utf-8") or "another process"
+        except OSError:
+            return "another process"

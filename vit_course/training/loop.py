@@ -85,7 +85,7 @@ def train(
     seed_everything(config.seed + engine.process_index)  # dropout draws from the global generator
     state = RunState(model, average, optimiser, batches.generator, engine)
     run, show = RunFolder(run_dir, engine, model, dataset, config), progress and engine.is_main_process
-    with run.opened(state, resume, show) as history, compile_errors(compiled):
+    with run.opened(state, resume) as history, compile_errors(compiled):
         replica = optimiser.prepared(model.train(), engine, compiled)
         for epoch in range(len(history), config.epochs):
             label, sums = f"epoch {epoch + 1}/{config.epochs}", Sums(engine)

@@ -46,13 +46,12 @@ class RunFolder:
         self.described = described(model, dataset, config)
 
     @contextmanager
-    def opened(self, state: RunState, resume: bool, show: bool) -> Iterator[list[dict]]:
+    def opened(self, state: RunState, resume: bool) -> Iterator[list[dict]]:
         """Locks the folder while the with block runs; yields the history so far, one dict an epoch.
 
         Args:
             state: put back as it was, where the run goes on.
             resume: whether it goes on.
-            show: whether words about a lock that was taken over are printed.
 
         Raises:
             ValueError: nothing to resume, a folder that holds a run already, that another process has locked, that not
@@ -65,13 +64,7 @@ class RunFolder:
         if resume and not self._file("last.safetensors").is_file():
             raise ValueError(f"there is no checkpoint {self._file('last.safetensors')}")
         lock = Lock(self.path)
-
-        def locked() -> None:
-            words = lock.take()
-            if words and show:
-                print(words)
-
-        first_alone(self.engine, locked)
+        first_alone(self.engine, lock.take)
         try:
             need_the_same_folder(self.path, self.engine)
             if self._file("last.safetensors").exists() and not resume:

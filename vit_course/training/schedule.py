@@ -1,10 +1,6 @@
 """The learning rate, step by step."""
 
 import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    pass
 
 
 def warmup_cosine(step: int, total_steps: int, warmup: float) -> float:
