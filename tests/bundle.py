@@ -19,7 +19,7 @@ ESBUILD = "0.28.2"
 FOLDER = Path(__file__).parents[1] / "vit_course" / "explorer"
 SOURCES, BUNDLES = FOLDER / "js", FOLDER / "static"
 ENTRIES = ("widget", "page", "upload", "live", "live_worker")
-IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"\./([\w.]+)";', re.MULTILINE)
+IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"\./([\w.]+)"(?: with [^;]*)?;', re.MULTILINE)
 
 
 def entries() -> list[str]:

@@ -81,7 +81,7 @@ def modules_page(browser) -> Page:
         name = route.request.url.rpartition("/")[2]
         path = JS / name
         if path.is_file():
-            kind = "text/css" if path.suffix == ".css" else "text/javascript"
+            kind = {".css": "text/css", ".json": "application/json"}.get(path.suffix, "text/javascript")
             route.fulfill(body=path.read_text(encoding="utf-8"), content_type=kind)
         else:
             route.fulfill(body="<!doctype html><title>Modules</title>", content_type="text/html")

@@ -8,6 +8,7 @@ from conftest import ROOT
 
 from vit_course import data, pretrained
 from vit_course.attention import SelfAttention
+from vit_course.explorer.arguments import STATE
 
 SOURCES = ROOT / "vit_course" / "explorer" / "js"
 ORIGIN = "http://explorer.test"
@@ -46,9 +47,7 @@ window.panelOf = ({ q, k, features, layers, heads, tokens, prefix, rows, columns
   return panel;
 };
 window.stateOf = (panels, values) => {
-  const all = { layer: panels[0].layers - 1, head: 0, fusion: "head", query: 0, pinned: false, key: -1,
-    direction: "from", view: "attention", overlay: "spotlight", scale: "own", fixed: 0.1, smooth: true, tour: "",
-    ...values };
+  const all = { ...USUAL, layer: panels[0].layers - 1, ...values };
   return { panels, get: (name) => all[name], all, set: (more) => Object.assign(all, more) };
 };
 window.typed = (values) => ({ ...values, q: Float32Array.from(values.q), k: Float32Array.from(values.k),
@@ -67,6 +66,8 @@ def module_page(browser):
             route.fulfill(body=page.served[name], content_type="application/octet-stream")
         elif name.endswith(".js") and (SOURCES / name).is_file():
             route.fulfill(path=SOURCES / name, content_type="text/javascript")
+        elif name.endswith(".json") and (SOURCES / name).is_file():
+            route.fulfill(path=SOURCES / name, content_type="application/json")
         elif name.endswith(".css") and (SOURCES / name).is_file():
             route.fulfill(path=SOURCES / name, content_type="text/css")
         else:
@@ -74,7 +75,8 @@ def module_page(browser):
 
     page.route("**/*", answer)
     page.goto(ORIGIN)
-    page.add_script_tag(content=PANEL)
+    usual = {name: part["usual"] for name, part in STATE.items()}
+    page.add_script_tag(content=f"window.USUAL = {json.dumps(usual)};{PANEL}")
     return page
 
 

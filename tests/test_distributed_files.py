@@ -14,6 +14,8 @@ from torchrun import TORCHRUN, TRAIN, rows, run
 
 from vit_course import data
 
+pytestmark = pytest.mark.thorough
+
 SCRIPT = """
 import sys, os
 from pathlib import Path

@@ -47,6 +47,7 @@ def sharper(model, factor):
     return model.eval()
 
 
+@pytest.mark.thorough
 @cases("factor", [1, 2])
 @cases("library", ["timm", "torchvision"])
 def test_published_sizes_with_weights_as_drawn(library, factor, tmp_path):

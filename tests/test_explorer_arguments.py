@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn.functional import one_hot
 
 from vit_course.explorer import AttentionExplorer, PictureUpload, explore, upload
+from vit_course.explorer.arguments import STATE
 from vit_course.vit import ViT, ViTConfig
 
 L, H, T = 3, 2, 9
@@ -160,7 +161,7 @@ def test_a_state_that_is_none(model, maps, image, name, value, message):
 
 def test_a_state_of_another_name(maps, image):
     for name in ("color", "_panels", "layout", "comm"):
-        with pytest.raises(TypeError, match=f"no state '{name}': it has layer, head, query, key, fusion"):
+        with pytest.raises(TypeError, match=f"no state '{name}': it has {', '.join(STATE)}"):
             AttentionExplorer(maps, image, **{name: 1})
     with pytest.raises(ValueError, match=r"layer must be an int of at least 0, got np\.int64\(2\)"):
         AttentionExplorer(maps, image, layer=np.int64(2))  # set later, the widget's own machinery makes an int of it

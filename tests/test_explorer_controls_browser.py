@@ -90,6 +90,7 @@ def test_pointing_asks_and_leaving_goes_back(page, maps):
     assert (photograph(page) == before).all()
 
 
+@pytest.mark.thorough
 def test_the_brightest_patches_are_the_heaviest(page, maps):
     point(page, 2, 5, ROWS, COLUMNS)
     says(page, "row 2, column 5 looks")
@@ -224,6 +225,7 @@ def test_a_strip_is_a_group_of_radio_buttons(page):
     assert page.get_by_role("radiogroup", name="Overlay").count() == 1
 
 
+@pytest.mark.thorough
 def test_overlays_change_the_picture_and_off_shows_it(page):
     seen = [photograph(page)]
     for label in ("Heat", "Outline", "Off"):

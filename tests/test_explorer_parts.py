@@ -8,6 +8,8 @@ from conftest import cases
 from explored import NEEDS_CHROMIUM
 from explorer_parts import module_page, small_panel
 
+from vit_course.explorer.arguments import STATE
+
 pytestmark = NEEDS_CHROMIUM
 SAYS = {
     "labels": ["cat", "dog", "frog", "ship"],
@@ -104,11 +106,10 @@ def test_files_have_speaking_names(page, view, change, name):
     assert call(page, "table", f"m.fileName({{ ...{SHOWN}, ...{change} }}, '{view}', 'csv')") == name
 
 
-USUAL = dict(layer=11, head=0, query=0, key=-1, fixed=0.1, pinned=False, smooth=True, fusion="head", direction="from",
-             view="attention", overlay="spotlight", scale="own", tour="")  # fmt: skip
+USUAL = {name: part["usual"] for name, part in STATE.items()} | {"layer": 11}
 DECODE = """m.decode(a, { layers: 12, heads: 6, tokens: 257, choices: (name) => ({ fusion: ["head", "mean"],
     direction: ["from", "to"], view: ["attention"], overlay: ["spotlight", "heat"],
-    scale: ["own", "layer"] })[name] })"""
+    scale: ["own", "layer"], tour: ["", "look"] })[name] })"""
 
 
 def test_an_address_says_what_differs_and_reads_back(page):

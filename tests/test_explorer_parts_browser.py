@@ -227,6 +227,7 @@ def test_the_tour_may_be_left_and_taken_again(opened):
     says(page, ".vit-tour", "1 of 8")
 
 
+@pytest.mark.thorough
 @cases("scheme", ["light", "dark"])
 @cases("width", [390, 850, 1280])
 def test_nothing_overflows_and_axe_finds_nothing(opened, width, scheme):

@@ -12,10 +12,13 @@ from regenerate import regenerate
 
 from vit_course.explorer.still import WORDS
 
-pytestmark = pytest.mark.skipif(
-    chromium() is None and not os.environ.get("CI"),
-    reason="no Chromium or Chrome on this machine: stored notebooks are tested, but not looked at in a browser",
-)
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(
+        chromium() is None and not os.environ.get("CI"),
+        reason="no Chromium or Chrome on this machine: stored notebooks are tested, but not looked at in a browser",
+    ),
+]
 CELLS = [
     "from vit_course import data, pretrained\nfrom vit_course.explorer import explore\n"
     "model, dataset = pretrained.load('shapes'), data.shapes()\n"

@@ -76,6 +76,7 @@ def test_the_layout_fits_and_nothing_moves(opened, width):
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs out"
 
 
+@pytest.mark.thorough
 @cases("width", WIDTHS)
 @cases("scheme", ["light", "dark"])
 def test_accessible_at_every_width_in_light_and_dark(opened, width, scheme):
@@ -108,6 +109,7 @@ def test_two_pictures_have_one_query_and_the_grid_is_of_the_one_pointed_at(opene
     assert page.locator(".vit-cells canvas").screenshot() != first
 
 
+@pytest.mark.thorough
 def test_similarity_and_colours(opened):
     given = random_panel()
     page = opened(AttentionExplorer(**given))
@@ -151,6 +153,7 @@ def test_touch_asks_while_it_drags_and_a_tap_pins(browser, tmp_path):
     context.close()
 
 
+@pytest.mark.thorough
 @cases(("layers", "heads", "grid"), [(12, 12, (14, 14)), (24, 16, (14, 14)), (4, 4, (7, 9))])
 @cases("width", WIDTHS)
 def test_every_model_has_its_grid(opened, layers, heads, grid, width):

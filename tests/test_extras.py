@@ -6,7 +6,7 @@ from functools import cache
 from importlib import metadata
 
 import pytest
-from conftest import ROOT, cases
+from conftest import ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -97,10 +97,10 @@ print(len(train(model, shapes, TrainingConfig(epochs=1))))
 
 
 @pytest.mark.slow
-@cases("name", WORKS)
-def test_the_core_alone(name):
-    done = alone(WORKS[name])
-    assert done.returncode == 0 and done.stdout, done.stderr
+def test_the_core_alone(some):
+    for name in some(WORKS):
+        done = alone(WORKS[name])
+        assert done.returncode == 0 and done.stdout, done.stderr
 
 
 NEEDS = {
@@ -118,14 +118,13 @@ NEEDS = {
 
 
 @pytest.mark.slow
-@cases("code", NEEDS)
-def test_what_needs_more_says_what_to_install(code):
-    done = alone(code)
-    what, package, name = NEEDS[code]
-    last = done.stderr.splitlines()[-1]
-    assert done.returncode == 1 and last.endswith(
-        f"{what} needs the package {package}, which is not installed. Run: {install_line(name)}"
-    ), done.stderr
+def test_what_needs_more_says_what_to_install(some):
+    for code in some(NEEDS):
+        done = alone(code)
+        what, package, name = NEEDS[code]
+        last = done.stderr.splitlines()[-1]
+        words = f"{what} needs the package {package}, which is not installed. Run: {install_line(name)}"
+        assert done.returncode == 1 and last.endswith(words), done.stderr
 
 
 def test_a_missing_module_of_ours_is_no_missing_package():

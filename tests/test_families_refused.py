@@ -16,6 +16,7 @@ from vit_course.maps.recording import record_attention
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.thorough
 @cases("name", ["DeiT III", "DINOv2 with registers", "distilled DeiT", "CLIP", "SigLIP",
                                   "mean before the norm"])  # fmt: skip
 def test_every_key_and_shape_of_a_family_is_needed(name):

@@ -191,7 +191,7 @@ def test_autocast_may_mix_types(changes):
             model(images.byte())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @cases("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
 @pytest.mark.parametrize("dynamic", [None, True])
 def test_the_checks_compile_without_a_break(changes, dynamic, dynamo):

@@ -120,7 +120,7 @@ TIMM_KINDS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @cases("name", TIMM_KINDS)
 def test_models_of_timm_are_named(name):
     with torch.device("meta"):

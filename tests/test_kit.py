@@ -256,6 +256,7 @@ def test_what_is_in_the_folder_is_on_its_page(kit):
     assert {name for name in made if "plugin" not in name} - {"index.html"} == set(links)
 
 
+@pytest.mark.thorough
 def test_a_kit_is_renewed_and_what_lies_beside_its_files_stays(kit, capsys):
     mine, old = kit / "sheets" / "mine.pdf", kit / "schedule.pdf"
     mine.write_text("mine")

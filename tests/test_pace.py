@@ -136,7 +136,7 @@ def test_a_kernel_computes_with_one_thread():
 
 
 @in_a_worker
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_processes_of_torchrun_compute_with_one_thread(tmp_path):
     (tmp_path / "threads.py").write_text(THREADS)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "threads.py"]

@@ -112,7 +112,7 @@ def test_a_file_that_is_read_only_stays_as_it_is(file):
     assert report.status == "passed" and "is read-only" in report.text and file.read_bytes() == before
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_programs_at_once_lose_nothing(file):
     # The score is stored without the check, whose seconds would keep the two apart.
     code = "import sys; from vit_course.checks import scores\n"

@@ -1,6 +1,7 @@
 """What the explorer is given, looked at before it is used: one sentence says what came and what is needed."""
 
 import errno
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,19 +15,15 @@ from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.rules import flag, is_int, one_of, path_name, positive, shown, text, whole
 from vit_course.inputs.tensors import check_dense, check_finite, check_module, check_numbers
 
-CHOICES = {
-    "fusion": ("head", "mean", "rollout"),
-    "direction": ("from", "to"),
-    "view": ("attention", "similarity", "colours"),
-    "overlay": ("spotlight", "heat", "outline", "off"),
-    "scale": ("own", "layer", "fixed"),
-    "tour": ("", "look"),  # those of js/tours.js
-}
-RULES = {name: one_of(*choices) for name, choices in CHOICES.items()}
-RULES |= {"pinned": flag, "fixed": positive(1), "smooth": flag}
-# What is counted: the smallest value, and the largest comes from the panels.
-COUNTED = {"layer": 0, "head": 0, "query": 0, "key": -1}
-STATE = (*COUNTED, *RULES)
+# The parts of the explorer's state, which the browser reads from the same file: what each is as usual, and which values
+# it takes. `usual` is null where the panels decide, `counts` what of theirs a number may not reach.
+STATE = json.loads((Path(__file__).parent / "js" / "state.json").read_text(encoding="utf-8"))
+
+
+def _rule(part: dict) -> Callable:
+    if "choices" in part:
+        return one_of(*part["choices"])
+    return flag if isinstance(part["usual"], bool) else positive(part["most"])
 
 
 def need_module(model) -> None:
@@ -194,9 +191,10 @@ def need_state(name: str, value, limits: dict[str, int]):
 
     Args:
         name: one of `STATE`.
-        limits: how many layers, heads and tokens there are, by the names of the state.
+        limits: how many "layers", "heads" and "tokens" there are.
     """
-    rule = whole(COUNTED[name], limits[name] - 1) if name in limits else RULES[name]
+    part = STATE[name]
+    rule = whole(part["least"], limits[part["counts"]] - 1) if "counts" in part else _rule(part)
     rule(name, value)
     return value
 

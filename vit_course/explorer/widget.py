@@ -14,7 +14,6 @@ from PIL import Image
 
 from vit_course.explorer import embedded, scripts
 from vit_course.explorer.arguments import (
-    CHOICES,
     STATE,
     need_attention,
     need_features,
@@ -38,6 +37,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Numbers = torch.Tensor | np.ndarray
+
+
+def _trait(part: dict) -> traitlets.TraitType:
+    """A part of the state, in step with the browser."""
+    usual = part["usual"]
+    if "choices" in part:
+        trait: traitlets.TraitType = traitlets.Enum(part["choices"], usual)
+    elif isinstance(usual, bool):
+        trait = traitlets.Bool(usual)
+    elif isinstance(usual, float):
+        trait = traitlets.Float(usual)
+    else:
+        trait = traitlets.Int(usual or 0)
+    return trait.tag(sync=True)
 
 
 class AttentionExplorer(anywidget.AnyWidget):
@@ -85,19 +98,12 @@ class AttentionExplorer(anywidget.AnyWidget):
     _panels: traitlets.List = traitlets.List().tag(sync=True)
     _data = traitlets.Bytes().tag(sync=True)
 
-    layer = traitlets.Int(0).tag(sync=True)
-    head = traitlets.Int(0).tag(sync=True)
-    query = traitlets.Int(0).tag(sync=True)
-    key = traitlets.Int(-1).tag(sync=True)
-    fusion = traitlets.Enum(CHOICES["fusion"], "head").tag(sync=True)
-    direction = traitlets.Enum(CHOICES["direction"], "from").tag(sync=True)
-    view = traitlets.Enum(CHOICES["view"], "attention").tag(sync=True)
-    overlay = traitlets.Enum(CHOICES["overlay"], "spotlight").tag(sync=True)
-    scale = traitlets.Enum(CHOICES["scale"], "own").tag(sync=True)
-    tour = traitlets.Enum(CHOICES["tour"], "").tag(sync=True)
-    fixed = traitlets.Float(0.1).tag(sync=True)
-    smooth = traitlets.Bool(True).tag(sync=True)
-    pinned = traitlets.Bool(False).tag(sync=True)
+    vars().update({name: _trait(part) for name, part in STATE.items()})
+    layer: int
+    head: int
+    query: int
+    fusion: str
+    direction: str
 
     def __init__(
         self,
@@ -123,15 +129,15 @@ class AttentionExplorer(anywidget.AnyWidget):
         super().__init__(_panels=panels, _data=sections.data)
         # After the panels, because the limits of these come from them.
         limits = self._limits()
-        first = {"layer": limits["layer"] - 1, "query": _first_query(self._shown[0])}
+        first = {"layer": limits["layers"] - 1, "query": _first_query(self._shown[0])}
         for name, value in (first | state).items():
             setattr(self, name, need_state(name, value, limits))
 
     def _limits(self) -> dict[str, int]:
-        most = {name: max(panel[f"{name}s"] for panel in self._panels) for name in ("layer", "head")}
-        return most | dict.fromkeys(("query", "key"), self._panels[0]["tokens"])
+        most = {name: max(panel[name] for panel in self._panels) for name in ("layers", "heads")}
+        return most | {"tokens": self._panels[0]["tokens"]}
 
-    @traitlets.validate("layer", "head", "query", "key", "fixed")
+    @traitlets.validate(*(name for name, part in STATE.items() if "least" in part or "most" in part))
     def _within(self, proposal: dict) -> Any:
         if not self._panels:  # the first values come before them
             return proposal["value"]

@@ -2,13 +2,7 @@
 
 import { element } from "./element.js";
 import { multiples, nearestMultiple } from "./scales.js";
-
-export const LABELS = {
-  view: ["What is shown", { attention: "Attention", similarity: "Similarity", colours: "Colours" }],
-  direction: ["Direction", { from: "Where it looks", to: "Who looks here" }],
-  overlay: ["Overlay", { spotlight: "Spotlight", heat: "Heat", outline: "Outline", off: "Off" }],
-  scale: ["Scale", { own: "Own", layer: "Layer", fixed: "Fixed" }],
-};
+import TABLE from "./state.json" with { type: "json" };
 
 // Where a choice changes nothing that is drawn.
 const IDLE = {
@@ -21,13 +15,13 @@ export class Strip {
   // One of several: native radio buttons, so that arrow keys and readers of the screen know them.
   constructor(state, name, id) {
     Object.assign(this, { state, name });
-    const [title, labels] = LABELS[name];
+    const { title, choices, labels } = TABLE[name];
     this.inputs = state.choices(name).map((value) => {
       const input = element("input", { type: "radio", name: `${id}-${name}`, value, id: `${id}-${name}-${value}` });
       input.addEventListener("change", () => state.set({ [name]: value }));
       return input;
     });
-    const parts = this.inputs.flatMap((input) => [input, element("label", { for: input.id, text: labels[input.value] })]);
+    const parts = this.inputs.flatMap((input) => [input, element("label", { for: input.id, text: labels[choices.indexOf(input.value)] })]);
     this.node = element("div", { class: `vit-strip vit-strip-${name}`, role: "radiogroup", "aria-label": title }, ...parts);
     this.node.hidden = this.inputs.length < 2;
   }

@@ -1,33 +1,33 @@
 // The state in the address of a saved page, so that a link shows what its sender saw. No DOM but the address itself.
 
-const NUMBERS = ["layer", "head", "query", "key", "fixed"];
-const FLAGS = ["pinned", "smooth"];
-const WORDS = ["fusion", "direction", "view", "overlay", "scale", "tour"];
-export const LINKED = [...NUMBERS, ...FLAGS, ...WORDS];
+import TABLE from "./state.json" with { type: "json" };
+
+export const LINKED = Object.keys(TABLE);
+const isFlag = (name) => typeof TABLE[name].usual === "boolean";
 
 export function encode(values, usual) {
   // What differs from how the page opens: "layer=3&head=4&pinned=1".
   const parts = new URLSearchParams();
   for (const name of LINKED)
-    if (values[name] !== usual[name]) parts.set(name, FLAGS.includes(name) ? Number(values[name]) : values[name]);
+    if (values[name] !== usual[name]) parts.set(name, isFlag(name) ? Number(values[name]) : values[name]);
   return parts.toString();
 }
 
 export function decode(text, { layers, heads, tokens, choices }) {
   // -> what of it fits this page. Anybody can write an address: what is out of range or unknown is left out.
   const parts = new URLSearchParams(text.replace(/^#/, ""));
-  const whole = (from, to) => (value) => (/^-?\d{1,9}$/.test(value) && value >= from && value < to ? Number(value) : undefined);
-  const flag = (value) => ({ 1: true, 0: false })[value];
-  const reads = {
-    layer: whole(0, layers), head: whole(0, heads), query: whole(0, tokens), key: whole(-1, tokens),
-    fixed: (value) => (Number(value) > 0 && Number(value) <= 1 ? Number(value) : undefined),
-    pinned: flag, smooth: flag,
-    tour: (value) => (/^[a-z]{0,20}$/.test(value) ? value : undefined),
+  const sizes = { layers, heads, tokens };
+  const read = (name, value) => {
+    const { counts, least, most } = TABLE[name];
+    const number = Number(value);
+    if (isFlag(name)) return { 1: true, 0: false }[value];
+    if (counts) return /^-?\d{1,9}$/.test(value) && number >= least && number < sizes[counts] ? number : undefined;
+    if (most) return number > 0 && number <= most ? number : undefined;
+    return choices(name).includes(value) ? value : undefined;
   };
   const values = {};
   for (const name of LINKED) {
-    const read = reads[name] ?? ((value) => (choices(name).includes(value) ? value : undefined));
-    const value = parts.has(name) ? read(parts.get(name)) : undefined;
+    const value = parts.has(name) ? read(name, parts.get(name)) : undefined;
     if (value !== undefined) values[name] = value;
   }
   return values;

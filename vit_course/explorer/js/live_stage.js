@@ -3,15 +3,13 @@
 import { render } from "./explorer.js";
 import { encode } from "./link.js";
 import { PageModel } from "./page.js";
+import { NAMES, USUAL } from "./state.js";
 
 // What a visitor has set stays from picture to picture, but for the places of tokens.
-const KEPT = ["layer", "head", "fusion", "direction", "view", "overlay", "scale", "fixed", "smooth", "tour"];
+const KEPT = NAMES.filter((name) => !["query", "key", "pinned"].includes(name));
 
 // How an explorer opens; the layer and the head are each model's own.
-const USUAL = {
-  head: 0, fusion: "head", query: 0, pinned: false, key: -1, direction: "from", view: "attention", overlay: "spotlight",
-  scale: "own", fixed: 0.05, smooth: true, tour: "",
-};
+const { layer, ...AS_USUAL } = USUAL;
 
 export class Stage {
   constructor(node) {
@@ -41,7 +39,7 @@ export class Stage {
   // first: what is to be seen of this model before a visitor has chosen anything; wanted: whether it is the model that
   // the visitor wants, and not the one that fills in for it. -> the part of the address after "#".
   show(panel, data, { model, first, wanted }) {
-    const usual = { ...USUAL, layer: panel.layers - 1, ...first }, values = { ...usual };
+    const usual = { ...AS_USUAL, layer: panel.layers - 1, ...first }, values = { ...usual };
     const kept = this.model === model ? KEPT : KEPT.filter((name) => !["layer", "head"].includes(name));
     for (const name of this.shown ? kept : []) values[name] = this.shown.get(name);
     const chosen = encode(values, usual), hash = this.linked || (chosen && `#${chosen}`);

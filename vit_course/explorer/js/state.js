@@ -3,16 +3,12 @@
 
 import { clamp, elsewhere, moved } from "./places.js";
 import { show } from "./shown.js";
+import TABLE from "./state.json" with { type: "json" };
 
-export const CHOICES = {
-  fusion: ["head", "mean", "rollout"],
-  direction: ["from", "to"],
-  view: ["attention", "similarity", "colours"],
-  overlay: ["spotlight", "heat", "outline", "off"],
-  scale: ["own", "layer", "fixed"],
-};
-const DEFAULTS = { layer: Infinity, head: 0, query: 0, pinned: false, key: -1, fixed: 0.05, smooth: true, tour: "" };
-export const NAMES = [...Object.keys(DEFAULTS), ...Object.keys(CHOICES)];
+// state.json is the one table of names, types, ranges, choices and usual values; Python reads it too. `usual` is null where
+// the panels decide, `counts` what of theirs a number may not reach.
+export const NAMES = Object.keys(TABLE);
+export const USUAL = Object.fromEntries(NAMES.map((name) => [name, TABLE[name].usual]));
 
 export class State {
   constructor(model, panels) {
@@ -31,11 +27,15 @@ export class State {
 
   get(name) {
     const value = this.model.get(name);
-    if (name in CHOICES) return this.choices(name).includes(value) ? value : CHOICES[name][0];
-    if (name === "layer") return clamp(value ?? Infinity, 0, this.layers - 1);
-    if (name === "head") return clamp(value ?? 0, 0, this.heads - 1);
-    if (name === "query") return clamp(value ?? 0, 0, this.first.tokens - 1);
-    return value ?? DEFAULTS[name];
+    const { usual, choices, counts, least } = TABLE[name];
+    if (choices) return this.choices(name).includes(value) ? value : usual;
+    if (counts) return clamp(value ?? usual ?? Infinity, least, this.count(counts) - 1);
+    return value ?? usual;
+  }
+
+  count(name) {
+    // Of "layers" and "heads" as many as the largest panel has, of "tokens" as many as the first.
+    return name === "tokens" ? this.first.tokens : this[name];
   }
 
   choices(name) {
@@ -45,7 +45,7 @@ export class State {
       similarity: () => this.panels.every((panel) => panel.featureWidth === this.first.featureWidth && panel.featureWidth),
       colours: () => this.panels.every((panel) => panel.featureWidth === this.first.featureWidth && panel.featureWidth),
     };
-    return CHOICES[name].filter((value) => fits[value]?.() ?? true);
+    return TABLE[name].choices.filter((value) => fits[value]?.() ?? true);
   }
 
   set(values) {
@@ -109,7 +109,7 @@ export class State {
   }
 
   step(name, by) {
-    if (name in CHOICES) {
+    if (TABLE[name].choices) {
       const list = this.choices(name);
       return this.set({ [name]: list[(list.indexOf(this.get(name)) + by + list.length) % list.length] });
     }
