@@ -17,16 +17,19 @@ NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse"
 
 
 @pytest.fixture
-def photograph(tmp_path) -> Path:
-    """A picture of no model's size."""
-    path = tmp_path / "photograph.png"
+def photograph(tmp_path, monkeypatch) -> Path:
+    """A picture of no model's size, in another folder than the one in which somebody is."""
+    path = tmp_path / "pictures" / "photograph.png"
+    path.parent.mkdir()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     Image.effect_noise((90, 60), 80).save(path)
     return path
 
 
 def test_explore_writes_a_page_with_the_real_model(photograph, capsys):
     assert main(["explore", str(photograph)]) == 0
-    page = photograph.with_suffix(".html").read_text()
+    page = Path("photograph.html").read_text()
     assert "<h1>Attention in photograph.png, vit-s14</h1>" in page and '"layers": 12' in page and '"heads": 6' in page
     assert "vit-s14, 12 layers of 6 heads, 16 x 16 patches" in capsys.readouterr().out
 
@@ -34,7 +37,7 @@ def test_explore_writes_a_page_with_the_real_model(photograph, capsys):
 def test_explore_takes_other_weights_and_sizes(photograph, capsys):
     command = ["explore", str(photograph), "--weights", "shapes"]
     assert main(command) == 0
-    page = photograph.with_suffix(".html").read_text()
+    page = Path("photograph.html").read_text()
     assert "<h1>Attention in photograph.png, shapes</h1>" in page and '"layers": 4' in page
     assert "shapes, 4 layers of 4 heads, 8 x 8 patches" in capsys.readouterr().out
     assert main([*command, "--image-size", "48", "--force"]) == 0
@@ -46,12 +49,12 @@ def test_explore_takes_other_weights_and_sizes(photograph, capsys):
 def test_explore_says_what_the_model_says(photograph, capsys):
     command = ["explore", str(photograph), "--weights", "vit-s14-cifar10", "--image-size", "112"]
     assert main(command) == 0
-    says = state_of(photograph)["_panels"][0]["says"]
+    says = state_of()["_panels"][0]["says"]
     assert len(says["labels"]) == 5 and set(says["labels"]) <= set(NAMES)
 
 
-def state_of(photograph) -> dict:
-    page = photograph.with_suffix(".html").read_text()
+def state_of() -> dict:
+    page = Path("photograph.html").read_text()
     return json.loads(re.search(r'class="vit-explorer-state">(.*?)</script>', page, re.DOTALL)[1])
 
 
@@ -61,7 +64,7 @@ def test_explore_sets_something_beside(photograph, tmp_path, beside, capsys):
         Image.effect_noise((60, 70), 80).save(tmp_path / "other.png")
     second = str(tmp_path / "other.png") if beside == "picture" else beside
     assert main(["explore", str(photograph), "--weights", "shapes", "--beside", second]) == 0
-    first, other = state_of(photograph)["_panels"]
+    first, other = state_of()["_panels"]
     assert [first["title"], other["title"]] == ["photograph", "other" if beside == "picture" else beside]
     assert (other["link"] is None) == (beside == "picture")
     assert main(["explore", str(photograph), "--weights", "shapes", "--beside", "mirrored", "--force"]) == 2

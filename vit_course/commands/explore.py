@@ -22,7 +22,9 @@ def add_to(commands) -> None:
         metavar="WHAT",
         help="a second panel with the same query: another picture, or this one changed: flipped, shuffled or cropped",
     )
-    explore.add_argument("-o", "--out", type=Path, help="the page (default: the image's name with .html)")
+    explore.add_argument(
+        "-o", "--out", type=Path, help="the page (default: the image's name with .html, in this folder)"
+    )
     explore.add_argument("--force", action="store_true", help="overwrite the page if it exists")
     explore.set_defaults(run=run)
 
@@ -31,7 +33,7 @@ def run(options) -> int:
     """Writes the page and says where it is; -> 0."""
     need_picture(options.image)
     name = Path(options.image).name
-    out = options.out or Path(options.image).with_suffix(".html")
+    out = options.out or Path(name).with_suffix(".html")  # where the user is, whose the picture may not be
     need_new_page(out, options.force)
     need_checkpoint(options.weights)
     changed = options.beside in CHANGED
