@@ -23,6 +23,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     # Kernels are processes of their own and inherit the environment.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "tests" / "offline"), os.getenv("PYTHONPATH")]))
+    os.environ.setdefault("VIT_COURSE_FUZZ", "1" if config.option.thorough else "0.25")
     os.environ["VIT_COURSE_PROGRESS"] = "off"  # no test writes into somebody's progress
     os.environ["VIT_COURSE_PANELS"] = "off"  # the chapters store verdicts as text
     import about

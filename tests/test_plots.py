@@ -290,3 +290,9 @@ def test_axes_that_are_none_and_frames_that_are_no_patch():
     ):
         with pytest.raises(ValueError, match=message):
             draw()
+
+
+def test_a_curve_without_a_name_has_no_legend():
+    values = {"": [1.0, 0.5], "_": [0.5, 0.2]}
+    assert plots.curves(values, "step", "loss").axes[0].get_legend() is None
+    assert plots.curves(values | {"a": [0.1]}, "step", "loss").axes[0].get_legend() is not None

@@ -57,7 +57,8 @@ def curves(
     if "y" in log:
         axes.set_yscale("log")
     axes.grid(alpha=0.3)
-    axes.legend()
+    if axes.get_legend_handles_labels()[1]:  # a series without a name, or one that begins with "_", has no line there
+        axes.legend()
     return figure
 
 
