@@ -12,6 +12,11 @@ def section(explorer, name: str, layer: int | None = None, panel: int = 0) -> np
     described = explorer._panels[panel] if not isinstance(explorer, dict) else explorer["_panels"][panel]
     data = explorer._data if not isinstance(explorer, dict) else explorer["_data"]
     (one,) = (s for s in described["sections"] if s["name"] == name and s["layer"] == layer)
+    return decoded(data, one)
+
+
+def decoded(data: bytes, one: dict) -> np.ndarray | bytes:
+    """A section of all the bytes, as its panel describes it."""
     content = data[one["at"] : one["at"] + one["bytes"]]
     if one["coding"] == "file":
         return content

@@ -74,7 +74,7 @@ def test_help_needs_no_torch(arguments, tmp_path):
         ("train --image-size 1000000", "image_size"),
         ("train --recipe nothing", "there is no recipe 'nothing'; known are digits, shapes"),
         ("train --recipe mine.toml", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
-        ("train --data nosuchfolder", "data must be shapes, digits, cifar10 or an existing folder, got 'nosuchfolder'"),
+        ("train --data nosuchfolder", "or an existing folder, got 'nosuchfolder'"),
         ("train --device meta", "device must be cpu, cuda, cuda:1 or mps, got 'meta'"),
         ("explore missing.jpg", "there is no file missing.jpg"),
         (

@@ -7,6 +7,7 @@ import torch
 from conftest import cases
 
 from vit_course import data
+from vit_course.inputs.sources import SOURCES
 from vit_course.training.recipe import RECIPES
 
 
@@ -26,11 +27,16 @@ def test_the_recipes_of_the_package_have_known_data(monkeypatch):
         assert data.from_recipe(values) == values["source"]
 
 
+def test_what_is_no_source_is_told_all_of_them():
+    with pytest.raises(ValueError, match=f"data must be {', '.join(SOURCES)} or an existing folder, got 'shape'"):
+        data.from_recipe({"source": "shape"})
+
+
 @cases(
     ("values", "message"),
     [
-        ({}, "data must be shapes, digits, cifar10 or an existing folder, got None"),
-        ({"source": "shape"}, "data must be shapes, digits, cifar10 or an existing folder, got 'shape'"),
+        ({}, "or an existing folder, got None"),
+        ({"source": "shape"}, "or an existing folder, got 'shape'"),
         ({"source": ""}, "or an existing folder, got ''"),
         ({"source": 5}, "or an existing folder, got 5"),
         ({"source": ["shapes"]}, r"or an existing folder, got \['shapes'\]"),

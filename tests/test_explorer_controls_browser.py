@@ -79,8 +79,7 @@ def test_pointing_asks_and_leaving_goes_back(page, maps):
     before = photograph(page)
     says(page, "layer 2, head 0, the class token looks most at")
     point(page, 2, 5, ROWS, COLUMNS)
-    row = maps[2, 0, 1 + 2 * COLUMNS + 5]
-    best = int(row.argmax())
+    best = int((row := maps[2, 0, 1 + 2 * COLUMNS + 5]).argmax())
     text = says(page, "row 2, column 5 looks most at", f"{100 * row.max():.1f}"[:-1])
     assert best == 22 or f"row {(best - 1) // COLUMNS}, column {(best - 1) % COLUMNS}" in text or "class token" in text
     assert page.locator(".vit-explorer").get_attribute("data-query") == str(1 + 2 * COLUMNS + 5)

@@ -297,5 +297,6 @@ def test_missing_packages_are_named_with_the_line_that_installs_them(monkeypatch
     assert main(["kit", str(tmp_path / "new")]) == 2
     assert "the kit needs typst, sphinx-revealjs. Run: python -m pip install" in capsys.readouterr().err
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extra = {re.split("[~<>=]", text)[0] for text in project["optional-dependencies"]["kit"]}
-    assert set(needs.PACKAGES.values()) <= extra
+    assert set(needs.PACKAGES.values()) <= {
+        re.split("[~<>=]", text)[0] for text in project["optional-dependencies"]["kit"]
+    }
