@@ -1,4 +1,4 @@
-"""Executes every notebook in a fresh kernel, in order, and stores the outputs: python tests/regenerate.py [--fresh] [NAME ...]
+"""Executes every notebook in a fresh kernel and stores the outputs: python tests/regenerate.py [--fresh] [NAME ...]
 
 What differs from what is stored by no more than the tests allow stays as it is stored: a number after its sign, a
 picture, the data of an explorer. So another machine, or another number of threads, leaves few changes to look at. With

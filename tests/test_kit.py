@@ -277,6 +277,8 @@ def test_a_kit_is_renewed_and_what_lies_beside_its_files_stays(kit, capsys):
 @cases("content", ["", "[]", '{"files": 3}', '{"files": {"../a": "b"}}', '{"files": {}}', None])
 def test_a_folder_of_something_else_is_left_alone(content, tmp_path, capsys):
     (tmp_path / "thesis.txt").write_text("years")
+    with pytest.raises(ValueError, match=r"thesis.txt is a file: name a folder$"):
+        folder.need_room(tmp_path / "thesis.txt")
     if content is not None:
         (tmp_path / folder.MARK).write_text(content)
     if content == '{"files": {}}':
@@ -284,12 +286,6 @@ def test_a_folder_of_something_else_is_left_alone(content, tmp_path, capsys):
         return
     assert main(["kit", str(tmp_path)]) == 2
     assert "name another folder" in capsys.readouterr().err and len(list(tmp_path.iterdir())) < 3
-
-
-def test_a_file_is_no_folder(tmp_path):
-    (tmp_path / "kit").write_text("mine")
-    with pytest.raises(ValueError, match=r"kit is a file: name a folder$"):
-        folder.need_room(tmp_path / "kit")
 
 
 def test_missing_packages_are_named_with_the_line_that_installs_them(monkeypatch, capsys, tmp_path):
