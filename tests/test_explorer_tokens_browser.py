@@ -62,6 +62,7 @@ def sentence(explorer, query, names):
     return f"n layer 1, head 0, {called(query)} looks most at {most}, with"
 
 
+@pytest.mark.thorough
 @cases("width", [390, 1280])
 @cases("kind", ["registers", "distilled"])
 def test_pointer_and_keys_reach_each_special_token_by_its_name(opened, kind, width):

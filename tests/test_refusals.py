@@ -33,7 +33,7 @@ def test_every_key_is_needed(name):
             case.load({other: state[other] for other in state if other != key}, case.heads, **case.load_options)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @cases("name", NAMED_DIFFERENTLY)
 def test_every_shape_is_looked_at(name):
     case = PUBLISHED[name]
