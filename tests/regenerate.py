@@ -53,7 +53,8 @@ def as_stored(stored: list, fresh: list, tags: list[str]) -> list:
 def _one_as_stored(stored: dict, fresh: dict, tags: list[str]) -> dict:
     if "text" in fresh:
         allowed = tolerance(tags)
-        return fresh | {"text": settled(stored["text"], fresh["text"], allowed) if allowed else fresh["text"]}
+        text = settled(stored["text"], fresh["text"], allowed) if allowed else fresh["text"]
+        return nbformat.from_dict(fresh | {"text": text})
     closely = LOOSE if {DRIFTS, OF_THIS_MACHINE} & set(tags) else EXACT
     if "image/png" in fresh.get("data", {}) and differ(*pictures([stored, fresh]), closely):
         return fresh
