@@ -22,9 +22,7 @@ def add_to(commands) -> None:
         metavar="WHAT",
         help="a second panel with the same query: another picture, or this one changed: flipped, shuffled or cropped",
     )
-    explore.add_argument(
-        "-o", "--out", type=Path, help="the page (default: the image's name with .html, here)"
-    )
+    explore.add_argument("-o", "--out", type=Path, help="the page (default: the image's name with .html, here)")
     explore.add_argument("--force", action="store_true", help="overwrite the page if it exists")
     explore.set_defaults(run=run)
 
