@@ -70,7 +70,10 @@ def words(page: Page) -> str:
 
 
 def drawn(page: Page) -> None:
+    """Waits until what was asked for has been heard, and all of it is drawn."""
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    every = "() => [...document.querySelectorAll('.vit-explorer[data-ready]')].every(e => e.dataset.drawn === 'true')"
+    page.wait_for_function(every)
 
 
 def modules_page(browser) -> Page:

@@ -72,6 +72,7 @@ export function render({ model, el }) {
   const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
   const panels = describePanels(model);
   const state = new State(model, panels);
+  state.root = root;
   const { nodes, drawPhotos, drawRest, end, grid } = build(state, uniqueId());
   root.append(...nodes);
   el.append(root);
@@ -84,6 +85,7 @@ export function render({ model, el }) {
         drawRest(shown);
         root.dataset.query = state.query;
         root.dataset.ready = "true";
+        root.dataset.drawn = String(!state.waiting);
       });
       ends.push(state.subscribe(drawPhotos), state.subscribe(rest), rest.end);
       state.schedule();

@@ -20,6 +20,7 @@ export class State {
     this.pointed = 0; // the panel that was last pointed at
     this.hovered = null; // tokens of the first panel, while something is pointed at
     this.hoveredKey = null;
+    this.root = null; // the element that says whether everything is drawn
     this.drawers = new Set();
     this.waiting = 0;
     for (const panel of panels) panel.changed = () => this.schedule();
@@ -125,6 +126,7 @@ export class State {
   }
 
   schedule() {
+    this.root && (this.root.dataset.drawn = "false"); // until all of what is now asked for is on the page
     this.waiting ||= requestAnimationFrame(() => this.draw());
   }
 
