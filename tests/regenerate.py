@@ -89,7 +89,7 @@ def _same_panel(data: bytes, other: bytes, stored: dict, fresh: dict) -> bool:
         if isinstance(values[0], bytes):
             if values[0] != values[1]:
                 return False
-        elif not np.allclose(*values, rtol=0.01, atol=2 if values[0].dtype.kind in "iu" else 1e-3):  # whole: of 8191
+        elif not np.allclose(*values, rtol=0.01, atol=8 if values[0].dtype.kind in "iu" else 1e-3):  # whole: of 8191
             return False
     return True
 

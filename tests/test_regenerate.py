@@ -1,0 +1,62 @@
+"""What regenerating stores: only what differs by more than the tests allow."""
+
+import base64
+import io
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from regenerate import VIEW, as_stored, same_explorer
+
+from vit_course.explorer import AttentionExplorer, embedded
+
+TAGS = ["about:0.05"]
+
+
+def printed(text: str) -> dict:
+    return nbformat.v4.new_output("stream", name="stdout", text=text)
+
+
+def shown(noise: int = 0, mark: bool = False, alt: str = "a curve", **more) -> dict:
+    """A picture of a slope, with noise that nobody sees or a mark that everybody sees."""
+    pixels = np.tile(np.linspace(40, 200, 60), (40, 1)) + np.random.RandomState(noise).rand(40, 60) * bool(noise)
+    pixels[10:20, 10:20] = 0 if mark else pixels[10:20, 10:20]
+    buffer = io.BytesIO()
+    Image.fromarray(pixels.astype(np.uint8)).save(buffer, "PNG")
+    data = {"image/png": base64.b64encode(buffer.getvalue()).decode(), "text/plain": "<Figure>", **more}
+    return nbformat.v4.new_output("display_data", data=data, metadata={"image/png": {"alt": alt}})
+
+
+def packed(change: float = 0.0, **state) -> dict:
+    """An explorer as a notebook keeps it."""
+    maps = torch.linspace(0, 3, 2 * 3 * 7 * 7).sin().view(2, 3, 7, 7).softmax(dim=-1)
+    q = 20 * maps[..., :4] + change
+    return embedded.pack(AttentionExplorer((q, q.flip(2)), torch.zeros(3, 8, 12), grid=(2, 3), **state).everything())
+
+
+def test_a_number_is_stored_where_it_is_beyond_its_tolerance():
+    stored = [printed("a ≈ 0.90\nb ≈ 0.50\n")]
+    assert as_stored(stored, [printed("a ≈ 0.92\nb ≈ 0.70\n")], TAGS)[0].text == "a ≈ 0.90\nb ≈ 0.70\n"
+    assert as_stored(stored, [printed("a ≈ 0.92\nb ≈ 0.50\n")], [])[0].text == "a ≈ 0.92\nb ≈ 0.50\n", "no tolerance"
+
+
+def test_a_picture_is_stored_where_something_else_is_seen():
+    stored = shown()
+    assert as_stored([stored], [shown(noise=1)], []) == [stored]
+    for fresh in (shown(mark=True), shown(alt="another")):
+        assert as_stored([stored], [fresh], []) == [fresh]
+    assert as_stored([stored], [shown(), shown()], []) == [shown(), shown()], "another number of them"
+
+
+@pytest.mark.slow
+def test_an_explorer_is_stored_where_its_data_differ():
+    stored = packed()
+    assert same_explorer(*map(embedded.unpack, (stored, packed())))
+    assert same_explorer(*map(embedded.unpack, (stored, packed(change=1e-6)))), "as two machines round"
+    for other in (packed(head=1), packed(change=0.5), packed(scale="layer")):
+        assert not same_explorer(*map(embedded.unpack, (stored, other)))
+    kept, fresh = shown(**{VIEW: stored}), shown(**{VIEW: packed(head=1)})
+    assert as_stored([kept], [shown(noise=1, **{VIEW: packed(change=1e-6)})], []) == [kept]
+    assert as_stored([kept], [fresh], []) == [fresh]
