@@ -31,9 +31,8 @@ def shown(noise: int = 0, mark: bool = False, alt: str = "a curve", **more) -> d
 
 def packed(change: float = 0.0, **state) -> dict:
     """An explorer as a notebook keeps it."""
-    maps = torch.linspace(0, 3, 2 * 3 * 7 * 7).sin().view(2, 3, 7, 7).softmax(dim=-1)
-    q = 20 * maps[..., :4] + change
-    return embedded.pack(AttentionExplorer((q, q.flip(2)), torch.zeros(3, 8, 12), grid=(2, 3), **state).everything())
+    q, k = torch.randn(2, 2, 3, 7, 4, generator=torch.Generator().manual_seed(0)) * (1 + change)
+    return embedded.pack(AttentionExplorer((q, k), torch.zeros(3, 8, 12), grid=(2, 3), **state).everything())
 
 
 def test_a_number_is_stored_where_it_is_beyond_its_tolerance():
