@@ -29,13 +29,13 @@ def cases(names: str | tuple, rows, ids=str):
     table = list(rows)
 
     def decorate(test):
-        def each(**fixtures):
+        def each(*bound, **fixtures):  # `bound` is the object of a method
             failed = []
             for place, row in enumerate(table):
                 given = dict(zip(wanted, [row] if isinstance(names, str) else row, strict=True))
                 try:
                     with fresh(fixtures, place) as own:
-                        test(**given, **own)
+                        test(*bound, **given, **own)
                 except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # a row may not skip
                     told = error if isinstance(error, Exception) else AssertionError(str(error))
                     told.add_note(f"case: {ids(row)!a}"[:500])
