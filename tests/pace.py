@@ -1,6 +1,7 @@
 """How long tests take: which are quick, which files come first, and how much of a processor each notebook needs."""
 
 import os
+import re
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -18,14 +19,21 @@ FIRST = ("test_site", "07_training", "09_what_maps_tell", "10_pretrained", "test
          "test_upload_browser", "06_vit", "test_explorer_browser", "test_site_browser", "04_attention")  # fmt: skip
 # Who asks for one of these waits for a browser, a server, a class of learners or a whole site.
 SLOW_FIXTURES = frozenset({"browser", "site", "course", "tested", "kit"})
+# A line of a file of which no test is quick.
+ALL_SLOW = re.compile(r"^pytestmark = pytest\.mark\.(slow|thorough)$", re.MULTILINE)
 # Seconds of a processor, because what else runs on the machine takes none of those away; two threads may double them,
 # and a slower machine too.
 LIMIT_SECONDS = 40
 
 
 def pytest_ignore_collect(collection_path, config):
-    # To read the notebooks takes seconds, and none is quick.
-    return True if config.option.markexpr == "quick" and collection_path.suffix == ".ipynb" else None
+    # To read the notebooks, or to import what slow files need, takes seconds, and none of these is quick.
+    if config.option.markexpr != "quick":
+        return None
+    if collection_path.suffix == ".ipynb":
+        return True
+    is_test = collection_path.suffix == ".py" and collection_path.is_file()
+    return True if is_test and ALL_SLOW.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before the unmarked are left out

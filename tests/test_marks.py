@@ -13,7 +13,7 @@ from vit_course.classroom.graded import Graded
 from vit_course.classroom.submission import Verdict, shown
 
 # Of nbgrader's own code.
-pytestmark = pytest.mark.filterwarnings("ignore:Object of type")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Object of type")]
 GRADED = Graded("further.share", "shares", (), 4)
 WRONG = Verdict(GRADED, (Report("further.share", "failed", 0.0, "uneven"),))
 UNJUDGED = Verdict(GRADED, (), "the time for the whole submission was over")
