@@ -1,8 +1,8 @@
 """The scripts that are shipped are those of the sources, put together by tests/bundle.py; told without node."""
 
 import bundle
-from bundle import FOLDER
 import pytest
+from bundle import FOLDER
 from conftest import cases
 
 from vit_course.explorer import scripts
