@@ -10,7 +10,6 @@ from lab import chromium, note_outside
 from playwright.sync_api import Page
 
 SCREENSHOTS = ROOT / "screenshots"
-JS = ROOT / "vit_course" / "explorer" / "js"
 NEEDS_CHROMIUM = pytest.mark.skipif(
     chromium() is None and not os.environ.get("CI"),
     reason="no Chromium or Chrome on this machine: the explorer is tested, but not looked at in a browser",
@@ -74,24 +73,6 @@ def drawn(page: Page) -> None:
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     every = "() => [...document.querySelectorAll('.vit-explorer[data-ready]')].every(e => e.dataset.drawn === 'true')"
     page.wait_for_function(every)
-
-
-def modules_page(browser) -> Page:
-    """A blank page that may import the explorer's modules, as `import("/rows.js")`; nothing listens anywhere."""
-    page = browser.new_page(viewport={"width": 800, "height": 600})
-
-    def answer(route):
-        name = route.request.url.rpartition("/")[2]
-        path = JS / name
-        if path.is_file():
-            kind = {".css": "text/css", ".json": "application/json"}.get(path.suffix, "text/javascript")
-            route.fulfill(body=path.read_text(encoding="utf-8"), content_type=kind)
-        else:
-            route.fulfill(body="<!doctype html><title>Modules</title>", content_type="text/html")
-
-    page.route("http://explorer.test/**", answer)
-    page.goto("http://explorer.test/")
-    return page
 
 
 def opened_page(browser, explorer, path, width=1280, height=900, **context) -> Page:

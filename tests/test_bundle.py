@@ -2,6 +2,7 @@
 
 import bundle
 import pytest
+from bundle import FOLDER
 from conftest import cases
 
 from vit_course.explorer import scripts
@@ -48,3 +49,9 @@ def test_a_change_anywhere_makes_it_stale(copied):
         assert not bundle.stale("page")
     (bundle.BUNDLES / "page.js").unlink()
     assert bundle.stale("page")
+
+
+def test_style_sheets_close_every_rule():
+    # They are joined: a rule that is left open would swallow those of the next.
+    sheets = [*(FOLDER / "js").glob("*.css"), *(FOLDER.parent / "site" / "static").glob("*.css")]
+    assert [path.name for path in sheets if (text := path.read_text()).count("{") != text.count("}")] == []

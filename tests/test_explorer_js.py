@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 from conftest import cases
-from explored import NEEDS_CHROMIUM, maps_of, modules_page, random_panel
+from explored import NEEDS_CHROMIUM, maps_of, random_panel
+from explorer_parts import module_page
 
 from vit_course.explorer import AttentionExplorer, scripts
 from vit_course.explorer.arguments import STATE
@@ -25,7 +26,7 @@ OPEN = """async ([panels, text, layer]) => {
 
 @pytest.fixture(scope="module")
 def page(browser):
-    page = modules_page(browser)
+    page = module_page(browser)
     yield page
     page.close()
 

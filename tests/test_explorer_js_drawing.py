@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 from conftest import cases
-from explored import NEEDS_CHROMIUM, maps_of, modules_page, random_panel
+from explored import NEEDS_CHROMIUM, maps_of, random_panel
+from explorer_parts import module_page
 
 from vit_course.explorer import AttentionExplorer
 from vit_course.explorer.encoding import to_base64
@@ -33,7 +34,7 @@ PAINT = """async ([panels, text, values, style, extra]) => {
 
 @pytest.fixture(scope="module")
 def page(browser):
-    page = modules_page(browser)
+    page = module_page(browser)
     yield page
     page.close()
 
