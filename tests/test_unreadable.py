@@ -3,6 +3,7 @@
 import errno
 import itertools
 import json
+import multiprocessing
 import os
 import sys
 
@@ -104,6 +105,7 @@ def test_what_the_system_refuses_is_no_damaged_picture(workers, fault, number, p
         train(model, dataset, recipe, progress=False, workers=workers)
     assert (caught.value.errno == number or workers) and "\n" not in str(caught.value)
     assert data.unreadable(dataset) == []
+    assert multiprocessing.active_children() == []  # though `caught` still holds the frames
 
 
 def test_one_missing_picture_is_left_out(pictures, tmp_path):

@@ -55,8 +55,9 @@ def _read(images: ImageFiles, batches: list[torch.Tensor], workers: int) -> Iter
         collate_fn=_as_it_is,
         generator=torch.Generator().manual_seed(0),
     )
+    iterator = iter(loader)
     try:
-        for batch in loader:
+        for batch in iterator:
             images.unreadable.update(batch.unreadable)
             yield batch
     except OSError as error:
@@ -70,6 +71,11 @@ def _read(images: ImageFiles, batches: list[torch.Tensor], workers: int) -> Iter
         raise ValueError(
             f"one of {workers} workers that read images died, often for want of memory; try fewer: {error}"
         ) from error
+    finally:
+        # An error's traceback keeps the iterator, and so its workers, alive. They have copies of this process's pipes:
+        # whoever waits for the end of one, such as a browser's driver, then waits for ever. There is no public way.
+        if workers:
+            iterator._shutdown_workers()
 
 
 def _as_it_is(batch: ImageSet) -> ImageSet:
