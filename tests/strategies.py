@@ -11,6 +11,7 @@ import os
 import tempfile
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -235,12 +236,13 @@ def damaged_safetensors(draw, content: bytes) -> bytes:
     return len(head).to_bytes(8, "little") + head + body
 
 
+@cache
 def pictures() -> dict[str, bytes]:
     """A small picture in every format that Pillow writes and reads, by the name of the format and the mode."""
     Image.init()
     numbers = np.random.RandomState(0).randint(0, 256, (5, 7, 4), dtype=np.uint8)
     rgba, found = Image.fromarray(numbers), {}
-    for name in sorted(Image.SAVE):
+    for name in sorted(set(Image.SAVE) - {"ICNS"}):  # which draws ten sizes, up to 1,024 pixels, and takes a second
         for mode in ("RGB", "P", "1", "L", "RGBA", "CMYK", "I;16", "F"):
             image, buffer = Image.new(mode, (7, 5), 9) if mode in ("I;16", "F") else rgba.convert(mode), io.BytesIO()
             try:
