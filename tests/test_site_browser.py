@@ -214,8 +214,9 @@ def test_the_search_works_on_pages_opened_from_the_disk(opened):
     page.keyboard.press("Enter")
     page.wait_for_url("**/search.html?q=softmax")
     results = page.locator("#search-results li a")
-    results.first.wait_for()
+    page.locator(".search-summary", has_text="found").wait_for()
     assert results.first.inner_text() == "04 Attention", "the chapter with the word in a heading"
+    assert not [link for link in results.evaluate_all("all => all.map(a => a.href)") if link.endswith(".py.html")]
     results.first.click()
     page.locator("article span.highlighted:visible").first.wait_for()  # others may be folded
     assert page.url.split("?")[0].split("#")[0].endswith("notebooks/04_attention.html")
