@@ -1,10 +1,9 @@
 """Exercise attention.unnoticed: which changes of queries, keys and values the outputs of a head do not show."""
 
-import math
-
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.table import values
 
 CHOICES = "same", "moved", "other"
 
@@ -40,29 +39,5 @@ def unnoticed(answer, parts):
             }
             for name in reasons
         }
-        | {
-            "keys_doubled": {
-                3: ("ratio-kept", "Every score is doubled, and a softmax does see this."),
-                6: ("ratio-doubled", "The scores are doubled, not the weights: what makes a weight of a score?"),
-                1.5: ("ratio-halved", "Larger scores do not make the weights more even."),
-                3**0.5: ("ratio-rooted", "Larger scores do not make the weights more even."),
-                1: ("ratio-lost", "Equal weights come from equal scores, and these are doubled."),
-                2: ("factor-of-scores", "This is what the scores are multiplied by, and not the ratio of two weights."),
-                4: (
-                    "factor-of-scores",
-                    "This is made of the factor of the scores alone: where is the ratio of before?",
-                ),
-                5: ("ratio-plus-two", "Doubled scores are not scores to which 2 was added."),
-                12: ("ratio-doubled", "The scores are doubled, not the weights: what makes a weight of a score?"),
-                8: ("base-and-power-exchanged", "The ratio of before stands where its power belongs."),
-                3 * math.e**2: ("ratio-times-e", "Doubled scores are not scores to which 2 was added."),
-                0.9: ("weight-not-ratio", "This is a weight; the ratio of two weights is asked for."),
-                27: ("scores-tripled", "This would follow from scores that are three times as large."),
-                81: (
-                    "doubled-twice",
-                    "This would follow from scores that are four times as large: the queries stay as they were.",
-                ),
-                18: ("ratio-doubled-too", "The scores are doubled, and the weights not once more after it."),
-            }
-        },
+        | {"keys_doubled": values(__name__, "mistakes", locals())},
     )

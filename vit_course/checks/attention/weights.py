@@ -3,11 +3,11 @@
 import torch
 
 from vit_course.checks.attention.weights_seen import seen_in
-from vit_course.checks.attention.weights_slips import MISTAKES, RAISED, share_out
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Known, by_results, named_by_details
+from vit_course.checks.tools.slips import by_results, named_by_details
+from vit_course.checks.tools.table import known, table
 from vit_course.checks.tools.usual import right_in_part, usual_slips
 
 
@@ -21,10 +21,11 @@ def weights(answer, draw):
     usual = usual_slips(answer, share_out, draws, "sequence")
     sentence = "Of several heads, the first alone is right."
     usual.append(right_in_part(answer, share_out, "first-head-alone-right", sentence, lambda out, *_: out[:, :1]))
-    mistakes = [*RAISED, *by_results(MISTAKES), *usual, *seen_in(answer)]
+    by_result = by_results(table(__name__, "mistakes", share_out))
+    mistakes = [*table(__name__, "raised"), *by_result, *usual, *seen_in(answer, share_out, dot)]
     q, k, _ = draws[0]
     axes = dict(zip("BhTd", zip(q.shape, ("sequences", "heads", "queries", "width"), strict=True), strict=True))
-    with named_by_details(*_KNOWN), axes_named(axes | {"S": (k.shape[2], "keys")}, asked="(B, h, T, S)"):
+    with named_by_details(*known(__name__, "mistakes")), axes_named(axes | {"S": (k.shape[2], "keys")}, "(B, h, T, S)"):
         same_function(answer, share_out, draws, mistakes, axes="(B, h, T, S)")
 
 
@@ -36,11 +37,31 @@ def _mask(draw, batch: int, queries: int, keys: int) -> torch.Tensor:
     return (keep | (step == 0)) & (step != 1)
 
 
-_KNOWN = [
-    Known(r"operator\.invert\)", "mask-not-bool",
-          "A mask of numbers is turned round by ~, which takes True and False."),
-    Known(r"with a bool tensor is not supported", "bools-subtracted",
-          "True and False are subtracted as if they were numbers."),
-    Known(r"only supports boolean masks", "mask-not-bool",
-          "What should say where to mask is not of type bool."),
-]  # fmt: skip
+def dot(q, k):
+    """(..., T, d), (..., S, d) -> (..., T, S), the scores before they are divided."""
+    return q @ k.mT
+
+
+def share_out(
+    q,
+    k,
+    keep,
+    compare=dot,
+    scale=lambda d, heads, tokens: d**0.5,
+    mask=lambda scores, keep, share: share(scores.masked_fill(~keep[:, None], -torch.inf)),
+    share=lambda scores: scores.softmax(-1),
+):
+    """The right weights, and with one of the steps replaced wrong ones."""
+    return mask(compare(q, k) / scale(q.shape[-1], q.shape[1], k.shape[-2]), keep, share)
+
+
+def _filled(number: float):
+    return lambda s, keep, share: share(s.masked_fill(~keep[:, None], number))
+
+
+def _filled_by(mask):
+    return lambda s, keep, share: share(s.masked_fill(~mask(keep), -torch.inf))
+
+
+def _late(scores, keep, share):
+    return share(scores) * keep[:, None]

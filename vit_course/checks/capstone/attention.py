@@ -10,6 +10,7 @@ from vit_course.checks.tools.flat import Flat
 from vit_course.checks.tools.heads import Vectors, attend, close, heads_of, name_the_slip
 from vit_course.checks.tools.modules import alone, build, count, feed, repeats, trained_by
 from vit_course.checks.tools.roles import Watched, find_roles
+from vit_course.checks.tools.table import values
 from vit_course.checks.tools.tensors import equal, tensor
 from vit_course.checks.tools.tokens_meet import tokens_meet
 
@@ -139,19 +140,7 @@ def _parameters(layer: nn.Module, hidden: int, heads: int) -> None:
             "no-parameters", "The module has no parameters: its layers are not attributes, or lie in a plain list."
         )
     d = hidden // heads
-    known = {
-        3 * hidden * hidden: (
-            "no-projection",
-            "There are parameters for queries, keys and values, and none after them.",
-        ),
-        2 * hidden * hidden: ("shared-query-key", "Queries, keys and values do not have matrices of their own."),
-        hidden * hidden: (
-            "heads-not-registered",
-            "The layers of the heads are no parts of the module: a plain list hides them from it.",
-        ),
-        3 * hidden * d + hidden * hidden: ("one-head-shared", "All heads share one set of matrices."),
-        3 * d * d + hidden * hidden: ("one-head-shared", "All heads share one set of matrices of d x d numbers."),
-    }
+    known = values(__name__, "known", locals())
     if any(tuple(p.shape)[-2:] == (d, d) for p in layer.parameters()):
         known[3 * hidden * d + hidden * hidden] = (
             "heads-see-a-part",

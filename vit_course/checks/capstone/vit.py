@@ -11,6 +11,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.logits import logits
 from vit_course.checks.tools.modules import alone, build, count, feed, repeats, scatter, trained_by
 from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.table import values
 from vit_course.checks.tools.tensors import agree, equal
 from vit_course.checks.tools.whole_embedding import tokens_and_blocks
 from vit_course.checks.tools.whole_parts import WholeParts, distinct_sizes
@@ -87,30 +88,8 @@ def _vit_parameters(model: nn.Module, sizes: dict) -> None:
     number = (sizes["image_size"][0] // sizes["patch_size"]) * (sizes["image_size"][1] // sizes["patch_size"])
     known = {}
     for whole in (right, right - bias):
-        known |= {
-            whole - 2 * width: ("no-last-norm", "The norm after the last block is missing, or has no parameters."),
-            whole - width: (
-                "a-row-missing",
-                "One vector of width D is missing: of class token and positions, or the bias of the patch embedding.",
-            ),
-            whole - (number + 1) * width: ("no-positions", "There are no learned positions."),
-            whole - 2 * width - number * width: ("no-positions", "There is neither a class token nor positions."),
-        }
-        known |= {
-            whole - sizes["num_classes"]: ("head-without-bias", "The head has no bias."),
-            whole + width * width + width: (
-                "hidden-layer-in-head",
-                "There is one matrix of D x D with its bias more than in this model.",
-            ),
-            whole + layers * (2048 - inner) * (2 * width + 1): (
-                "mlp-dim-ignored",
-                "Inside, the MLPs are 2048 wide, as PyTorch's layer is where no width is given.",
-            ),
-            whole + layers * (4 * width - inner) * (2 * width + 1): (
-                "mlp-dim-ignored",
-                "Inside, the MLPs are 4 D wide, whatever mlp_dim is.",
-            ),
-        }
+        known |= values(__name__, "vit_parameters", locals())
+        known |= values(__name__, "vit_parameters-2", locals())
     for blocks in range(1, layers):
         sentence = f"As many numbers are learned as with {blocks} of the L = {layers} blocks: some are missing, or one "
         known[right - (layers - blocks) * one_block] = ("blocks-shared", f"{sentence}is used for several.")

@@ -7,6 +7,7 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.table import values
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -47,30 +48,10 @@ def reached(answer, parts):
                     2: ("two-tokens-only", "This counts the token that is read and the class token."),
                     6: patch_kinds,
                 },
-                "patch_mean_out": {
-                    7: ("unread-token-counted", "This counts a token that comes out and is not read."),
-                    1: ("mean-as-one-token", "This takes the mean for a token: it is made of several."),
-                },
-                "patch_mean_in": {
-                    6: (
-                        "only-what-is-read",
-                        "This counts the kind of token that is read, and not where it comes from.",
-                    ),
-                    1: ("mean-as-one-token", "This takes the mean for a token: it is made of several."),
-                },
-                "all_off_patch_mean_in": {
-                    7: ("way-through-closed-block", "This counts a way through blocks whose exchange is switched off."),
-                    0: ("direct-way-forgotten", "This says that a token does not even reach itself."),
-                    1: ("mean-as-one-token", "This takes the mean for a token: it is made of several."),
-                },
-                "last_off_between": {
-                    7: (
-                        "way-through-closed-block",
-                        "This counts a way through a block whose exchange is switched off.",
-                    ),
-                    6: ("patches-for-class-token", "These are the tokens that are not read."),
-                    0: ("direct-way-forgotten", "This says that a token does not even reach itself."),
-                },
+                "patch_mean_out": values(__name__, "mistakes", locals()),
+                "patch_mean_in": values(__name__, "mistakes-2", locals()),
+                "all_off_patch_mean_in": values(__name__, "mistakes-3", locals()),
+                "last_off_between": values(__name__, "mistakes-4", locals()),
                 "last_off_in": {
                     1: ("one-block-cuts-all", "This lets one block undo the exchange of the two before it."),
                     6: patch_kinds,

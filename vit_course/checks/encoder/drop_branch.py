@@ -8,16 +8,12 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.modules import build, feed
-from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known
 from vit_course.checks.tools.tensors import agree, tensor
 from vit_course.checks.tools.words import describe
 
 IMAGES = 600
-_SHAPES = [
-    Known(rf"^Received: \({IMAGES}, 1, 1\)", "mask-returned", "The mask comes back, and not the branch."),
-    Known(rf"^Received: \((?!{IMAGES},)\d{{3}}, \d, \d\)", "images-removed",
-          "Images are taken out of the batch, where they are to come out as zeros."),
-]  # fmt: skip
 
 
 @exercise("5.1", "Drop a whole branch", section="The block, in two lines", difficulty=2, minutes=10)
@@ -29,7 +25,7 @@ def drop_branch(answer, draw):
         with named_by_details(CONSTRUCTOR, of=("raised-error",)):
             module = build(answer, p).eval()
         axes = {"B": (IMAGES, "images"), "T": (tokens, "tokens"), "D": (width, "hidden width")}
-        with named_by_details(never_set(module), *_SHAPES), axes_named(axes, asked="(B, T, D)"):
+        with named_by_details(never_set(module), *known(__name__, "shapes")), axes_named(axes, asked="(B, T, D)"):
             evaluated, out = _output(module, x), _output(module.train(), x)
         _same_in_evaluation(evaluated, out, x, p)
         _some_dropped(answer, module, x, out, p)

@@ -9,6 +9,7 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.table import by_answer
 from vit_course.checks.tools.tensors import agree
 from vit_course.encoder import NORM_EPSILON, EncoderBlock
 
@@ -47,48 +48,7 @@ def predict(answer, draw, parts):
             "survivor": round(dropped.max().item(), 4),
         },
         parts,
-        mistakes={
-            "equal_numbers": {
-                "ones": ("norm-gives-ones", "This is what a number divided by itself gives; look at what is divided."),
-                "sevens": ("norm-lets-mean-through", "This keeps a mean that the norm takes away."),
-                "nan": ("epsilon-forgotten", "This divides by a spread of 0 and leaves out what stands beside it."),
-            },
-            "pre_norm_plus_5": {
-                "same": ("stream-forgotten", "This follows the branches only."),
-                "other": ("branch-sees-the-mean", "This has the branches answer to something that they cannot see."),
-            },
-            "post_norm_plus_5": {
-                "same": ("branch-input-forgotten", "This looks at the norms, and not at what each branch reads."),
-                "plus 5": ("norm-lets-mean-through", "This keeps a mean that the norm takes away."),
-            },
-            "pre_norm_times_10": {
-                "same": ("stream-forgotten", "This follows the branches only."),
-                "times 10": ("branch-sees-the-length", "This has the branches grow with the length of what comes in."),
-            },
-            "silent_without_residuals": {
-                "same": ("residual-still-there", "This takes a path for the tokens that was taken out."),
-                "other": ("silent-branch-speaks", "This lets a branch whose output is 0 add something."),
-            },
-            "tokens_moved": {
-                7: ("tokens-meet", "This lets tokens meet although the branch in which they meet is silent."),
-                0: ("nothing-moves", "This says that even the changed token comes out as before."),
-                2: ("one-for-each-block", "This counts a token for each block."),
-                6: ("changed-token-left-out", "This counts the tokens that were not changed."),
-                range(3, 6): ("some-tokens-meet", "This lets a few tokens meet: where they do meet, all seven do."),
-                range(8, 1000): ("more-than-there-are", "This is more tokens than there are."),
-            },
-            "survivor": {
-                1.0: ("survivors-unchanged", "This leaves the rest as it was, so the mean would shrink."),
-                0.4: ("survivors-multiplied", "This makes the rest smaller, so the mean would shrink twice."),
-                1 / 0.6: ("divided-by-p", "This divides by the share that is dropped."),
-                0.0: ("all-dropped", "This is a number that was dropped."),
-                0.6: ("share-dropped", "This is the share that is dropped."),
-                1.6: ("one-plus-p", "This is 1 + p, which keeps the mean only where p is 0."),
-                2: ("half-dropped", "This would keep the mean if half of the numbers were dropped."),
-                0.4**-2: ("divided-twice", "This divides by the share that is kept twice."),
-                0.4**-0.5: ("divided-by-a-root", "This keeps the mean of the squares, not of the numbers."),
-            },
-        },
+        mistakes=by_answer(__name__, "by-hand", locals()),
     )  # fmt: skip
 
 

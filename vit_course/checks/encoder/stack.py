@@ -5,14 +5,15 @@ import contextlib
 import torch
 from torch import nn
 
-from vit_course.checks.encoder.shared import CONSTRUCTOR, never_set, trains
+from vit_course.checks.encoder.shared import never_set, trains
 from vit_course.checks.encoder.stack_parts import Factory, right_parts
 from vit_course.checks.encoder.stack_values import right_values, second_fault
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.modules import alone, build, feed, repeats
-from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known
 from vit_course.checks.tools.tensors import agree, tensor
 
 
@@ -26,7 +27,7 @@ def stack(answer, draw):
 
         def sized(layers, hidden=hidden, heads=heads) -> tuple[nn.Module, Factory]:
             factory = Factory(hidden, heads, draw)
-            with named_by_details(*_BUILT, of=("raised-error",)):
+            with named_by_details(*known(__name__, "built"), of=("raised-error",)):
                 return build(answer, factory.make_block, layers, hidden), factory
 
         module, factory = sized(layers)
@@ -60,7 +61,7 @@ def _same_in_training(module: nn.Module, x: torch.Tensor) -> None:
 
 def _first_output(module: nn.Module, factory: Factory, x: torch.Tensor):
     before = len(factory.made)
-    with named_by_details(never_set(module), *_FED, of=("raised-error",)):
+    with named_by_details(never_set(module), *known(__name__, "fed"), of=("raised-error",)):
         out = feed(module, x)
     made, factory.first_run = len(factory.made), len(factory.ran)
     if made == before:
@@ -77,31 +78,3 @@ def _first_output(module: nn.Module, factory: Factory, x: torch.Tensor):
 
 # Beside these the way through the blocks may be wrong too.
 _BESIDE = {"same-block", "copies-start-alike", "number-of-blocks-fixed", "one-block-less", "one-block-more"}
-_BUILT = [
-    Known(r"(<genexpr>|generator) is not a Module", "generator-as-one-module",
-          "A generator of blocks is handed over as if it were one module."),
-    Known(r"list is not a Module", "list-as-one-module", "A list of blocks is handed over as if it were one module."),
-    Known(r"is not a Module", "factory-not-called", "In the place of a block stands the function that makes one."),
-    Known(r"(int.* is not iterable|iterable, but got int)", "number-as-a-list",
-          "A number is handed over where a list of blocks is needed."),
-    Known(r"(function|method).* is not iterable|iterable, but got (function|method)", "block-as-a-list",
-          "The function that makes a block is handed over where a list of blocks is needed."),
-    Known(r"is not iterable|should be called with an iterable", "block-as-a-list",
-          "One block is handed over where a list of blocks is needed."),
-    Known(r"unsupported operand type\(s\) for \*", "block-multiplied",
-          "A block is multiplied by a number: a module cannot be, and a list of it would hold one block many times."),
-    Known(r"make_block\(\) (takes|got)", "factory-with-arguments",
-          "make_block is called with an argument, and it takes none."),
-    CONSTRUCTOR,
-]  # fmt: skip
-_FED = [
-    Known(r"make_block\(\) (takes|got)", "factory-not-called",
-          "The tokens are given to the function that makes a block, and not to a block."),
-    Known(r"NoneType' object is not callable", "none-for-a-block", "In the place of a block stands None."),
-    Known(r'Module \[ModuleList\] is missing the required "forward"', "list-called",
-          "A ModuleList is called as if it were one module: it holds the blocks, and does not run them."),
-    Known(r"Given normalized_shape=", "norm-of-another-size",
-          "The last norm is built for another number than the hidden width."),
-    Known(r"'(list|tuple)' object is not callable", "list-called",
-          "A list of blocks is called as if it were one module."),
-]  # fmt: skip

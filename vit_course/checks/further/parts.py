@@ -13,6 +13,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.numbers import real, without_graph
+from vit_course.checks.tools.table import values
 
 
 @exercise("11.3", "Debug a step in parts", section="One gradient from many parts", difficulty=2, minutes=12)
@@ -127,30 +128,12 @@ def _running_sum(model, images, labels, optimiser, parts) -> None:
 
 _CLEARED = "Only the last part moves the weights: the gradients of the others are cleared, or were never computed."
 _MOVED = "The weights move after each part, so later parts are computed with other weights than the first."
-_SCALES = {
-    "none": (
-        "not-scaled",
-        "The means of the parts are added, so that the gradient grows with the number of parts.",
-    ),
-    "equal": (
-        "mean-of-means",
-        "Every part counts alike: an image in a short part weighs more than one in a long part.",
-    ),
-    "sum": ("loss-summed", "The losses are summed over the images: what goes backward is not divided by their number."),
-    "means-over-images": (
-        "means-taken-for-sums",
-        "The mean of each part is divided by the number of all images, as if it were a sum.",
-    ),
-    "over-length": ("divided-twice", "The mean of each part is divided by the part's length once more."),
-    "share-inverted": ("share-inverted", "The share is upside down: a short part weighs more than a long one."),
-    "sum-over-parts": ("divided-by-parts", "The sum of the losses over the images is divided by the number of parts."),
-}
 _STEPS = [
-    *((slug, sentence, _step(scale=scale)) for scale, (slug, sentence) in _SCALES.items()),
+    *((slug, sentence, _step(scale=scale)) for scale, (slug, sentence) in values(__name__, "scales").items()),
     ("cleared-each-part", _CLEARED, _step(clear="each")),
     *(
         (f"cleared-each-part-and-{slug}", f"{_CLEARED} And its share is not right either.", _step("each", scale=scale))
-        for scale, (slug, _) in _SCALES.items()
+        for scale, (slug, _) in values(__name__, "scales").items()
     ),
     ("never-cleared", "The gradients of the batch before are still there and are added.", _step(clear="never")),
     (

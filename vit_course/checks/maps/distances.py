@@ -5,6 +5,7 @@ import math
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.table import values
 
 EVEN, MIDDLE = 80 / 9, 20 / 3
 
@@ -12,16 +13,7 @@ EVEN, MIDDLE = 80 / 9, 20 / 3
 def _of_all(right: float) -> dict[float, tuple[str, str]]:
     # What is done wrongly to any of these distances.
     root = math.sqrt(400 / 3 if right == EVEN else 200 / 3)
-    return {
-        right / 10: ("in-patches", "This counts patches where pixels are asked for."),
-        round(right / 10, 2): ("in-patches", "This counts patches where pixels are asked for."),
-        3 * right: ("queries-added", "The distances of the three patches are added; the head's is their mean."),
-        right / 3: ("divided-twice", "The mean over the three patches is divided by three once more."),
-        float(round(right)): ("rounded", "This is rounded to whole pixels; two decimals are asked for."),
-        round(right, 1): ("rounded", "This is rounded to one decimal; two are asked for."),
-        math.floor(100 * right) / 100: ("cut-off", "This is cut off after two decimals, where it is to be rounded."),
-        root: ("squares-averaged", "Squares of distances were averaged; the distances themselves are to be."),
-    }
+    return values(__name__, "of_all", locals())
 
 
 @exercise("8.4", "Four heads on paper", section="How far does a head look?", difficulty=2, minutes=10)

@@ -3,7 +3,8 @@
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import NotAttempted, Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.functions import Mistake, one_mistake, same_values
+from vit_course.checks.tools.functions import same_values
+from vit_course.checks.tools.table import table
 from vit_course.checks.tools.words import describe
 
 
@@ -20,71 +21,9 @@ def count(answer, draw):
         answer,
         lambda height, width, patch_size: (height // patch_size) * (width // patch_size),
         fitting,
-        mistakes=_MISCOUNTS,
+        mistakes=table(__name__, "miscounts"),
     )
     _refuses(answer, unfit)
-
-
-_MISCOUNTS = [
-    *one_mistake(
-        "one-side-only",
-        "Patches are counted along one side only.",
-        lambda height, width, side: height // side,
-        lambda height, width, side: width // side,
-    ),
-    *one_mistake(
-        "square-assumed",
-        "One side of the image is used for both, as if every image were square.",
-        lambda height, width, side: (height // side) ** 2,
-        lambda height, width, side: (width // side) ** 2,
-    ),
-    Mistake(
-        "sides-added",
-        "The rows and the columns of patches are added up.",
-        lambda height, width, side: height // side + width // side,
-    ),
-    *one_mistake(
-        "side-not-squared",
-        "The pixels of the image are divided by the side of a patch, not by its pixels.",
-        lambda height, width, side: height * width // side,
-        lambda height, width, side: height * width // (2 * side),
-        lambda height, width, side: height * width / (2 * side),
-    ),
-    Mistake(
-        "class-token-counted",
-        "There is one too many: this counts tokens of the whole model, and patches are asked for.",
-        lambda height, width, side: (height // side) * (width // side) + 1,
-    ),
-    *one_mistake(
-        "one-row-less-or-more",
-        "There is one row and one column of patches too few, or one too many.",
-        lambda height, width, side: (height // side - 1) * (width // side - 1),
-        lambda height, width, side: (height // side + 1) * (width // side + 1),
-    ),
-    Mistake(
-        "windows-overlap",
-        "These are the windows that move on by one pixel and overlap; patches do not.",
-        lambda height, width, side: (height - side + 1) * (width - side + 1),
-    ),
-    *one_mistake(
-        "channels-counted",
-        "There are three times too many: a patch has all channels, and is counted once.",
-        lambda height, width, side: (height // side) * (width // side) * 3,
-    ),
-    *one_mistake(
-        "pixels-counted",
-        "Pixels are counted here, and patches are asked for.",
-        lambda height, width, side: height * width,
-        lambda height, width, side: side * side,
-        lambda height, width, side: 3 * side * side,
-    ),
-    *one_mistake(
-        "patch-size-as-a-number",
-        "The side of a patch is written as a number here; it is the third argument.",
-        *(lambda height, width, side, P=P: (height // P) * (width // P) for P in (4, 8, 14, 16, 32)),
-        *(lambda height, width, side, P=P: height * width // P**2 for P in (4, 8, 14, 16, 32)),
-    ),
-]
 
 
 def _not_refused(answer, fitting, unfit) -> None:

@@ -10,6 +10,7 @@ from vit_course.checks.patchify.order import pixels_of_patches
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.flat import Flat
 from vit_course.checks.tools.modules import alone, count, feed, trained_by
+from vit_course.checks.tools.table import values
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
@@ -44,22 +45,7 @@ def _shape(out, module, images, side, hidden) -> None:
     batch, channels, height, width = images.shape
     rows, columns = height // side, width // side
     shape = (batch, rows * columns, hidden)
-    known = {
-        (batch, hidden, rows, columns): (
-            "picture-kept",
-            "The tokens still lie on a grid, with their width before it, as the convolution returns them.",
-        ),
-        (batch, rows, columns, hidden): ("grid-kept", "The tokens still lie on a grid, not in one sequence."),
-        (batch, hidden, rows * columns): ("tokens-last", "The tokens lie on the last axis, where D should lie."),
-        (rows * columns, batch, hidden): ("tokens-before-batch", "The tokens come before the batch."),
-        (batch * rows * columns, hidden): ("batch-joined", "The tokens of all images lie on one axis."),
-        (batch, rows * columns + 1, hidden): ("class-token-added", "There is a token more than there are patches."),
-        (batch, rows * columns, side * side * channels): ("not-projected", "These are patches, not yet tokens."),
-        (batch, (height - side + 1) * (width - side + 1), hidden): (
-            "stride-missing",
-            "The window stops at every pixel, so there are far more tokens than patches.",
-        ),
-    }
+    known = values(__name__, "known", locals())
     known[batch, rows * columns * hidden] = ("tokens-joined", "The tokens of an image lie on one axis, joined.")
     for step in range(2, side):
         known[batch, ((height - side) // step + 1) * ((width - side) // step + 1), hidden] = (
@@ -92,10 +78,7 @@ def _parameters(module, images, side, hidden) -> None:
         f"Expected: {matrix} numbers, and {hidden} more with a bias, at P = {side}, C = {channels}, D = {hidden}",
         f"Received: {found}",
     ]
-    known = {
-        0: ("no-parameters", "Nothing is learned: what the module multiplies with is not among its parameters."),
-        hidden: ("no-matrix", "Only one vector is learned: the matrix is not among the parameters."),
-    }
+    known = values(__name__, "known-2", locals())
     for bias in (0, hidden):
         known[side * side * hidden + bias] = (
             "one-channel",

@@ -7,6 +7,7 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.table import values
 from vit_course.encoder import Encoder
 
 
@@ -20,10 +21,7 @@ def shuffle(answer, draw, parts):
         _experiment(draw),
         parts,
         mistakes={
-            "mean_without_table": {
-                "different": ("mean-sees-order", "This would mean that a sum depends on the order of what is added."),
-                "shuffled": ("mean-has-no-rows", "A mean is one vector: it has no rows that could be shuffled."),
-            },
+            "mean_without_table": values(__name__, "mistakes", locals()),
             "one_vector_for_all": {
                 "different": ("any-table-is-places", "This takes any table for places, whatever its rows say."),
                 "same": stays,
@@ -39,19 +37,8 @@ def shuffle(answer, draw, parts):
                 ),
                 "same": stays,
             },
-            "pixels_inside": {
-                "same": (
-                    "pixels-as-a-set",
-                    "This would mean that the patch embedding gives every pixel equal weights.",
-                ),
-                "shuffled": ("patches-moved", "This would mean that patches have moved; every patch kept its place."),
-            },
-            "class_outputs": {
-                24: ("equal-rows-told-apart", "This counts orders that differ only where two rows are equal."),
-                1: ("order-never-seen", "This would be the number without any table."),
-                2: ("one-pair-only", "This looks at the two patches on the equal rows and leaves the others in place."),
-                6: ("four-places-as-three", "This takes the two equal rows for one place; two patches stand on them."),
-            },
+            "pixels_inside": values(__name__, "mistakes-2", locals()),
+            "class_outputs": values(__name__, "mistakes-3", locals()),
         },
     )
 

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import torch
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.tools.functions import Mistake, same_function
+from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.no_gradient import any_precision
 from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.table import table
 
 PARTS = {"q": "query", "k": "key", "v": "value"}
 ORDERS = ("qvk", "kqv", "kvq", "vqk", "vkq")
@@ -21,7 +22,9 @@ def jax(answer, draw):
         shapes = [(*inputs, heads, width), (*inputs, width, heads)]
         draws = [tuple(draw.normal(*shape) for _ in range(3)) for shape in shapes]
         with named_by_details(*_by_shape(heads * width, width, bool(inputs))):
-            same_function(any_precision(answer), _joined, draws, _MISTAKES, axes, differentiable=False)
+            same_function(
+                any_precision(answer), _joined, draws, table(__name__, "mistakes"), axes, differentiable=False
+            )
 
 
 def _by_shape(size: int, width: int, kernels: bool) -> list[Known]:
@@ -72,82 +75,3 @@ def _joined(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
 
 def _from(plain: Callable) -> Callable:
     return lambda q, k, v: torch.cat([plain(q), plain(k), plain(v)])
-
-
-_MISTAKES = [
-    *(
-        Mistake(
-            f"order-{''.join(order)}",
-            f"The three are joined in the order {', '.join(PARTS[part] for part in order)}.",
-            lambda q, k, v, order=order: _joined(*({"q": q, "k": k, "v": v}[part] for part in order)),
-        )
-        for order in ORDERS
-    ),
-    Mistake(
-        "kernel-not-turned",
-        "The rows of the weights are inputs: this is right for y = x W, and nn.Linear computes y = W x.",
-        _from(lambda part: part.flatten(-2)),
-    ),
-    *(
-        Mistake(
-            f"kernel-not-turned-and-order-{''.join(order)}",
-            "Two things are wrong. The rows of the weights are inputs, and nn.Linear computes y = W x. "
-            f"And the three are joined in the order {', '.join(PARTS[part] for part in order)}.",
-            lambda q, k, v, order=order: torch.cat(
-                [{"q": q, "k": k, "v": v}[part].flatten(-2) for part in order],
-            ),
-        )
-        for order in ORDERS
-    ),
-    Mistake(
-        "heads-innermost",
-        "The numbers of the heads alternate: the first row belongs to head 0, the second to head 1.",
-        _from(lambda part: _plain(part.transpose(-1, -2))),
-    ),
-    Mistake(
-        "axes-mixed",
-        "The kernel was reshaped to (D, D) with its axes in a wrong order: inputs and outputs are mixed.",
-        _from(lambda part: part.transpose(0, 1).reshape(len(part), -1) if part.ndim == 3 else part.flatten()),
-    ),
-    Mistake(
-        "stacked",
-        "The three lie on an axis of their own: the result has an axis more than a weight.",
-        lambda q, k, v: torch.stack([_plain(q), _plain(k), _plain(v)]),
-    ),
-    Mistake(
-        "side-by-side",
-        "The weights stand side by side: a layer with this weight has 3D inputs.",
-        lambda q, k, v: torch.cat([_plain(q), _plain(k), _plain(v)], dim=-1),
-    ),
-    Mistake(
-        "rows-alternate",
-        "The rows of query, key and value alternate.",
-        lambda q, k, v: torch.stack([_plain(q), _plain(k), _plain(v)], dim=1).flatten(0, 1),
-    ),
-    Mistake(
-        "head-by-head",
-        "Query, key and value of each head follow each other; all queries come first, then all keys, then all values.",
-        lambda q, k, v: _plain(torch.stack([q, k, v], dim=-2).flatten(-3, -2)),
-    ),
-    Mistake(
-        "query-scaled",
-        "The query is divided by the root of d: the scale belongs to the scores, and our layer has it there.",
-        lambda q, k, v: _joined(q / q.shape[-1] ** 0.5, k, v),
-    ),
-    Mistake("rows-reversed", "The rows come in the reverse order.", lambda q, k, v: _joined(q, k, v).flip(0)),
-    Mistake("one-part-repeated", "The query stands there three times.", lambda q, k, v: _joined(q, q, q)),
-    *(
-        Mistake("one-part-repeated", f"The {PARTS[part]} stands there twice, and another part is missing.", function)
-        for part, function in (
-            ("k", lambda q, k, v: _joined(q, k, k)),
-            ("q", lambda q, k, v: _joined(q, q, v)),
-            ("v", lambda q, k, v: _joined(q, v, v)),
-            ("q", lambda q, k, v: _joined(q, k, q)),
-        )
-    ),
-    Mistake(
-        "one-part-turned",
-        "Only the query's kernel is turned; those of key and value still have a row for each input.",
-        lambda q, k, v: torch.cat([_plain(q), k.flatten(-2), v.flatten(-2)]),
-    ),
-]

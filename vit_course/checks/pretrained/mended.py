@@ -10,6 +10,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.table import values
 from vit_course.checks.tools.words import describe
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
@@ -76,7 +77,7 @@ def _compare(model: ViT, right: ViT, draw) -> None:
             logits, expected = model(images), right(images)
         if logits.shape == expected.shape and torch.allclose(logits, expected, rtol=1e-3, atol=1e-3):
             return
-    for ends, (slug, sentence) in _FIRST.items():
+    for ends, (slug, sentence) in values(__name__, "first").items():
         if name.endswith(ends):
             raise Wrong(slug, sentence, [f"The first difference is at {name!r}.", *_others(model, right, slug)])
     raise Wrong("wrong-behaviour", "The two models differ.", _both(f"they first differ at {name!r}"))
@@ -87,35 +88,6 @@ def _epsilons(model: nn.Module) -> set[float]:
 
 
 # By how the name of the first stage that differs ends.
-_FIRST = {
-    "patch embedding": (
-        "patches-differ",
-        "The patch tokens differ already: weights or biases there are not those of the state dict.",
-    ),
-    "class token and positions": (
-        "tokens-differ",
-        "The patch tokens are right, and what enters block 0 is not: class token or positions are not as they were.",
-    ),
-    "norm 1": ("norm-differs", "The same tokens enter the first norm of a block and other tokens leave it."),
-    ("queries", "keys", "values"): (
-        "qkv-differs",
-        "The same tokens enter attention, and its queries, keys or values are others.",
-    ),
-    ("heads side by side", "attention"): (
-        "heads-differ",
-        "Queries, keys and values agree, and what the heads make of them does not.",
-    ),
-    "attention output": (
-        "projection-differs",
-        "What the heads give is right, and what the output projection makes of it is not.",
-    ),
-    "norm 2": ("norm-differs", "The same tokens enter the second norm of a block and other tokens leave it."),
-    "hidden (before GELU)": ("mlp-differs", "The same tokens enter the MLP, and its first layer makes others of them."),
-    "after GELU": ("gelu-differs", "The same numbers enter the GELU of an MLP and other numbers leave it."),
-    "MLP output": ("mlp-differs", "The MLPs agree up to their last layer, and what that makes of it does not."),
-    "norm": ("norm-differs", "The same tokens enter the last norm and other tokens leave it."),
-    "logits": ("head-differs", "The tokens agree to the end, and the logits do not: the head is another."),
-}
 
 
 def _others(model: ViT, right: ViT, slug: str) -> list[str]:

@@ -5,6 +5,7 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.table import values
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -30,7 +31,9 @@ def unchanged(answer, draw, parts):
     right = output(state)
     changes = _changes(state, draw, config)
     expected = {name: torch.allclose(output(state | change), right, atol=1e-8) for name, change in changes.items()}
-    same_answers(received, expected, parts, {name: {not expected[name]: why} for name, why in _WRONG.items()})
+    same_answers(
+        received, expected, parts, {name: {not expected[name]: why} for name, why in values(__name__, "wrong").items()}
+    )
 
 
 def _changes(state: dict, draw, config: ViTConfig) -> dict[str, dict]:
@@ -56,14 +59,3 @@ def _changes(state: dict, draw, config: ViTConfig) -> dict[str, dict]:
 
 
 # Of the answer that is not right; which one that is, the sentence does not say.
-_WRONG = {
-    "key_bias": ("softmax-misread", "Ask what c adds to the scores of one query, key by key, and what softmax does."),
-    "scaled": ("product-misread", "Ask where queries and keys meet, and which factor their product has then."),
-    "heads": ("projection-forgotten", "Ask which layer reads the heads side by side, and how it knows which is which."),
-    "hidden": (
-        "wrong-answer",
-        "Ask whether a sum over hidden units changes with their order, and who reads each of them.",
-    ),
-    "gelu": ("gelu-misread", "Ask what stands between the two factors, and whether a factor can pass it."),
-    "norm": ("scale-misread", "Ask where in the norm its weight and bias act: before or after dividing by the spread?"),
-}

@@ -9,6 +9,7 @@ from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
 from vit_course.checks.tools.numbers import real
+from vit_course.checks.tools.table import values
 
 # What a thousand steps give: from, to, and what it means if a share lies below or above. Seeds and processors move the
 # shares by some hundredths.
@@ -36,10 +37,6 @@ PLAUSIBLE = {
 }
 PARTS = ("positions", "attention", "mlp")
 GUESSING = 0.04  # a blind guess is right once in 144; no training ends by luck above this
-BECAUSE = {
-    "a": ("size-taken-for-cause", "The model without MLP has lost about as many parameters, and still reads clocks."),
-    "c": ("more-steps-hoped-for", "More steps change nothing: ask what the class token can know about the picture."),
-}
 
 
 @exercise("0.3", "Take a part out", section="A whole ViT in 40 lines", difficulty=2, minutes=13)
@@ -70,7 +67,7 @@ def removed(answer, parts):
             numbers = given if slip and slip.mistake in ("nothing-changed", "parts-not-trained") else meant
             _follows(received["most_needed"], numbers if slip else shares)
     with parts("because"):
-        same_answer(received["because"], "b", BECAUSE)
+        same_answer(received["because"], "b", values(__name__, "because"))
 
 
 def _one_cause(given: dict) -> tuple[dict, Wrong] | None:

@@ -3,6 +3,7 @@
 import torch
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.table import values
 from vit_course.checks.tools.tensors import tensor
 
 
@@ -17,15 +18,7 @@ def logits(received, images: torch.Tensor, sizes: dict, axes: str = "(B, K)") ->
     """
     batch, classes, width = len(images), sizes["num_classes"], sizes["hidden_dim"]
     tokens = images.shape[2] * images.shape[3] // sizes["patch_size"] ** 2 + 1
-    known = {
-        (batch, tokens, classes): ("every-token-read", "There are logits for every token, not for every image."),
-        (tokens, classes): ("one-image-read", "There are logits for every token of one image: of the axes of batch and "
-                            "tokens, the wrong one is gone."),
-        (batch, 1, classes): ("axis-too-many", "The axis of tokens is still there, with length 1."),
-        (batch, width): ("no-head", "There are as many numbers for an image as a token has: the head is missing."),
-        (batch, tokens, width): ("no-head", "These are the tokens: nothing has read one of them, and no head."),
-        (batch,): ("classes-for-logits", "There is one number for each image, not one for each class."),
-    }  # fmt: skip
+    known = values(__name__, "known", locals())  # fmt: skip
     try:
         return tensor(received, (batch, classes), axes, "the output")
     except Wrong as wrong:

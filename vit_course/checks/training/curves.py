@@ -3,6 +3,7 @@
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.table import values
 
 
 @exercise("7.4", "Five curves", section="Reading curves", difficulty=2, minutes=8)
@@ -64,14 +65,6 @@ def curves(answer, parts):
                 "softmax twice": ("few-right-answers", "Few answers are right: it is not the loss alone that is poor."),
                 "healthy": ("hardly-moved", "The loss falls, but has hardly left that of a guess."),
             },
-            "keep_d": {
-                1: ("place-for-epoch", "This is a place in the row; the points are not one epoch apart."),
-                100: ("end-of-the-run", "The last weights are not the best ones on images that they have not seen."),
-                50: ("training-loss-chosen", "This goes by the training loss, which says little about new images."),
-                10: ("stopped-too-early", "At this epoch the validation loss is still on its way down."),
-                80: ("highest-loss", "There the validation loss is at its highest, or nearly so."),
-                0.67: ("loss-for-epoch", "This is a loss; the epoch that it belongs to is asked for."),
-                2: ("place-for-epoch", "This is the place in the row; the points are not one epoch apart."),
-            },
+            "keep_d": values(__name__, "mistakes", locals()),
         },
     )

@@ -10,6 +10,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.modules import count
+from vit_course.checks.tools.table import by_answer
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -35,61 +36,7 @@ def predicted(answer, draw, parts):
             "multiply_adds": _more_operations(config, larger),
         },
         parts,
-        mistakes={
-            "features": {
-                (4, 96): ("class-output-only", "This is the class output; `features` ends with every token."),
-                (4, 20): ("logits-not-features", "These are the logits; `features` ends before the head."),
-                (4, 25, 20): ("logits-not-features", "The head has been applied; `features` ends before it."),
-                (4, 24, 96): ("class-token-forgotten", "The patches are all there; one token is not a patch."),
-                (25, 96): ("batch-forgotten", "This is one image; there are four."),
-                (1, 25, 96): ("batch-forgotten", "This is one image; there are four."),
-                (4, 25, 384): ("inner-width", "This is the width inside an MLP, which ends with the other one."),
-                (4, 11, 96): ("sides-added", "Rows and columns of patches are added up: their product is the number."),
-                (4, 25, 24): ("one-head", "This is the width of one head; the heads are joined again."),
-                (4, 4, 25, 24): ("heads-apart", "The heads are still apart: they are joined again in each block."),
-                (4, 96, 25): ("tokens-and-width-swapped", "The width has become an axis in front of the tokens."),
-            },
-            "first_loss": {
-                1 / classes: ("probability-not-loss", "This is the share of each class; the loss is made from it."),
-                -math.log(classes): ("sign-lost", "A loss of this kind is never negative."),
-                math.log2(classes): ("other-logarithm", "The logarithm has another base than the loss."),
-                math.log10(classes): ("other-logarithm", "The logarithm has another base than the loss."),
-                math.log(10): ("ten-classes", "This is the loss among ten classes, and this model has not ten."),
-                2.3: ("ten-classes", "This is the loss among ten classes, and this model has not ten."),
-                math.log(25): ("tokens-for-classes", "This is made from the number of tokens."),
-                math.log(24): ("tokens-for-classes", "This is made from the number of patches."),
-                math.log(96): ("width-for-classes", "This is made from the width of the tokens."),
-                math.log(4): ("batch-for-classes", "This is made from the size of the batch."),
-                math.log(21): ("tokens-for-classes", "A class more than there are: the class token is no class."),
-                4 * math.log(classes): ("loss-summed", "This is a sum over the batch, where the loss is a mean."),
-                2.99: ("rounded-too-far", "Near, but cut or rounded too far: three decimals are asked for."),
-                3: ("rounded-too-far", "Near, but rounded too far: three decimals are asked for."),
-                0.0: ("no-loss", "A loss of 0 would mean that the model is sure of the right class."),
-                1 - 1 / classes: ("share-of-errors", "This is the share of wrong guesses, not the loss."),
-            },
-            "large_head": {
-                "the same": (
-                    "guess-taken-for-undecided",
-                    "To guess right one time in K is not the same as to give every class a share of 1/K.",
-                ),
-                "smaller": ("sure-and-right", "Large logits make the model sure, and nothing makes it right."),
-            },
-            "parameters": {
-                "the same": ("table-forgotten", "One part has a row for each token, and there are more tokens."),
-                "four times": (
-                    "weights-for-each-token",
-                    "The tokens share nearly all weights: more tokens do not bring more matrices.",
-                ),
-            },
-            "multiply_adds": {
-                "the same": (
-                    "shared-weights-are-free",
-                    "A shared weight is stored once and used for each token, and there are more tokens.",
-                ),
-                "twice": ("sides-not-areas", "The number of patches does not grow with one side alone."),
-                "at most four times": ("products-forgotten", "A part of the cost grows faster than the tokens do."),
-            },
-        },
+        mistakes=by_answer(__name__, "by-hand", locals()),
     )
 
 

@@ -1,0 +1,117 @@
+"""Reads what goes wrong in an exercise from the table beside it: NAME.toml, a line a mistake.
+
+    [mistakes]                  a name, by which the check asks for it
+    of = "maps"                 what the expressions are of: the arguments of the exercise's function
+    pairs = 2                   so many of each step are also looked for together with those of another step
+    result = [                  what the whole function gives in place of the right result
+      ["heads-summed", "The heads are added up, and the rows sum to h.", "maps.sum(1)"],
+    ]
+    scale = [ ... ]             any other key is a step, a keyword of the right function; the expression is its value
+    errors = [                  what an error or a shape of the learner's says: a pattern, a slug, a sentence
+      ["must match the size", "axes-do-not-fit", "Two axes meet that do not fit."],
+    ]
+
+A row is a slug, a sentence that says what was done, never what to write, and one expression or several. They see what
+the check's module has, and torch, F, math and rearrange. A word in the place of a row stands for the rows of that name
+in `tools/shared.toml`: the slips of a step that several exercises have.
+"""
+
+import functools
+import importlib.resources
+import math
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import combinations
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+
+from vit_course.checks.tools.functions import Mistake
+from vit_course.checks.tools.slips import Known
+
+_COMMON = dict(torch=torch, F=F, math=math, rearrange=rearrange, inf=math.inf, nan=math.nan)
+_NO_STEPS = ("of", "pairs", "errors")
+
+
+def table(module: str, name: str, right: Callable | None = None, **seen) -> list[Mistake]:
+    """The mistakes of one table, in its order; those of two steps together come after all single ones.
+
+    Args:
+        module: the check's `__name__`; the table lies beside its file.
+        name: of the table.
+        right: the right function, with a keyword for each step; not needed where the table has no steps.
+        seen: further names for the expressions.
+    """
+    said, names = _read(module)[name], _COMMON | vars(sys.modules[module]) | seen
+    mistakes, often = [], []
+    for step, rows in said.items():
+        if step in _NO_STEPS:
+            continue
+        found = []
+        for slug, sentence, *expressions in _with_shared(rows, step):
+            for expression in expressions:
+                if step.startswith("result"):
+                    mistakes.append(Mistake(slug, sentence, _evaluated(f"lambda {said['of']}: {expression}", names)))
+                else:
+                    found.append((slug, sentence, {step: _evaluated(expression, names)}))
+        mistakes += [Mistake(slug, sentence, partial(right, **wrong)) for slug, sentence, wrong in found]
+        often.append(found[: said.get("pairs", 0)])
+    for one, other in combinations(often, 2):
+        for slug, sentence, wrong in one:
+            for second, more, beside in other:
+                both = partial(right, **wrong, **beside)
+                mistakes.append(Mistake(f"{slug}-and-{second}", f"Two things are wrong. {sentence} {more}", both))
+    return mistakes
+
+
+def known(module: str, name: str) -> list[Known]:
+    """What errors and shapes say, by one table; see `named_by_details`."""
+    return [Known(*row) for row in _read(module)[name]["errors"]]
+
+
+def _evaluated(expression: str, names: Mapping):
+    return eval(_compiled(expression), names)  # noqa: S307: an expression of ours
+
+
+@functools.cache
+def _compiled(expression: str):
+    return compile(expression, expression, "eval")
+
+
+@functools.cache
+def _read(module: str) -> dict:
+    folder, _, file = module.rpartition(".")
+    return tomllib.loads((importlib.resources.files(folder) / f"{file}.toml").read_text(encoding="utf-8"))
+
+
+def _with_shared(rows: list, step: str) -> list:
+    return [
+        row for one in rows for row in (_read(f"{__package__}.shared")[step][one] if isinstance(one, str) else [one])
+    ]
+
+
+def values(module: str, name: str, seen: Mapping | None = None) -> dict:
+    """What a value says: from each value of the expressions to (slug, sentence); the first row that has it counts.
+
+    Args:
+        module: the check's `__name__`.
+        name: of a table whose only key is `rows`; its expressions are of what the check knows, not of an input.
+        seen: what they see besides the module, such as the check's `locals()`.
+    """
+    return _by_value(module, _read(module)[name]["rows"], seen or {})
+
+
+def by_answer(module: str, name: str, seen: Mapping | None = None) -> dict[str, dict]:
+    """The same for a table with rows for each answer of a dict, by its name there; see `same_answers`."""
+    return {answer: _by_value(module, rows, seen or {}) for answer, rows in _read(module)[name].items()}
+
+
+def _by_value(module: str, rows: list, seen: Mapping) -> dict:
+    names, found = _COMMON | vars(sys.modules[module]) | seen, {}
+    for slug, sentence, *expressions in rows:
+        for expression in expressions:
+            found.setdefault(_evaluated(expression, names), (slug, sentence))
+    return found
