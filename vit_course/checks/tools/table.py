@@ -21,7 +21,7 @@ import importlib.resources
 import math
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
@@ -36,19 +36,22 @@ _COMMON = dict(torch=torch, F=F, math=math, rearrange=rearrange, inf=math.inf, n
 _NO_STEPS = ("of", "pairs", "errors")
 
 
-def table(module: str, name: str, right: Callable | None = None, **seen) -> list[Mistake]:
+def table(
+    module: str, name: str, right: Callable | None = None, only: Sequence[str] = (), seen: Mapping | None = None
+) -> list[Mistake]:
     """The mistakes of one table, in its order; those of two steps together come after all single ones.
 
     Args:
         module: the check's `__name__`; the table lies beside its file.
         name: of the table.
         right: the right function, with a keyword for each step; not needed where the table has no steps.
-        seen: further names for the expressions.
+        only: these steps alone, each slip by itself.
+        seen: further names for the expressions, such as the check's `locals()`.
     """
-    said, names = _read(module)[name], _COMMON | vars(sys.modules[module]) | seen
+    said, names = _read(module)[name], _COMMON | vars(sys.modules[module]) | (seen or {})
     mistakes, often = [], []
     for step, rows in said.items():
-        if step in _NO_STEPS:
+        if step in _NO_STEPS or (only and step not in only):
             continue
         found = []
         for slug, sentence, *expressions in _with_shared(rows, step):
@@ -58,7 +61,7 @@ def table(module: str, name: str, right: Callable | None = None, **seen) -> list
                 else:
                     found.append((slug, sentence, {step: _evaluated(expression, names)}))
         mistakes += [Mistake(slug, sentence, partial(right, **wrong)) for slug, sentence, wrong in found]
-        often.append(found[: said.get("pairs", 0)])
+        often.append([] if only else found[: said.get("pairs", 0)])
     for one, other in combinations(often, 2):
         for slug, sentence, wrong in one:
             for second, more, beside in other:
