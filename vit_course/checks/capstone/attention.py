@@ -10,7 +10,7 @@ from vit_course.checks.tools.flat import Flat
 from vit_course.checks.tools.heads import Vectors, attend, close, heads_of, name_the_slip
 from vit_course.checks.tools.modules import alone, build, count, feed, repeats, trained_by
 from vit_course.checks.tools.roles import Watched, find_roles
-from vit_course.checks.tools.table import values
+from vit_course.checks.tools.table import refuse, values
 from vit_course.checks.tools.tensors import equal, tensor
 from vit_course.checks.tools.tokens_meet import tokens_meet
 
@@ -149,12 +149,5 @@ def _parameters(layer: nn.Module, hidden: int, heads: int) -> None:
     for base, (slug, sentence) in known.items():
         if found - base in biases | {3 * d, 3 * d + hidden}:
             raise Wrong(slug, sentence, details)
-    if found - matrices in {2 * hidden + bias for bias in biases}:
-        raise Wrong("norm-added", "There is a norm in the module: that is the block's part.", details)
-    if found >= 3 * hidden * hidden * heads:
-        raise Wrong(
-            "heads-of-full-width",
-            "Each head has matrices of the full width D; the heads are meant to share it.",
-            details,
-        )
+    refuse(__name__, "parameters", locals(), details)
     raise Wrong("wrong-parameters", "The number of parameters is not that of self-attention.", details)

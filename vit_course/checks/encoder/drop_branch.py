@@ -9,7 +9,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.modules import build, feed
 from vit_course.checks.tools.slips import named_by_details
-from vit_course.checks.tools.table import known
+from vit_course.checks.tools.table import known, refuse
 from vit_course.checks.tools.tensors import agree, tensor
 from vit_course.checks.tools.words import describe
 
@@ -43,12 +43,7 @@ def _output(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 
 def _same_in_evaluation(out: torch.Tensor, trained: torch.Tensor, x: torch.Tensor, p: float) -> None:
-    if (out == 0).all():
-        raise Wrong("drops-in-evaluation", "After eval(), everything that comes out is 0.")
-    if (out == 0).any() and agree(trained, x):
-        raise Wrong("modes-exchanged", "It drops after eval(), and in training it lets everything pass.")
-    if (out == 0).any():
-        raise Wrong("drops-in-evaluation", "After eval(), some of the numbers that come out are 0.")
+    refuse(__name__, "same-in-evaluation", locals())
     for factor, words in ((1 / (1 - p), "divided by 1 - p"), (1 - p, "multiplied by 1 - p")):
         if agree(out, factor * x):
             raise Wrong("scaled-in-evaluation", f"After eval(), what passes is {words}.")
@@ -74,12 +69,7 @@ def _some_dropped(answer, module: nn.Module, x: torch.Tensor, out: torch.Tensor,
         raise Wrong("residual-added", "The branch comes out with what went in added: the sum is the block's part.")
     again = {bool((_output(module, x) == 0).all()) for _ in range(40)}
     built = {bool((_output(build(answer, p).train(), x) == 0).all()) for _ in range(40)}
-    if len(again) == 2:
-        raise Wrong("one-decision-for-all", "One decision is made for the whole batch: all images go, or none.")
-    if len(built) == 2:
-        raise Wrong("decided-once", "One decision is made when the module is built, and kept for all images.")
-    if alike[2]:
-        raise Wrong("everything-dropped", f"In training, all {IMAGES} images lost their branch, again and again.")
+    refuse(__name__, "some-dropped", locals())
     raise Wrong("nothing-dropped", f"In training, not one of {IMAGES} images came out as zeros.")
 
 
@@ -87,13 +77,7 @@ def _same_for_a_whole_image(zero: torch.Tensor) -> None:
     whole = zero.flatten(1).all(dim=1) | ~zero.flatten(1).any(dim=1)  # (B,)
     if whole.all():
         return
-    if (zero == zero[:1]).all():
-        raise Wrong("same-for-every-image", "Every image of the batch loses the same numbers.")
-    if (zero == zero[:, :, :1]).all():
-        raise Wrong("tokens-dropped", "Single tokens are dropped: an image loses some of its tokens and keeps others.")
-    if (zero == zero[:, :1]).all():
-        sentence = "An image loses some of the D numbers, the same in all its tokens, and keeps the others."
-        raise Wrong("columns-dropped", sentence)
+    refuse(__name__, "same-for-a-whole-image", locals())
     raise Wrong("numbers-dropped", "Single numbers are dropped, as in plain dropout.")
 
 
@@ -156,11 +140,7 @@ def _how_large(out: torch.Tensor, x: torch.Tensor, p: float) -> None:
 
 def _decided_anew(module: nn.Module, x: torch.Tensor) -> None:
     dropped = [(_output(module, x) == 0).all(dim=(1, 2)) for _ in range(6)]
-    if torch.equal(dropped[0], dropped[1]):
-        raise Wrong("always-the-same-images", "Called twice in training, it drops the same images.")
-    if len({int(images.sum()) for images in dropped}) == 1:
-        sentence = "Every time exactly as many images are dropped, so they are not decided separately."
-        raise Wrong("always-as-many", sentence)
+    refuse(__name__, "decided-anew", locals())
 
 
 def _any_sizes(module: nn.Module, x: torch.Tensor, p: float) -> None:

@@ -13,7 +13,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.numbers import real, without_graph
-from vit_course.checks.tools.table import values
+from vit_course.checks.tools.table import refuse, refuse_number, table
 
 
 @exercise("11.3", "Debug a step in parts", section="One gradient from many parts", difficulty=2, minutes=12)
@@ -29,12 +29,13 @@ def parts(answer, draw):
         _one_batch(answer, draw_of_one)
     same_function(
         partial(_weights_after_each, answer),
-        partial(_weights_after_each, _step()),
+        partial(_weights_after_each, right_step),
         draws,
         axes="(step, K, D)",
         differentiable=False,
         mistakes=[
-            Mistake(slug, sentence, partial(_weights_after_each, function)) for slug, sentence, function in _STEPS
+            Mistake(one.slug, one.sentence, partial(_weights_after_each, one.function))
+            for one in table(__name__, "mistakes", right_step)
         ],
     )
     _returned_loss(answer, draws[0])
@@ -88,33 +89,20 @@ def _weights_after_each(function, images, labels, weight, parts) -> torch.Tensor
     return torch.stack(after)
 
 
-def _step(clear="once", scale="share"):
-    # One step in parts, with what people do wrong.
-    def step(model, images, labels, optimiser, parts):
-        pieces = list(zip(images.chunk(parts), labels.chunk(parts), strict=True))
-        total = 0.0
-        if clear == "once":
+def right_step(model, images, labels, optimiser, parts, clear="once", scale=lambda x, whole, parts: len(x) / whole):
+    """One step in parts, and with what people do wrong: `clear` at "once", "each" part or "never"."""
+    pieces = list(zip(images.chunk(parts), labels.chunk(parts), strict=True))
+    total = 0.0
+    if clear == "once":
+        optimiser.zero_grad()
+    for x, y in pieces:
+        if clear == "each":
             optimiser.zero_grad()
-        for x, y in pieces:
-            if clear == "each":
-                optimiser.zero_grad()
-            factor = {
-                "share": len(x) / len(images),
-                "none": 1.0,
-                "equal": 1 / len(pieces),
-                "sum": float(len(x)),
-                "means-over-images": 1 / len(images),
-                "over-length": 1 / len(x),
-                "share-inverted": len(images) / len(x),
-                "sum-over-parts": len(x) / len(pieces),
-            }[scale]
-            loss = factor * F.cross_entropy(model(x), y)
-            loss.backward()
-            total += loss.item()
-        optimiser.step()
-        return total
-
-    return step
+        loss = scale(x, len(images), len(pieces)) * F.cross_entropy(model(x), y)
+        loss.backward()
+        total += loss.item()
+    optimiser.step()
+    return total
 
 
 def _running_sum(model, images, labels, optimiser, parts) -> None:
@@ -123,45 +111,6 @@ def _running_sum(model, images, labels, optimiser, parts) -> None:
     for x, y in zip(images.chunk(parts), labels.chunk(parts), strict=True):
         total = total + F.cross_entropy(model(x), y) * len(x) / len(images)
         total.backward(retain_graph=True)
-    optimiser.step()
-
-
-_CLEARED = "Only the last part moves the weights: the gradients of the others are cleared, or were never computed."
-_MOVED = "The weights move after each part, so later parts are computed with other weights than the first."
-_STEPS = [
-    *((slug, sentence, _step(scale=scale)) for scale, (slug, sentence) in values(__name__, "scales").items()),
-    ("cleared-each-part", _CLEARED, _step(clear="each")),
-    *(
-        (f"cleared-each-part-and-{slug}", f"{_CLEARED} And its share is not right either.", _step("each", scale=scale))
-        for scale, (slug, _) in values(__name__, "scales").items()
-    ),
-    ("never-cleared", "The gradients of the batch before are still there and are added.", _step(clear="never")),
-    (
-        "never-cleared",
-        "The gradients of the batch before are still there and are added, and the parts do not have their share.",
-        _step(clear="never", scale="equal"),
-    ),
-    (
-        "never-cleared",
-        "The gradients of the batch before are still there and are added, and the parts do not have their share.",
-        _step(clear="never", scale="none"),
-    ),
-    (
-        "backward-through-the-sum",
-        "The sum so far goes backward after each part, so that the first part counts once for every part.",
-        _running_sum,
-    ),
-    (
-        "uphill",
-        "The step goes up the gradient: the loss rises.",
-        lambda model, images, labels, optimiser, parts: _uphill(model, images, labels, optimiser),
-    ),
-]
-
-
-def _uphill(model, images, labels, optimiser) -> None:
-    optimiser.zero_grad()
-    (-F.cross_entropy(model(images), labels)).backward()
     optimiser.step()
 
 
@@ -178,53 +127,21 @@ def _one_batch(answer, draw) -> None:
     optimiser.register_step_post_hook(stepped)
     result = call(answer, model, images[0], labels[0], optimiser, count)
     _look_at_calls(model.calls, len(labels[0]), count)
-    if not steps and not model.weight.equal(weight):
-        raise Wrong("moved-by-another", "The weights have moved, and the optimiser that was given took no step.")
-    if not steps:
-        raise Wrong("no-step", "The optimiser that was given never took a step, and the weights are as they were.")
-    if len(steps) > 1:
-        again = any(not one.before_step for one in model.calls)
-        slug, sentence = ("step-each-part", _MOVED) if again else ("several-steps", "The weights move several times.")
-        raise Wrong(slug, sentence, ["Expected: 1 step", f"Received: {len(steps)} steps"])
-    if any(group["lr"] != _RATE for group in optimiser.param_groups):
-        raise Wrong("rate-changed", "The learning rate of the optimiser is another after the call.")
-    if not steps[0] or (model.weight == weight).all():
-        raise Wrong("step-without-gradients", "There were no gradients when the optimiser took its step.")
+    refuse(__name__, "step", locals(), [f"Received: {len(steps)} steps"] if len(steps) > 1 else ())
     without_graph(result)
     real(result)
-    if not model.training:
-        raise Wrong("mode-changed", "The model was in training mode before the call and is not after it.")
+    refuse(__name__, "afterwards", locals())
 
 
 def _look_at_calls(calls: list[_Call], batch: int, count: int) -> None:
-    if not calls:
-        raise Wrong("model-not-used", "The model was never called.")
+    early = [one for one in calls if one.before_step]
+    learning = [one for one in early if one.with_gradients]
+    through, total = sum(one.images for one in learning), sum(one.images for one in calls)
+    again = through == batch and len(calls) > len(learning)  # beside the parts
+    # Moved after each part: what is said of the steps names it.
+    moved = total == batch and len(learning) == 1 < len(calls)
     shown = [f"Received: calls with {[one.images for one in calls]} images, for {count} parts"]
-    learning = [one for one in calls if one.before_step and one.with_gradients]
-    through = sum(one.images for one in learning)
-    if through == batch and len(calls) > len(learning):
-        late = [one for one in calls if not one.before_step]
-        if late and len(late) == len(calls) - len(learning):
-            sentence = "The model was called again after the step: the loss is that of the parts, from before it."
-            raise Wrong("called-after-the-step", sentence, shown)
-        sentence = "Beside the parts, images went through the model once more without gradients."
-        raise Wrong("more-than-once", sentence, [f"Expected: {batch} images", *shown])
-    sizes = [one.images for one in calls if one.before_step]
-    if max(sizes, default=0) == batch:
-        raise Wrong("not-in-parts", "The whole batch went through the model at once, so no memory is saved.", shown)
-    total = sum(one.images for one in calls)
-    if total < batch:
-        sentence = "Some images of the batch never went through the model."
-        raise Wrong("images-left-out", sentence, [f"Expected: {batch} images", *shown])
-    if total == batch and len(learning) < len(calls) and len(learning) == 1:
-        return  # moved after each part: what is said of the steps names it
-    if total > batch:
-        sentence = "Images of the batch went through the model more than once."
-        raise Wrong("more-than-once", sentence, [f"Expected: {batch} images", *shown])
-    if max(one.images for one in calls) > math.ceil(batch / count):
-        raise Wrong("parts-too-long", "A part has more images than it need have, and so takes more memory.", shown)
-    if len(calls) > count:
-        raise Wrong("more-parts-than-asked", "The batch went through in more parts than were asked for.", shown)
+    refuse(__name__, "calls", locals(), [f"Expected: {batch} images", *shown])
 
 
 def _returned_loss(answer, draw) -> None:
@@ -235,28 +152,9 @@ def _returned_loss(answer, draw) -> None:
     expected = losses.mean().item()
     if math.isclose(received, expected, rel_tol=2e-4):
         return
-    means = [part.mean().item() for part in losses.chunk(count)]
-    twice = sum(part.sum().item() * len(part) for part in losses.chunk(count)) / len(losses) ** 2
+    pieces = losses.chunk(count)
+    means = [part.mean().item() for part in pieces]
     after = F.cross_entropy(F.linear(images[0], model.weight.detach()), labels[0]).item()
     details = [f"Expected: {expected:.3f}", f"Received: {received:.3f}"]
-    for sentence, value in (
-        ("The returned loss is that of the last part alone.", means[-1]),
-        (
-            "The returned loss is the share of the last part alone.",
-            means[-1] * len(losses.chunk(count)[-1]) / len(losses),
-        ),
-        ("The returned loss is that of the first part alone.", means[0]),
-        (
-            "The returned loss is the share of the first part alone.",
-            means[0] * len(losses.chunk(count)[0]) / len(losses),
-        ),
-        ("The returned loss is divided by the number of parts once more.", expected / len(means)),
-        ("The returned loss is the sum of the parts' means.", sum(means)),
-        ("The returned loss is the mean of the parts' means: the parts are not equally long.", sum(means) / len(means)),
-        ("The returned loss is a sum over the images.", expected * len(losses)),
-        ("In the returned loss each part has its share twice.", twice),
-        ("The returned loss is that of the weights after the step.", after),
-    ):
-        if math.isclose(received, value, rel_tol=1e-3):
-            raise Wrong("wrong-loss", f"The weights are right. {sentence}", details)
+    refuse_number(__name__, "returned", received, locals(), details)
     raise Wrong("wrong-values", "The weights are right, the returned loss is not.", details)

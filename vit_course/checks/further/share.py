@@ -6,6 +6,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.words import describe
 
 
@@ -42,10 +43,7 @@ def _indices(received) -> list[list[int]]:
 
 
 def _one_share(part) -> list[int]:
-    if type(part) is int:
-        raise Wrong("batches-not-kept-apart", "The indices lie in one line; there is to be a tensor for each batch.")
-    if isinstance(part, (list, tuple)) and part and all(isinstance(one, torch.Tensor) and one.ndim for one in part):
-        raise Wrong("shares-of-all", "There is a share for every process; the one of process `rank` is asked for.")
+    refuse(__name__, "one-share", locals())
     if not isinstance(part, torch.Tensor):
         raise Wrong("share-not-a-tensor", f"A share is {describe(part)} where a tensor of indices is expected.")
     if part.device.type != "cpu" or part.ndim != 1:
@@ -77,24 +75,9 @@ def _look_at(found: list[list[list[int]]], batches: list[list[int]], order: list
                 "order-ignored", "The shares hold places in the order, and not the images that lie there.", details
             )
         raise Wrong("no-such-image", "The shares hold indices that are not in the order.", details)
-    if world > 1 and found[0] == found[1]:
-        raise Wrong("all-the-same", "Every process gets the same images, whatever its rank.", details)
-    if world > 1 and [part for parts in zip(*found, strict=False) for part in parts] == batches:
-        sentence = "Each process gets whole batches in turn: a step then sees as many batches as there are processes."
-        raise Wrong("whole-batches-in-turn", sentence, details)
-    if found == [[batch[rank + 1 :: world] for batch in batches] for rank in range(world)]:
-        sentence = "The ranks are counted from 1, so that each process has what belongs to the next one."
-        raise Wrong("ranks-from-one", sentence, details)
+    refuse(__name__, "look-at", locals(), details)
     pieces = [set(piece.tolist()) for piece in torch.tensor(order).chunk(size)]
-    if len(pieces) != len(batches) and _together(found) == pieces:
-        sentence = "The epoch is cut into `batch_size` pieces, where each batch is to have `batch_size` images."
-        raise Wrong("batch-size-taken-for-their-number", sentence, details)
-    if set(asked) != set(order) and all(len(parts) == len(batches) - 1 for parts in found):
-        raise Wrong("last-batch-dropped", "The last, shorter batch is left out: its images are never seen.", details)
-    if len(set(asked)) < len(asked):
-        raise Wrong(
-            "seen-twice", "Some images are in more than one share: they are seen more than once an epoch.", details
-        )
+    refuse(__name__, "look-at-2", locals(), details)
     if images != set(order):
         raise Wrong("left-out", f"{len(order) - len(images)} of {len(order)} images are in no share.", details)
     blocks = [[i for part in parts for i in part] for parts in found]

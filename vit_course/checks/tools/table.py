@@ -29,10 +29,12 @@ import torch
 import torch.nn.functional as F
 from einops import rearrange
 
+from vit_course.checks.report import Wrong
 from vit_course.checks.tools.functions import Mistake
 from vit_course.checks.tools.slips import Known
+from vit_course.checks.tools.tensors import agree
 
-_COMMON = dict(torch=torch, F=F, math=math, rearrange=rearrange, inf=math.inf, nan=math.nan)
+_COMMON = dict(torch=torch, F=F, math=math, rearrange=rearrange, agree=agree, inf=math.inf, nan=math.nan)
 _NO_STEPS = ("of", "pairs", "errors")
 
 
@@ -118,3 +120,25 @@ def _by_value(module: str, rows: list, seen: Mapping) -> dict:
         for expression in expressions:
             found.setdefault(_evaluated(expression, names), (slug, sentence))
     return found
+
+
+def refuse(module: str, name: str, seen: Mapping, details: Sequence[str] = (), **pictures) -> None:
+    """Raises `Wrong` by the first row whose expression is true of what the check has seen; else nothing happens.
+
+    Args:
+        module: the check's `__name__`.
+        name: of a table whose only key is `rows`; a sentence may have slots, such as {width}.
+        seen: what expressions and slots see besides the module, such as the check's `locals()`.
+        details, pictures: of the `Wrong`.
+    """
+    names = _COMMON | vars(sys.modules[module]) | seen
+    for slug, sentence, *expressions in _read(module)[name]["rows"]:
+        if any(_evaluated(expression, names) for expression in expressions):
+            raise Wrong(slug, sentence.format_map(names), details, **pictures)
+
+
+def refuse_number(module: str, name: str, received: float, seen: Mapping, details: Sequence[str]) -> None:
+    """Raises `Wrong` by the first row that has the number, to 0.01 %; see `refuse` and `values`."""
+    for value, said in values(module, name, seen).items():
+        if math.isclose(received, value, rel_tol=1e-4, abs_tol=1e-9):
+            raise Wrong(*said, details)

@@ -6,9 +6,10 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.functions import Mistake, same_values
+from vit_course.checks.tools.functions import same_values
 from vit_course.checks.tools.numbers import real
-from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, refuse, table
 
 
 @exercise(
@@ -36,8 +37,9 @@ def accuracy(answer, draw):
 
     _modes(answer, *draws[0])
 
-    with named_by_details(*_ERRORS):
-        same_values(lambda *given: real(answer(*given)), _counted(_share), draws, mistakes=_mistakes())
+    with named_by_details(*known(__name__, "mistakes")):
+        mistakes = table(__name__, "mistakes", _counted)
+        same_values(lambda *given: real(answer(*given)), _counted, draws, mistakes)
 
 
 def _modes(answer, model, batches) -> None:
@@ -51,16 +53,7 @@ def _modes(answer, model, batches) -> None:
             if wrong.mistake != "raised-error":
                 raise
             return  # the error may be that of a mistake below
-        if any(was_training for was_training, _ in model.seen):
-            raise Wrong(
-                "train-mode-left-on", "The model computed in training mode, so dropout had a part in its answers."
-            )
-        if not all(parameter.requires_grad for parameter in model.parameters()):
-            raise Wrong(
-                "parameters-frozen", "After the call the parameters of the model ask for no gradients any more."
-            )
-        if any(gradients for _, gradients in model.seen):
-            raise Wrong("gradients-kept", "The model computed with gradients on, which costs memory for nothing.")
+        refuse(__name__, "modes", locals())
         if model.training != training:
             was, now = ("training", "evaluation")[:: 1 if training else -1]
             raise Wrong(
@@ -103,80 +96,7 @@ def _shares(counts) -> list[float]:
     return [right / images for right, images in counts]
 
 
-def _counted(combine, hits=lambda logits, labels: (logits.argmax(dim=1) == labels).sum().item()):
-    def function(model, batches):
-        model.eval()
-        return float(combine([(hits(model(images), labels), len(labels)) for images, labels in batches]))
-
-    return function
-
-
-_COMBINED = (
-    ("mean-of-batches",
-     "This is the mean of the batches' accuracies: an image of the short batch counts more than another.",
-     lambda c: sum(_shares(c)) / len(c)),
-    ("last-batch-only", "Only the last batch has a part in the result.", lambda c: _share(c[-1:])),
-    ("first-batch-only", "Only the first batch has a part in the result.", lambda c: _share(c[:1])),
-    ("best-batch-only", "This is the accuracy of the best batch alone.", lambda c: max(_shares(c))),
-    ("worst-batch-only", "This is the accuracy of the worst batch alone.", lambda c: min(_shares(c))),
-    ("last-batch-left-out", "The last, shorter batch has no part in the result.", lambda c: _share(c[:-1])),
-    ("first-batch-left-out", "The first batch has no part in the result.", lambda c: _share(c[1:])),
-    ("right-answers-forgotten", "The right answers of the last batch alone are divided by all images.",
-     lambda c: c[-1][0] / _images(c)),
-    ("right-answers-forgotten", "The right answers of the first batch alone are divided by all images.",
-     lambda c: c[0][0] / _images(c)),
-    ("short-batch-counted-as-full",
-     "The right answers are divided by more images than there are: the last batch is not full.",
-     lambda c: _right(c) / (len(c) * c[0][1])),
-    ("divided-by-batches", "The right answers are divided by the number of batches.", lambda c: _right(c) / len(c)),
-    ("divided-by-last-batch", "The right answers of all batches are divided by the images of the last one.",
-     lambda c: _right(c) / c[-1][1]),
-    ("divided-by-first-batch", "The right answers of all batches are divided by the images of the first one.",
-     lambda c: _right(c) / c[0][1]),
-    ("shares-added-up", "The accuracies of the batches are added up.", lambda c: sum(_shares(c))),
-    ("not-divided", "This is the number of right answers, not their share.", _right),
-    ("percent", "This is a percentage where a share between 0 and 1 is expected.", lambda c: 100 * _share(c)),
-    ("share-of-wrong-answers", "This is the share of wrong answers.", lambda c: 1 - _share(c)),
-    ("share-of-wrong-answers", "This is the percentage of wrong answers.", lambda c: 100 - 100 * _share(c)),
-    ("wrong-answers-counted", "This is the number of wrong answers.", lambda c: _images(c) - _right(c)),
-    ("images-counted", "This is the number of images.", _images),
-    ("upside-down", "The number of images is divided by that of right answers.", lambda c: _images(c) / _right(c)),
-    ("right-over-wrong", "The right answers are divided by the wrong ones, not by all.",
-     lambda c: _right(c) / (_images(c) - _right(c))),
-    ("one-image-too-few", "The right answers are divided by one image less than there are.",
-     lambda c: _right(c) / (_images(c) - 1)),
-    ("one-image-too-many", "The right answers are divided by one image more than there are.",
-     lambda c: _right(c) / (_images(c) + 1)),
-    ("nothing-counted",
-     "The result is 0 though some answers are right: what is compared with the labels is no class, or a division "
-     "drops the fraction.", lambda c: 0),
-    *(("mean-of-batches", "This is the mean of the batches' accuracies, and rounded.",
-       lambda c, n=n: round(sum(_shares(c)) / len(c), n)) for n in (3, 2)),
-    *(("rounded", "This is the right share, rounded.", lambda c, n=n: round(_share(c), n)) for n in (3, 2, 1)),
-)  # fmt: skip
-_COMPARED = (
-    ("argmax-over-images",
-     "The largest number is looked for among the images of a batch, not among the classes of an image.",
-     lambda logits, labels: (logits.argmax(dim=0) == labels).sum().item()),
-    ("argmax-without-axis", "The largest number is looked for in the whole batch, not in the row of each image.",
-     lambda logits, labels: (logits.argmax() == labels).sum().item()),
-    ("least-likely-class", "The class with the lowest logit is taken for the answer.",
-     lambda logits, labels: (logits.argmin(dim=1) == labels).sum().item()),
-    ("every-pair-compared", "Each answer is compared with every label of its batch, not with its own alone.",
-     lambda logits, labels: (logits.argmax(dim=1, keepdim=True) == labels).sum().item()),
-    ("mean-probability", "This is the mean probability of the right class, not the share of right answers.",
-     lambda logits, labels: logits.softmax(dim=1).gather(1, labels[:, None]).sum().item()),
-)  # fmt: skip
-_ERRORS = (
-    Known("'bool' object has no attribute", "compared-with-no-tensor",
-          "What is compared with the labels is no tensor; `max` with an axis, for one, gives a pair."),
-    Known("object has no attribute", "no-such-name",
-          "Your code asks an object for something that it does not have."),
-    Known("(indices must be integers|unhashable type|not callable)", "batch-is-a-pair",
-          "A batch is a pair of images and labels; your code takes it for something else."),
-)  # fmt: skip
-
-
-def _mistakes() -> list[Mistake]:
-    combined = [Mistake(slug, sentence, _counted(combine)) for slug, sentence, combine in _COMBINED]
-    return combined + [Mistake(slug, sentence, _counted(_share, hits)) for slug, sentence, hits in _COMPARED]
+def _counted(model, batches, combine=_share, hits=lambda logits, labels: (logits.argmax(dim=1) == labels).sum().item()):
+    # The right answer, and with one of its steps replaced a wrong one.
+    model.eval()
+    return float(combine([(hits(model(images), labels), len(labels)) for images, labels in batches]))

@@ -8,6 +8,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.numbers import real
 from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.words import capital, describe
 
 
@@ -135,20 +136,7 @@ def _details(kind, name, received, weight_decay) -> list[str]:
 def _name_the_mistake(found, misplaced, weight_decay, misleading: bool) -> None:
     details = _details(*misplaced[0], weight_decay)
     values = {decay for *_, decay in found}
-    if values - {0, weight_decay}:
-        raise Wrong("other-decay", "A group has a decay that is neither 0 nor the one that was asked for.", details)
-    if misleading:
-        raise Wrong(
-            "judged-by-name",
-            "Right for a model with the usual names, not for one whose names say something else than its layers are.",
-            details,
-        )
-    if values == {weight_decay}:
-        raise Wrong("everything-decays", "Every parameter decays.", details)
-    if values == {0}:
-        raise Wrong("nothing-decays", "No parameter decays.", details)
-    if misplaced == found:
-        raise Wrong("groups-swapped", "The two groups have each other's decay.", details)
+    refuse(__name__, "name-the-mistake", locals(), details)
     for kinds, slug, sentence in (
         ({"convolution"}, "convolution-forgotten", "The matrix of the convolution does not decay."),
         ({"linear"}, "linear-forgotten", "The matrices of the linear layers do not decay."),

@@ -9,6 +9,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.logits import logits
 from vit_course.checks.tools.modules import alone, build, count, feed, repeats, scatter, trained_by
 from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, equal
 from vit_course.checks.tools.whole_embedding import tokens_and_blocks
 from vit_course.checks.tools.whole_parts import WholeParts, distinct_sizes
@@ -59,14 +60,7 @@ def _parameters_of(model: nn.Module, config: ViTConfig) -> None:
     expected, found, d = count(reference), count(model), config.hidden_dim
     details = [f"Expected: {expected} parameters with D = {d}, L = {config.num_layers}", f"Received: {found}"]
     rows = [_squeezed(p) for p in model.parameters()]
-    if found == 0:
-        raise Wrong("no-parameters", "The model has no parameters: its parts are no attributes of it.", details)
-    if found == expected - (config.num_layers - 1) * count(reference.encoder.blocks[0]):
-        raise Wrong("one-block-shared", "There is one block, and every layer uses it again.", details)
-    if (config.num_patches, d) in rows and (config.num_tokens, d) not in rows:
-        raise Wrong("table-for-patches-only", "The table of positions has a row for each patch and no other.", details)
-    if found == expected - config.num_tokens * d:
-        raise Wrong("no-positions", "The positions are not among the parameters.", details)
+    refuse(__name__, "parameters-of", locals(), details)
     block, head = count(reference.encoder.blocks[0]), (d + 1) * config.num_classes
     if found != expected and (found - expected) % block == 0:
         raise Wrong("wrong-number-of-blocks", "There are not as many blocks as the config says.", details)
@@ -87,13 +81,7 @@ def _parameters_of(model: nn.Module, config: ViTConfig) -> None:
 
 def _is_logits(out: torch.Tensor) -> None:
     ones = torch.ones(len(out))
-    if (out >= 0).all() and agree(out.sum(dim=1), ones):
-        raise Wrong(
-            "softmax-in-model",
-            "The numbers of each image sum to 1: a softmax follows the head, and the loss would do it a second time.",
-        )
-    if agree(out.exp().sum(dim=1), ones):
-        raise Wrong("log-softmax-in-model", "These are logarithms of probabilities: the head is not the last step.")
+    refuse(__name__, "is-logits", locals())
 
 
 def _sees_every_patch(model: nn.Module, images: torch.Tensor, config: ViTConfig) -> None:
@@ -104,10 +92,7 @@ def _sees_every_patch(model: nn.Module, images: torch.Tensor, config: ViTConfig)
     slopes = torch.autograd.grad(out.square().sum(), images, allow_unused=True)[0]
     slopes = torch.zeros_like(images) if slopes is None else slopes
     reached = F.max_pool2d(slopes.abs().amax(dim=1), config.patch_size) > 0  # (B, rows, columns)
-    if not reached.any() and not agree(feed(model, images.detach() + 1), out.detach()):
-        raise Wrong("gradient-cut", "The images act on the output, and no gradient leads back from it to them.")
-    if not reached.any():
-        raise Wrong("image-not-seen", "The output is the same whatever the images are: nothing of them reaches it.")
+    refuse(__name__, "sees-every-patch", locals())
     if not reached.all():
         row, column = (~reached).nonzero()[0, 1:].tolist()
         raise Wrong("patch-not-seen", f"The patch in row {row}, column {column} has no part in the output.")
