@@ -88,6 +88,10 @@ def _one_by_one(parameters, max_norm):
         p.grad = p.grad * min(1.0, max_norm / p.grad.norm().item())
 
 
+def _matrices_alone(parameters, max_norm):
+    nn.utils.clip_grad_norm_([p for p in parameters if p.ndim > 1], max_norm)
+
+
 def _unit(parameters, max_norm):
     length = torch.cat([p.grad.flatten() for p in parameters]).norm()
     for p in parameters:
@@ -99,14 +103,15 @@ for slug, changes in (
     ("gradients-added-up", dict(zero=False)),
     ("not-clipped", dict(clip=None)),
     ("not-clipped", dict(clip="after")),
-    ("several-faults", dict(softmax=True, zero=False)),
-    ("several-faults", dict(softmax=True, clip="after")),
-    ("several-faults", dict(zero=False, clip="after")),
-    ("several-faults", dict(zero=False, clip=None)),
+    ("softmax-twice-and-gradients-added-up", dict(softmax=True, zero=False)),
+    ("softmax-twice-and-not-clipped", dict(softmax=True, clip="after")),
+    ("gradients-added-up-and-not-clipped", dict(zero=False, clip="after")),
+    ("gradients-added-up-and-not-clipped", dict(zero=False, clip=None)),
     ("several-faults", dict(softmax=True, zero=False, clip="after")),
     ("eval-mode-left-on", dict(mode=False)),
     ("clipped-number-by-number", dict(clip_with=nn.utils.clip_grad_value_)),
     ("clipped-one-by-one", dict(clip_with=_one_by_one)),
+    ("clipped-in-part", dict(clip_with=_matrices_alone)),
     ("short-gradients-lengthened", dict(clip_with=_unit)),
     ("limit-of-ones-own", dict(clip_with=lambda parameters, _: nn.utils.clip_grad_norm_(parameters, 1))),
     ("loss-summed", dict(loss=nn.CrossEntropyLoss(reduction="sum"))),

@@ -9,6 +9,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.maps.shared import fill, small_model
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.table import by_answer
 from vit_course.maps.recording import record_attention
 from vit_course.vit import ViT
 
@@ -36,11 +37,6 @@ def predict(answer, draw, parts):
             values.copy_(draw.normal(*values.shape))
 
     values = changed(new_values)
-    backwards = (
-        "backwards-in-the-model",
-        "This lets a change reach layers that have already run when it happens.",
-    )
-    later = ("maps-follow-the-head", "This takes some maps to depend on the head, which comes after them all.")
     same_answers(
         received,
         {
@@ -52,36 +48,7 @@ def predict(answer, draw, parts):
             "patch_rows_3_logits": changed(lambda other: _even_patch_rows(other, 3))[1],
         },
         parts,
-        mistakes={
-            "head": {
-                5: ("maps-follow-the-head", "This takes the maps to depend on the classes that the head makes."),
-                1: ("last-map-follows-the-head", "This takes the last map to depend on a layer that comes after it."),
-                **dict.fromkeys((2, 3, 4), later),
-            },
-            "mlp_2": {
-                5: backwards,
-                4: backwards,
-                3: ("map-after-its-own-mlp", "This takes a block's attention to come after its MLP."),
-                1: ("one-layer-only", "This lets the change reach one layer's map, and then stop."),
-                0: ("mlp-changes-no-map", "This takes the maps to depend on nothing but the attention layers."),
-            },
-            "values_4": {
-                **dict.fromkeys((2, 3, 4, 5), backwards),
-                1: ("values-in-the-weights", "This takes the weights of a layer to be made from its values."),
-            },
-            "values_4_logits": {
-                False: ("map-for-the-layer", "This takes a layer whose map is the same to give the same."),
-            },
-            "patch_rows_4_logits": {
-                True: (
-                    "read-from-all-tokens",
-                    "This takes the class to be read from all tokens at the end.",
-                ),
-            },
-            "patch_rows_3_logits": {
-                False: ("class-row-is-all", "This takes the class token's row to be the only one that is ever used."),
-            },
-        },
+        mistakes=by_answer(__name__, "by-hand"),
     )
 
 

@@ -44,69 +44,69 @@ def score(answer, draw):
         )  # fmt: skip
 
 
-def by_pixel(map, mask):
+def _by_pixel(map, mask):
     patch = mask.shape[1] // map.shape[1]
     return map.repeat_interleave(patch, dim=1).repeat_interleave(patch, dim=2)  # (B, H, W)
 
 
-def share(pixels, mask, divisor=None):
+def _share(pixels, mask, divisor=None):
     inside = (pixels * mask).sum(dim=(1, 2))
     return inside / (pixels.sum(dim=(1, 2)) if divisor is None else divisor)
 
 
-def covered(map, mask):
+def _covered(map, mask):
     patch = mask.shape[1] // map.shape[1]
     return mask.float().unflatten(2, (-1, patch)).unflatten(1, (-1, patch)).mean(dim=(2, 4))  # (B, rows, columns)
 
 
-def corner(map, mask):
+def _corner(map, mask):
     patch = mask.shape[1] // map.shape[1]
     return mask[:, ::patch, ::patch]
 
 
-def bare(map, mask):
+def _bare(map, mask):
     return mask.float().reshape(*map.shape, -1).mean(dim=-1)
 
 
-def smoothed(map, mask):
+def _smoothed(map, mask):
     return F.interpolate(map[:, None], size=mask.shape[1:], mode="bilinear")[:, 0]
 
 
-def tiled(map, mask):
+def _tiled(map, mask):
     patch = mask.shape[1] // map.shape[1]
     return map.repeat(1, patch, patch)
 
 
-def box(map, mask):
-    return by_pixel(map > map.mean(dim=(1, 2), keepdim=True), mask)
+def _box(map, mask):
+    return _by_pixel(map > map.mean(dim=(1, 2), keepdim=True), mask)
 
 
-def overlap(a, b):
+def _overlap(a, b):
     return (a & b).sum(dim=(1, 2)) / (a | b).sum(dim=(1, 2))
 
 
-def few_pixels(map, mask):
+def _few_pixels(map, mask):
     return F.interpolate(mask[:, None].float(), map.shape[1:], mode="bilinear")[:, 0]
 
 
-def best_pixel(map, mask):
-    return mask.flatten(1).gather(1, by_pixel(map, mask).flatten(1).argmax(dim=1, keepdim=True))[:, 0].float()
+def _best_pixel(map, mask):
+    return mask.flatten(1).gather(1, _by_pixel(map, mask).flatten(1).argmax(dim=1, keepdim=True))[:, 0].float()
 
 
-def means(map, mask):
-    pixels = by_pixel(map, mask)
+def _means(map, mask):
+    pixels = _by_pixel(map, mask)
     inside = (pixels * mask).sum(dim=(1, 2)) / mask.sum(dim=(1, 2))
     return inside, (pixels * ~mask).sum(dim=(1, 2)) / (~mask).sum(dim=(1, 2)), pixels.mean(dim=(1, 2))
 
 
-def exact(map, mask):
-    return share(map, covered(map, mask))
+def _exact(map, mask):
+    return _share(map, _covered(map, mask))
 
 
-def stretched(mode, **options):
-    return lambda map, mask: share(F.interpolate(map[:, None], mask.shape[1:], mode=mode, **options)[:, 0], mask)
+def _stretched(mode, **options):
+    return lambda map, mask: _share(F.interpolate(map[:, None], mask.shape[1:], mode=mode, **options)[:, 0], mask)
 
 
-def middle(map, mask):
+def _middle(map, mask):
     patch = mask.shape[1] // map.shape[1]
     return mask[:, patch // 2 :: patch, patch // 2 :: patch]

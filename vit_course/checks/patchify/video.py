@@ -67,9 +67,9 @@ def _square(video, frames, P):
     return x.reshape(B, -1, frames * P * P * C)
 
 
-def bare(video, frames, patch_size):
+def _bare(video, frames, patch_size):
     return video.reshape(len(video), -1, frames * patch_size**2 * video.shape[2])
 
 
-def one_frame(pick):
+def _one_frame(pick):
     return lambda video, frames, patch_size: right(pick(video.unflatten(1, (-1, frames))), 1, patch_size)

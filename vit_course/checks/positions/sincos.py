@@ -25,7 +25,7 @@ def sincos(answer, draw):
         draws,
         axes="(N, D)",
         mistakes=[
-            *table(__name__, "mistakes", joined),
+            *table(__name__, "mistakes", _joined),
             *usual_slips(answer, sincos2d, draws, "patch"),
         ],
     )
@@ -41,32 +41,32 @@ def _angles(grid, hands, line=None, first=0, exponents=None, frequencies=None):
 
 
 # Of the four quarters of a row the right order is sine and cosine of the column, then of the row.
-def quarters(grid, width, **options):
+def _quarters(grid, width, **options):
     column, row = _angles(grid, width // 4, **options)
     return column.sin(), column.cos(), row.sin(), row.cos()
 
 
-def joined(grid, width, order=(0, 1, 2, 3), **options):
-    parts = quarters(grid, width, **options)
+def _joined(grid, width, order=(0, 1, 2, 3), **options):
+    parts = _quarters(grid, width, **options)
     return torch.cat([parts[index] for index in order], dim=1)
 
 
-def interleaved(grid, width):
-    a, b, c, d = quarters(grid, width)
+def _interleaved(grid, width):
+    a, b, c, d = _quarters(grid, width)
     return torch.cat([torch.stack([a, b], dim=2).flatten(1), torch.stack([c, d], dim=2).flatten(1)], dim=1)
 
 
-def axes_added(grid, width):
-    a, b, c, d = quarters(grid, 2 * width)
+def _axes_added(grid, width):
+    a, b, c, d = _quarters(grid, 2 * width)
     return torch.cat([a, b], dim=1) + torch.cat([c, d], dim=1)
 
 
-def axes_multiplied(grid, width):
-    a, b, c, d = quarters(grid, 2 * width)
+def _axes_multiplied(grid, width):
+    a, b, c, d = _quarters(grid, 2 * width)
     return torch.cat([a, b], dim=1) * torch.cat([c, d], dim=1)
 
 
-def places(column, row):
+def _places(column, row):
     def table(grid, width):
         patch, frequencies = torch.arange(grid[0] * grid[1]), 10_000 ** -torch.linspace(0, 1, width // 4)
         x, y = (place(patch, *grid)[:, None] * frequencies for place in (column, row))
@@ -75,9 +75,9 @@ def places(column, row):
     return table
 
 
-def column_of(n, rows, columns):
+def _column_of(n, rows, columns):
     return n % columns
 
 
-def row_of(n, rows, columns):
+def _row_of(n, rows, columns):
     return n // columns

@@ -34,11 +34,6 @@ class Mistake:
 _SIZES = ("wrong-shape", "raised-error", "wrong-values")  # where it is right for some sizes and not for others
 
 
-def one_mistake(slug: str, sentence: str, *functions: Callable) -> list[Mistake]:
-    """One mistake that is made in several ways, each a wrong function; see `Mistake`."""
-    return [Mistake(slug, sentence, function) for function in functions]
-
-
 def same_function(
     answer: Callable,
     reference: Callable,

@@ -34,7 +34,7 @@ from vit_course.checks.tools.functions import Mistake
 from vit_course.checks.tools.slips import Known
 from vit_course.checks.tools.tensors import agree
 
-_COMMON = dict(torch=torch, F=F, math=math, rearrange=rearrange, agree=agree, inf=math.inf, nan=math.nan)
+COMMON = dict(torch=torch, F=F, math=math, rearrange=rearrange, agree=agree, inf=math.inf, nan=math.nan)
 _NO_STEPS = ("of", "pairs", "errors")
 
 
@@ -50,7 +50,7 @@ def table(
         only: these steps alone, each slip by itself.
         seen: further names for the expressions, such as the check's `locals()`.
     """
-    said, names = _read(module)[name], _COMMON | vars(sys.modules[module]) | (seen or {})
+    said, names = _read(module)[name], COMMON | vars(sys.modules[module]) | (seen or {})
     mistakes, often = [], []
     for step, rows in said.items():
         if step in _NO_STEPS or (only and step not in only):
@@ -115,7 +115,7 @@ def by_answer(module: str, name: str, seen: Mapping | None = None) -> dict[str, 
 
 
 def _by_value(module: str, rows: list, seen: Mapping) -> dict:
-    names, found = _COMMON | vars(sys.modules[module]) | seen, {}
+    names, found = COMMON | vars(sys.modules[module]) | seen, {}
     for slug, sentence, *expressions in rows:
         for expression in expressions:
             found.setdefault(_evaluated(expression, names), (slug, sentence))
@@ -131,7 +131,7 @@ def refuse(module: str, name: str, seen: Mapping, details: Sequence[str] = (), *
         seen: what expressions and slots see besides the module, such as the check's `locals()`.
         details, pictures: of the `Wrong`.
     """
-    names = _COMMON | vars(sys.modules[module]) | seen
+    names = COMMON | vars(sys.modules[module]) | seen
     for slug, sentence, *expressions in _read(module)[name]["rows"]:
         if any(_evaluated(expression, names) for expression in expressions):
             raise Wrong(slug, sentence.format_map(names), details, **pictures)

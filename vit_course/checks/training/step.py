@@ -126,7 +126,7 @@ def right_step(model, images, labels, optimiser, max_norm, loss=F.cross_entropy,
     return value.item()
 
 
-def unclipped(parameters, max_norm):
+def _unclipped(parameters, max_norm):
     """Leaves all as it is."""
 
 
