@@ -7,7 +7,8 @@ from vit_course.checks.capstone.shared import counted
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.modules import alone, build, feed, repeats, token_in_front, trained_by
-from vit_course.checks.tools.slips import Known, named_by_details
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
@@ -88,14 +89,8 @@ def _fed(module: nn.Module, x: torch.Tensor):
                 fits = False
             if fits:
                 raise Wrong(slug, sentence, wrong.details) from None
-        with named_by_details(*_ERRORS):
+        with named_by_details(*known(__name__, "errors")):
             raise
-
-
-_ERRORS = (
-    Known("must match except in dimension (0|2|-1|-3)", "joined-along-another-axis",
-          "Class token and patches are joined along another axis than that of the tokens."),
-)  # fmt: skip
 
 
 def _in_place(moved: torch.Tensor, x: torch.Tensor) -> None:

@@ -11,7 +11,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.logits import logits
 from vit_course.checks.tools.modules import alone, build, count, feed, repeats, scatter, trained_by
 from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import values
+from vit_course.checks.tools.table import known, values
 from vit_course.checks.tools.tensors import agree, equal
 from vit_course.checks.tools.whole_embedding import tokens_and_blocks
 from vit_course.checks.tools.whole_parts import WholeParts, distinct_sizes
@@ -25,7 +25,7 @@ def vit(answer, draw):
     for layers, batch in ((3, 3), (2, 2)):
         sizes, (rows, _) = distinct_sizes(draw, layers)
         patch = sizes["patch_size"]
-        with named_by_details(*_ERRORS_AT_FIRST):
+        with named_by_details(*known(__name__, "errors-at-first")):
             model = build(answer, **sizes)
         images = draw.normal(batch, sizes["in_channels"], *sizes["image_size"])
         with named_by_details(*_errors(images, sizes)):
@@ -45,12 +45,6 @@ def vit(answer, draw):
             raise Wrong("no-positions", "Rows of patches can change places and no logit changes: places are not told.")
         if parts.known:
             tokens_and_blocks(parts, images, layers, sizes["num_heads"], draw)
-
-
-_ERRORS_AT_FIRST = (
-    Known(r"must be tuple of ints, ?but (got|found element of type) float|got \(float", "count-not-int",
-          "A number of patches or of tokens is no int where a tensor is built with it."),
-)  # fmt: skip
 
 
 def _errors(images: torch.Tensor, sizes: dict) -> tuple[Known, ...]:

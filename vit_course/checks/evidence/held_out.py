@@ -5,8 +5,8 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.no_gradient import any_precision
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, table
 
 
 def chosen_on_others(scores: torch.Tensor) -> torch.Tensor:
@@ -36,13 +36,7 @@ def held_out(answer, draw):
     close[:, 1] += torch.tensor([1, 1, 1, 1, -3.8])
     draws.append((close,))
     n, heads = draws[0][0].shape
-    with named_by_details(
-        Known(r"Received: \(\d+, 1\)$", "axis-kept", "An axis of length 1 is left over."),
-        Known(rf"Received: \({n}, ({n}|{heads})\)$", "several-a-picture",
-              "Each image has the scores of several heads: it was to have that of the head chosen for it."),
-        Known("IndexError: .*out of (range|bounds)", "images-by-number", "The number of images is written as a number, "
-              "and here are fewer."),
-    ):  # fmt: skip
+    with named_by_details(*known(__name__, "errors", locals())):
         same_function(
             any_precision(answer),
             chosen_on_others,

@@ -5,8 +5,8 @@ import torch.nn.functional as F
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.no_gradient import any_precision
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, table
 from vit_course.maps.interpret import mask_score
 
 
@@ -20,20 +20,7 @@ def score(answer, draw):
         # Uneven, nowhere 0, and with a sum far from 1.
         draws.append((draw.uniform(batch, rows, columns) ** 2 / 5 + 0.001, mask))
 
-    with named_by_details(
-        Known(r"Received: \(\d+, 1(, 1)?\)$", "axis-kept",
-              "An axis of length 1 is left: one number for each image is asked for."),
-        Known(r"Received: \(\d+, \d+\)$", "sum-over-one-axis",
-              "There is a number for each row or column: the sums run over one axis of the map alone."),
-        Known(r"must match the size|could not be broadcast|not match", "sizes-do-not-fit",
-              "A number a patch meets a number a pixel, or patches of another side: the sizes do not fit."),
-        Known(r"output size is too small|Output size is too small|should be at least|smaller than", "side-by-number",
-              "The side of a patch is written as a number, and these patches are smaller."),
-        Known(r"shape '.*' is invalid for input of size", "reshape-does-not-fit",
-              "A reshape asks for other sizes than there are: rows and columns of a map may differ."),
-        Known(r"mean\(\): could not infer output dtype", "truth-values-averaged",
-              "A mean of whole numbers or truth values is asked for, and PyTorch has none: make them floats first."),
-    ):  # fmt: skip
+    with named_by_details(*known(__name__, "errors")):
         same_function(
             any_precision(answer),
             mask_score,

@@ -5,8 +5,8 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.no_gradient import any_precision
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, table
 
 
 @exercise("11.1", "One gradient from many", section="One gradient from many parts", difficulty=1, minutes=5)
@@ -18,15 +18,7 @@ def gradient(answer, draw):
         counts = torch.tensor(draw.sizes(processes, low=1, high=20))
         draws.append((draw.normal(processes, width), counts))
     (means, _) = draws[0]
-    with named_by_details(
-        Known(
-            r"must match the size|must match, but|broadcast|mat1 and mat2|size mismatch|inconsistent",
-            "axes-do-not-fit",
-            "The counts, one a process, meet the D numbers of a gradient: the sizes do not fit.",
-        ),
-        Known(rf"Received: \({len(means)}, {means.shape[1]}\)$", "processes-kept", "The processes are still apart."),
-        Known(r"Received: \(\)$", "one-number", "All numbers are added up to one; a gradient has D of them."),
-    ):
+    with named_by_details(*known(__name__, "errors", locals())):
         same_function(
             any_precision(answer), _whole, draws, table(__name__, "gradients"), axes="(D,)", differentiable=False
         )

@@ -8,8 +8,8 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, table
 from vit_course.checks.tools.tensors import equal
 
 
@@ -21,15 +21,7 @@ def rotary(answer, draw):
         # As many patches as a square grid has, so that a grid taken for square shows; no other size is like these.
         (batch, heads, quarter), (rows, columns) = draw.sizes(3, 5, 7), draw.choose(grids)
         draws.append((draw.normal(batch, heads, rows * columns, 8 * quarter), (rows, columns)))
-    with named_by_details(
-        Known(
-            r"must match the size|must match|broadcast",
-            "not-a-position-a-token",
-            "There are not as many tokens as positions, or not as many angles as pairs: each token needs one position.",
-        ),
-        Known(r"Received: \(\d+, \d+, \d+, \d+\)$", "joined-on-another-axis",
-              "An axis has another length than it had: two halves of d / 2 numbers make d again, all else stays."),
-    ):  # fmt: skip
+    with named_by_details(*known(__name__, "errors")):
         same_function(answer, _turn_grid, draws, table(__name__, "turns"), axes="(B, h, N, d)")
     x, grid = draws[0]
     try:

@@ -5,8 +5,8 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import refuse
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, refuse
 from vit_course.checks.tools.words import describe
 
 
@@ -19,12 +19,7 @@ def share(answer, draw):
         order = 100 + draw.permutation(3 * batch_size + last)
         batches = [batch.tolist() for batch in order.split(batch_size)]
         before = order.clone()
-        with named_by_details(
-            Known("IndexError: .*(tuple|list) index", "fewer-pieces-than-processes",
-                  "A batch was cut into fewer pieces than there are processes, so one process has none."),
-            Known("slice step cannot be zero", "step-of-zero", "A slice has the step 0: its step must not depend "
-                  "on the rank."),
-        ):  # fmt: skip
+        with named_by_details(*known(__name__, "errors")):
             found = [_indices(call(answer, order, rank, world, batch_size)) for rank in range(world)]
         if not torch.equal(order, before):
             raise Wrong("input-changed", "Argument 1 is not the same after the call: your code changed it.")

@@ -8,8 +8,8 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.maps.shared import uneven_maps
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.no_gradient import any_precision
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, table
 
 
 @exercise("8.1", "The class token's map", section="What a map is", difficulty=1, minutes=6)
@@ -21,18 +21,7 @@ def class_map(answer, draw):
         (batch, layers, heads), (rows, columns) = draw.sizes(3, 5, 7), draw.choose(grids)
         draws.append((uneven_maps(draw, batch, layers, heads, rows * columns + 1), (rows, columns)))
     maps, (rows, columns) = draws[0]
-    with named_by_details(
-        Known(
-            rf"size {len(maps) * maps.shape[-1]}\b|length {maps.shape[-1]}\b|\({maps.shape[-1]}\)|{maps.shape[-1]} !=",
-            "own-entry-kept",
-            "T entries are to be laid out as the grid, and one of them has no place in the image.",
-        ),
-        Known(
-            "IndexError: .*out of bounds for dimension 1",
-            "layer-by-number",
-            "A layer is asked for by a number that only a deeper model has.",
-        ),
-    ):
+    with named_by_details(*known(__name__, "errors", locals())):
         same_function(
             any_precision(answer),
             cut,

@@ -6,8 +6,8 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.maps.shared import small_model
 from vit_course.checks.maps.traces import no_trace, no_trace_of_an_error, runs_in_its_mode
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, table
 
 
 @exercise("8.2", "The output of every block", section="Record the weights", difficulty=2, minutes=12, seconds=40)
@@ -20,16 +20,7 @@ def record(answer, draw):
         model = small_model(draw, (rows, columns), layers, heads, width, dropout=0.3)
         draws.append((model, draw.normal(batch, 3, *model.config.image_size)))
     model, images = draws[0]
-    with named_by_details(
-        Known("IndexError: index .* out of range", "layers-by-number", "The number of blocks is written as a number, "
-              "and this model has fewer."),
-        Known("AttributeError: 'ViT' object has no attribute '(blocks|layers)'", "blocks-sought-in-the-model",
-              "The model itself has no blocks: they belong to its encoder."),
-        Known("TypeError: .* takes [12] positional arguments? but 3 were given", "hook-takes-three",
-              "A forward hook is called with three things: the module, its inputs and its output."),
-        Known("TypeError: tokens must be a torch.Tensor", "hook-gives-no-tokens",
-              "A block was given no tokens. What a forward hook returns takes the place of the output."),
-    ):  # fmt: skip
+    with named_by_details(*known(__name__, "errors")):
         runs_in_its_mode(answer, model, images)
         same_function(
             answer,

@@ -6,8 +6,8 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.maps.shared import uneven_maps
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.no_gradient import any_precision
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, table
 
 
 @exercise(
@@ -17,13 +17,7 @@ def rollout(answer, draw):
     """`answer(maps)`: (L, h, T, T), the maps of one image -> (T, T)."""
     # Few layers: behind many, all rows are nearly alike, whatever a single one was.
     draws = [(uneven_maps(draw, layers, *draw.sizes(2, 5, 9)),) for layers in (2, 4, 3)]
-    with named_by_details(
-        Known(
-            r"tuple.*\.max\(",
-            "maximum-with-its-places",
-            "`max` along an axis gives two tensors, the largest values and their places; the values are meant.",
-        )
-    ):
+    with named_by_details(*known(__name__, "errors")):
         same_function(
             any_precision(answer), flow, draws, table(__name__, "mistakes", flow), axes="(T, T)", differentiable=False
         )

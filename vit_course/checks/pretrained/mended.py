@@ -9,8 +9,8 @@ from vit_course import pretrained
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import values
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, values
 from vit_course.checks.tools.words import describe
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
@@ -23,14 +23,7 @@ def mended(answer, draw):
     """`answer(state, config)`: torchvision's state dict and the right config -> our `ViT` with the same weights."""
     for epsilon in EPSILONS:
         right, state = _published(draw, epsilon)
-        with named_by_details(
-            Known("loading state_dict", "sizes-differ", "The weights do not fit into the model that your code builds."),
-            Known(
-                "FrozenInstanceError",
-                "config-set",
-                "A config cannot be changed once it is made, and this one is right as it is.",
-            ),
-        ):
+        with named_by_details(*known(__name__, "errors")):
             model = call(answer, state, right.config)
         _look_at(model, right)
         _compare(model, right, draw)

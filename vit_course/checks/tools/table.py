@@ -19,6 +19,7 @@ in `tools/shared.toml`: the slips of a step that several exercises have.
 import functools
 import importlib.resources
 import math
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -72,9 +73,14 @@ def table(
     return mistakes
 
 
-def known(module: str, name: str) -> list[Known]:
-    """What errors and shapes say, by one table; see `named_by_details`."""
-    return [Known(*row) for row in _read(module)[name]["errors"]]
+def known(module: str, name: str, seen: Mapping | None = None) -> list[Known]:
+    """What errors and shapes say, by one table; in a pattern <<x>> stands for what x is among `seen`."""
+    names = COMMON | vars(sys.modules[module]) | (seen or {})
+
+    def filled(pattern: str) -> str:
+        return re.sub(r"<<(.+?)>>", lambda found: str(_evaluated(found[1], names)), pattern)
+
+    return [Known(filled(pattern), slug, sentence) for pattern, slug, sentence in _read(module)[name]["errors"]]
 
 
 def _evaluated(expression: str, names: Mapping):

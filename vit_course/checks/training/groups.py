@@ -7,8 +7,8 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.numbers import real
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import refuse
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, refuse
 from vit_course.checks.tools.words import capital, describe
 
 
@@ -26,7 +26,7 @@ def groups(answer, draw):
         # In the same sizes, so that only the names can matter; and then a table that looks like a matrix.
         for names, alike in ((_PLAIN, False), (_MISLEADING, False), (_PLAIN, True)):
             model = _Named(names, *sizes, alike)
-            with named_by_details(*_ERRORS):
+            with named_by_details(*known(__name__, "errors")):
                 groups = call(answer, model, weight_decay)
             found = _decay_of_each(groups, model)
             misplaced = [entry for entry in found if entry[2] != (weight_decay if entry[0] in _MATRICES else 0)]
@@ -41,11 +41,6 @@ def groups(answer, draw):
                 raise Wrong("parameters-frozen", sentence)
 
 
-_ERRORS = (
-    Known("(The size of tensor|Boolean value of Tensor)", "tensors-compared",
-          "Tensors are compared by their numbers, where the question is whether two are the same object."),
-    Known("has no attribute", "no-such-name", "Your code asks every layer for something that only some of them have."),
-)  # fmt: skip
 _MATRICES = ("convolution", "linear")
 _WORDS = {
     "convolution": "the matrix of a convolution",

@@ -8,8 +8,8 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.logits import logits
 from vit_course.checks.tools.modules import alone, build, count, feed, repeats, scatter, trained_by
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import refuse
+from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.table import known, refuse
 from vit_course.checks.tools.tensors import agree, equal
 from vit_course.checks.tools.whole_embedding import tokens_and_blocks
 from vit_course.checks.tools.whole_parts import WholeParts, distinct_sizes
@@ -25,7 +25,7 @@ def mended(answer, draw):
         config = ViTConfig(**sizes)
         model = build(answer, config)
         images = draw.normal(batch, config.in_channels, *config.image_size)
-        with named_by_details(*_ERRORS):
+        with named_by_details(*known(__name__, "errors")):
             logits(feed(model, images), images, sizes)
         model.eval()
         _parameters_of(model, config)
@@ -46,13 +46,6 @@ def mended(answer, draw):
         parts = WholeParts(model, sizes)
         if parts.known:
             tokens_and_blocks(parts, images, layers, config.num_heads, draw)
-
-
-_ERRORS = (
-    Known("the position table has", "a-token-missing",
-          "The positions are added to a sequence of another length: a token is missing, such as the class token."),
-    Known("has no attribute", "no-such-name", "Your code asks an object for something that it does not have."),
-)  # fmt: skip
 
 
 def _parameters_of(model: nn.Module, config: ViTConfig) -> None:
