@@ -6,6 +6,7 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.modules import alone, build, count, feed, token_in_front
+from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
@@ -167,9 +168,4 @@ def _learns(layer: nn.Module, x: torch.Tensor, weights: torch.Tensor) -> None:
         raise Wrong("gradient-cut", "No gradient can pass through the module, neither to its token nor to the patches.")
     inputs = [*(p for p in layer.parameters() if p.requires_grad), x]
     *of_parameters, of_x = torch.autograd.grad((weights * out).sum(), inputs, allow_unused=True)
-    if all(gradient is None for gradient in of_parameters):
-        raise Wrong("token-gradient-cut", "The token is a parameter, and no gradient reaches it: it stays as it began.")
-    if of_x is None:
-        raise Wrong("patch-gradient-cut", "No gradient reaches the patch tokens: the embedding would not be trained.")
-    if sum(int((gradient != 0).sum()) for gradient in of_parameters if gradient is not None) < x.shape[2]:
-        raise Wrong("unused-parameters", "Some of the numbers that the module learns have no part in its output.")
+    refuse(__name__, "learns", locals())

@@ -7,6 +7,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
 from vit_course.checks.tools.experiments import choice, paired, recognised, shares
+from vit_course.checks.tools.table import refuse
 
 CHANCE = 0.15  # the mean area of the shapes
 OPTIONS = ("the choice", "the head")
@@ -76,31 +77,7 @@ def luck(answer):
         slip = slip.removesuffix("-too")
         raise Wrong(slip, SENTENCES[slip])
     # Measured on 30 seeds: 0.17 to 0.24 with a mean of 0.19. The best head of each image has 0.25 on average.
-    if mean(chosen) > 0.226:
-        raise Wrong(
-            "trained-model",
-            "Heads of random weights do not score so high on the mean of five images: the model is a trained one, or "
-            "these are no scores of one head on five images.",
-        )
-    if mean(chosen) < 0.08 and mean(held_out) < 0.08:
-        raise Wrong("chance-taken-away", "These lie far below chance: was it taken away from the scores already?")
-    if mean(chosen) < CHANCE - 0.01:
-        raise Wrong(
-            "worst-head", "The chosen heads lie below chance on the images of the choice: the best are to lie above."
-        )
-    if not 0.12 < mean(held_out) < 0.22:
-        raise Wrong("wrong-answer", "Chosen heads of random weights do not give these shares.")
-    if mean(held_out) > mean(chosen):
-        raise Wrong(
-            "exchanged",
-            "New images give more than those of the choice: are the lists exchanged, is this another head, or were "
-            "the chosen ones scored on other images?",
-        )
-    if mean(chosen) < 0.172:
-        raise Wrong(
-            "not-the-best",
-            "These are shares of an average head, or of one chosen on many images; the best of 16 on five has more.",
-        )
+    refuse(__name__, "luck", locals())
     said = choice(received["conclusion"], "conclusion", OPTIONS)
     stays = (mean(held_out) - CHANCE) / (mean(chosen) - CHANCE)
     if said != ("the head" if stays >= 0.5 else "the choice"):

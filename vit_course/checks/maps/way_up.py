@@ -7,6 +7,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
 from vit_course.checks.tools.experiments import choice, paired, recognised, shares
+from vit_course.checks.tools.table import refuse
 
 OPTIONS = ("place", "content", "both")
 # What the eleven photographs of the course give as they are, in alphabetical order: the right numbers and others.
@@ -40,22 +41,7 @@ def way_up(answer):
         raise Wrong(slip, SENTENCES[slip])
     # Measured on eleven photographs: 0.48 to 0.71 as they are, and 0.26 to 0.62 shuffled. The largest weight
     # of 0.76 to 0.92 of the queries lies there. The mean over heads gives that patch 0.09 to 0.13, this head its own.
-    if mean(plain) < 0.3:
-        raise Wrong(
-            "not-the-patch-above",
-            "In the plain photographs these weights are smaller than what this head gives the patch above: other "
-            "patches were read, another head, several, or those of another model.",
-        )
-    if mean(plain) > 0.75 or mean(shuffled) > 0.75:
-        raise Wrong("wrong-answer", "On photographs this head gives the patch above less than that, on average.")
-    if mean(shuffled) > mean(plain):
-        raise Wrong("exchanged", "The shuffled pictures give more than the plain ones: the two lists are exchanged.")
-    if mean(shuffled) < 0.05:
-        raise Wrong(
-            "queries-moved",
-            "After the shuffle almost nothing is left: the queries or keys were moved as the patches were, "
-            "where places stay.",
-        )
+    refuse(__name__, "way-up", locals())
     said, left = choice(received["conclusion"], "conclusion", OPTIONS), mean(shuffled) / mean(plain)
     follows = "place" if left >= 0.9 else "content" if left < 0.1 else "both"
     if said != follows:

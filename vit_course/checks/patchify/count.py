@@ -107,86 +107,19 @@ def _received(answer, arguments):
 
 
 def _name_the_condition(received, unfit, details) -> None:
-    refusals = {
-        "only-area-checked": (
-            "It is the area that is compared with the patch: some images pass although a side does not fit.",
-            lambda h, w, p: h * w % p**2 == 0,
-        ),
-        "area-compared-with-a-side": (
-            "It is the area that is compared with the side of a patch: if one side fits, the area always does.",
-            lambda h, w, p: h * w % p == 0,
-        ),
-        "sum-of-the-sides": (
-            "It is the sum of the two sides that is compared with the patch.",
-            lambda h, w, p: (h + w) % p == 0,
-        ),
-        "only-height-checked": (
-            "The width is not looked at: an image passes if its height fits.",
-            lambda h, w, p: h % p == 0,
-        ),
-        "only-width-checked": (
-            "The height is not looked at: an image passes if its width fits.",
-            lambda h, w, p: w % p == 0,
-        ),
-        "refused-only-if-both": (
-            "An image is refused only if neither side fits: one side that fits lets the other pass.",
-            lambda h, w, p: h % p == 0 or w % p == 0,
-        ),
-        "small-image-passes": (
-            "An image that is smaller than a patch passes, and no patch can be cut from it.",
-            lambda h, w, p: (h < p or h % p == 0) and (w < p or w % p == 0),
-        ),
-        "narrow-image-passes": (
-            "An image that is narrower than a patch passes, and no patch can be cut from it.",
-            lambda h, w, p: h % p == 0 and (w < p or w % p == 0),
-        ),
-        "low-image-passes": (
-            "An image that is lower than a patch passes, and no patch can be cut from it.",
-            lambda h, w, p: w % p == 0 and (h < p or h % p == 0),
-        ),
-        "square-image-passes": (
-            "An image passes if it is square, whether its sides fit or not.",
-            lambda h, w, p: h == w or (h % p == 0 and w % p == 0),
-        ),
-    }
-    for slug, (sentence, passes) in refusals.items():
-        if [one is not _REFUSED for one in received] == [passes(*sizes) for sizes in unfit]:
-            raise Wrong(slug, sentence, details)
+    for one in table(__name__, "conditions"):
+        if [came is not _REFUSED for came in received] == [one.function(*sizes) for sizes in unfit]:
+            raise Wrong(one.slug, one.sentence, details)
 
 
 def _name_what_came(received, unfit, details) -> None:
-    quiet = {
-        "rounds-down": (
-            "The rest of an image that does not fit is dropped without a word.",
-            lambda h, w, p: (h // p) * (w // p),
-        ),
-        "rounds-up": (
-            "An incomplete patch is counted as a whole one without a word.",
-            lambda h, w, p: -(-h // p) * -(-w // p),
-        ),
-        "area-divided": (
-            "Area is divided by area, so pieces that are no squares are counted, without a word.",
-            lambda h, w, p: h * w // p**2,
-        ),
-        "multiplied-before-divided": (
-            "The rows are multiplied by the width before the division, so pieces that are no squares are counted.",
-            lambda h, w, p: h // p * w // p,
-        ),
-        "rounds-to-the-nearest": (
-            "The rows and the columns are rounded to the nearest number, without a word.",
-            lambda h, w, p: round(h / p) * round(w / p),
-        ),
-    }
     numbers = [one for one in received if isinstance(one, (int, float))]
-    for slug, (sentence, value) in quiet.items():
-        if numbers == [value(*sizes) for sizes in unfit]:
-            raise Wrong(slug, sentence, details)
+    for one in table(__name__, "quiet"):
+        if numbers == [one.function(*sizes) for sizes in unfit]:
+            raise Wrong(one.slug, one.sentence, details)
     if all(not isinstance(one, (int, float)) or isinstance(one, bool) or one <= 0 for one in received):
-        raise Wrong(
-            "returned-not-raised",
-            "For an image that cannot be cut something is returned, so the code that called goes on.",
-            details,
-        )
+        sentence = "For an image that cannot be cut something is returned, so the code that called goes on."
+        raise Wrong("returned-not-raised", sentence, details)
 
 
 def _words(received) -> str:

@@ -9,6 +9,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.table import table
 from vit_course.checks.tools.words import describe
 from vit_course.checks.vit.models import KINDS, Model
 
@@ -21,9 +22,10 @@ def independent(answer, draw):
     if all(found == _RIGHT for found in verdicts):
         return
     _name_by_all(verdicts)
-    for slug, sentence, test in _TESTS:
+    tests = [(one, _compared(one.function)) for one in table(__name__, "compared")]
+    for known, test in [*tests, *((one, one.function) for one in table(__name__, "tests"))]:
         if all(_verdicts(test, *one) == found for one, found in zip(tried, verdicts, strict=True)):
-            raise Wrong(slug, sentence, _details(verdicts))
+            raise Wrong(known.slug, known.sentence, _details(verdicts))
     kind = KINDS[_first_wrong(verdicts)[0]]
     raise Wrong(kind.slug, kind.sentence, _details(verdicts))
 
@@ -118,10 +120,6 @@ def _compared(same: Callable) -> Callable:
     return test
 
 
-def _of_some(part: Callable) -> Callable:
-    return _compared(lambda alone, together: torch.allclose(part(alone), part(together), **_CLOSE))
-
-
 def _in_parts(size: Callable) -> Callable:
     def test(model, images):
         with torch.no_grad():
@@ -142,38 +140,3 @@ def _left_out(keep: slice) -> Callable:
 def _doubled(model, images):
     with torch.no_grad():
         return torch.allclose(model(torch.cat([images, images]))[: len(images)], model(images), **_CLOSE)
-
-
-_CLASSES = "A model passes whose logits change with the batch while the winning class stays."
-_UNTESTED = "At least one image of the batch is never tested: a model passes in which only this one sees the others."
-_PARTS = "Images are compared in company: what sees only its company of these few passes."
-_WIDE = "What counts as equal is too wide: a model passes whose logits change far more than by rounding."
-_ANY = "One image or one number that is equal is enough for True, and all of them have to be."
-_TESTS = [
-    *(("classes-only", _CLASSES, _of_some(part)) for part in (lambda z: z.argmax(1), lambda z: z.softmax(1))),
-    *(("one-image-untested", _UNTESTED, _of_some(lambda z, part=part: z[part]))
-      for part in (slice(1), slice(-1, None), slice(-1), slice(1, None), slice(1, 2), slice(2), slice(3), slice(4))),
-    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: torch.allclose(a, b, rtol=0, atol=t)))
-      for t in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)),
-    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: torch.allclose(a, b, rtol=t, atol=1e-8)))
-      for t in (0.01, 0.05, 0.1, 0.5)),
-    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: (a - b).abs().mean() < t))
-      for t in (0.005, 0.01, 0.1, 0.2, 0.3, 0.5)),
-    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: (a - b).abs().mean(1).max() < t))
-      for t in (0.005, 0.01, 0.05, 0.1, 0.2, 0.5)),
-    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: (a - b).square().mean() < t))
-      for t in (1e-4, 1e-3, 0.01, 0.1)),
-    *(("tolerance-too-wide", _WIDE, _compared(lambda a, b, t=t: (a - b).norm() < t)) for t in (0.01, 0.1, 1.0)),
-    ("any-for-all", _ANY, _compared(lambda a, b: torch.isclose(a, b, **_CLOSE).any())),
-    ("any-for-all", _ANY, _compared(lambda a, b: torch.isclose(a, b, **_CLOSE).all(1).any())),
-    *(("parts-of-the-batch", _PARTS, _in_parts(size)) for size in (lambda b: -(-b // 2), lambda b: b // 2,
-                                                                   lambda b: 2, lambda b: 3)),
-    ("doubled-batch", "The batch is only doubled: what it is on the whole, such as its mean, stays.", _doubled),
-    *(("parts-of-the-batch", _PARTS, _left_out(keep)) for keep in (slice(-1), slice(1, None))),
-    ("only-sums-compared", "Sums or means of logits are compared, and two changes can take each other away.",
-     _of_some(lambda z: z.sum(1))),
-    ("only-sums-compared", "Sums or means of logits are compared, and two changes can take each other away.",
-     _of_some(lambda z: z.sum(0))),
-    ("only-sums-compared", "Sums or means of logits are compared, and two changes can take each other away.",
-     _of_some(lambda z: z.mean())),
-]  # fmt: skip
