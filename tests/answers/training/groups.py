@@ -154,3 +154,8 @@ def _alike(mistake, alike):
 
 _alike("look-for-identity", lambda p, matrix: p.shape == matrix.shape)
 _alike("look-for-identity", torch.equal)
+
+
+@wrong("training.groups", "set-of-parameters")
+def sets(model, weight_decay):
+    return [group | {"params": set(group["params"])} for group in parameter_groups(model, weight_decay)]

@@ -98,6 +98,8 @@ def _decay_of_each(received, model) -> list[tuple[str, str, float]]:
         if group["weight_decay"] is None:
             raise Wrong("wrong-type", "A group's weight_decay is None where a number is expected.")
         decay = real(group["weight_decay"])
+        if isinstance(group["params"], (set, frozenset)):
+            raise Wrong("set-of-parameters", "A group's params are a set, which has no order: AdamW takes none.")
         parameters = [group["params"]] if isinstance(group["params"], torch.Tensor) else group["params"]
         try:
             parameters = [p[1] if isinstance(p, tuple) else p for p in parameters]
