@@ -1,6 +1,7 @@
 """The attention explorer on a page in a browser: panels of random numbers, where patches lie, what it says."""
 
 import os
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -75,15 +76,31 @@ def drawn(page: Page) -> None:
     page.wait_for_function(every)
 
 
-def opened_page(browser, explorer, path, width=1280, height=900, **context) -> Page:
+def opened_page(browser, explorer, path, width=1280, height=900, hash="", **context) -> Page:
     """A page with a saved explorer, every map of it drawn; `page.errors` and `page.outside` as `watch` has them."""
     explorer.save_html(path, title="Explorer", overwrite=True)
     page = browser.new_page(viewport={"width": width, "height": height}, **context)
     watch(page)
-    page.goto(path.as_uri())
+    page.goto(path.as_uri() + hash)
     page.wait_for_selector(".vit-explorer[data-ready]")
     page.wait_for_selector(".vit-grid[data-complete=true]")
+    drawn(page)
     return page
+
+
+@contextmanager
+def opening(browser, path):
+    """`opened_page` of this path, of any number of explorers; at the end none has met an error or asked elsewhere."""
+    pages = []
+
+    def opened(explorer, **options):
+        pages.append(opened_page(browser, explorer, path, **options))
+        return pages[-1]
+
+    yield opened
+    for page in pages:
+        assert page.errors == [] and page.outside == []
+        page.close()
 
 
 def says(page: Page, *parts: str) -> str:

@@ -64,12 +64,8 @@ def module_page(browser):
         name = route.request.url.removeprefix(ORIGIN).partition("?")[0].lstrip("/")
         if name in page.served:
             route.fulfill(body=page.served[name], content_type="application/octet-stream")
-        elif name.endswith(".js") and (SOURCES / name).is_file():
-            route.fulfill(path=SOURCES / name, content_type="text/javascript")
-        elif name.endswith(".json") and (SOURCES / name).is_file():
-            route.fulfill(path=SOURCES / name, content_type="application/json")
-        elif name.endswith(".css") and (SOURCES / name).is_file():
-            route.fulfill(path=SOURCES / name, content_type="text/css")
+        elif (SOURCES / name).is_file():
+            route.fulfill(path=SOURCES / name)  # a browser runs no script of another type
         else:
             route.fulfill(body="<!doctype html><html lang=en><title>modules</title>", content_type="text/html")
 
@@ -78,6 +74,11 @@ def module_page(browser):
     usual = {name: part["usual"] for name, part in STATE.items()}
     page.add_script_tag(content=f"window.USUAL = {json.dumps(usual)};{PANEL}")
     return page
+
+
+def call(page, module, expression, argument=None):
+    """`expression` of the module `m` and the argument `a`."""
+    return page.evaluate(f"async (a) => {{ const m = await import('/{module}.js'); return {expression}; }}", argument)
 
 
 def small_panel(seed=0, layers=2, heads=3, prefix=1, rows=3, columns=5, dim=4, width=6, **more) -> dict:

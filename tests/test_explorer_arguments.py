@@ -3,20 +3,22 @@
 import numpy as np
 import pytest
 import torch
+import torchvision
 import traitlets
 import transformers
 from conftest import cases
 from PIL import Image
-from sent import picture_of
+from sent import maps_of, picture_of
 from torch import nn
-from torch.nn.functional import one_hot
 
 from vit_course.explorer import AttentionExplorer, PictureUpload, explore, upload
 from vit_course.explorer.arguments import STATE
+from vit_course.maps.recording import record_attention
 from vit_course.vit import ViT, ViTConfig
 
 L, H, T = 3, 2, 9
 SIZES = dict(image_size=(8, 16), patch_size=4, num_classes=3, hidden_dim=12, num_layers=L, num_heads=H, mlp_dim=20)
+SAYS = dict(labels=["a", "b"], probabilities=[0.5, 0.5], lens=[[0.5, 0.5]] * (L + 1), about="")
 
 
 @pytest.fixture
@@ -34,124 +36,101 @@ def model():
     return ViT(ViTConfig(**SIZES)).eval()
 
 
-def with_nan(values):
-    return values.masked_fill(one_hot(torch.tensor(3), values.shape[-1]).bool(), torch.nan)
+class Recorded:
+    stacked = None
 
 
 @cases(
-    ("change", "message"),
+    ("name", "change", "message"),
     [
-        (lambda i: None, "an image must be a tensor or an array .* got None"),
-        (lambda i: "photo.jpg", "got 'photo.jpg'"),
-        (lambda i: i.tolist(), r"got \[\[\[0\.[^\n]{1,80}$"),
-        (lambda i: np.array(["a"]), r"got ndarray of shape \(1,\) of <U1"),
-        (lambda i: i.permute(1, 2, 0), r"\(8, 16, 3\): move its last axis to the front"),
-        (lambda i: i[None], r"got shape \(1, 3, 8, 16\)"),
-        (lambda i: torch.rand(2, 8, 16), r"got shape \(2, 8, 16\)"),
-        (lambda i: i[:, :0], r"at least one pixel, got shape \(3, 0, 16\)"),
-        (lambda i: (255 * i).long(), "bytes .uint8. or floats, got torch.int64"),
-        (lambda i: i > 0.5, "got torch.bool"),
-        (lambda i: with_nan(i), "the image must be finite, 24 of 384 numbers are NaN or infinite"),
-        (lambda i: i.to("meta"), "the image must hold numbers, got a tensor on the device meta"),
-        (lambda i: i.to_sparse(), "the image must be a dense tensor, got a sparse_coo one"),
-    ],
-)
-def test_an_image_that_is_none(maps, image, change, message):
-    with pytest.raises(ValueError, match=message):
-        AttentionExplorer(maps, change(image))
-
-
-def test_images_of_every_kind_are_the_same_image(maps, image):
-    pixels = (255 * image).round().to(torch.uint8)
-    pillows = Image.fromarray(pixels.permute(1, 2, 0).numpy())
-    expected = AttentionExplorer(maps, pixels)
-    for given in (
-        pillows,
-        pixels.numpy(),
-        pixels / 255,
-        (pixels / 255).double().requires_grad_(),
-        (pixels / 255).numpy(),
-    ):
-        assert AttentionExplorer(maps, given)._data == expected._data
-    assert AttentionExplorer(maps, image.bfloat16(), grid=[2, 4]).figure()
-
-
-@cases(
-    ("change", "message"),
-    [
-        (lambda m: "maps", "maps must be a tensor or an array .* got 'maps'"),
-        (lambda m: m[0, 0, 0, 0].item(), r"got 0\.\d+$"),
-        (lambda m: m.round().long(), r"got Tensor of shape \(3, 2, 9, 9\) of torch.int64"),
-        (lambda m: m.to("meta"), "maps must hold numbers, got a tensor on the device meta"),
-        (lambda m: m.to_sparse(), "maps must be a dense tensor, got a sparse_coo one"),
+        ("image", lambda i: None, "an image must be a tensor or an array .* got None"),
+        ("image", lambda i: i.tolist(), r"got \[\[\[0\.[^\n]{1,80}$"),
+        ("image", lambda i: np.array(["a"]), r"got ndarray of shape \(1,\) of <U1"),
+        ("image", lambda i: i.permute(1, 2, 0), r"\(8, 16, 3\): move its last axis to the front"),
+        ("image", lambda i: i[None], r"got shape \(1, 3, 8, 16\)"),
+        ("image", lambda i: torch.rand(2, 8, 16), r"got shape \(2, 8, 16\)"),
+        ("image", lambda i: i[:, :0], r"at least one pixel, got shape \(3, 0, 16\)"),
+        ("image", lambda i: (255 * i).long(), "bytes .uint8. or floats, got torch.int64"),
+        ("image", lambda i: i / 0, "the image must be finite, 384 of 384 numbers are NaN or infinite"),
+        ("image", lambda i: i.to_sparse(), "the image must be a dense tensor, got a sparse_coo one"),
+        ("maps", lambda m: m.round().long(), r"got Tensor of shape \(3, 2, 9, 9\) of torch.int64"),
+        ("maps", lambda m: m.to("meta"), "maps must hold numbers, got a tensor on the device meta"),
+        ("maps", lambda m: m.to_sparse(), "maps must be a dense tensor, got a sparse_coo one"),
+        ("maps", lambda m: Recorded(), r"got Recorded: give its stacked\(\)\[0\], or its queries"),
+        ("maps", lambda m: (m, m), "a tuple is queries and keys, and these are maps: give several maps as a list"),
+        ("maps", lambda m: (m[..., :5], m), r"queries have shape \(3, 2, 9, 5\) and keys \(3, 2, 9, 9\): they must be"),
+        ("maps", lambda m: (m[..., :5], None), r"keys must be a tensor or an array \(L, h, T, d\) of floats, got None"),
+        ("maps", lambda m: (m[0], m[0]), r"queries must be \(L, h, T, d\) of one image, got shape \(2, 9, 9\)"),
+        ("maps", lambda m: (m / 0, m), "queries hold 486 numbers that are NaN or infinite"),
+        ("maps", lambda m: torch.stack([m, m]), r"\(L, h, T, T\) of one image, got shape \(2, 3, 2, 9, 9\)"),
+        ("maps", lambda m: m[..., :-1], r"\(L, h, T, T\) of one image, got shape \(3, 2, 9, 8\)"),
+        ("maps", lambda m: m[:0], r"got shape \(0, 2, 9, 9\)"),
+        ("maps", lambda m: 2 * m, r"sums to 1 .* here a sum is 2\.000"),
         (
-            lambda m: type("Recorded", (), {"stacked": None})(),
-            r"got Recorded: give its stacked\(\)\[0\], or its queries",
+            "maps",
+            lambda m: m + torch.tensor([1.0, -1.0] + [0.0] * (T - 2)),
+            "negative number; .* the smallest number -",
         ),
-        (lambda m: (m, m), "a tuple is queries and keys, and these are maps: give several maps as a list"),
-        (lambda m: (m[..., :5], m), r"queries have shape \(3, 2, 9, 5\) and keys \(3, 2, 9, 9\): they must be equal"),
-        (lambda m: (m[..., :5], None), r"keys must be a tensor or an array \(L, h, T, d\) of floats, got None"),
-        (lambda m: (m[0], m[0]), r"queries must be \(L, h, T, d\) of one image, got shape \(2, 9, 9\)"),
-        (lambda m: (m / 0, m), "queries hold 486 numbers that are NaN or infinite"),
+        ("maps", lambda m: [m, m], "several maps need a list of as many images, got Tensor"),
+        ("grid", (0, 9), r"grid must be \(rows, columns\), two ints of at least 1, got "),
+        ("grid", (3, 4), "a grid of 3 x 4 has 12 patches, the maps have 9 tokens"),
+        ("image", lambda i: i[..., :-1], "no grid of square patches over an image of 8 x 15 has 9 tokens"),
+        ("image", lambda i: i[..., :8], r"may be 0 and 3 x 3 patches, or 5 and 2 x 2 patches: give grid=.*, prefix="),
+        ("features", [1, 2], r"features must be a tensor or an array \(T, D\), got \[1, 2\]"),
+        ("features", torch.zeros(8, 5), r"features must be \(T, D\) of 9 tokens, got shape \(8, 5\)"),
+        ("features", torch.full((9, 5), torch.nan), "features must be finite"),
+        ("says", "a cat", 'says must be a dict of "labels", "probabilities", "lens" and "about", got .a cat.'),
+        ("says", SAYS | {"lens": [[0.5, 0.5]] * L}, "for each of 2 labels, and lens 4 rows of as many"),
+        ("says", SAYS | {"probabilities": [0.5]}, "a probability for each of 2 labels"),
+        ("says", SAYS | {"probabilities": [1.5, -0.5]}, "says must hold probabilities, from 0 to 1"),
+        ("says", SAYS | {"labels": [1, 2]}, "titles must be a list of texts, one for each image, got "),
     ],
 )
-def test_maps_that_are_none(maps, image, change, message):
+def test_what_the_explorer_cannot_use(maps, image, name, change, message):
+    given = {"maps": maps, "image": image}
     with pytest.raises(ValueError, match=message):
-        AttentionExplorer(change(maps), image)
+        AttentionExplorer(**given | {name: change(given[name]) if callable(change) else change})
 
 
-@cases("grid", [4, "24", (2,), (2, 4, 1), (2.0, 4.0), (-2, -4), (0, 9), (True, 8), np.array([2, 4]), [np.int64(2), 4]])
-def test_a_grid_that_is_none(model, maps, image, grid):
-    message = r"grid must be \(rows, columns\), two ints of at least 1, got "
-    for make in (lambda: AttentionExplorer(maps, image, grid), lambda: explore(model, image, grid=grid)):
-        with pytest.raises(ValueError, match=message):
-            make()
+@cases(
+    ("options", "message"),
+    [
+        ({"image": [1]}, "as many of each, and at least one, got 2 for maps, 1 for image"),
+        ({"prefix": [["a"], ["b"], ["c"]]}, "got 2 for maps, 2 for image, 2 for title, 2 for grid, 3 for prefix"),
+        ({"titles": "ab"}, "titles must be a list of texts, one for each image, got 'ab'"),
+        ({"link": [None, [0] * 8]}, "link must be 9 ints from 0 to 8, one for each token of the first panel"),
+        ({"link": [None, [9] * 9]}, "link must be 9 ints from 0 to 8"),
+        ({"link": [None, [0.5] * 9]}, "link must be 9 ints from 0 to 8"),
+    ],
+)
+def test_several_that_do_not_fit_together(maps, image, options, message):
     with pytest.raises(ValueError, match=message):
-        upload(model, grid=grid)
+        AttentionExplorer(**{"maps": [maps, maps], "image": [image, image]} | options)
 
 
-@cases("titles", ["ab", [1, 2], {"a": 1, "b": 2}, 5])
-def test_titles_that_are_none(maps, image, titles):
-    with pytest.raises(ValueError, match="titles must be a list of texts, one for each image, got "):
-        AttentionExplorer([maps, maps], [image, image], titles=titles)
-
-
-def test_several_need_a_list_of_images(maps, image):
-    with pytest.raises(ValueError, match="several maps need a list of as many images, got Tensor"):
-        AttentionExplorer([maps, maps], image)
-
-
-WRONG = [
-    ("layer", 1.5, "layer must be an int of at least 0, got 1.5"),
-    ("query", torch.tensor(4), r"query must be an int of at least 0, got tensor\(4\)"),
-    ("head", "0", "head must be an int of at least 0, got '0'"),
-    ("query", True, "query must be an int of at least 0, got True"),
-    ("query", None, "query must be an int of at least 0, got None"),
-    ("query", 9, "query must be at most 8, got 9"),
-    ("key", -2, "key must be at least -1, got -2"),
-    ("fusion", "max", "fusion must be 'head', 'mean' or 'rollout', got 'max'"),
-    ("fusion", ["head"], r"fusion must be .* got \['head'\]"),
-    ("direction", "back", "direction must be 'from' or 'to', got 'back'"),
-    ("view", "maps", "view must be 'attention', 'similarity' or 'colours', got 'maps'"),
-    ("overlay", None, "overlay must be 'spotlight', 'heat', 'outline' or 'off', got None"),
-    ("scale", "shared", "scale must be 'own', 'layer' or 'fixed', got 'shared'"),
-    ("fixed", 0, "fixed must be greater than 0, got 0"),
-    ("fixed", 1.5, "fixed must be at most 1, got 1.5"),
-    ("fixed", float("nan"), "fixed must be a number, got nan"),
-    ("smooth", "no", "smooth must be True or False, got 'no'"),
-    ("tour", "looks", "tour must be '' or 'look', got 'looks'"),
-    ("pinned", "no", "pinned must be True or False, got 'no'"),
-]
-
-
-@cases(("name", "value", "message"), WRONG)
+@cases(
+    ("name", "value", "message"),
+    [
+        ("layer", 1.5, "layer must be an int of at least 0, got 1.5"),
+        ("layer", 3, "layer must be at most 2, got 3"),
+        ("head", 2, "head must be at most 1, got 2"),
+        ("query", torch.tensor(4), r"query must be an int of at least 0, got tensor\(4\)"),
+        ("query", True, "query must be an int of at least 0, got True"),
+        ("query", 9, "query must be at most 8, got 9"),
+        ("key", -2, "key must be at least -1, got -2"),
+        ("fusion", "max", "fusion must be 'head', 'mean' or 'rollout', got 'max'"),
+        ("fusion", ["head"], r"fusion must be .* got \['head'\]"),
+        ("overlay", None, "overlay must be 'spotlight', 'heat', 'outline' or 'off', got None"),
+        ("fixed", 0, "fixed must be greater than 0, got 0"),
+        ("fixed", 1.5, "fixed must be at most 1, got 1.5"),
+        ("smooth", "no", "smooth must be True or False, got 'no'"),
+        ("tour", "looks", "tour must be '' or 'look', got 'looks'"),
+    ],
+)
 def test_a_state_that_is_none(model, maps, image, name, value, message):
-    for make in (
-        lambda: AttentionExplorer(maps, image, **{name: value}),
-        lambda: explore(model, 2 * image - 1, **{name: value}),
-    ):
+    for make in (AttentionExplorer, explore):
         with pytest.raises(ValueError, match=message):
-            make()
+            make(*((maps, image) if make is AttentionExplorer else (model, 2 * image - 1)), **{name: value})
     explorer = AttentionExplorer(maps, image)
     before = getattr(explorer, name)
     with pytest.raises(traitlets.TraitError):
@@ -160,11 +139,9 @@ def test_a_state_that_is_none(model, maps, image, name, value, message):
 
 
 def test_a_state_of_another_name(maps, image):
-    for name in ("color", "_panels", "layout", "comm"):
+    for name in ("color", "_panels"):
         with pytest.raises(TypeError, match=f"no state '{name}': it has {', '.join(STATE)}"):
             AttentionExplorer(maps, image, **{name: 1})
-    with pytest.raises(ValueError, match=r"layer must be an int of at least 0, got np\.int64\(2\)"):
-        AttentionExplorer(maps, image, layer=np.int64(2))  # set later, the widget's own machinery makes an int of it
     explorer = AttentionExplorer(maps, image, layer=1, query=4, fixed=1, tour="look")
     assert (explorer.layer, explorer.query, explorer.fixed, explorer.tour) == (1, 4, 1, "look")
 
@@ -177,46 +154,21 @@ def test_more_weights_than_a_page_takes(maps, image, monkeypatch):
     assert AttentionExplorer(maps[-2:], image).layer == 1
 
 
-SAYS = dict(labels=["a", "b"], probabilities=[0.5, 0.5], lens=[[0.5, 0.5]] * (L + 1), about="")
-
-
-@cases(
-    ("features", "says", "message"),
-    [
-        ([1, 2], None, r"features must be a tensor or an array \(T, D\), got \[1, 2\]"),
-        (torch.zeros(8, 5), None, r"features must be \(T, D\) of 9 tokens, got shape \(8, 5\)"),
-        (torch.full((9, 5), torch.nan), None, "features must be finite"),
-        (None, "a cat", 'says must be a dict of "labels", "probabilities", "lens" and "about", got .a cat.'),
-        (None, SAYS | {"lens": [[0.5, 0.5]] * L}, "for each of 2 labels, and lens 4 rows of as many"),
-        (None, SAYS | {"probabilities": [0.5]}, "a probability for each of 2 labels"),
-        (None, SAYS | {"probabilities": [1.5, -0.5]}, "says must hold probabilities, from 0 to 1"),
-        (None, SAYS | {"labels": [1, 2]}, "titles must be a list of texts|labels"),
-    ],
-)
-def test_features_and_words_that_are_none(maps, image, features, says, message):
-    with pytest.raises(ValueError, match=message):
-        AttentionExplorer(maps, image, features=features, says=says)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (ViT, "got the class ViT"),
-        ("shapes", "got str"),
-        (None, "got NoneType"),
-    ],
-    ids=["class", "name", "none"],
-)
-def test_a_model_that_is_none(image, given, message):
-    for call in (lambda: explore(given, image), lambda: upload(given)):
-        with pytest.raises(TypeError, match=f"^model must be a torch.nn.Module, {message}$"):
-            call()
-
-
-def test_a_model_without_numbers(image, model):
-    for call in (lambda: explore(model.to("meta"), image), lambda: upload(model.to("meta"))):
-        with pytest.raises(ValueError, match="model holds no numbers, as it is on the device meta"):
-            call()
+def test_both_functions_look_at_the_model_and_its_arguments(model, image):
+    for error, message, given, options in (
+        (TypeError, "^model must be a torch.nn.Module, got the class ViT$", ViT, {}),
+        (TypeError, "^model must be a torch.nn.Module, got str$", "shapes", {}),
+        (ValueError, "model holds no numbers, as it is on the device meta", ViT(ViTConfig(**SIZES)).to("meta"), {}),
+        (ValueError, r"grid must be \(rows, columns\), two ints of at least 1, got ", model, {"grid": (2,)}),
+        (ValueError, "prefix must be the names of the tokens before the patches", model, {"prefix": -1}),
+        (ValueError, "prefix must be the names of the tokens before the patches", model, {"prefix": [1]}),
+        (ValueError, "preprocess must be a function of the images, got 3", model, {"preprocess": 3}),
+    ):
+        for arguments in ((given, image), (given,)):
+            with pytest.raises(error, match=message):
+                (explore if len(arguments) == 2 else upload)(*arguments, **options)
+    with pytest.raises(ValueError, match="show must be a function from a file to a widget, got str"):
+        PictureUpload("show")
 
 
 class Features(dict):
@@ -226,14 +178,12 @@ class Features(dict):
 @cases(
     ("preprocess", "message"),
     [
-        ("normalise", "preprocess must be a function of the images, got 'normalise'"),
         (lambda x: None, "preprocess must return a tensor .1, C, H, W. of floats, got None"),
         (lambda x: Features(), "got {}: take its pixel_values"),
         (lambda x: x[0], r"got shape \(3, 8, 16\)"),
         (lambda x: x.repeat(2, 1, 1, 1), r"got shape \(2, 3, 8, 16\)"),
         (lambda x: x.long(), "of torch.int64"),
-        (lambda x: with_nan(x), "what preprocess returned must be finite, 24 of 384"),
-        (lambda x: x[:, :2], "2"),
+        (lambda x: x / 0, "what preprocess returned must be finite, 384 of 384"),
     ],
 )
 def test_a_preprocess_that_is_none(model, image, preprocess, message):
@@ -241,11 +191,29 @@ def test_a_preprocess_that_is_none(model, image, preprocess, message):
         explore(model, image, preprocess)
 
 
-def test_a_foreign_model_that_cannot_take_the_image(image):
+@cases(
+    ("given", "message"),
+    [
+        ("none.png", "there is no file"),
+        (__file__, "no readable image"),
+        (torch.rand(2, 3, 8, 16), r"got shape \(2, 3, 8, 16\)"),
+        ([1, 2], "a path or a tensor"),
+    ],
+)
+def test_an_image_that_cannot_be_explored(model, given, message):
+    with pytest.raises(ValueError, match=message):
+        explore(model, given, lambda images: images)
+
+
+def test_a_foreign_model_that_cannot_be_explored(image):
     model = nn.Sequential(nn.Flatten(), nn.Linear(5, 3), nn.MultiheadAttention(4, 2))
     with pytest.raises(ValueError, match=r"the model cannot take images of shape \(1, 3, 8, 16\): .*mat1"):
         explore(model, image)
     assert model.training, "the mode is put back"
+    with pytest.raises(ValueError, match="nothing was recorded"):
+        explore(nn.Sequential(nn.Flatten(), nn.Linear(3 * 8 * 16, 2)), image)
+    with pytest.raises(ValueError, match="a model of windows"):
+        explore(torchvision.models.SwinTransformer([4, 4], 12, [1, 1], [2, 2], [2, 2]), torch.randn(3, 32, 32))
 
 
 def test_a_model_of_two_towers_names_the_one_to_explore():
@@ -257,15 +225,18 @@ def test_a_model_of_two_towers_names_the_one_to_explore():
     assert explore(model.vision_model, image)._panels[0]["names"] == []
 
 
-def test_pillows_images_and_images_of_one_colour_are_explored(model):
+def test_the_maps_are_those_of_the_model_and_its_mode_is_put_back(model, image):
+    image = 2 * image - 1
+    with torch.no_grad(), record_attention(model) as recorded:
+        model(image[None])
+    np.testing.assert_allclose(maps_of(explore(model.train(), image)), recorded.stacked()[0], atol=1e-3)
+    assert model.training
+
+
+def test_images_of_any_numbers_are_shown(model, image):
     pixels = np.random.RandomState(0).randint(0, 256, (30, 40, 4), dtype=np.uint8)
-    explorer = explore(model, Image.fromarray(pixels), lambda images: images / 100)
-    assert (explorer._panels[0]["height"], explorer._panels[0]["width"]) == (8, 16)
+    panel = explore(model, Image.fromarray(pixels), lambda images: images / 100)._panels[0]
+    assert (panel["height"], panel["width"]) == (8, 16)
     assert picture_of(explore(model, torch.full((3, 8, 16), 5.0))).max() == 0
-
-
-def test_the_button_needs_functions(model):
-    with pytest.raises(ValueError, match="show must be a function from a file to a widget, got str"):
-        PictureUpload("show")
-    with pytest.raises(ValueError, match="preprocess must be a function of the images, got 3"):
-        upload(model, preprocess=3)
+    sent = picture_of(explore(model, 10 * image - 5))
+    assert sent.min() < 40 and sent.max() > 215, "from the darkest to the brightest"

@@ -1,5 +1,7 @@
 """What the explorer draws, pixel by pixel: compositing, smoothing, outlines, words. In Chromium, beside NumPy."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -26,6 +28,7 @@ PAINT = """async ([panels, text, values, style, extra]) => {
     const drawn = new Float32Array(values);
     const one = { panel, drawn, map: drawn, low: 0, high: 1, ready: true, nearest: -1, key: -1, q: -1, framed: true };
     const context = canvas.getContext("2d");
+    if (extra.colours) extra.colours = Uint8ClampedArray.from(extra.colours);
     paintPanel(context, { bright, mask: new Mask(panel) }, { ...one, ...extra }, style);
     const pixels = (from) => Array.from(from.getContext("2d").getImageData(0, 0, width, height).data);
     return [pixels(bright), pixels(canvas)];
@@ -66,32 +69,22 @@ def enlarged(strength, smooth):
 
 
 @cases("smooth", [True, False])
-def test_the_spotlight_is_the_picture_times_15_to_100_percent(page, explorer, strength, smooth):
+def test_a_spotlight_is_15_to_100_percent_of_the_picture_and_heat_one_hue_over_it(page, explorer, strength, smooth):
     picture, got = painted(page, explorer, strength, {"overlay": "spotlight", "smooth": smooth})
     np.testing.assert_allclose(got, picture * (0.15 + 0.85 * enlarged(strength, smooth)), atol=3)
     assert got.min() < 0.3 * picture.min() + 20 and (got == picture).any(), "from the dark to the picture itself"
-
-
-@cases("smooth", [True, False])
-def test_heat_is_one_hue_as_opaque_as_the_weight(page, explorer, strength, smooth):
     picture, got = painted(page, explorer, strength, {"overlay": "heat", "smooth": smooth})
     opacity = 0.7 * enlarged(strength, smooth)
     np.testing.assert_allclose(got, picture * (1 - opacity) + np.array([204, 0, 255]) * opacity, atol=3)
 
 
-def test_off_and_not_ready_are_the_picture(page, explorer, strength):
+def test_off_and_not_ready_are_the_picture_and_colours_take_its_place(page, explorer, strength):
     for style, extra in (({"overlay": "off"}, {}), ({"overlay": "spotlight"}, {"ready": False})):
         picture, got = painted(page, explorer, strength, {"smooth": True, **style}, **extra)
         assert (got == picture).all()
-
-
-def test_colours_take_the_place_of_the_picture(page, explorer, strength):
     colours = np.random.default_rng(4).integers(0, 256, (ROWS, COLUMNS, 3))
-    script = PAINT.replace("{ ...one, ...extra }", "{ ...one, colours: Uint8ClampedArray.from(extra.colours) }")
-    given = [explorer._panels, to_base64(explorer._data), strength.tolist(), {"overlay": "spotlight", "smooth": False}]
-    got = page.evaluate(script, [*given, {"colours": colours.flatten().tolist()}])[1]
-    wanted = np.kron(colours, np.ones((TIMES, TIMES, 1)))
-    np.testing.assert_array_equal(np.array(got).reshape(HEIGHT, WIDTH, 4)[..., :3], wanted)
+    _, got = painted(page, explorer, strength, {"overlay": "spotlight"}, colours=colours.flatten().tolist())
+    np.testing.assert_array_equal(got, np.kron(colours, np.ones((TIMES, TIMES, 1))))
 
 
 def test_the_query_has_a_frame_of_black_inside_white(page, explorer, strength):
@@ -143,15 +136,6 @@ def test_borders_run_between_in_and_out_and_not_along_the_edge_of_the_picture(pa
         assert units == wanted and len(lines) < len(units), "and neighbours in a line are joined"
 
 
-@cases(("rows", "columns", "times"), [(5, 8, 3), (1, 4, 7), (3, 1, 4), (4, 4, 1)])
-def test_smoothing_is_bilinear(page, rows, columns, times):
-    values = torch.rand(1, 1, rows, columns)
-    script = "async ([v, c, r, t]) => Array.from((await import('/compose.js')).bilinear(new Float32Array(v), c, r, t))"
-    got = page.evaluate(script, [values.flatten().tolist(), columns, rows, times])
-    wanted = torch.nn.functional.interpolate(values, scale_factor=times, mode="bilinear", align_corners=False)
-    np.testing.assert_allclose(got, wanted.flatten(), atol=1e-5)
-
-
 SAY = """async ([panels, text, values, state]) => {
     const { fromBase64 } = await import("/bytes.js");
     const { openPanels } = await import("/data.js");
@@ -180,16 +164,17 @@ def test_the_sentence_says_what_the_map_shows(page):
     given = random_panel(layers=2)
     explorer, maps = AttentionExplorer(**given), maps_of(*given["maps"])
     for layer, query in ((1, 0), (0, 17)):
-        row, column = maps[layer, 2, query], maps[layer, 2, :, query]
-        best = "itself" if row.argmax() == query else called(row.argmax())
-        text, [[q, top]] = said(page, explorer, layer=layer, head=2, query=query)
-        looks = f"In layer {layer}, head 2, {called(query)} looks most at {best}, with"
-        assert text.startswith(looks) and text.endswith(" % of its attention.")
-        assert float(text.split()[-5]) == pytest.approx(100 * row.max(), abs=0.02)
-        assert q == query and top == pytest.approx(max(np.percentile(row[1:], 98), row[1:].max() / 20), rel=1e-2)
-        best = "itself" if column.argmax() == query else called(column.argmax())
-        text, _ = said(page, explorer, layer=layer, head=2, query=query, direction="to", pinned=True)
-        assert text.startswith(f"Pinned: in layer {layer}, head 2, {called(query)} is looked at most by {best}, with")
+        for direction, seen, verb in (
+            ("from", maps[layer, 2, query], "looks most at"),
+            ("to", maps[layer, 2, :, query], "is looked at most by"),
+        ):
+            state = dict(layer=layer, head=2, query=query, direction=direction)
+            text, [[q, top]] = said(page, explorer, **state)
+            best = "itself" if seen.argmax() == query else called(seen.argmax())
+            assert text.startswith(f"In layer {layer}, head 2, {called(query)} {verb} {best}, with")
+            assert float(re.search(r"([\d.]+) %", text)[1]) == pytest.approx(100 * seen.max(), abs=0.02)
+            assert q == query and top == pytest.approx(max(np.percentile(seen[1:], 98), seen[1:].max() / 20), rel=1e-2)
+            assert said(page, explorer, pinned=True, **state)[0] == f"Pinned: i{text[1:]}"
     mean = maps[1].mean(axis=0)[3]
     text, _ = said(page, explorer, layer=1, query=3, fusion="mean")
     assert text.startswith("In the mean of the heads of layer 1, the patch in row 0, column 2 looks most at")
@@ -202,13 +187,11 @@ def test_two_pictures_have_one_query(page):
     explorer = AttentionExplorer(**both, titles=["one", "two"], prefix=["class token"])
     text, shown = said(page, explorer, layer=1, query=1 + 8 * 4 + 7)
     assert [q for q, _ in shown] == [40, 12] and text.count("looks most at") == 2
-    assert (
-        text.startswith("In layer 1, head 0: one, the patch in row 4, column 7")
-        and "; two, the patch in row 2, column 3" in text
-    )
+    assert text.startswith("In layer 1, head 0: one, the patch in row 4, column 7")
+    assert "; two, the patch in row 2, column 3" in text
     # The nearest patch of the second picture, by the cosine of the tokens.
     text, _ = said(page, explorer, query=5, view="similarity")
     a, b = (torch.nn.functional.normalize(panel["features"], dim=1) for panel in (first, second))
     cosines = b[1:] @ a[5]
-    place = int(cosines.argmax())
-    assert f"in two the patch in row {place // 4}, column {place % 4} comes nearest, with {cosines.max():.2f}" in text
+    row, column = divmod(int(cosines.argmax()), 4)
+    assert f"in two the patch in row {row}, column {column} comes nearest, with {cosines.max():.2f}" in text

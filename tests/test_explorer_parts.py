@@ -1,12 +1,14 @@
-"""What the model says, the table, the link and the picture: what the explorer's parts compute."""
+"""What the explorer's parts compute: what the model says, the table, the link, the picture, similarity, colours."""
 
 import csv
 import io
 
+import numpy as np
 import pytest
 from conftest import cases
 from explored import NEEDS_CHROMIUM
-from explorer_parts import module_page, small_panel
+from explorer_parts import arrays, call, module_page, put_real, small_panel
+from sklearn.decomposition import PCA
 
 from vit_course.explorer.arguments import STATE
 
@@ -27,40 +29,34 @@ def page(browser):
     page.close()
 
 
-def call(page, module, expression, argument=None):
-    """`expression` of the module `m` and the argument `a`."""
-    return page.evaluate(f"async (a) => {{ const m = await import('/{module}.js'); return {expression}; }}", argument)
-
-
 def test_the_prediction_names_the_first_and_sums_the_rest(page):
-    found = call(
-        page,
-        "says",
-        "m.classes({ ...a, labels: a.labels.toReversed(), probabilities: a.probabilities.toReversed() }, 2)",
-        SAYS,
-    )
+    upside_down = SAYS | {name: SAYS[name][::-1] for name in ("labels", "probabilities")}
+    found = call(page, "says", "m.classes(a, 2)", upside_down)
     assert [one["label"] for one in found["shown"]] == ["cat", "dog"]
-    assert found["others"] == 2 and abs(found["rest"] - 0.1) < 1e-9
+    assert found["others"] == 2 and found["rest"] == pytest.approx(0.1)
 
 
-@cases(("rows", "said"), [
-    (slice(None), "After layer 1 the head says “cat”, and keeps to it."),
-    (slice(0, 3), "Only after the last layer does the head say “cat” for good."),
-    (slice(2, 4), "The head says “cat” before the first layer already, and after every layer."),
-])  # fmt: skip
-def test_the_lens_in_words(page, rows, said):
-    assert call(page, "says", "m.told(a)", {**SAYS, "lens": SAYS["lens"][rows]}) == said
+PANEL = {"says": SAYS, "layers": 3, "layer_numbers": [0, 1, 2]}
 
 
-def test_the_lens_at_one_layer(page):
-    assert call(page, "says", "m.reading(a, 0, 2)", SAYS) == "before the first layer: frog 60\u00a0%, dog 20\u00a0%"
-    assert call(page, "says", "m.reading(a, 2, 1)", SAYS) == "after layer 1: cat 50\u00a0%"
-    # The class that comes first at the end, then those that rise highest on the way.
-    assert call(page, "says", "m.drawnClasses(a)", SAYS) == [0, 1, 2]
-    panel = {"says": SAYS, "layers": 3, "layer_numbers": [0, 1, 2]}
-    assert call(page, "says", "m.reached(a, 2)", panel) == 3
-    # A copy that keeps two of three layers, with the lens of all.
-    assert call(page, "says", "m.reached(a, 1)", {**panel, "layers": 2, "layer_numbers": [0, 2]}) == 3
+@cases(
+    ("expression", "given", "said"),
+    [
+        ("told(a)", SAYS, "After layer 1 the head says “cat”, and keeps to it."),
+        ("told(a)", SAYS | {"lens": SAYS["lens"][:3]}, "Only after the last layer does the head say “cat” for good."),
+        ("told(a)", SAYS | {"lens": SAYS["lens"][2:]},
+         "The head says “cat” before the first layer already, and after every layer."),
+        ("reading(a, 0, 2)", SAYS, "before the first layer: frog 60\u00a0%, dog 20\u00a0%"),
+        ("reading(a, 2, 1)", SAYS, "after layer 1: cat 50\u00a0%"),
+        # The class that comes first at the end, then those that rise highest on the way.
+        ("drawnClasses(a)", SAYS, [0, 1, 2]),
+        ("reached(a, 2)", PANEL, 3),
+        # A copy that keeps two of three layers, with the lens of all.
+        ("reached(a, 1)", PANEL | {"layers": 2, "layer_numbers": [0, 2]}, 3),
+    ],
+)  # fmt: skip
+def test_the_lens_in_words(page, expression, given, said):
+    assert call(page, "says", f"m.{expression}", given) == said
 
 
 SHOWN = """({ panel: small, layer: 1, head: 2, fusion: "head", direction: "from", q: 0,
@@ -68,38 +64,31 @@ SHOWN = """({ panel: small, layer: 1, head: 2, fusion: "head", direction: "from"
     drawn: Float32Array.from({ length: 17 }, (_, t) => -t) })"""
 
 
-def test_the_table_has_the_special_tokens_by_name_and_the_patches_by_place(page):
+def rows_of(page, expression):
+    return list(csv.DictReader(io.StringIO(call(page, "table", expression))))
+
+
+def test_the_table_and_its_file_have_every_token_in_its_place(page):
     found = call(page, "table", f"m.cells(small, {SHOWN}.map)")
     assert [name for name, _ in found["prefix"]] == ["class token", "register 1"]
-    assert [[round(136 * w) for w in row] for row in found["rows"]] == [
-        [2, 3, 4, 5, 6], [7, 8, 9, 10, 11], [12, 13, 14, 15, 16],
-    ]  # fmt: skip
-
-
-def test_a_file_for_a_spreadsheet_reads_back(page):
-    text = call(page, "table", f"m.csv([{SHOWN}, {SHOWN}], 'attention')")
-    rows = list(csv.DictReader(io.StringIO(text)))
+    np.testing.assert_allclose(found["rows"], np.arange(2, 17).reshape(3, 5) / 136, rtol=1e-6)
+    rows = rows_of(page, f"m.csv([{SHOWN}, {SHOWN}], 'attention')")
     assert len(rows) == 34
     assert rows[0] == {
         "picture": 'Cat, "C"', "layer": "1", "head": "2", "query": "class token", "direction": "from",
         "token": "class token", "row": "", "column": "", "weight": "0",
     }  # fmt: skip
-    last = rows[-1]
-    assert (last["row"], last["column"], last["token"]) == ("2", "4", "row 2, column 4")
-    assert abs(float(last["weight"]) - 16 / 136) < 1e-6
-    similar = list(csv.DictReader(io.StringIO(call(page, "table", f"m.csv([{SHOWN}], 'similarity')"))))
+    assert (rows[-1]["row"], rows[-1]["column"], rows[-1]["token"]) == ("2", "4", "row 2, column 4")
+    assert float(rows[-1]["weight"]) == pytest.approx(16 / 136, abs=1e-6)
+    similar = rows_of(page, f"m.csv([{SHOWN}], 'similarity')")
     assert float(similar[3]["cosine"]) == -3 and similar[3]["view"] == "similarity"
-
-
-def test_a_name_that_a_spreadsheet_would_run_is_made_plain(page):
-    text = call(page, "table", f"m.csv([{{ ...{SHOWN}, panel: {{ ...small, title: '=1+1' }} }}], 'attention')")
-    assert next(csv.DictReader(io.StringIO(text)))["picture"] == "'=1+1"
+    formula = rows_of(page, f"m.csv([{{ ...{SHOWN}, panel: {{ ...small, title: '=1+1' }} }}], 'attention')")
+    assert formula[0]["picture"] == "'=1+1", "what a spreadsheet would run is made plain"
 
 
 @cases(("view", "change", "name"), [
     ("attention", "{}", "attention-cat-c-layer-1-head-2-class-token.csv"),
     ("attention", "{ fusion: 'mean', q: 4 }", "attention-cat-c-layer-1-mean-row-0-column-2.csv"),
-    ("similarity", "{}", "similarity-cat-c-class-token.csv"),
     ("colours", "{}", "colours-cat-c.csv"),
 ])  # fmt: skip
 def test_files_have_speaking_names(page, view, change, name):
@@ -121,30 +110,113 @@ def test_an_address_says_what_differs_and_reads_back(page):
     assert {**USUAL, **call(page, "link", DECODE, f"#{text}")} == values
 
 
-@cases("text", [
-    "#a-section", "#layer=12", "#layer=-1", "#layer=3.5", "#layer=", "#layer=1e1", "#head=6", "#query=257", "#key=-2",
-    "#fixed=0", "#fixed=2", "#fixed=x", "#pinned=yes", "#fusion=rollout", "#view=<b>", "#tour=<script>", "#model=3",
-])  # fmt: skip
+MISFITS = "a-section layer=12 layer=-1 layer=3.5 layer= layer=1e1 query=257 key=-2 fixed=0 fixed=2 fixed=x pinned=yes"
+
+
+@cases("text", f"{MISFITS} fusion=rollout tour=<script> model=3".split())
 def test_an_address_that_does_not_fit_changes_nothing(page, text):
-    assert call(page, "link", DECODE, text) == {}
+    assert call(page, "link", DECODE, f"#{text}") == {}
 
 
-MEASURE = "(text, size) => text.length * size / 2"
-
-
-def test_lines_are_as_wide_as_the_picture(page):
-    lines = call(
-        page, "picture", f"m.wrapped(a, 70, (text) => ({MEASURE})(text, 14))", "one two three incomprehensibility four"
-    )
+def test_the_picture_has_lines_as_wide_and_panels_side_by_side_while_there_is_room(page):
+    text = "one two three incomprehensibility four"
+    lines = call(page, "picture", "m.wrapped(a, 70, (text) => text.length * 7)", text)
     assert lines == ["one two", "three", "incomprehensibility", "four"]
-
-
-def test_panels_stand_beside_one_another_while_there_is_room(page):
     one = {"width": 600, "height": 400, "title": "Cat"}
-    plan = "m.arrange(a, { caption: 'said of it', note: '', legend: true }, " + MEASURE + ")"
+    plan = "m.arrange(a, { caption: 'said of it', note: '', legend: true }, (text, size) => text.length * size / 2)"
     beside, below = call(page, "picture", plan, [one, one]), call(page, "picture", plan, [one, one, one])
     assert [p["x"] for p in beside["panels"]] == [16, 632] and len({p["y"] for p in beside["panels"]}) == 1
     assert beside["width"] == 1248
     assert len({p["x"] for p in below["panels"]}) == 1 and below["width"] == 632
     assert below["legend"]["y"] > below["panels"][2]["y"] + 400
     assert below["height"] > below["lines"][-1]["y"] > below["legend"]["y"]
+
+
+# ---- similarity and colours: of the tokens after the last norm
+
+
+def test_the_nearest_is_that_of_numpy_and_never_the_token_itself(page):
+    panel = small_panel()
+    nearest = "[...Array(16).keys()].map((t) => m.correspondence([panelOf(typed(a))], t)[0])"
+    found = call(page, "similarity", nearest + ".map(({ values, best }) => [Array.from(values), best])", panel)
+    features = arrays(panel)[2]
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    np.testing.assert_allclose([values for values, _ in found], cosines, atol=1e-6)
+    np.fill_diagonal(cosines, -2)
+    assert [best for _, best in found] == (1 + cosines[:, 1:].argmax(1)).tolist()
+    nothing = panel | {"features": [0.0] * 6 + panel["features"][6:]}
+    assert call(page, "similarity", "Array.from(m.cosines(panelOf(typed(a)), 0))", nothing) == [0] * 16
+
+
+def test_a_token_finds_its_own_content_in_a_second_panel_and_other_widths_are_not_compared(page):
+    panel, order = small_panel(), np.random.default_rng(1).permutation(15) + 1
+    shuffled = panel | {"features": arrays(panel)[2][np.r_[0, order]].ravel().tolist()}
+    best, none = page.evaluate(
+        """async (given) => {
+            const { correspondence } = await import("/similarity.js");
+            const panels = given.map((values) => panelOf(typed(values)));
+            const of = Array.from({ length: 15 }, (_, i) => correspondence(panels, i + 1));
+            return [of.map(([, second]) => second.best), of.every(([, , third]) => third === null)];
+        }""",
+        [panel, shuffled, small_panel(width=7)],
+    )
+    assert [order[b - 1] for b in best] == list(range(1, 16)) and none
+
+
+def painted(*features):
+    """The colours by scikit-learn's components."""
+    patches = np.concatenate([one[1:] for one in features]).astype(np.float64)
+    along = PCA(3, svd_solver="full").fit_transform(patches)
+    low, high = np.percentile(along, [2, 98], axis=0)
+    return np.clip(255 * (along - low) / (high - low), 0, 255)
+
+
+def colours(page, panels, argument=None):
+    return call(page, "colours", f"m.colours({panels}).map((found) => found && Array.from(found))", argument)
+
+
+def test_the_colours_are_those_of_scikit_learn_for_panels_of_one_width_together(page):
+    features = put_real(page, "cat")["features"]
+    (found,) = colours(page, "[real]")
+    assert np.abs(np.reshape(found, (-1, 3)) - painted(features)).max() < 1
+    panels = [small_panel(0), small_panel(1, rows=2, columns=7), small_panel(2, width=9), small_panel(3)]
+    panels[3]["features"] = None
+    found = colours(page, "a.map((v) => panelOf(typed(v)))", panels)
+    first, second, third = (arrays(one)[2] for one in panels[:3])
+    assert np.abs(np.reshape(found[0] + found[1], (-1, 3)) - painted(first, second)).max() < 1
+    assert np.abs(np.reshape(found[2], (-1, 3)) - painted(third)).max() < 1
+    assert found[3] is None
+    (alike,) = colours(page, "[panelOf(typed(a))]", small_panel(features=[1.0] * 96))
+    assert len(set(alike)) == 1
+
+
+def test_colours_are_computed_once_for_the_same_tokens_and_anew_for_others(page):
+    same, anew = page.evaluate(
+        """async (values) => {
+            const { paintColours } = await import("/colours.js");
+            const panels = [panelOf({ ...typed(values), features: null })];
+            const none = paintColours(panels);
+            panels[0].features = typed(values).features;
+            const first = paintColours(panels);
+            return [first === paintColours(panels), none[0] === null && first[0].length === 45];
+        }""",
+        small_panel(),
+    )
+    assert same and anew
+
+
+def test_the_work_for_many_tokens_is_a_few_dozen_products(page):
+    # Not the time, which depends on the machine: how often the tokens are gone through.
+    reads = page.evaluate(
+        """async () => {
+            const { components } = await import("/components.js");
+            let rounds = 0;
+            const rows = new Proxy(new Float32Array(60 * 50).map((_, i) => Math.sin(i * i)), {
+              get(of, name) { if (name === "0") rounds++; return Reflect.get(of, name); },
+            });
+            components(rows, 50);
+            return rounds;
+        }"""
+    )
+    assert 0 < reads <= 2 * 64

@@ -1,64 +1,36 @@
-"""The explorer as a saved page, opened from a file in a real browser: at three widths, in light and dark, by touch."""
+"""The explorer as a saved page, opened from a file in a real browser: its layout, its tokens, by touch."""
+
+import re
 
 import numpy as np
 import pytest
 import torch
-from accessible import violations
 from conftest import cases
-from explored import (
-    NEEDS_CHROMIUM,
-    SCREENSHOTS,
-    choose,
-    drawn,
-    opened_page,
-    patch,
-    photograph,
-    point,
-    random_panel,
-    says,
-    words,
-)
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, maps_of, opening, patch, point, random_panel, says, words
 from PIL import Image
 
-from vit_course.explorer import AttentionExplorer
+from vit_course.explorer import AttentionExplorer, embedded
 
 pytestmark = NEEDS_CHROMIUM
-WIDTHS = (390, 850, 1280)
 ROWS, COLUMNS = 5, 8
+BOXES = (".vit-main", ".vit-cells", ".vit-legend", ".vit-top", ".vit-words", ".vit-chips")
+FITS = "document.documentElement.scrollWidth <= innerWidth"
 
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Opens explorers as pages; at the end none has met an error or asked another machine."""
-    pages = []
-
-    def opened(explorer, **options):
-        pages.append(opened_page(browser, explorer, tmp_path / "page.html", **options))
-        return pages[-1]
-
-    yield opened
-    for page in pages:
-        assert page.errors == [] and page.outside == []
-        page.close()
+    with opening(browser, tmp_path / "page.html") as opened:
+        yield opened
 
 
-def two(**state):
-    first, second = random_panel(seed=1), random_panel(seed=2)
-    link = [0, *(1 + row * COLUMNS + column for row in range(ROWS) for column in reversed(range(COLUMNS)))]
-    both = {name: [first[name], second[name]] for name in ("maps", "image", "grid", "features")}
-    return AttentionExplorer(**both, titles=["as it is", "flipped"], prefix=["class token"], link=[None, link], **state)
-
-
-def boxes(page):
-    names = (".vit-main", ".vit-cells", ".vit-legend", ".vit-top", ".vit-words", ".vit-chips")
-    return [page.locator(name).first.bounding_box() for name in names]
-
-
-@cases("width", WIDTHS)
+@cases("width", [390, 850, 1280])
 def test_the_layout_fits_and_nothing_moves(opened, width):
+    def boxes():
+        return [page.locator(name).first.bounding_box() for name in BOXES]
+
     page = opened(AttentionExplorer(**random_panel()), width=width)
-    before = boxes(page)
-    photograph, grid = before[0], before[1]
+    before = boxes()
+    photograph, grid = before[:2]
     assert photograph["width"] >= {390: 360, 850: 440, 1280: 550}[width]
     if width > 390:
         assert grid["x"] > photograph["x"] + photograph["width"], "beside it"
@@ -67,33 +39,21 @@ def test_the_layout_fits_and_nothing_moves(opened, width):
     for row, column in ((0, 0), (2, 5), (4, 7)):
         point(page, row, column, ROWS, COLUMNS)
         drawn(page)
-        assert boxes(page) == before
+        assert boxes() == before
     page.locator(".vit-main").focus()
     for key in "oossvvmld":
         page.keyboard.press(key)
         drawn(page)
-        assert boxes(page) == before, key  # what stands below may have nothing to say of a mean
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs out"
-
-
-@pytest.mark.thorough
-@cases("width", WIDTHS)
-@cases("scheme", ["light", "dark"])
-def test_accessible_at_every_width_in_light_and_dark(opened, width, scheme):
-    page = opened(two(), width=width, color_scheme=scheme)
-    paper = page.locator(".vit-explorer").evaluate("e => getComputedStyle(e).backgroundColor")
-    assert (max(map(int, paper[4:-1].split(","))) < 60) == (scheme == "dark")
-    page.get_by_text("Keys", exact=True).click()
-    for view in ("Colours", "Similarity", "Attention"):
-        page.locator(f".vit-strip label:text-is('{view}')").click()
-        drawn(page)
-        assert violations(page) == []
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"explorer-{width}-{scheme}.png", full_page=True)
+        assert boxes() == before, key  # what stands below may have nothing to say of a mean
+        assert page.evaluate(FITS), "nothing hangs out"
 
 
 def test_two_pictures_have_one_query_and_the_grid_is_of_the_one_pointed_at(opened):
-    page = opened(two(), width=850)
+    first, second = random_panel(seed=1), random_panel(seed=2)
+    link = [0, *(1 + row * COLUMNS + column for row in range(ROWS) for column in reversed(range(COLUMNS)))]
+    both = {name: [first[name], second[name]] for name in ("maps", "image", "grid", "features")}
+    explorer = AttentionExplorer(**both, titles=["as it is", "flipped"], prefix=["class token"], link=[None, link])
+    page = opened(explorer, width=850)
     left, right = (page.locator(".vit-main").nth(index).bounding_box() for index in range(2))
     assert right["x"] > left["x"] + left["width"] and abs(right["y"] - left["y"]) < 1, "side by side"
     page.mouse.move(*patch(page, 2, 1, ROWS, COLUMNS, panel=0))
@@ -101,41 +61,17 @@ def test_two_pictures_have_one_query_and_the_grid_is_of_the_one_pointed_at(opene
     assert words(page).count("looks most at") == 2
     assert "as it is, the patch in row 2, column 1 looks" in words(page)
     assert "flipped, the patch in row 2, column 6 looks" in words(page)
-    first = page.locator(".vit-cells canvas").screenshot()
+    grid = page.locator(".vit-cells canvas").screenshot()
     page.mouse.move(*patch(page, 2, 6, ROWS, COLUMNS, panel=1))
     page.wait_for_selector(".vit-grid[data-complete=true]")
     drawn(page)
     assert "as it is, the patch in row 2, column 1 looks" in words(page), "the same query, from the other side"
-    assert page.locator(".vit-cells canvas").screenshot() != first
+    assert page.locator(".vit-cells canvas").screenshot() != grid
 
 
-@pytest.mark.thorough
-def test_similarity_and_colours(opened):
-    given = random_panel()
-    page = opened(AttentionExplorer(**given))
-    features = given["features"].numpy()
-    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
-    choose(page, "Similarity")
-    point(page, 2, 5, ROWS, COLUMNS)
-    cosines = unit @ unit[22]
-    best = int(np.argsort(cosines)[-2])
-    name = f"row {(best - 1) // COLUMNS}, column {(best - 1) % COLUMNS}" if best else "class token"
-    says(page, "After the last layer, the patch in row 2, column 5 is most like the", name, f"{cosines[best]:.2f}")
-    assert page.locator(".vit-chip .vit-figure").inner_text() == f"{cosines[0]:.2f}"
-    before = photograph(page)
-    choose(page, "Colours")
-    says(page, "like colour, like description")
-    assert (photograph(page) != before).any() and page.get_by_role("radio", name="Heat").is_disabled()
-
-
-def test_touch_asks_while_it_drags_and_a_tap_pins(browser, tmp_path):
-    explorer = AttentionExplorer(**random_panel())
-    explorer.save_html(tmp_path / "page.html")
-    context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto((tmp_path / "page.html").as_uri())
-    page.wait_for_selector(".vit-explorer[data-ready]")
-    client = context.new_cdp_session(page)
+def test_touch_asks_while_it_drags_and_a_tap_pins(opened):
+    page = opened(AttentionExplorer(**random_panel()), width=390, height=844, has_touch=True, is_mobile=True)
+    client = page.context.new_cdp_session(page)
 
     def touch(kind, *points):
         where = [{"x": x, "y": y} for x, y in points]
@@ -150,19 +86,16 @@ def test_touch_asks_while_it_drags_and_a_tap_pins(browser, tmp_path):
     assert words(page).startswith("In layer 2, head 0, the patch in row 3, column 4 looks"), "it stays"
     page.touchscreen.tap(*patch(page, 4, 1, ROWS, COLUMNS))  # the browser makes a click of it, when it sees fit
     says(page, "Pinned: in layer 2, head 0, the patch in row 4, column 1 looks")
-    context.close()
 
 
 @pytest.mark.thorough
-@cases(("layers", "heads", "grid"), [(12, 12, (14, 14)), (24, 16, (14, 14)), (4, 4, (7, 9))])
-@cases("width", WIDTHS)
+@cases(("layers", "heads", "grid"), [(24, 16, (14, 14)), (4, 4, (7, 9))])
+@cases("width", [390, 1280])
 def test_every_model_has_its_grid(opened, layers, heads, grid, width):
     page = opened(AttentionExplorer(**random_panel(layers=layers, heads=heads, grid=grid, dim=4)), width=width)
+    assert page.locator(".vit-across > span").count() == heads + 2
+    assert page.locator(".vit-down > span").count() == layers and page.evaluate(FITS)
     box = page.locator(".vit-cells").bounding_box()
-    assert (
-        page.locator(".vit-across > span").count() == heads + 2 and page.locator(".vit-down > span").count() == layers
-    )
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     cell = box["width"] / (heads + 2), box["height"] / layers
     assert 14 < cell[0] <= 65 and abs(cell[0] / cell[1] - grid[1] / grid[0]) < 0.1, "cells have the picture's form"
     page.locator(".vit-cells").click(position={"x": 1.5 * cell[0], "y": (layers - 1.5) * cell[1]})
@@ -180,8 +113,6 @@ def test_whole_maps_are_shown_as_well(opened):
 
 
 def test_a_part_of_the_layers_has_its_numbers_and_no_rollout(opened, tmp_path):
-    from vit_course.explorer import embedded
-
     explorer = AttentionExplorer(**random_panel(layers=6))
     page = opened(explorer)
     assert page.locator(".vit-across > span").last.inner_text() == "rollout"
@@ -204,3 +135,67 @@ def test_the_picture_is_the_one_that_was_sent(opened):
     wanted = given["image"].permute(1, 2, 0).numpy()
     inside = np.s_[4::9, 4::9]  # the middles of its squares of one colour
     np.testing.assert_allclose(seen[inside], wanted[inside], atol=6)
+
+
+@pytest.mark.thorough
+@cases("width", [390, 1280])
+def test_pointer_and_keys_reach_each_special_token_by_its_name(opened, width):
+    names = ["class token", *(f"register {number}" for number in (1, 2, 3, 4))]
+    given = random_panel(names=names)
+    maps = maps_of(*given["maps"])[2, 0]
+
+    def called(token):
+        place = token - len(names)
+        return f"the {names[token]}" if place < 0 else f"the patch in row {place // COLUMNS}, column {place % COLUMNS}"
+
+    def sentence(token):
+        best = int(maps[token].argmax())
+        most = "itself" if best == token else called(best)
+        return f"n layer 2, head 0, {called(token)} looks most at {most}, with"
+
+    page = opened(AttentionExplorer(**given), width=width)
+    chips = page.locator(".vit-chip")
+    assert [re.sub(r"\s*\d+\.\d\d\s%$", "", text) for text in chips.all_inner_texts()] == names
+    for token in range(len(names)):  # by the pointer
+        chips.nth(token).hover()
+        drawn(page)
+        assert sentence(token) in words(page)
+        assert chips.nth(token).get_attribute("aria-pressed") == "true"
+    page.mouse.move(0, 0)
+    page.locator(".vit-main").focus()
+    page.keyboard.press("ArrowDown")  # from the class token to a patch
+    for token in [*range(len(names)), 0]:  # by the key, and round again
+        page.keyboard.press("c")
+        drawn(page)
+        assert sentence(token) in words(page)
+    for token in range(len(names)):  # by the tabulator, as every button
+        chips.nth(token).focus()
+        page.keyboard.press("Enter")
+        drawn(page)
+        assert words(page).startswith(f"Pinned: i{sentence(token)}")
+        page.keyboard.press("Escape")
+    assert page.get_by_role("group", name="Tokens that are no patches").count() == 1
+    assert page.evaluate(FITS), "nothing hangs out"
+
+
+def test_without_such_tokens_nothing_speaks_of_them(opened):
+    page = opened(AttentionExplorer(**random_panel(names=())))
+    assert page.locator(".vit-chip").count() == 0 and page.locator(".vit-chips").is_hidden()
+    page.locator(".vit-main").focus()
+    before = words(page)
+    page.keyboard.press("c")
+    drawn(page)
+    assert words(page) == before and "token" not in before.split("looks")[0]
+
+
+def test_side_by_side_a_token_is_the_one_of_the_same_name(opened):
+    maps = [torch.randn(1, 1, count + 15, count + 15).softmax(-1) for count in (2, 3)]
+    names = [["class token", "register 1"], ["register 1", "distillation token", "class token"]]
+    page = opened(AttentionExplorer(maps, [torch.rand(3, 9, 15)] * 2, titles=["a", "b"], prefix=names))
+    for panel, token, here in ((0, 0, "class token"), (0, 1, "register 1"), (1, 0, "register 1")):
+        page.locator(".vit-panel").nth(panel).locator(".vit-chip").nth(token).hover()
+        drawn(page)
+        assert f"a, the {here} looks" in words(page) and f"b, the {here} looks" in words(page)
+    page.mouse.move(*patch(page, 1, 2, 3, 5, panel=1))
+    drawn(page)
+    assert words(page).count("the patch in row 1, column 2 looks") == 2

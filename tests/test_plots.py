@@ -1,13 +1,19 @@
+"""Figures: what they show is what was given, and what cannot be drawn is refused in one sentence."""
+
+import matplotlib
 import numpy as np
 import pytest
 import torch
 from conftest import cases
 from matplotlib.figure import Figure
+from sklearn.decomposition import PCA
 
 from vit_course import plots
+from vit_course.data import photographs
 from vit_course.patches import patchify
+from vit_course.plots.attention import HEAT
 
-IMAGE = torch.rand(3, 8, 12)
+IMAGE, NAN = torch.rand(3, 8, 12), float("nan")
 PATCHES = patchify(IMAGE[None], 4)[0].unflatten(1, (4, 4, 3)).permute(0, 3, 1, 2)  # (N, C, P, P)
 
 
@@ -39,17 +45,12 @@ def test_a_figure_with_words_on_it(name):
     assert isinstance(figure, Figure)
     words = [a.get_xlabel() + a.get_ylabel() + a.get_title() for a in figure.axes]
     assert any([figure.get_suptitle() and figure.get_supxlabel(), *words])
-
-
-@cases("name", ["image_with_grid", "attention_over_image", "curves"])
-def test_axes_have_labels(name):
-    axes = drawn(ALL[name]()).axes[0]
-    assert axes.get_xlabel() and axes.get_ylabel()
+    if name in ("image_with_grid", "attention_over_image", "curves"):
+        assert figure.axes[0].get_xlabel() and figure.axes[0].get_ylabel()
 
 
 def test_patches_stand_in_their_places():
-    figure = plots.patch_grid(PATCHES, (2, 3))
-    for index, axes in enumerate(figure.axes):
+    for index, axes in enumerate(ALL["patch_grid"]().axes):
         row, column = divmod(index, 3)
         expected = IMAGE[:, row * 4 : row * 4 + 4, column * 4 : column * 4 + 4].permute(1, 2, 0).numpy()
         (picture,) = pictures(axes)
@@ -57,33 +58,32 @@ def test_patches_stand_in_their_places():
 
 
 def test_similarity_of_a_patch_with_itself_is_one():
-    figure = plots.position_similarity(torch.randn(6, 8), (2, 3))
-    for index in range(6):
-        (picture,) = pictures(figure.axes[index])
+    for index, axes in enumerate(ALL["position_similarity"]().axes[:6]):
+        (picture,) = pictures(axes)
         assert picture.shape == (2, 3) and picture[divmod(index, 3)] == pytest.approx(1)
 
 
-def test_attention_is_shown_unscaled_over_the_picture_in_colour():
-    attention = torch.rand(2, 3)
-    figure = plots.attention_over_image(IMAGE, attention)
+def test_attention_is_shown_unscaled_over_the_picture_and_in_a_grid_on_one_scale():
+    maps = torch.rand(2, 4, 2, 3)  # layers down, heads across
+    figure = plots.attention_over_image(IMAGE, maps[0, 0])
     plain, under, shown = *pictures(figure.axes[0]), *pictures(figure.axes[1])
     np.testing.assert_array_equal(under, plain)
-    np.testing.assert_array_equal(shown, attention.numpy())
-
-
-def test_grid_has_layers_down_heads_across_on_one_scale():
-    maps = torch.rand(2, 4, 2, 3)
-    figure = plots.attention_grid(IMAGE, maps)
-    for index in range(8):
-        layer, head = divmod(index, 4)
-        image = figure.axes[index].get_images()[1]
-        np.testing.assert_array_equal(image.get_array(), maps[layer, head].numpy())
+    np.testing.assert_array_equal(shown, maps[0, 0].numpy())
+    for index, axes in enumerate(plots.attention_grid(IMAGE, maps).axes[:8]):
+        image = axes.get_images()[1]
+        np.testing.assert_array_equal(image.get_array(), maps[divmod(index, 4)].numpy())
         assert image.get_clim() == (0, maps.max().item())
 
 
-def test_curves_differ_by_more_than_colour():
+def test_curves_differ_by_more_than_colour_and_may_have_gaps_and_no_names():
     lines = ALL["curves"]().axes[0].get_lines()
     assert len({line.get_linestyle() for line in lines}) == len({line.get_marker() for line in lines}) == 2
+    values = torch.tensor([1.0, NAN, 3.0], dtype=torch.bfloat16)
+    (line,) = drawn(plots.curves({"a": values}, "x", "y")).axes[0].get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), [1, NAN, 3])
+    nameless = {"": [1.0, 0.5], "_": [0.5, 0.2]}
+    assert plots.curves(nameless, "step", "loss").axes[0].get_legend() is None
+    assert plots.curves(nameless | {"a": [0.1]}, "step", "loss").axes[0].get_legend() is not None
 
 
 def test_a_wrong_prediction_says_so():
@@ -93,54 +93,93 @@ def test_a_wrong_prediction_says_so():
 
 
 def test_colour_map_rises_in_lightness():
-    from matplotlib import colormaps
-
-    lightness = colormaps[plots.COLOUR_MAP](np.linspace(0, 1, 20))[:, :3] @ [0.299, 0.587, 0.114]
+    lightness = matplotlib.colormaps[plots.COLOUR_MAP](np.linspace(0, 1, 20))[:, :3] @ [0.299, 0.587, 0.114]
     assert (np.diff(lightness) > 0).all()
-
-
-@cases(
-    ("call", "message"),
-    [
-        (lambda: plots.patch_grid(PATCHES, (2, 4)), "2 x 4 has 8 patches, got 6"),
-        (lambda: plots.position_similarity(torch.zeros(7, 8), (2, 3)), "2 x 3 has 6 patches, got 7"),
-        (lambda: plots.to_picture(torch.zeros(4, 8, 12)), r"got shape \(4, 8, 12\)"),
-        (lambda: plots.to_picture(torch.zeros(1, 3, 8, 12)), r"got shape \(1, 3, 8, 12\)"),
-    ],
-)
-def test_bad_input(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 def test_expected_and_received_show_the_plane_where_they_part_and_mark_it():
     expected = torch.zeros(2, 3, 4, 5)
     received = expected.clone()
     received[1, 2, 3, 4] = 7
-    figure = plots.expected_and_received(expected, received)
-    left, right = figure.axes[:2]
+    left, right = plots.expected_and_received(expected, received).axes[:2]
     assert pictures(left)[0].shape == (4, 5) and pictures(left)[0].max() == 0 and pictures(right)[0][3, 4] == 7
     assert "[1, 2, :, :]" in right.get_title()
     assert left.get_images()[0].get_clim() == right.get_images()[0].get_clim() == (0, 7)
     assert not left.lines and [line.get_xydata().tolist() for line in right.lines] == [[[4, 3]]] * 2
-    assert plots.expected_and_received(torch.zeros(3), torch.ones(3)).axes
+    right = drawn(plots.expected_and_received(torch.zeros(1, 3), torch.tensor([[0.0, NAN, 3.0]]))).axes[1]
+    assert [line.get_xydata().tolist() for line in right.lines] == [[[1, 0], [2, 0]]] * 2
+    assert right.get_images()[0].get_clim() == (0, 3), "NaN is marked, and leaves the scale alone"
+    assert drawn(plots.expected_and_received(torch.zeros(2) * NAN, torch.zeros(2) * NAN)).axes
+
+
+# Linear RGB as it is seen without one of the three kinds of cone (Machado, Oliveira and Fernandes 2009, table 1).
+SEEN = {
+    "all cones": np.eye(3),
+    "no long": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "no middle": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    "no short": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+}
+
+
+def seen(colours: np.ndarray, cones: str) -> np.ndarray:
+    """sRGB colours (..., 3) as somebody with these cones sees them."""
+    linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
+    linear = (linear @ np.transpose(SEEN[cones])).clip(0, 1)
+    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+
+
+@cases("cones", SEEN)
+@cases("name", photographs())
+def test_heat_is_seen_on_a_photograph_with_any_cones(name, cones):
+    picture = np.asarray(photographs()[name].open().convert("RGB").resize((64, 64))) / 255
+    *colour, opacity = HEAT(1.0)
+    hot = (1 - opacity) * picture + opacity * np.array(colour)
+    apart = np.linalg.norm(seen(hot, cones) - seen(picture, cones), axis=-1)
+    assert np.quantile(apart, 0.1) > 0.1, "nine pixels in ten"
+
+
+def test_a_spotlight_leaves_the_brightest_patches_as_they_are_and_the_others_dark():
+    image, attention = np.full((10, 15, 3), 0.8), np.zeros((2, 3))
+    attention[1, 2], attention[0, 1] = 0.4, 0.1
+    axes = Figure().subplots()
+    drawn = np.asarray(plots.spotlight(axes, image, attention, high=0.4).get_array())  # (10, 15, 3)
+    assert drawn[5:, 10:] == pytest.approx(0.8) and drawn[:5, :5] == pytest.approx(0.8 * 0.15)
+    assert drawn[:5, 5:10] == pytest.approx(0.8 * (0.15 + 0.85 / 4))
+    smooth = plots.spotlight(axes, image[..., 0], attention, high=0.4, smooth=True).get_array()
+    assert smooth.shape == (10, 15, 3) and len(np.unique(smooth)) > 20
+    own = plots.spotlight(axes, np.ones((10, 10)), np.arange(100).reshape(10, 10) / 100).get_array()[..., 0]
+    assert (own > 0.9999).sum() == 2, "the 98th percentile and above"
+
+
+def test_principal_colours_are_those_of_pca_and_the_same_in_all_pictures():
+    tokens = torch.randn(2, 3, 5, 7) * torch.arange(7, 0, -1)
+    tokens[1, 0, 0] = tokens[0, 2, 4]
+    colours = plots.principal_colours(tokens)
+    assert colours.shape == (2, 3, 5, 3) and colours.min() == 0 and colours.max() == 1
+    assert colours[1, 0, 0] == pytest.approx(colours[0, 2, 4])
+    theirs, ours = PCA(3).fit_transform(tokens.reshape(-1, 7).numpy()), colours.reshape(-1, 3)
+    for component in range(3):
+        kept = (ours[:, component] > 0) & (ours[:, component] < 1)
+        straight = np.corrcoef(ours[kept, component], theirs[kept, component])[0, 1]
+        assert abs(straight) == pytest.approx(1, abs=1e-6)
+    assert plots.principal_colours(tokens.double()) == pytest.approx(colours, abs=1e-4)
 
 
 # ---- what cannot be drawn
 
-NAN = float("nan")
+AXES, MAP = Figure().subplots(), torch.rand(2, 3)
 PICTURES = {  # each takes an image, patches, a table or maps; and some of it
     "to_picture": (plots.to_picture, IMAGE),
     "image_with_grid": (lambda image: plots.image_with_grid(image, 4), IMAGE),
     "patch_grid": (lambda patches: plots.patch_grid(patches, (2, 3)), PATCHES),
     "patch_sequence": (plots.patch_sequence, PATCHES),
     "position_similarity": (lambda table: plots.position_similarity(table, (2, 3)), torch.randn(6, 8)),
-    "attention_over_image, image": (lambda image: plots.attention_over_image(image, torch.rand(2, 3)), IMAGE),
-    "attention_over_image, map": (lambda map: plots.attention_over_image(IMAGE, map), torch.rand(2, 3)),
-    "attention_grid, image": (lambda image: plots.attention_grid(image, torch.rand(1, 2, 2, 3)), IMAGE),
+    "attention_over_image, image": (lambda image: plots.attention_over_image(image, MAP), IMAGE),
+    "attention_over_image, map": (lambda map: plots.attention_over_image(IMAGE, map), MAP),
+    "attention_grid, image": (lambda image: plots.attention_grid(image, MAP[None, None]), IMAGE),
     "attention_grid, maps": (lambda maps: plots.attention_grid(IMAGE, maps), torch.rand(2, 4, 2, 3)),
-    "overlay, image": (lambda image: plots.overlay(Figure().subplots(), image, torch.rand(2, 3)), IMAGE[0]),
-    "overlay, map": (lambda map: plots.overlay(Figure().subplots(), IMAGE[0], map), torch.rand(2, 3)),
+    "overlay, image": (lambda image: plots.overlay(AXES, image, MAP), IMAGE[0]),
+    "overlay, map": (lambda map: plots.overlay(AXES, IMAGE[0], map), MAP),
     "predictions, images": (lambda images: plots.predictions(images, torch.eye(2), "ab"), torch.rand(2, 3, 8, 12)),
     "predictions, probabilities": (lambda rows: plots.predictions(IMAGE[None], rows, "ab"), torch.tensor([[0.2, 0.8]])),
 }
@@ -151,7 +190,6 @@ PICTURES = {  # each takes an image, patches, a table or maps; and some of it
     ("spoil", "message"),
     [
         (lambda x: None, "must be an array of numbers, got None"),
-        (lambda x: "picture", "must be an array of numbers, got 'picture'"),
         (lambda x: [[1, 2], [3]], "must be an array of numbers, got list"),
         (lambda x: x.to(torch.complex64), r"must be an array of numbers, got Tensor of shape .* of torch\.complex64"),
         (lambda x: x.to("meta"), "must be an array of numbers, got Tensor"),
@@ -170,33 +208,49 @@ def test_arrays_that_are_no_picture(name, spoil, message):
 @cases(
     ("call", "message"),
     [
+        (lambda: plots.to_picture(torch.zeros(4, 8, 12)), r"got shape \(4, 8, 12\)"),
         (lambda: plots.to_picture(torch.full((3, 8, 12), 200)), "uint8 or .* from 0 to 1, got int64"),
-        (lambda: plots.image_with_grid(IMAGE, 0), "patch_size must be at least 1, got 0"),
         (lambda: plots.image_with_grid(IMAGE, 2.5), "patch_size must be an int of at least 1, got 2.5"),
         (lambda: plots.patch_grid(PATCHES, (2, 0)), r"grid must be \(rows, columns\), two ints of at least 1"),
+        (lambda: plots.patch_grid(PATCHES, (2, 4)), "2 x 4 has 8 patches, got 6"),
         (lambda: plots.patch_grid(PATCHES[:, :2], (2, 3)), r"patches to show are .* got shape \(6, 2, 4, 4\)"),
+        (lambda: plots.patch_grid(PATCHES, (2, 3), numbers=1), "numbers must be True or False, got 1"),
         (lambda: plots.patch_sequence(PATCHES, first=0), "first must be at least 1, got 0"),
         (lambda: plots.patch_sequence(PATCHES, labels=6), "labels must be words in a row, got 6"),
         (lambda: plots.patch_sequence(PATCHES, labels=["a"]), "6 patches are shown, there are 1 labels"),
+        (lambda: plots.position_similarity(torch.zeros(7, 8), (2, 3)), "2 x 3 has 6 patches, got 7"),
         (lambda: plots.position_similarity(torch.eye(6)[:, :5], (2, 3)), "row 5 of the table is 0 everywhere"),
-        (lambda: plots.attention_over_image(IMAGE, torch.rand(2, 3), query=(2, 0)), "patch of 2 x 3, got \\(2, 0\\)"),
-        (lambda: plots.attention_over_image(IMAGE, torch.rand(2, 3), query=(0.5, 0)), "query must be the .* got"),
-        (lambda: plots.attention_grid(IMAGE, torch.rand(1, 1, 2, 3), query=4), "query must be the .* got 4"),
-        (lambda: plots.attention_grid(IMAGE, torch.rand(1, 1, 2, 3), first_layer=-1), "first_layer must be at least 0"),
-        (lambda: plots.overlay(Figure().subplots(), IMAGE, torch.rand(2, 3)), r"\(H, W, 3\) or \(H, W\), got shape"),
+        (lambda: plots.attention_over_image(IMAGE, MAP, query=(2, 0)), "patch of 2 x 3, got \\(2, 0\\)"),
+        (lambda: plots.attention_grid(IMAGE, MAP[None, None], query=4), "query must be the .* got 4"),
+        (lambda: plots.attention_grid(IMAGE, MAP[None, None], first_layer=-1), "first_layer must be at least 0"),
+        (lambda: plots.overlay(AXES, IMAGE, MAP), r"\(H, W, 3\) or \(H, W\), got shape"),
+        (lambda: plots.overlay(AXES, IMAGE[0], MAP, NAN), "high must be a number, got nan"),
+        (lambda: plots.overlay(IMAGE, IMAGE[0], MAP), "axes must be matplotlib Axes, got Tensor"),
+        (lambda: plots.outline(None, (0, 0), 4, 4), "axes must be matplotlib Axes, got NoneType"),
+        (lambda: plots.outline(AXES, (-1, 0), 4, 4), r"query must be the .* got \(-1, 0\)"),
+        (lambda: plots.outline(AXES, (0, 0), 0, 4), "patch_height must be greater than 0, got 0"),
+        (lambda: plots.spotlight(AXES, np.ones((4, 4, 2)), np.ones((2, 2))), "image must be"),
+        (lambda: plots.spotlight(AXES, np.ones((4, 4)), np.ones((2, 2, 1))), "attention"),
+        (lambda: plots.spotlight(AXES, np.ones((4, 4)), np.ones((2, 2)), high=0), "high"),
+        (lambda: plots.spotlight(AXES, np.ones((4, 4)), np.ones((2, 2)), smooth=1), "smooth"),
+        (lambda: plots.principal_colours(torch.randn(1, 2, 2, 2)), "three numbers"),
+        (lambda: plots.principal_colours(torch.randn(1, 2, 8)), "tokens"),
         (lambda: plots.curves({}, "x", "y"), "at least one line, got {}"),
-        (lambda: plots.curves([1, 2], "x", "y"), r"series must be a dict .* got \[1, 2\]"),
-        (lambda: plots.curves({"a": []}, "x", "y"), "series 'a' must not be empty"),
         (lambda: plots.curves({"a": [[1, 2]]}, "x", "y"), r"series 'a' must have 1 axes, got shape \(1, 2\)"),
         (lambda: plots.curves({"a": [NAN, NAN]}, "x", "y"), "series 'a' has no finite number"),
         (lambda: plots.curves({"a": [1, 2]}, "x", "y", x=[1, 2, 3]), "x has 3 values, the series 'a' has 2"),
         (lambda: plots.curves({"a": [1, 2]}, "x", "y", log="z"), "log must be '', 'x', 'y' or 'xy', got 'z'"),
         (lambda: plots.expected_and_received(torch.zeros(2, 3), torch.zeros(3, 2)), r"shape \(2, 3\), received has"),
-        (lambda: plots.expected_and_received(torch.zeros(0), torch.zeros(0)), "expected must not be empty"),
+        (lambda: plots.show(IMAGE, "no figure"), "figure must be a matplotlib Figure, got Tensor"),
+        (lambda: plots.ledger([("patches", "(B, N, D)", [1])]), "patches must be a torch.Tensor, got list"),
+        (lambda: plots.ledger([("patches", "(B, N, D)")]), r"a row of the ledger is \(step, shape in letters, tensor"),
+        (lambda: plots.ledger([("patches", 3, torch.zeros(3))]), "a row of the ledger is"),
+        (lambda: plots.ledger(zip("a", "b", strict=True)), "the ledger takes a list of rows, got zip"),
+        (lambda: plots.ledger([("patches", "(B, N, D)", torch.zeros(2, 3))]), r"names 3 axes, the tensor has shape"),
     ],
 )
 def test_arguments_that_do_not_fit(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         call()
 
 
@@ -206,9 +260,7 @@ def test_arguments_that_do_not_fit(call, message):
         ({"probabilities": torch.eye(3)}, "there are 2 images and 3 rows of probabilities"),
         ({"probabilities": torch.tensor([[-2.0, 5.0], [1.0, 0.0]])}, "from 0 to 1, got -2 to 5: .* the softmax first"),
         ({"class_names": "a"}, "there are 2 classes and 1 class names"),
-        ({"class_names": "abc"}, "there are 2 classes and 3 class names"),
         ({"class_names": 2}, "class_names must be names in a row, got 2"),
-        ({"class_names": {"a", "b"}}, "class_names must be names in a row, got {"),
         ({"labels": [0, 1, 1]}, "there are 2 images and 3 labels"),
         ({"labels": [0, 2]}, r"labels must be whole numbers from 0 to 1, got \[0, 2\]"),
         ({"labels": [0, 1.5]}, "labels must be whole numbers from 0 to 1"),
@@ -221,78 +273,17 @@ def test_predictions_that_do_not_fit(changes, message):
         plots.predictions(**{**right, **changes})
 
 
-def test_what_is_no_figure():
-    with pytest.raises(TypeError, match="figure must be a matplotlib Figure, got Tensor"):
-        plots.show(IMAGE, "no figure")
-
-
-def test_nan_in_what_was_received_is_marked_and_leaves_the_scale_alone():
-    received = torch.tensor([[0.0, NAN, 3.0]])
-    right = drawn(plots.expected_and_received(torch.zeros(1, 3), received)).axes[1]
-    assert [line.get_xydata().tolist() for line in right.lines] == [[[1, 0], [2, 0]]] * 2
-    assert right.get_images()[0].get_clim() == (0, 3)
-    assert drawn(plots.expected_and_received(torch.zeros(2) * NAN, torch.zeros(2) * NAN)).axes
-
-
-def test_a_gap_in_a_curve_and_bfloat16():
-    values = torch.tensor([1.0, NAN, 3.0], dtype=torch.bfloat16)
-    (line,) = drawn(plots.curves({"a": values}, "x", "y")).axes[0].get_lines()
-    np.testing.assert_array_equal(line.get_ydata(), [1, NAN, 3])
-
-
-@cases(
-    ("rows", "error", "message"),
-    [
-        ([("patches", "(B, N, D)", [1])], TypeError, "patches must be a torch.Tensor, got list"),
-        ([("patches", "(B, N, D)")], ValueError, r"a row of the ledger is \(step, shape in letters, tensor\), got"),
-        ([("patches", 3, torch.zeros(3))], ValueError, "a row of the ledger is"),
-        ([torch.zeros(3)], ValueError, "a row of the ledger is"),
-        (zip("a", "b", strict=True), ValueError, "the ledger takes a list of rows, got zip"),
-        (3, ValueError, "the ledger takes a list of rows, got 3"),
-        ([("patches", "(B, N, D)", torch.zeros(2, 3))], ValueError, r"names 3 axes, the tensor has shape \(2, 3\)"),
-    ],
-)
-def test_rows_of_the_ledger(rows, error, message):
-    with pytest.raises(error, match=message):
-        plots.ledger(rows)
-
-
-@cases("word", [None, 3, ["a"], torch.zeros(2)])
+@cases("word", [None, torch.zeros(2)])
 def test_words_that_are_no_text(word):
     for draw in (
         lambda: plots.image_with_grid(IMAGE, 4, word),
         lambda: plots.patch_grid(PATCHES, (2, 3), word),
         lambda: plots.patch_sequence(PATCHES, word),
         lambda: plots.position_similarity(torch.eye(6), (2, 3), word),
-        lambda: plots.attention_over_image(IMAGE, torch.rand(2, 3), word),
-        lambda: plots.attention_grid(IMAGE, torch.rand(1, 1, 2, 3), word),
+        lambda: plots.attention_over_image(IMAGE, MAP, word),
+        lambda: plots.attention_grid(IMAGE, MAP[None, None], word),
         lambda: plots.curves({"a": [1]}, word, "y"),
-        lambda: plots.curves({"a": [1]}, "x", word),
         lambda: plots.curves({"a": [1]}, "x", "y", title=word),
     ):
         with pytest.raises(ValueError, match=r"(title|xlabel|ylabel) must be text, got "):
             draw()
-
-
-def test_axes_that_are_none_and_frames_that_are_no_patch():
-    axes = Figure().subplots()
-    for draw in (lambda: plots.overlay(IMAGE, IMAGE[0], IMAGE[0]), lambda: plots.outline(None, (0, 0), 4, 4)):
-        with pytest.raises(TypeError, match=r"axes must be matplotlib Axes, got (Tensor|NoneType)"):
-            draw()
-    for draw, message in (
-        (lambda: plots.overlay(axes, IMAGE[0], IMAGE[0], NAN), "high must be a number, got nan"),
-        (lambda: plots.outline(axes, (-1, 0), 4, 4), r"query must be the .* got \(-1, 0\)"),
-        (lambda: plots.outline(axes, (0, 0), 0, 4), "patch_height must be greater than 0, got 0"),
-        (lambda: plots.outline(axes, (0, 0), 4, "4"), "patch_width must be a number, got '4'"),
-        (lambda: plots.patch_grid(PATCHES, (2, 3), numbers=1), "numbers must be True or False, got 1"),
-        (lambda: plots.patch_sequence(PATCHES, labels=6), "labels must be words in a row, got 6"),
-        (lambda: plots.ledger(torch.tensor(3)), "the ledger takes a list of rows, got"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            draw()
-
-
-def test_a_curve_without_a_name_has_no_legend():
-    values = {"": [1.0, 0.5], "_": [0.5, 0.2]}
-    assert plots.curves(values, "step", "loss").axes[0].get_legend() is None
-    assert plots.curves(values | {"a": [0.1]}, "step", "loss").axes[0].get_legend() is not None
