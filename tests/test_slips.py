@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 import tomllib
+from string import Formatter
 
 import numpy as np
 import pytest
@@ -18,20 +19,31 @@ from vit_course.checks.tools.no_gradient import any_precision
 from vit_course.checks.tools.slips import Known, named_by_details
 from vit_course.checks.tools.table import COMMON, refuse, table
 
-# Exercises whose checks take milliseconds.
-QUICK = ("maps.rollout", "evidence.held_out", "pretrained.jax", "further.gradient")
+# Exercises whose checks take milliseconds, and the right function of each, where its table has steps.
+QUICK = {"maps.rollout": "flow", "evidence.held_out": "_chosen", "pretrained.jax": None, "further.gradient": None}
 GENERIC = {"wrong-values", "wrong-shape", "raised-error", "hard-coded-size", "wrong-type"}
 TABLES = sorted(ROOT.glob("vit_course/checks/*/*.toml"))
-NO_ROWS = ("of", "pairs", "errors")
+SHARED = ROOT / "vit_course/checks/tools/shared.toml"
+PASSED_ON = {"inverted"}  # what a check gives to a table of functions by `seen`
+
+
+def read(path):
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def rows_of(path):
+    """-> of each row of a file: the table, what it is a row of, and the row."""
+    for said in read(path).values():
+        for key, rows in said.items():
+            for row in rows if isinstance(rows, list) else ():
+                yield said, key, row
 
 
 @pytest.mark.slow
 @cases("name", QUICK)
 def test_every_foreseen_mistake_is_rejected_and_named(name):
     module = importlib.import_module(f"vit_course.checks.{name}")
-    right = next((getattr(module, one) for one in ("flow", "_chosen") if hasattr(module, one)), None)
-    table_of = "gradients" if name == "further.gradient" else "mistakes"
-    mistakes = table(module.__name__, table_of, right)
+    mistakes = table(module.__name__, "mistakes", QUICK[name] and getattr(module, QUICK[name]))
     assert len({mistake.slug for mistake in mistakes}) >= 8
     for mistake in (one for one in mistakes if "-and-" not in one.slug):
         report = EXERCISES[name].check(mistake.function)
@@ -39,47 +51,43 @@ def test_every_foreseen_mistake_is_rejected_and_named(name):
 
 
 @cases("path", TABLES)
-def test_the_expressions_of_a_table_know_their_names(path):
-    if path.name == "shared.toml":
-        return
-    module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    code = ast.parse(inspect.getsource(module))
-    of_checks = {n.id for n in ast.walk(code) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    of_checks |= {n.arg for n in ast.walk(code) if isinstance(n, ast.arg)}
-    of_checks |= {n.name for n in ast.walk(code) if isinstance(n, ast.FunctionDef)}
-    for name, said in tomllib.loads(path.read_text(encoding="utf-8")).items():
-        seen = {*vars(module), *COMMON, *dir(builtins)}
-        seen |= {*said["of"].split(", "), *PASSED_ON} if "of" in said else of_checks
-        for step, rows in said.items():
-            for row in rows if step not in NO_ROWS else ():
-                for expression in row[2:] if isinstance(row, list) else ():
-                    assert _free(expression) <= seen, (name, row)
-
-
-PASSED_ON = {"inverted"}  # what a check gives to a table by `seen`
+def test_a_row_knows_the_names_it_uses(path):
+    if path == SHARED:
+        module, of_check = torch, set()  # it sees no module
+    else:
+        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+        nodes = list(ast.walk(ast.parse(inspect.getsource(module))))
+        of_check = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        of_check |= {n.arg for n in nodes if isinstance(n, ast.arg)}
+        of_check |= {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+    everywhere = {*COMMON, *dir(builtins)} | (set() if path == SHARED else set(vars(module)))
+    for said, key, row in rows_of(path):
+        if isinstance(row, str):
+            assert row in read(SHARED)[key], row
+            continue
+        seen = everywhere | ({*said["of"].split(", "), *PASSED_ON} if "of" in said else of_check)
+        patterned = key == "errors"
+        expressions = re.findall("<<(.+?)>>", row[0]) if patterned else row[2:]
+        slots = [] if patterned or key != "rows" else [one for _, one, *_ in Formatter().parse(row[1]) if one]
+        for expression in (*expressions, *slots):
+            assert _free(expression) <= (everywhere | of_check if patterned else seen), row
 
 
 def _free(expression: str) -> set[str]:
-    tree = ast.parse(expression, mode="eval")
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    bound = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    return used - bound - {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    nodes = list(ast.walk(ast.parse(expression, mode="eval")))
+    bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - bound
 
 
 @cases("path", TABLES)
 def test_a_row_is_a_slug_a_sentence_and_expressions(path):
-    for name, said in tomllib.loads(path.read_text(encoding="utf-8")).items():
-        for step, rows in said.items():
-            for row in rows if step not in ("of", "pairs") and path.name != "shared.toml" else ():
-                if isinstance(row, str):
-                    assert row in tomllib.loads(SHARED.read_text(encoding="utf-8"))[step], (path, row)
-                    continue
-                slug, sentence = row[1:3] if step == "errors" else row[:2]
-                assert len(row) >= 3 and re.fullmatch(r"[a-z0-9-]+", slug), (name, row)
-                assert sentence.endswith((".", "?")), (name, row)
+    for _, key, row in rows_of(path):
+        if isinstance(row, list):
+            slug, sentence = row[1:] if key == "errors" else row[:2]
+            assert len(row) >= 3 and re.fullmatch(r"[a-z0-9-]+", slug) and sentence.endswith((".", "?")), row
 
 
-SHARED = ROOT / "vit_course/checks/tools/shared.toml"
 STEPS = """
 [numbers]
 of = "x"

@@ -39,5 +39,5 @@ def unnoticed(answer, parts):
             }
             for name in reasons
         }
-        | {"keys_doubled": values(__name__, "mistakes", locals())},
+        | {"keys_doubled": values(__name__, "keys-doubled")},
     )

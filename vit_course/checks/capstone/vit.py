@@ -82,8 +82,7 @@ def _vit_parameters(model: nn.Module, sizes: dict) -> None:
     number = (sizes["image_size"][0] // sizes["patch_size"]) * (sizes["image_size"][1] // sizes["patch_size"])
     known = {}
     for whole in (right, right - bias):
-        known |= values(__name__, "vit_parameters", locals() | {"whole": whole})
-        known |= values(__name__, "vit_parameters-2", locals() | {"whole": whole})
+        known |= values(__name__, "parameters", locals() | {"whole": whole})
     for blocks in range(1, layers):
         sentence = f"As many numbers are learned as with {blocks} of the L = {layers} blocks: some are missing, or one "
         known[right - (layers - blocks) * one_block] = ("blocks-shared", f"{sentence}is used for several.")

@@ -7,7 +7,7 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.table import values
+from vit_course.checks.tools.table import by_answer
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -28,8 +28,6 @@ def reached(answer, parts):
     def patch_mean(z):
         return z[:, 1:].mean(dim=1)
 
-    only_read = ("only-what-is-read", "This counts what is read, and not where it comes from.")
-    patch_kinds = ("class-token-left-out", "This leaves out the class token.")
     same_answers(
         received,
         {
@@ -41,30 +39,8 @@ def reached(answer, parts):
             "last_off_in": _reached(class_output, stage=0, off=(2,)),
         },
         parts,
-        mistakes=_or_too_many(
-            {
-                "one_patch_in": {
-                    1: only_read,
-                    2: ("two-tokens-only", "This counts the token that is read and the class token."),
-                    6: patch_kinds,
-                },
-                "patch_mean_out": values(__name__, "mistakes", locals()),
-                "patch_mean_in": values(__name__, "mistakes-2", locals()),
-                "all_off_patch_mean_in": values(__name__, "mistakes-3", locals()),
-                "last_off_between": values(__name__, "mistakes-4", locals()),
-                "last_off_in": {
-                    1: ("one-block-cuts-all", "This lets one block undo the exchange of the two before it."),
-                    6: patch_kinds,
-                    0: ("direct-way-forgotten", "This says that a token does not even reach itself."),
-                },
-            }
-        ),
+        mistakes=by_answer(__name__, "by-hand"),
     )
-
-
-def _or_too_many(mistakes: dict) -> dict:
-    more = ("more-than-there-are", "There are only seven tokens, the class token among them.")
-    return {name: known | {range(8, 1000): more} for name, known in mistakes.items()}
 
 
 def _reached(read, stage: int, off: tuple[int, ...] = ()) -> int:

@@ -3,10 +3,7 @@
 import torch.nn.functional as F
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.no_gradient import any_precision
-from vit_course.checks.tools.slips import named_by_details
-from vit_course.checks.tools.table import known, table
+from vit_course.checks.tools.no_gradient import same_without_gradient
 from vit_course.maps.interpret import mask_score
 
 
@@ -20,15 +17,7 @@ def score(answer, draw):
         # Uneven, nowhere 0, and with a sum far from 1.
         draws.append((draw.uniform(batch, rows, columns) ** 2 / 5 + 0.001, mask))
 
-    with named_by_details(*known(__name__, "errors")):
-        same_function(
-            any_precision(answer),
-            mask_score,
-            draws,
-            axes="(B,)",
-            differentiable=False,
-            mistakes=table(__name__, "mistakes"),
-        )  # fmt: skip
+    same_without_gradient(__name__, answer, mask_score, draws, "(B,)")
 
 
 def _by_pixel(map, mask):

@@ -64,26 +64,16 @@ def _look_at(found: list[list[list[int]]], batches: list[list[int]], order: list
     details = [given, *shown]
     images = {i for parts in found for part in parts for i in part}
     asked = [i for parts in found for part in parts for i in part]
-    if not images <= set(order):
-        if images <= set(range(len(order))):
-            raise Wrong(
-                "order-ignored", "The shares hold places in the order, and not the images that lie there.", details
-            )
-        raise Wrong("no-such-image", "The shares hold indices that are not in the order.", details)
-    refuse(__name__, "look-at", locals(), details)
-    pieces = [set(piece.tolist()) for piece in torch.tensor(order).chunk(size)]
-    refuse(__name__, "look-at-2", locals(), details)
-    if images != set(order):
-        raise Wrong("left-out", f"{len(order) - len(images)} of {len(order)} images are in no share.", details)
     blocks = [[i for part in parts for i in part] for parts in found]
-    if world > 1 and [i for block in blocks for i in block] == order:
-        sentence = "Each process has a block of the epoch: together, their first shares are not the first batch."
-        raise Wrong("blocks-of-the-epoch", sentence, details)
-    shared_first = world > 1 and blocks == [order[rank::world] for rank in range(world)]
-    if shared_first and (
-        len({len(parts) for parts in found}) > 1 or _together(found) != [set(batch) for batch in batches]
-    ):
-        raise Wrong("cut-after-sharing", _cut_after_sharing(_together(found), world * size), details)
+    together, pieces = _together(found), [set(piece.tolist()) for piece in torch.tensor(order).chunk(size)]
+    # Shared out before it was cut into batches; the same comes of batches that are cut first and are too large.
+    shared_first = (
+        world > 1
+        and blocks == [order[rank::world] for rank in range(world)]
+        and (len({len(parts) for parts in found}) > 1 or together != [set(batch) for batch in batches])
+    )
+    left_out = f"{len(order) - len(images)} of {len(order)}"
+    refuse(__name__, "shares", locals(), details)
     for rank, parts in enumerate(found):
         if len(parts) != len(batches):
             expected = f"Expected: {len(batches)} shares for each process, one for each batch"
@@ -95,19 +85,12 @@ def _look_at(found: list[list[list[int]]], batches: list[list[int]], order: list
             expected = f"Expected: the images {describe(batch)} in the shares of batch {i}, in any order"
             received = f"Received: {describe([image for part in parts for image in part])}"
             slug, sentence = "wrong-behaviour", "The shares of a batch are not that batch."
-            if [image for batch in _together(found) for image in sorted(batch)] == sorted(order):
+            if [image for batch in together for image in sorted(batch)] == sorted(order):
                 slug, sentence = "sorted", "The order was sorted, so that the batches are other ones."
             raise Wrong(slug, sentence, [given, expected, received])
         if max(map(len, parts)) - min(map(len, parts)) > 1:
             sentence = "The shares of a batch differ by more than one image, so one process waits for another."
             raise Wrong("uneven", sentence, details)
-
-
-def _cut_after_sharing(together: list[set[int]], size: int) -> str:
-    # The same shares come of batches that are cut first and are too large, of `size` images.
-    if len(together[0]) == size:
-        return "Each process takes `batch_size` images a step, and all of them together are to take so many."
-    return "The epoch is shared out first and cut into batches afterwards: the batches are other ones."
 
 
 def _together(found: list[list[list[int]]]) -> list[set[int]]:

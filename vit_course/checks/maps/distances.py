@@ -13,7 +13,7 @@ EVEN, MIDDLE = 80 / 9, 20 / 3
 def _of_all(right: float) -> dict[float, tuple[str, str]]:
     # What is done wrongly to any of these distances.
     root = math.sqrt(400 / 3 if right == EVEN else 200 / 3)
-    return values(__name__, "of_all", locals())
+    return values(__name__, "of-all", locals())
 
 
 @exercise("8.4", "Four heads on paper", section="How far does a head look?", difficulty=2, minutes=10)

@@ -45,7 +45,7 @@ def _shape(out, module, images, side, hidden) -> None:
     batch, channels, height, width = images.shape
     rows, columns = height // side, width // side
     shape = (batch, rows * columns, hidden)
-    known = values(__name__, "known", locals())
+    known = values(__name__, "shapes", locals())
     known[batch, rows * columns * hidden] = ("tokens-joined", "The tokens of an image lie on one axis, joined.")
     for step in range(2, side):
         known[batch, ((height - side) // step + 1) * ((width - side) // step + 1), hidden] = (
@@ -78,7 +78,7 @@ def _parameters(module, images, side, hidden) -> None:
         f"Expected: {matrix} numbers, and {hidden} more with a bias, at P = {side}, C = {channels}, D = {hidden}",
         f"Received: {found}",
     ]
-    known = values(__name__, "known-2", locals())
+    known = values(__name__, "parameters", locals())
     for bias in (0, hidden):
         known[side * side * hidden + bias] = (
             "one-channel",

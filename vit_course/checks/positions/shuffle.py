@@ -7,7 +7,7 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.table import values
+from vit_course.checks.tools.table import by_answer
 from vit_course.encoder import Encoder
 
 
@@ -15,31 +15,11 @@ from vit_course.encoder import Encoder
 def shuffle(answer, draw, parts):
     """`answer()` -> {"mean_without_table", "one_vector_for_all", "table_of_places", "rows_shuffled_too",
     "pixels_inside", "class_outputs"}: "same", "shuffled" or "different", the last one a number."""
-    stays = ("outputs-stay-behind", "This would mean that an output stays in its row when its patch leaves it.")
     same_answers(
         call(answer),
         _experiment(draw),
         parts,
-        mistakes={
-            "mean_without_table": values(__name__, "mistakes", locals()),
-            "one_vector_for_all": {
-                "different": ("any-table-is-places", "This takes any table for places, whatever its rows say."),
-                "same": stays,
-            },
-            "table_of_places": {
-                "shuffled": ("rows-travel-along", "This would mean that a patch takes its row of the table with it."),
-                "same": stays,
-            },
-            "rows_shuffled_too": {
-                "different": (
-                    "rows-known-by-number",
-                    "This would mean that the encoder knows the number of a row, apart from the sum that stands in it.",
-                ),
-                "same": stays,
-            },
-            "pixels_inside": values(__name__, "mistakes-2", locals()),
-            "class_outputs": values(__name__, "mistakes-3", locals()),
-        },
+        mistakes=by_answer(__name__, "by-hand"),
     )
 
 

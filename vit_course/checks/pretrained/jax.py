@@ -5,10 +5,7 @@ from collections.abc import Callable
 import torch
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.no_gradient import any_precision
-from vit_course.checks.tools.slips import named_by_details
-from vit_course.checks.tools.table import known, table
+from vit_course.checks.tools.no_gradient import same_without_gradient
 
 PARTS = {"q": "query", "k": "key", "v": "value"}
 ORDERS = ("qvk", "kqv", "kvq", "vqk", "vkq")
@@ -27,10 +24,8 @@ def jax(answer, draw):
             for rows in range(1, 3 * size * size + 1)
             if 3 * size * size % rows == 0
         )
-        with named_by_details(*known(__name__, "kernels" if inputs else "biases", locals())):
-            same_function(
-                any_precision(answer), _joined, draws, table(__name__, "mistakes"), axes, differentiable=False
-            )
+        errors = "kernels" if inputs else "biases"
+        same_without_gradient(__name__, answer, _joined, draws, axes, errors=errors, seen=locals())
 
 
 def _plain(part: torch.Tensor) -> torch.Tensor:

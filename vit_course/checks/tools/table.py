@@ -1,19 +1,24 @@
-"""Reads what goes wrong in an exercise from the table beside it: NAME.toml, a line a mistake.
+"""Reads what goes wrong in an exercise from the tables beside it: NAME.toml, a row a mistake.
 
-    [mistakes]                  a name, by which the check asks for it
-    of = "maps"                 what the expressions are of: the arguments of the exercise's function
-    pairs = 2                   so many of each step are also looked for together with those of another step
-    result = [                  what the whole function gives in place of the right result
-      ["heads-summed", "The heads are added up, and the rows sum to h.", "maps.sum(1)"],
-    ]
-    scale = [ ... ]             any other key is a step, a keyword of the right function; the expression is its value
-    errors = [                  what an error or a shape of the learner's says: a pattern, a slug, a sentence
-      ["must match the size", "axes-do-not-fit", "Two axes meet that do not fit."],
-    ]
+A row is a slug, a sentence that says what was done, never what to write, and one expression or several. What an
+expression is depends on who asks:
 
-A row is a slug, a sentence that says what was done, never what to write, and one expression or several. They see what
-the check's module has, and torch, F, math and rearrange. A word in the place of a row stands for the rows of that name
-in `tools/shared.toml`: the slips of a step that several exercises have.
+    table          of the arguments: what a learner's function may give in place of the right result
+        [mistakes]
+        of = "maps"                 the arguments
+        pairs = 2                   so many of each step are also looked for together with those of another step
+        result = [                  what the whole function gives
+          ["heads-summed", "The heads are added up, and the rows sum to h.", "maps.sum(1)"],
+        ]
+        scale = [ ... ]             any other key is a step, a keyword of the right function; the expression its value
+    values         of what the check has seen: a wrong shape, count or number, under `rows`
+    by_answer      the same under the name of each answer that was worked out by hand
+    refuse         of what the check has seen: whether it is so, under `rows`
+    known          none: a row of `errors` is a pattern of what an error or a shape says, a slug and a sentence
+
+Expressions see what the check's module has, what they are given in `seen`, and torch, F, math, rearrange, agree, inf
+and nan. A word in the place of a row stands for the rows of that name in `tools/shared.toml`: the slips of a step that
+several exercises have.
 """
 
 import functools
@@ -39,6 +44,39 @@ COMMON = dict(torch=torch, F=F, math=math, rearrange=rearrange, agree=agree, inf
 _NO_STEPS = ("of", "pairs", "errors")
 
 
+def _evaluated(expression: str, names: Mapping):
+    return eval(_compiled(expression), names)  # noqa: S307: an expression of ours
+
+
+@functools.cache
+def _compiled(expression: str):
+    return compile(expression, expression, "eval")
+
+
+@functools.cache
+def _read(module: str) -> dict:
+    folder, _, file = module.rpartition(".")
+    return tomllib.loads((importlib.resources.files(folder) / f"{file}.toml").read_text(encoding="utf-8"))
+
+
+def _with_shared(rows: list, step: str) -> list:
+    return [
+        row for one in rows for row in (_read(f"{__package__}.shared")[step][one] if isinstance(one, str) else [one])
+    ]
+
+
+def _names(module: str, seen: Mapping | None) -> dict:
+    return COMMON | vars(sys.modules[module]) | (seen or {})
+
+
+def _by_value(rows: list, names: Mapping) -> dict:
+    found = {}
+    for slug, sentence, *expressions in rows:
+        for expression in expressions:
+            found.setdefault(_evaluated(expression, names), (slug, sentence))
+    return found
+
+
 def table(
     module: str, name: str, right: Callable | None = None, only: Sequence[str] = (), seen: Mapping | None = None
 ) -> list[Mistake]:
@@ -51,7 +89,7 @@ def table(
         only: these steps alone, each slip by itself.
         seen: further names for the expressions, such as the check's `locals()`.
     """
-    said, names = _read(module)[name], COMMON | vars(sys.modules[module]) | (seen or {})
+    said, names = _read(module)[name], _names(module, seen)
     mistakes, often = [], []
     for step, rows in said.items():
         if step in _NO_STEPS or (only and step not in only):
@@ -75,33 +113,12 @@ def table(
 
 def known(module: str, name: str, seen: Mapping | None = None) -> list[Known]:
     """What errors and shapes say, by one table; in a pattern <<x>> stands for what x is among `seen`."""
-    names = COMMON | vars(sys.modules[module]) | (seen or {})
+    names = _names(module, seen)
 
     def filled(pattern: str) -> str:
         return re.sub(r"<<(.+?)>>", lambda found: str(_evaluated(found[1], names)), pattern)
 
     return [Known(filled(pattern), slug, sentence) for pattern, slug, sentence in _read(module)[name]["errors"]]
-
-
-def _evaluated(expression: str, names: Mapping):
-    return eval(_compiled(expression), names)  # noqa: S307: an expression of ours
-
-
-@functools.cache
-def _compiled(expression: str):
-    return compile(expression, expression, "eval")
-
-
-@functools.cache
-def _read(module: str) -> dict:
-    folder, _, file = module.rpartition(".")
-    return tomllib.loads((importlib.resources.files(folder) / f"{file}.toml").read_text(encoding="utf-8"))
-
-
-def _with_shared(rows: list, step: str) -> list:
-    return [
-        row for one in rows for row in (_read(f"{__package__}.shared")[step][one] if isinstance(one, str) else [one])
-    ]
 
 
 def values(module: str, name: str, seen: Mapping | None = None) -> dict:
@@ -112,20 +129,13 @@ def values(module: str, name: str, seen: Mapping | None = None) -> dict:
         name: of a table whose only key is `rows`; its expressions are of what the check knows, not of an input.
         seen: what they see besides the module, such as the check's `locals()`.
     """
-    return _by_value(module, _read(module)[name]["rows"], seen or {})
+    return _by_value(_read(module)[name]["rows"], _names(module, seen))
 
 
 def by_answer(module: str, name: str, seen: Mapping | None = None) -> dict[str, dict]:
     """The same for a table with rows for each answer of a dict, by its name there; see `same_answers`."""
-    return {answer: _by_value(module, rows, seen or {}) for answer, rows in _read(module)[name].items()}
-
-
-def _by_value(module: str, rows: list, seen: Mapping) -> dict:
-    names, found = COMMON | vars(sys.modules[module]) | seen, {}
-    for slug, sentence, *expressions in rows:
-        for expression in expressions:
-            found.setdefault(_evaluated(expression, names), (slug, sentence))
-    return found
+    names = _names(module, seen)
+    return {answer: _by_value(rows, names) for answer, rows in _read(module)[name].items()}
 
 
 def refuse(module: str, name: str, seen: Mapping, details: Sequence[str] = (), **pictures) -> None:
@@ -137,7 +147,7 @@ def refuse(module: str, name: str, seen: Mapping, details: Sequence[str] = (), *
         seen: what expressions and slots see besides the module, such as the check's `locals()`.
         details, pictures: of the `Wrong`.
     """
-    names = COMMON | vars(sys.modules[module]) | seen
+    names = _names(module, seen)
     for slug, sentence, *expressions in _read(module)[name]["rows"]:
         if any(_evaluated(expression, names) for expression in expressions):
             raise Wrong(slug, sentence.format_map(names), details, **pictures)
