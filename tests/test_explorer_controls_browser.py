@@ -88,6 +88,20 @@ def test_rollout_is_computed_when_it_is_chosen(page, maps):
     assert frame(page) == [1, HEADS + 1]
 
 
+def test_arrows_choose_cells_and_stop_at_the_edge(page):
+    page.locator(".vit-cells").focus()
+    for key, place in (
+        ("ArrowUp", [1, 0]),
+        ("ArrowRight", [1, 1]),
+        ("ArrowLeft", [1, 0]),
+        ("ArrowLeft", [1, 0]),
+        ("ArrowDown", [2, 0]),
+    ):
+        page.keyboard.press(key)
+        drawn(page)
+        assert frame(page) == place
+
+
 def test_the_maps_of_the_grid_are_those_of_the_query(page, maps):
     point(page, 2, 5, ROWS, COLUMNS)
     page.wait_for_selector(".vit-grid[data-complete=true]")
