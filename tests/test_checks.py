@@ -47,7 +47,7 @@ def misjudged(name: str, right=(), wrong=(), unforeseen=(), seeds=(0,)) -> list[
     found = []
 
     def note(answer, should: str, report) -> None:
-        found.append(f"{getattr(answer, '__name__', answer)} should be {should}:\n{report.text}")
+        found.append(f"{answers.source(answer)}\nshould be {should}:\n{report.text}")
 
     for (answer,) in right:
         for seed in seeds:
@@ -278,11 +278,12 @@ def test_an_exercise_and_its_answers_lie_where_its_name_says():
         found = getattr(getattr(checks, chapter), exercise)
         assert found is one.check and inspect.unwrap(found).__code__.co_filename == str(file)
         assert file.read_text(encoding="utf-8").startswith(f'"""Exercise {name}: ')
-        tree = ast.parse((ROOT / "tests" / "answers" / chapter / f"{exercise}.py").read_text(encoding="utf-8"))
+        beside = ROOT / "tests" / "answers" / chapter / f"{exercise}.py"
+        tree = ast.parse(beside.read_text(encoding="utf-8") if beside.exists() else "")
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        assert {call.args[0].value for call in calls if getattr(call.func, "id", None) in words} == {name}
+        assert {call.args[0].value for call in calls if getattr(call.func, "id", None) in words} <= {name}
         assert len(answers.RIGHT[name]) >= 3 and answers.UNFORESEEN[name], name
         assert len({mistake for _, mistake in answers.WRONG[name]}) >= 4, name
-    for file in (ROOT / "tests" / "answers").glob("*/[a-z]*.py"):
+    for file in (ROOT / "tests" / "answers").glob("*/[a-z]*.*"):
         own = [name.split(".")[1] for name in NAMES if name.startswith(f"{file.parent.name}.")]
         assert file.stem.startswith((*own, "shared")), f"{file} has the answers to no exercise"

@@ -1,7 +1,6 @@
 """Every check takes a right answer in other forms: those made by a generator, and those written by hand."""
 
 import ast
-import inspect
 import textwrap
 
 import answers
@@ -61,7 +60,7 @@ def test_every_function_of_tensors_has_its_forms():
 
 
 def _forms(answer) -> set[str]:
-    nodes = list(ast.walk(ast.parse(textwrap.dedent(inspect.getsource(answer)))))
+    nodes = list(ast.walk(ast.parse(textwrap.dedent(answers.source(answer)))))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
     loop = any(isinstance(node, (ast.For, ast.comprehension)) for node in nodes)

@@ -1,11 +1,21 @@
-"""Answers to the exercises, right and wrong, for test_checks.py: those to chapter.exercise lie in chapter/exercise.py.
+"""Answers to the exercises, right and wrong, for test_checks.py; those to chapter.exercise in chapter/exercise.toml.
 
-`@right("attention.weights")` marks a correct answer, `@wrong("attention.weights", "no-scale")` a wrong one with the
-slug that the check must give it, `@unforeseen("attention.weights")` a wrong one that no check knows by name.
+An answer is what a learner writes into the cell. Most are the worked solution with something replaced, a line each:
+
+    [solution]                                      # of the notebook, or any other name with `code = '''...'''`
+    wrong = [["no-scale", "/ d**0.5", ""]]          # the slug that the check must give it, old, new; further old, new
+    unforeseen = [["softmax(-1)", "relu()"]]        # wrong, and no check knows it by name
+    right = [["dim=-1", "dim=3"]]                   # as good
+
+A `code` is itself a right answer, or a wrong one by `mistake = "its-slug"`, or `mistake = "unforeseen"`, or none by
+`mistake = "not tried"`. What no learner's cell can hold, such as objects made to deceive, lies in chapter/exercise.py:
+`@right("attention.weights")`, `@wrong("attention.weights", "no-scale")`, `@unforeseen("attention.weights")`.
 """
 
 import importlib
+import inspect
 import math
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +23,58 @@ import torch
 
 
 class _Answers(dict):
-    """The answers of one kind by exercise; its files, NAME.py and NAME_more.py, are read when it is first asked for."""
+    """The answers of one kind by exercise; its files, NAME.toml and NAME*.py, are read when it is first asked for."""
 
     def __missing__(self, exercise: str) -> list:
         chapter, name = exercise.split(".")
-        for file in sorted(Path(__file__).parent.glob(f"{chapter}/{name}*.py")):
+        folder = Path(__file__).parent / chapter
+        for file in sorted(folder.glob(f"{name}*.py")):
             importlib.import_module(f"{__name__}.{chapter}.{file.stem}")
-        return self.setdefault(exercise, [])
+        for answers in (RIGHT, WRONG, UNFORESEEN):
+            answers.setdefault(exercise, [])
+        if (table := folder / f"{name}.toml").exists():
+            _read(exercise, tomllib.loads(table.read_text(encoding="utf-8")))
+        return self[exercise]
 
 
 RIGHT, WRONG, UNFORESEEN = _Answers(), _Answers(), _Answers()
+_CODE: dict[int, str] = {}  # of an answer from a table, by its id; the answers live as long
+
+
+def _read(exercise: str, bases: dict) -> None:
+    import exercises
+
+    for name, base in bases.items():
+        code = exercises.all_exercises()[exercise][1].solution if name == "solution" else base["code"]
+        mistake = base.get("mistake", "not tried" if name == "solution" else "right")
+        whole = {"right": RIGHT, "unforeseen": UNFORESEEN}.get(mistake, WRONG)
+        if mistake != "not tried":
+            _add(whole, exercise, code, *([mistake] if whole is WRONG else []))
+        for kind, answers in (("right", RIGHT), ("unforeseen", UNFORESEEN)):
+            for row in base.get(kind, ()):
+                _add(answers, exercise, _replaced(code, row))
+        for slug, *row in base.get("wrong", ()):
+            _add(WRONG, exercise, _replaced(code, row), slug)
+
+
+def _replaced(code: str, row: list[str]) -> str:
+    for old, new in zip(row[::2], row[1::2], strict=True):
+        assert old in code, f"{old!r} is not in\n{code}"
+        code = code.replace(old, new)
+    return code
+
+
+def _add(answers: dict, exercise: str, code: str, *mistake: str) -> None:
+    import exercises
+
+    answer = exercises.made_by(exercise, code)
+    _CODE[id(answer)] = code
+    answers[exercise].append((answer, *mistake))
+
+
+def source(answer) -> str:
+    """The code of an answer."""
+    return _CODE.get(id(answer)) or inspect.getsource(answer)
 
 
 def right(exercise: str):
