@@ -10,10 +10,9 @@ from runs import RECIPE, cut_after, new_model, rewritten, write_pictures
 from safetensors.torch import save_file
 
 from vit_course import data
-from vit_course.files.weights import save_weights
+from vit_course.files.weights import save_weights, write_tensors
 from vit_course.training import TrainingConfig, train
 from vit_course.training.describe import described
-from vit_course.training.run_folder import save_state
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +122,7 @@ def test_a_history_that_is_none_is_refused(history, message, dataset, tmp_path):
 def state_of(path, tensors):
     """A state that says of the right run, and holds other tensors."""
     metadata = described(new_model(), data.shapes(100, 40, 40, image_size=(12, 8)), RECIPE)
-    save_state(path, tensors, {**metadata, "history": HISTORY})
+    write_tensors(path, tensors, {**metadata, "history": HISTORY})
 
 
 def of_the_model():

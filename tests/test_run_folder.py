@@ -10,7 +10,7 @@ from conftest import ROOT
 from torch import nn
 
 from vit_course import data, training
-from vit_course.training.lock import Lock
+from vit_course.training.run_folder import Lock
 
 DATASET = data.shapes(40, 10, 10, image_size=(12, 8))
 RECIPE = training.TrainingConfig(epochs=2, batch_size=16)
