@@ -8,7 +8,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from torchvision.datasets import CIFAR10
 
 from vit_course import data
@@ -73,28 +72,6 @@ def test_cifar10_with_damaged_files(stand_in_cifar, tmp_path):
     batch.write_bytes(batch.read_bytes()[:-1])
     with pytest.raises(ValueError, match="CIFAR-10 is not in"):
         data.cifar10(tmp_path / "here", download=False)
-
-
-@cases(
-    ("arguments", "message"),
-    [
-        ({"root": None}, "the path of a folder must be a str or a Path, got None"),
-        ({"root": 5}, "the path of a folder must be a str or a Path, got 5"),
-        ({"root": ""}, "the path of a folder must be one that a file can have"),
-        (
-            {"root": "https://example.org/cifar"},
-            "https://example.org/cifar is an address on the web: download the folder",
-        ),
-        ({"root": __file__}, "is a file: give the folder that holds cifar-10-batches-py"),
-        ({"download": "no"}, "download must be True or False, got 'no'"),
-        ({"seed": -1}, "seed must be at least 0, got -1"),
-    ],
-)
-def test_cifar10_of_arguments_that_are_none(arguments, message, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(CIFAR10, "__init__", lambda *_, **__: pytest.fail("it was looked for"))
-    with pytest.raises(ValueError, match=message):
-        data.cifar10(**arguments)
 
 
 def test_the_source_of_cifar10(stand_in_cifar, tmp_path, monkeypatch):

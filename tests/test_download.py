@@ -104,13 +104,14 @@ def files_of(folder: Path, repository: str) -> dict[str, bytes]:
 
 def test_a_download_from_the_hub_is_kept(tmp_path, use_hub, capsys, monkeypatch):
     monkeypatch.setenv("TQDM_POSITION", "-1")  # a bar although nobody looks
-    theirs, images = huggingface(tmp_path / "made"), torch.randn(2, 3, 24, 24)
+    theirs, images = huggingface(tmp_path / "made", shards="5KB"), torch.randn(2, 3, 24, 24)  # in several parts
     with serving(files_of(tmp_path / "made", "someone/small-vit")) as server:
         use_hub(server.address)
         same(from_pretrained("someone/small-vit").model(images), theirs(images).logits)
         files = {Path(path).name for path in server.asked}
-        assert files == {"config.json", "preprocessor_config.json", "model.safetensors"}
-        assert "model.safetensors" in capsys.readouterr().err  # the bar
+        assert {"config.json", "preprocessor_config.json", "model.safetensors.index.json"} <= files
+        assert not any(name.endswith(".bin") for name in files) and len(files) > 6  # with the parts
+        assert ".safetensors" in capsys.readouterr().err  # the bar
         asked = len(server.asked)
         from_pretrained("someone/small-vit")
         assert len(server.asked) == asked
@@ -126,13 +127,6 @@ def test_the_names_of_timm_lie_under_timm(name, safe, tmp_path, use_hub):
         use_hub(server.address)
         same(from_pretrained(name).model(images), theirs(images))
     same(from_pretrained(name).model(images), theirs(images))  # also a .bin, without asking for better
-
-
-def test_parts_from_the_hub(tmp_path, use_hub):
-    theirs, images = huggingface(tmp_path / "made", shards="5KB"), torch.randn(2, 3, 24, 24)
-    with serving(files_of(tmp_path / "made", "someone/parts")) as server:
-        use_hub(server.address)
-        same(from_pretrained("someone/parts").model(images), theirs(images).logits)
 
 
 def test_a_download_with_a_wrong_checksum(tmp_path, use_hub):
@@ -231,14 +225,9 @@ def test_torchvision_out_of_the_cache(name, entry, small_torchvision, torch_home
     assert class_names == entry.meta["categories"] and class_names[652] == "military uniform"
     assert preprocess == Preprocessing.from_torchvision(entry)
     assert from_pretrained(name, num_classes=4).model(images).shape == (1, 4)
-
-
-def test_torchvision_at_another_size_than_its_weights(small_torchvision, torch_home):
-    entry = ViT_B_16_Weights.IMAGENET1K_SWAG_E2E_V1
-    torch_home.mkdir(parents=True)
-    torch.save(small_torchvision[1], torch_home / Path(entry.url).name)
-    message = r"ViT_B_16_Weights.IMAGENET1K_SWAG_E2E_V1: .* gives images .* = \(3, 384, 384\), the model takes \(3, 224"
-    with pytest.raises(ValueError, match=message):
+    entry = ViT_B_16_Weights.IMAGENET1K_SWAG_E2E_V1  # made for larger images than these weights
+    torch.save(old, torch_home / Path(entry.url).name)
+    with pytest.raises(ValueError, match=rf"{entry}: .* gives images .* = \(3, 384, 384\), the model takes \(3, 224"):
         from_pretrained("vit_b_16.IMAGENET1K_SWAG_E2E_V1")
 
 
@@ -257,6 +246,10 @@ def test_torchvision_downloaded_and_checked(small_torchvision, torch_home, tmp_p
         same(from_pretrained("vit_b_16").model(images), theirs(images))
         assert "100%" in capsys.readouterr().err  # the bar
     same(from_pretrained("vit_b_16").model(images), theirs(images))  # the server is gone
+    torch.save({"conv_proj.weight": Payload(tmp_path / "it ran")}, torch_home / right[1:])
+    with pytest.raises(ValueError, match=r"small-.*\.pth is refused"):
+        from_pretrained("vit_b_16")
+    assert not (tmp_path / "it ran").exists()
     (torch_home / right[1:]).write_bytes(content[: len(content) // 2])
     with pytest.raises(ValueError, match=r"small-.*\.pth is (no whole checkpoint|refused)"):
         from_pretrained("vit_b_16")
@@ -270,17 +263,3 @@ def test_torchvision_out_of_reach(torch_home, monkeypatch):
         monkeypatch.setattr(download, "SECONDS", 0.5)
         monkeypatch.setattr(entry, "url", f"{address}/vit_b_16-c867db91.pth")
         check_offline("vit_b_16", "pth")
-
-
-def test_a_hostile_pickle_for_torchvision(torch_home, tmp_path, monkeypatch):
-    trace = tmp_path / "it ran"
-    torch.save({"conv_proj.weight": Payload(trace)}, tmp_path / "weights")
-    content = (tmp_path / "weights").read_bytes()
-    entry = ViT_B_16_Weights.IMAGENET1K_V1.value
-    name = f"bad-{hashlib.sha256(content).hexdigest()[:8]}.pth"
-    with serving({f"/{name}": content}) as server:
-        monkeypatch.setattr(entry, "url", f"{server.address}/{name}")
-        for _ in range(2):  # downloaded, then out of the cache
-            with pytest.raises(ValueError, match=name):
-                from_pretrained("vit_b_16")
-    assert not trace.exists()

@@ -93,20 +93,10 @@ def test_other_dtypes_stay_and_are_folded_in_full_precision(name, dtype):
 
 def test_layer_scale_is_folded_in_float32():
     theirs = shaken(timm_vit(init_values=0.1)).half()
-    weight, factor = theirs.blocks[1].attn.proj.weight, theirs.blocks[1].ls1.gamma
+    layer, factor = theirs.blocks[1].attn.proj, theirs.blocks[1].ls1.gamma.float()
     ours = pretrained.load_timm(theirs).encoder.blocks[1].attention.projection
-    assert torch.equal(ours.weight, (weight.float() * factor.float()[:, None]).half())
-    assert torch.equal(ours.bias, (theirs.blocks[1].attn.proj.bias.float() * factor.float()).half())
-
-
-def test_the_weights_of_the_caller_stay_as_they_are():
-    for case in OF_TIMM.values():
-        theirs = shaken(case.make(**case.options))
-        before = {key: value.clone() for key, value in theirs.state_dict().items()}
-        with torch.no_grad():
-            for parameter in pretrained.load_timm(theirs).parameters():
-                parameter.zero_()
-        assert all(torch.equal(value, before[key]) for key, value in theirs.state_dict().items())
+    assert torch.equal(ours.weight, (layer.weight.float() * factor[:, None]).half())
+    assert torch.equal(ours.bias, (layer.bias.float() * factor).half())
 
 
 @torch.no_grad()
@@ -171,24 +161,17 @@ def test_heads_of_published_widths(width, heads):
     ({"embed_dim": 768, "class_token": False, "global_pool": "avg", "fc_norm": False}, "published .* have 12 or 16"),
     ({"embed_dim": 768, "mlp_ratio": 3}, "published models of width 768 have 8 or 12"),
     ({"embed_dim": 128}, "no published model is 128 wide"),
-    ({"embed_dim": 64}, "no published model is 64 wide"),
+    ({"embed_dim": 384, "num_heads": 8}, "published models of width 384 have 6 or 12"),  # 12 in MoCo v3
 ])  # fmt: skip
 def test_a_width_with_several_numbers_of_heads_is_never_guessed(options, known):
     state = timm_vit(**{"num_heads": 1, "depth": 1, **options}).state_dict()
+    if options["embed_dim"] == 384:
+        state["pos_embed"][:, 0] = 0  # as computed positions have
     with pytest.raises(ValueError, match=f"not in the weights, and {known}: give num_heads$"):
         pretrained.load_timm(state)
     assert pretrained.load_timm(state, num_heads=8).config.num_heads == 8
 
 
-def test_the_small_vit_of_moco_has_other_heads():
-    theirs = timm_vit(embed_dim=384, num_heads=12, depth=1)
-    with torch.no_grad():
-        theirs.pos_embed[:, 0] = 0
-    with pytest.raises(ValueError, match="published models of width 384 have 6 or 12"):
-        pretrained.load_timm(theirs.state_dict())
-
-
-@pytest.mark.slow
 def test_every_published_width_of_timm_is_in_the_table():
     for name in timm.list_models(module="vision_transformer"):
         try:
@@ -208,21 +191,18 @@ def test_every_published_width_of_timm_is_in_the_table():
     ({"num_heads": 4}, "num_heads is 4, and the model has 3"),
     ({"gelu": "tanh"}, "gelu is 'tanh', and the model has 'none'"),
     ({"gelu": "relu"}, "gelu must be 'none', 'tanh' or 'quick', got 'relu'"),
-    ({"num_heads": 0}, "num_heads must be at least 1, got 0"),
 ])  # fmt: skip
 def test_a_model_that_says_otherwise_than_the_argument(given, message):
     for load, theirs in (
         (pretrained.load_timm, timm_vit()),
         (pretrained.load_huggingface, OF_HUGGINGFACE["ViT"].make()),
     ):
-        with pytest.raises(ValueError, match=message.replace("any_", "")):
+        with pytest.raises(ValueError, match=message):
             load(theirs, **given)
 
 
 @cases("name", ["CLIP", "SigLIP", "SigLIP, mean"])
 def test_an_activation_that_may_be_one_of_two_is_asked_for(name):
-    case = OF_TIMM[name]
-    with pytest.raises(
-        ValueError, match=r"do not say which GELU it has: give gelu='none' or '(quick|tanh)', or the model"
-    ):
-        pretrained.load_timm(case.make(**case.options).state_dict(), num_heads=3)
+    state = OF_TIMM[name].make(**OF_TIMM[name].options).state_dict()
+    with pytest.raises(ValueError, match=r"which GELU it has: give gelu='none' or '(quick|tanh)', or the model"):
+        pretrained.load_timm(state, num_heads=3)

@@ -9,7 +9,7 @@ from conftest import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
-from small_run import IMAGES, SIZES, new_run
+from small_run import SIZES, new_run
 from strategies import (
     ANYTHING,
     REFUSED,
@@ -164,12 +164,14 @@ TIMM = {
 
 @pytest.fixture(scope="module")
 def published():
-    """The content of what Hugging Face's and timm's libraries save."""
+    """The content of the files that Hugging Face's and timm's libraries save."""
+    models = {"huggingface": pretrained.to_huggingface(made(norm_epsilon=1e-12)), "timm": pretrained.to_timm(made())}
+    processor = json.dumps(PROCESSOR).encode()
     return {
-        "config.json": {"huggingface": CONFIG, "timm": TIMM},
-        "huggingface": save(pretrained.to_huggingface(made(norm_epsilon=1e-12))),
-        "timm": save(pretrained.to_timm(made())),
-    }
+        library: {"config.json": json.dumps({"huggingface": CONFIG, "timm": TIMM}[library]).encode(),
+                  "preprocessor_config.json": processor, "model.safetensors": save(models[library])}
+        for library in models
+    }  # fmt: skip
 
 
 @cases("library", ["huggingface", "timm"])
@@ -177,46 +179,31 @@ def published():
 @given(st.data())
 def test_a_damaged_folder_of_a_library_loads_or_is_refused(published, library, tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("published")
-    contents = {"config.json": json.dumps(published["config.json"][library]).encode(),
-                "preprocessor_config.json": json.dumps(PROCESSOR).encode(),
-                "model.safetensors": published[library]}  # fmt: skip
-    whole = data.draw(st.sampled_from(sorted(contents)))
-    for name, content in contents.items():
-        if name == whole and name.endswith(".json"):
-            content = data.draw(damaged_json(json.loads(content)))
-        elif name == whole:
-            content = data.draw(strategies.damaged(content))
+    for name, content in published[library].items():
         (folder / name).write_bytes(content)
+    name = data.draw(st.sampled_from(sorted(published[library])))
+    content = published[library][name]
+    draw = damaged_json(json.loads(content)) if name.endswith(".json") else strategies.damaged(content)
+    (folder / name).write_bytes(data.draw(draw))
     classes = data.draw(st.sampled_from([None, None, None, 5, 3, 0, "5"]))
     look_at(outcome(pretrained.from_pretrained, folder, classes))
 
 
-def test_whole_folders_of_the_libraries_load(published, tmp_path):
-    for library in ("huggingface", "timm"):
-        folder = tmp_path / library
-        folder.mkdir()
-        (folder / "config.json").write_text(json.dumps(published["config.json"][library]))
-        (folder / "preprocessor_config.json").write_text(json.dumps(PROCESSOR))
-        (folder / "model.safetensors").write_bytes(published[library])
-        assert len(pretrained.from_pretrained(folder).top(PNG)) == 5
+@cases("library", ["huggingface", "timm"])
+def test_the_whole_folder_loads(published, library, tmp_path):
+    for name, content in published[library].items():
+        (tmp_path / name).write_bytes(content)
+    assert len(pretrained.from_pretrained(tmp_path).top(PNG)) == 5
 
 
 @fuzz(60)
-@given(tensors(2, 3, 8, 8), mostly(st.just(made())), mostly(st.sampled_from([1e-9, 0.5])))
-def test_models_are_compared_or_refused(images, model, tolerance):
+@given(tensors(2, 3, 8, 8), mostly(st.just(made())), mostly(st.sampled_from([1e-9, 0.5])),
+       mostly(st.sampled_from([8, (12, 8), [4, 16]])), mostly(st.booleans()))  # fmt: skip
+def test_models_are_compared_and_resized_or_refused(images, model, tolerance, size, antialias):
     stages = outcome(pretrained.stages, model, images)
     assert stages is REFUSED or "logits" in stages
     found = outcome(pretrained.first_difference, model, model, images, tolerance)
     assert found is REFUSED or found.first is None
-
-
-@fuzz(60)
-@given(mostly(st.sampled_from([8, (12, 8), [4, 16]])), mostly(st.booleans()), mostly(st.just(made())))
-def test_a_resized_model_works_or_is_refused(size, antialias, model):
     resized = outcome(pretrained.resize, model, size, antialias)
     if resized is not REFUSED:
         works(resized)
-
-
-def test_the_config_of_the_run_is_whole(run, tmp_path):
-    assert run[1]["images"] == IMAGES and pretrained.load_run(new_run(tmp_path)).class_names == list("abcde")

@@ -5,9 +5,7 @@ import json
 
 import pytest
 import torch
-from conftest import cases
-from runs import CONFIG, new_model, same
-from torch import nn
+from runs import CONFIG, cut_after, new_model, same
 
 from vit_course import data, pretrained
 from vit_course.config import ViTConfig
@@ -27,21 +25,7 @@ def test_resume_is_exact(dataset, tmp_path, monkeypatch):
     whole = new_model()
     history = train(whole, dataset, RECIPE, tmp_path / "whole", progress=False)
 
-    class Killed(Exception):
-        pass
-
-    real, calls = evaluate, []
-
-    def killed_in_epoch_3(*arguments, **options):
-        calls.append(1)
-        if len(calls) == 3:
-            raise Killed
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(loop, "evaluate", killed_in_epoch_3)
-    with pytest.raises(Killed):
-        train(new_model(), dataset, RECIPE, tmp_path / "cut", progress=False)
-    monkeypatch.undo()
+    cut_after(2, monkeypatch, tmp_path / "cut", dataset, RECIPE)
     torch.manual_seed(99)  # another process would start anywhere
     resumed = new_model()
     assert train(resumed, dataset, RECIPE, tmp_path / "cut", resume=True, progress=False) == history
@@ -84,66 +68,6 @@ def test_best_is_the_epoch_of_the_highest_validation_accuracy(dataset, tmp_path,
     state, _ = load_weights(tmp_path / "best.safetensors")
     assert all(torch.equal(state[key], value) for key, value in weights[1].items())
     assert not all(torch.equal(state[key], value) for key, value in weights[2].items())
-
-
-def test_resume_errors(dataset, tmp_path):
-    with pytest.raises(ValueError, match="needs the run_dir"):
-        train(new_model(), dataset, RECIPE, resume=True, progress=False)
-    with pytest.raises(ValueError, match="there is no checkpoint"):
-        train(new_model(), dataset, RECIPE, tmp_path, resume=True, progress=False)
-    train(new_model(), dataset, RECIPE, tmp_path, progress=False)
-    with pytest.raises(ValueError, match="was trained with epochs 3, this run has epochs 5"):
-        train(new_model(), dataset, TrainingConfig(**{**RECIPE.__dict__, "epochs": 5}), tmp_path, True, progress=False)
-    with pytest.raises(ValueError, match=f"{tmp_path} holds a run already: add --resume .in Python"):
-        train(new_model(), dataset, RECIPE, tmp_path, progress=False)
-
-
-@cases(
-    ("change", "message"),
-    [
-        ({"num_layers": 3}, "is of a model with num_layers 2, this run's model has num_layers 3"),
-        # The same shapes.
-        ({"num_heads": 4}, "is of a model with num_heads 2, this run's model has num_heads 4"),
-        ({"dropout": 0.2}, "is of a model with dropout 0.1, this run's model has dropout 0.2"),
-        ({"attention_dropout": 0.2}, "attention_dropout 0.0, this run's model has attention_dropout 0.2"),
-        ({"gelu": "tanh"}, "is of a model with gelu 'none', this run's model has gelu 'tanh'"),
-        ({"norm_epsilon": 1e-5}, "is of a model with norm_epsilon 1e-06, this run's model has norm_epsilon 1e-05"),
-    ],
-)
-def test_a_resume_with_another_model_is_refused_by_name(change, message, finished, dataset):
-    before = {path.name: path.read_bytes() for path in finished.iterdir()}
-    other = ViT(ViTConfig(**{**CONFIG.to_dict(), **change}))
-    weights = {key: value.clone() for key, value in other.state_dict().items()}
-    with pytest.raises(ValueError, match=message):
-        train(other, dataset, RECIPE, finished, resume=True, progress=False)
-    assert {path.name: path.read_bytes() for path in finished.iterdir()} == before
-    assert all(torch.equal(weights[key], value) for key, value in other.state_dict().items())
-
-
-@pytest.fixture(scope="module")
-def finished(dataset, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("finished")
-    train(new_model(), dataset, RECIPE, folder, progress=False)
-    return folder
-
-
-def test_a_model_of_one_s_own_is_compared_by_its_layers(dataset, tmp_path):
-    def own(rate):
-        return nn.Sequential(nn.Flatten(), nn.Dropout(rate), nn.Linear(288, 5))
-
-    train(own(0.1), dataset, RECIPE, tmp_path, progress=False)
-    train(own(0.1), dataset, RECIPE, tmp_path, resume=True, progress=False)
-    with pytest.raises(ValueError, match="is of a model with layers 'Sequential"):
-        train(own(0.2), dataset, RECIPE, tmp_path, resume=True, progress=False)
-
-
-@cases("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"no checkpoint at all"])
-def test_corrupt_checkpoints(damage, dataset, tmp_path):
-    train(new_model(), dataset, TrainingConfig(epochs=1), tmp_path, progress=False)
-    path = tmp_path / "last.safetensors"
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ValueError, match=r"last\.safetensors is no whole checkpoint"):
-        train(new_model(), dataset, TrainingConfig(epochs=1), tmp_path, resume=True, progress=False)
 
 
 def test_what_is_validated_and_kept_is_the_running_average(dataset, tmp_path, monkeypatch):
