@@ -9,17 +9,6 @@ from PIL import Image
 from vit_course import data
 
 
-def test_folder_turns_photographs_upright(tmp_path):
-    pixels = np.zeros((10, 20, 3), dtype=np.uint8)
-    pixels[:, :10] = 255
-    exif = Image.Exif()
-    exif[0x0112] = 6  # stored lying down: to be turned by 90 degrees clockwise
-    Image.fromarray(pixels).save(tmp_path / "photo.jpg", exif=exif, quality=95)
-    image = data.open_image(tmp_path / "photo.jpg")
-    assert image.shape == (3, 20, 10)
-    assert image[:, :8].float().mean() > 240 and image[:, 12:].float().mean() < 15
-
-
 @cases("mode", ["L", "P", "RGBA", "CMYK", "1", "I;16"])
 def test_every_mode_becomes_rgb(mode, tmp_path):
     image = Image.new("L" if mode == "I;16" else "RGB", (12, 8)).convert("I;16" if mode == "I;16" else mode)

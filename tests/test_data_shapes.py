@@ -1,12 +1,10 @@
 import hashlib
 import json
-import time
 
 import pytest
 import torch
 
 from vit_course import data
-from vit_course.training import linear_baseline
 
 
 @pytest.fixture(scope="module")
@@ -56,22 +54,6 @@ def test_forms_by_their_area():
             assert centre == (name != "ring")
             if name == "circle":
                 assert 0.7 < box.float().mean() < 0.87
-
-
-@pytest.mark.slow
-def test_a_linear_classifier_fails_on_shapes():
-    accuracy = linear_baseline(data.shapes(4000, 200, 1000), epochs=5)
-    print(f"linear classifier on the shapes: {accuracy:.3f}, chance 0.200")
-    assert accuracy < 0.35
-
-
-@pytest.mark.slow
-def test_shapes_are_fast():
-    started = time.perf_counter()
-    data.shapes(10_000, 1, 1)
-    seconds = time.perf_counter() - started
-    print(f"10,000 shapes in {seconds:.1f} s")
-    assert seconds < 60  # the figure is printed; only an accident of complexity fails here
 
 
 def test_the_source_says_what_was_asked_for():

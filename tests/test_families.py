@@ -4,9 +4,8 @@ import pytest
 import timm
 import torch
 from conftest import cases
-from families import OF_HUGGINGFACE, OF_TIMM, of_huggingface, timm_vit
+from families import OF_HUGGINGFACE, OF_TIMM, timm_vit
 from published import shaken
-from torch import nn
 
 from vit_course import pretrained
 from vit_course.maps.recording import record_attention
@@ -14,8 +13,6 @@ from vit_course.pretrained.said import TIMM_HEADS, by_timm, by_timm_name
 from vit_course.pretrained.variants import VariantViT
 
 pytestmark = pytest.mark.slow
-
-HOW = ["the model", "its state dict"]
 
 
 def close(ours: torch.Tensor, theirs: torch.Tensor, share: float = 1e-4) -> None:
@@ -27,21 +24,12 @@ def images_for(model, batch: int = 2) -> torch.Tensor:
     return torch.randn(batch, model.config.in_channels, *model.config.image_size)
 
 
-def ours_of(case, theirs: nn.Module, how: str, load):
-    return load(theirs) if how == "the model" else load(theirs.state_dict(), **case.said)
-
-
-def ways(cases: dict) -> list[tuple[str, str]]:
-    """Each model itself, and its state dict where that says enough."""
-    return [(name, how) for name, case in cases.items() for how in HOW if how == "the model" or case.alone]
-
-
-@cases(("name", "how"), ways(OF_TIMM))
+@cases("name", OF_TIMM)
 @torch.no_grad()
-def test_features_and_logits_of_timm(name, how):
+def test_features_and_logits_of_timm(name):
     case = OF_TIMM[name]
     theirs = shaken(case.make(**case.options))
-    ours = ours_of(case, theirs, how, pretrained.load_timm)
+    ours = pretrained.load_timm(theirs)
     images = images_for(ours)
     assert not ours.training and sum(p.numel() for p in ours.parameters()) == ours.config.num_parameters
     close(ours.features(images), theirs.forward_features(images))
@@ -58,24 +46,6 @@ def test_features_and_logits_of_timm(name, how):
         theirs.forward_features(images)
     close(maps.stacked(), their_maps.stacked())
     assert ours.config.num_tokens == maps.stacked().shape[-1]
-
-
-@cases(("name", "how"), ways(OF_HUGGINGFACE))
-@torch.no_grad()
-def test_features_and_logits_of_hugging_face(name, how):
-    case = OF_HUGGINGFACE[name]
-    theirs = shaken(case.make())
-    ours = ours_of(case, theirs, how, pretrained.load_huggingface)
-    images = images_for(ours)
-    expected = of_huggingface(theirs, images)
-    features = ours.features(images)
-    close(features, expected["features"])
-    if "pooled" in expected and "classes" not in name:
-        pooled = ours.pooled(features) if "SigLIP" in name else ours.pre_logits(features[:, 0])
-        close(pooled, expected["pooled"])
-    if "logits" in expected:
-        close(ours(images), expected["logits"])
-    assert bool(ours.config.num_classes) == ("logits" in expected)
 
 
 @cases("name", ["DINOv2 with registers", "distilled DeiT", "CLIP, quick", "SigLIP", "mean, registers"])

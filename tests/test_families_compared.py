@@ -6,6 +6,7 @@ import torch
 from conftest import cases
 from families import OF_HUGGINGFACE, OF_TIMM
 from published import shaken
+from runs import same
 
 from vit_course import pretrained
 from vit_course.config import ViTConfig
@@ -36,6 +37,9 @@ def test_no_stage_of_a_family_differs(name, cases, load):
     images = torch.randn(1, ours.config.in_channels, *ours.config.image_size)
     comparison = first_difference(ours, theirs, images)
     assert comparison.first is None, comparison.table()
+    if cases[name].alone:  # its state dict says the rest
+        alone = load(theirs.state_dict(), **cases[name].said)
+        assert alone.config == ours.config and same(alone, ours)
     assert set(ALWAYS) <= {stage.name for stage in comparison.stages}
     assert max(stage.difference for stage in comparison.stages) < 1e-11
     assert all(torch.equal(value, before[key]) for key, value in theirs.state_dict().items())
