@@ -22,8 +22,8 @@ from strategies import (
     tensors,
 )
 
-from vit_course.data import Dataset, ImageFiles, ImageSet, seed_everything, shift_and_flip
-from vit_course.data.augment import cut_out, random_places, random_shifts, shift_images
+from vit_course.data import Dataset, ImageFiles, ImageSet, shift_and_flip
+from vit_course.data.augment import cut_out, shift_images
 from vit_course.data.loading import load_batches
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.data.sources import from_recipe
@@ -147,15 +147,6 @@ def test_augmented_images_keep_their_shape_or_are_refused(images, padding, flip,
         outcome(cut_out, images, places, side),
     ):
         assert made is REFUSED or (made.shape == images.shape and made.dtype == images.dtype)
-
-
-@fuzz(150)
-@given(mostly(st.integers(0, 9)), mostly(st.integers(0, 5)), mostly(st.booleans()), SIZE, mostly(st.integers(0, 99)))
-def test_draws_are_within_their_range_or_refused(count, padding, flip, size, seed):
-    outcome(seed_everything, seed)
-    shifts, places = outcome(random_shifts, count, padding, flip), outcome(random_places, count, size)
-    assert shifts is REFUSED or (shifts.shape == (count, 3) and (shifts[:, :2].abs() <= padding).all())
-    assert places is REFUSED or (places.shape == (count, 2) and (places >= 0).all())
 
 
 RECIPE = {"source": "shapes", "num_train": 3, "num_validation": 2, "num_test": 2, "image_size": [8, 9], "noise": 0.1}

@@ -59,16 +59,6 @@ def test_drawn_maps_are_explored_or_refused(maps, image, grid, titles, state):
     look_at(outcome(AttentionExplorer, maps, image, grid, titles, **state))
 
 
-@fuzz(60)
-@given(mostly(st.sampled_from(["maps.html", "maps.htm"])), mostly(st.just("title")), mostly(st.just(True)))
-def test_a_page_is_written_or_refused(tmp_path_factory, name, title, overwrite):
-    folder = tmp_path_factory.mktemp("page")
-    path = folder / name if isinstance(name, str) and not name.startswith("/") and ".." not in name else name
-    explorer = AttentionExplorer(torch.ones(2, 3, 7, 7) / 7, torch.rand(3, 12, 8))
-    if outcome(explorer.save_html, path, title, overwrite) is not REFUSED:
-        assert len(list(folder.iterdir())) == 1
-
-
 @pytest.mark.filterwarnings("ignore:the image goes to the model in numbers from 0 to 1")
 @fuzz(80)
 @given(

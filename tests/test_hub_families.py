@@ -65,10 +65,12 @@ def test_a_folder_of_hugging_face(name, tmp_path):
 def test_the_processors_of_hugging_face_on_a_picture_of_odd_sides(kind, given, tmp_path):
     processor = getattr(transformers, f"{kind}ImageProcessor")(**given)
     processor.save_pretrained(tmp_path)
-    content = json.loads((tmp_path / "preprocessor_config.json").read_text())
+    whole = json.loads((tmp_path / "preprocessor_config.json").read_text())
+    silent = {"image_processor_type": f"{kind}ImageProcessor", **given}
     for picture in (Image.open(HOPPER).resize((301, 417)), Image.open(HOPPER).resize((513, 259)).convert("L")):
-        expected = processor(picture.convert("RGB"))["pixel_values"][0][None]
-        same(Preprocessing.from_huggingface(content)(picture), torch.as_tensor(expected))
+        expected = torch.as_tensor(processor(picture.convert("RGB"))["pixel_values"][0][None])
+        for content in (whole, {"image_processor": whole, "processor_class": "nothing of ours"}, silent):
+            same(Preprocessing.from_huggingface(content)(picture), expected)
 
 
 def test_a_bare_number_is_the_shorter_side_for_clip():

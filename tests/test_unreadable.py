@@ -1,7 +1,6 @@
 """Damaged pictures, vanished disks and dying workers, in the middle of a run."""
 
 import errno
-import itertools
 import json
 import multiprocessing
 import os
@@ -44,28 +43,23 @@ def test_nothing_but_damaged_pictures(pictures):
         data.folder(pictures, on_disk=True)
 
 
-def the_folder_goes_after_epoch(number, folder, monkeypatch):
-    real, calls = loop.evaluate, itertools.count(1)
-
-    def evaluate(*arguments, **options):
-        result = real(*arguments, **options)
-        if next(calls) == number:
-            folder.rename(folder.with_name("elsewhere"))
-        return result
-
-    monkeypatch.setattr(loop, "evaluate", evaluate)
-
-
 def test_pictures_that_vanish_end_the_run(pictures, tmp_path, monkeypatch):
     dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
     recipe, history = TrainingConfig(epochs=3, batch_size=8), None
-    the_folder_goes_after_epoch(1, pictures, monkeypatch)
+    real = loop.evaluate
+
+    def evaluate(*arguments, **options):
+        result = real(*arguments, **options)
+        pictures.rename(pictures.with_name("elsewhere"))
+        return result
+
+    monkeypatch.setattr(loop, "evaluate", evaluate)
     with pytest.raises(ValueError, match=r"not one of 20 images could be read in epoch 2/3, such as .*png: is their d"):
         history = train(new_model(num_classes=2), dataset, recipe, tmp_path / "run", progress=False)
     assert history is None
     assert len(load_weights(tmp_path / "run" / "last.safetensors")[1]["history"]) == 1
     with pytest.raises(ValueError, match=r"not one of 2 images could be read in the evaluation, such as "):
-        loop.evaluate(new_model(num_classes=2), dataset.test, dataset)
+        real(new_model(num_classes=2), dataset.test, dataset)
 
 
 @pytest.mark.slow
