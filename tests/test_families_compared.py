@@ -20,7 +20,8 @@ pytestmark = pytest.mark.slow
 LIBRARIES = [(name, OF_TIMM, pretrained.load_timm) for name in OF_TIMM]
 LIBRARIES += [(name, OF_HUGGINGFACE, pretrained.load_huggingface) for name in OF_HUGGINGFACE]
 SMALL = dict(image_size=(8, 12), patch_size=4, num_classes=5, hidden_dim=24, num_layers=2, num_heads=3, mlp_dim=40)
-ALWAYS = ["patch embedding", "class token and positions", "block 0: queries", "block 1: attention output",
+ALWAYS = ["patch embedding", "class token and positions", "block 0: queries", "block 0: attention",
+          "block 1: attention output",
           "block 1: after attention", "block 1: MLP, hidden (before GELU)", "block 1: MLP output"]  # fmt: skip
 
 

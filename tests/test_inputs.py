@@ -157,14 +157,6 @@ def test_types_of_images(part, dtype):
         model(torch.zeros(B, 3, 8, 12, dtype=dtype))
 
 
-def test_images_of_no_tensor_or_another_device():
-    for thing, word in (([1], "list"), (np.zeros((B, 3, 8, 12)), "ndarray"), (None, "NoneType")):
-        with pytest.raises(TypeError, match=f"images must be a torch.Tensor, got {word}"):
-            ViT(CONFIG)(thing)
-    with pytest.raises(ValueError, match="images are on meta, the weights on cpu"):
-        ViT(CONFIG)(torch.zeros(B, 3, 8, 12, device="meta"))
-
-
 def test_a_config_of_another_kind():
     with pytest.raises(TypeError, match="config must be a ViTConfig, got dict"):
         ViT(CONFIG.to_dict())
