@@ -146,8 +146,8 @@ def test_fields_that_are_unknown_or_missing(run):
 
 
 @cases("text", ["", "{", "[]", "null", "3", '"a"', "[" * 100_000, '{"config": }'])
-def test_a_header_that_is_no_object(text, run):
-    path = run / "best.safetensors"
+def test_a_header_that_is_no_object(text, tmp_path):
+    path = new_run(tmp_path) / "best.safetensors"
     save_file(load_weights(path)[0], path, {METADATA_KEY: text})
     refused(lambda: load_weights(path), str(path), "header")
 
@@ -240,7 +240,8 @@ def test_a_config_file_that_is_none(content, words, run):
 
 
 @cases("name", ["mean", "std", "class_names"])
-def test_every_entry_of_the_images_is_looked_at(name, run):
+def test_every_entry_of_the_images_is_looked_at(name, tmp_path):
+    run = new_run(tmp_path)
     numbers = [[0.5, value, 0.5] for value in (None, "0.5", True, [], -0.1, 1.5, 1e300, float("nan"), float("inf"))]
     lists = [[], [0.5], [0.5] * 2, [0.5] * 4, *numbers, *WRONG, list("abcd"), list("abcdef"), ["a", "b", 3, "d", "e"]]
     for value in [*lists, [0.5, 0.0, 0.5]] if name == "std" else lists:
