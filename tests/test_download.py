@@ -141,6 +141,17 @@ def test_a_download_with_a_wrong_checksum(tmp_path, use_hub):
         assert from_pretrained("someone/vit").class_names == NAMES
 
 
+def check_offline(name: str, what: str, seconds: float = 8) -> None:
+    start = time.perf_counter()
+    with pytest.raises(ValueError, match=rf"{what} is not in the cache \(.*\) and could not be downloaded") as raised:
+        from_pretrained(name)
+    assert time.perf_counter() - start < seconds
+    for advice in ("needs a network", "Connect once", "a local folder", "pretrained.load('shapes')"):
+        assert advice in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert socket.getdefaulttimeout() is None
+
+
 def test_what_the_hub_refuses(tmp_path, use_hub):
     huggingface(tmp_path / "made")
     files = files_of(tmp_path / "made", "someone/vit")
@@ -151,21 +162,11 @@ def test_what_the_hub_refuses(tmp_path, use_hub):
         del files["/someone/vit/resolve/main/model.safetensors"]
         with pytest.raises(ValueError, match=r"someone/vit: there are no weights: looked for model\.safetensors"):
             from_pretrained("someone/vit")
+    check_offline("someone/vit", "someone/vit: model.safetensors")  # the rest is in the cache
     with serving(files, code="GatedRepo") as server:
         use_hub(server.address)
         with pytest.raises(ValueError, match="someone/gated: the model asks for an agreement first"):
             from_pretrained("someone/gated")
-
-
-def check_offline(name: str, what: str, seconds: float = 8) -> None:
-    start = time.perf_counter()
-    with pytest.raises(ValueError, match=rf"{what} is not in the cache \(.*\) and could not be downloaded") as raised:
-        from_pretrained(name)
-    assert time.perf_counter() - start < seconds
-    for advice in ("needs a network", "Connect once", "a local folder", "pretrained.load('shapes')"):
-        assert advice in str(raised.value)
-    assert "\n" not in str(raised.value)
-    assert socket.getdefaulttimeout() is None
 
 
 def test_the_hub_out_of_reach(use_hub, monkeypatch):
@@ -178,20 +179,6 @@ def test_the_hub_out_of_reach(use_hub, monkeypatch):
         check_offline("google/vit-base-patch16-224", "config.json")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     check_offline("google/vit-base-patch16-224", "config.json", seconds=1)
-
-
-def test_weights_that_are_not_in_the_cache_yet(tmp_path, use_hub):
-    huggingface(tmp_path / "made")
-    files = files_of(tmp_path / "made", "someone/vit")
-    weights = files.pop("/someone/vit/resolve/main/model.safetensors")
-    with serving(files) as server:
-        use_hub(server.address)
-        with pytest.raises(ValueError, match="there are no weights"):
-            from_pretrained("someone/vit")
-    check_offline("someone/vit", "someone/vit: model.safetensors")
-    with serving({**files, "/someone/vit/resolve/main/model.safetensors": weights}) as server:
-        use_hub(server.address)
-        assert from_pretrained("someone/vit").class_names == NAMES
 
 
 @pytest.fixture(scope="module")
