@@ -1,4 +1,4 @@
-"""The recipe, the schedule and the optimisers: what is refused, and that every recipe of ours makes a training."""
+"""The recipe, the schedule, the optimisers and the other network: what is refused, and what each of them does."""
 
 import tomllib
 from dataclasses import fields
@@ -11,7 +11,7 @@ from conftest import cases
 from runs import new_model
 
 from vit_course.config import ViTConfig
-from vit_course.training import TrainingConfig, parameter_groups, warmup_cosine
+from vit_course.training import ConvNet, TrainingConfig, parameter_groups, warmup_cosine
 from vit_course.training.optimisers import make_optimisers
 from vit_course.training.recipe import RECIPES, RULES
 from vit_course.vit import ViT
@@ -92,3 +92,32 @@ def test_every_recipe_makes_a_model_and_a_training(recipe, millions):
     assert {name: getattr(config, name) for name in parts["training"]} == parts["training"]
     make_optimisers(model, config)
     assert {path.stem for path in RECIPES.glob("*.toml")} == {"shapes", "digits", "tiny-cifar", "small-cifar"}
+
+
+# ---- the convolutional network to compare with
+
+
+def test_shapes_of_oblong_images_and_an_odd_number_of_classes():
+    model = ConvNet(widths=(3, 5, 6), in_channels=2, num_classes=7).eval()
+    images = torch.randn(4, 2, 8, 12)
+    assert model(images).shape == (4, 7)
+    places = []
+    model.stages.register_forward_hook(lambda module, inputs, out: places.append(tuple(out.shape)))
+    model(images)
+    assert places == [(4, 6, 2, 3)]  # two poolings: a quarter of each side
+
+
+def test_every_image_by_itself_once_it_is_trained():
+    model = ConvNet(widths=(3, 5, 6), num_classes=7)
+    images = torch.randn(4, 3, 8, 12)
+    model(images)  # batch norm has seen something
+    model.eval()
+    torch.testing.assert_close(model(images)[:1], model(images[:1]))
+    model.train()
+    assert not torch.allclose(model(images)[:1], model(images[:2])[:1])
+
+
+def test_as_many_parameters_as_the_small_vit():
+    assert sum(p.numel() for p in ConvNet().parameters()) == pytest.approx(
+        ViTConfig.preset("tiny-cifar").num_parameters, rel=0.01
+    )
