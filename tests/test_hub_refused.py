@@ -92,7 +92,7 @@ def test_other_architectures(config, name, recorded, tmp_path):
             {"id2label": {str(i): "x" for i in range(1, 6)}},
             "must have the keys '0' to '4', and has no '0'",
         ),
-        (timm_folder, {"global_pool": "max", "model_args": TINY}, "global_pool is 'max', and our ViT does not do that"),
+        (timm_folder, {"global_pool": "max", "model_args": TINY}, "global_pool is 'max', and our ViT does not do"),
         (timm_folder, {"global_pool": "map", "model_args": TINY}, "said to read an attention pooling"),
         (timm_folder, {"model_args": {**TINY, "depth": 3}}, "config.json says num_layers 3, the weights have 2"),
         (timm_folder, {"model_args": {**TINY, "qkv_bias": False}}, "says qkv_bias False, the weights have True"),
