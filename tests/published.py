@@ -59,12 +59,11 @@ def vit_pytorch_vit(image_size=3 * PATCH, **options):
 
 @dataclass
 class Published:
-    """How a library's model is made, read into ours and written back, and where its tokens go from block to block."""
+    """How a library's model is made, read into ours and written back."""
 
     make: Callable[..., nn.Module]
     load: Callable[..., ViT]
     export: Callable[[ViT], dict]
-    steps: Callable[[nn.Module], list[nn.Module]]  # what takes z_0, z_1, ... z_L: each block and the last norm
     heads: int = HEADS
     options: dict = field(default_factory=dict)
     load_options: dict = field(default_factory=dict)
@@ -112,21 +111,10 @@ def old_torchvision_names(state: dict) -> dict:
     return state
 
 
-FROM_TORCHVISION = partial(
-    Published, torchvision_vit, pretrained.load_torchvision, pretrained.to_torchvision,
-    lambda model: [*model.encoder.layers, model.encoder.ln],
-)  # fmt: skip
-FROM_TIMM = partial(
-    Published, timm_vit, pretrained.load_timm, pretrained.to_timm, lambda model: [*model.blocks, model.norm]
-)
-FROM_HUGGINGFACE = partial(
-    Published, huggingface_vit, pretrained.load_huggingface, pretrained.to_huggingface,
-    lambda model: [*getattr(model, "vit", model).layers, getattr(model, "vit", model).layernorm],
-)  # fmt: skip
-FROM_VIT_PYTORCH = partial(
-    Published, vit_pytorch_vit, pretrained.load_vit_pytorch, pretrained.to_vit_pytorch,
-    lambda model: [*(attention for attention, _ in model.transformer.layers), model.transformer.norm],
-)  # fmt: skip
+FROM_TORCHVISION = partial(Published, torchvision_vit, pretrained.load_torchvision, pretrained.to_torchvision)
+FROM_TIMM = partial(Published, timm_vit, pretrained.load_timm, pretrained.to_timm)
+FROM_HUGGINGFACE = partial(Published, huggingface_vit, pretrained.load_huggingface, pretrained.to_huggingface)
+FROM_VIT_PYTORCH = partial(Published, vit_pytorch_vit, pretrained.load_vit_pytorch, pretrained.to_vit_pytorch)
 SIZE = 3 * PATCH
 
 PUBLISHED = {

@@ -58,9 +58,9 @@ def rewritten(path, change):
     write_tensors(path, *change(*load_weights(path)))
 
 
-def write_pictures(folder):
-    """Writes 24 pictures of two classes, (H, W) = (20, 30); returns the folder."""
-    for i in range(24):
+def write_pictures(folder, count=24):
+    """Writes pictures of two classes, (H, W) = (20, 30); returns the folder."""
+    for i in range(count):
         path = folder / f"class{i % 2}" / f"{i:02}.png"
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.random.RandomState(i).randint(0, 256, (20, 30, 3), dtype=np.uint8)).save(path)

@@ -75,18 +75,6 @@ def test_a_planted_fault_is_found_at_its_layer(name, fault):
         assert turned.first.name == FAULTS[fault] and turned.agreeing == len(before)
 
 
-@cases("name", SIMPLE)
-def test_swapped_keys_and_values_leave_the_queries(name):
-    theirs = PUBLISHED[name].theirs()
-    faulty = PUBLISHED[name].ours(theirs)
-    with torch.no_grad():
-        swapped(faulty)
-    found = {
-        stage.name: stage.difference for stage in first_difference(faulty, theirs, torch.randn(1, 3, 21, 21)).stages
-    }
-    assert found["block 1: queries"] < 1e-12 and found["block 1: keys"] > 0.1 and found["block 1: values"] > 0.1
-
-
 def test_a_fault_in_the_librarys_model():
     case = PUBLISHED["Hugging Face"]
     theirs = case.theirs()
@@ -141,19 +129,13 @@ def test_models_in_training_are_compared_in_eval_mode_and_stay_in_training():
     assert comparison.first is None and model.training
 
 
-def test_the_tolerance_is_the_largest_difference_that_counts_as_none():
+def test_the_tolerance_is_the_largest_difference_that_counts_as_none_and_what_is_no_number_differs():
     model = PUBLISHED["timm"].ours(PUBLISHED["timm"].theirs())
     other, images = copy.deepcopy(model), PUBLISHED["timm"].images()
     with torch.no_grad():
         other.head.bias[0] += 1e-3
-    assert first_difference(model, other, images).first.name == "logits"
-    assert first_difference(model, other, images, tolerance=1e-2).first is None
-
-
-def test_numbers_that_are_none_differ():
-    model = PUBLISHED["timm"].ours(PUBLISHED["timm"].theirs())
-    other = copy.deepcopy(model)
-    with torch.no_grad():
+        assert first_difference(model, other, images).first.name == "logits"
+        assert first_difference(model, other, images, tolerance=1e-2).first is None
         other.encoder.blocks[1].mlp.expand.weight[0, 0] = torch.nan
-    found = first_difference(model, other, PUBLISHED["timm"].images())
+    found = first_difference(model, other, images)
     assert found.first.name == "block 1: MLP, hidden (before GELU)" and "nan" in str(found)

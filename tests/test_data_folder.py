@@ -1,13 +1,12 @@
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
-import psutil
 import pytest
 import torch
 from conftest import cases
 from PIL import Image
+from runs import write_pictures
 
 from vit_course import data
 
@@ -47,14 +46,6 @@ def test_folder_errors(tmp_path):
         data.folder(root)
 
 
-def write_pictures(root, count=24):
-    for i in range(count):
-        path = root / f"class{i % 2}" / f"{i:02}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(np.random.RandomState(i).randint(0, 256, (20, 30, 3), dtype=np.uint8)).save(path)
-    return root
-
-
 def test_a_folder_left_on_disk_is_the_folder_in_memory(tmp_path):
     root = write_pictures(tmp_path / "pictures")
     memory, disk = data.folder(root, image_size=(8, 12)), data.folder(root, image_size=(8, 12), on_disk=True)
@@ -63,7 +54,8 @@ def test_a_folder_left_on_disk_is_the_folder_in_memory(tmp_path):
     for part in ("train", "validation", "test"):
         ours, theirs = getattr(disk, part), getattr(memory, part)
         assert len(ours) == len(theirs) and not hasattr(ours, "images")
-        for index in (slice(None), torch.tensor([1, 0])):
+        # NumPy takes a tensor with one number for a number: the letters of the name were then opened one by one.
+        for index in (slice(None), torch.tensor([0]), torch.arange(len(ours)).flip(0)):
             assert torch.equal(ours[index].images, theirs[index].images)
             assert torch.equal(ours[index].labels, theirs[index].labels)
 
@@ -87,54 +79,6 @@ def test_batches_from_disk_come_in_order_and_leave_damaged_files_out(workers, tm
     state = torch.get_rng_state()
     list(data.load_batches(files, batches, workers))
     assert torch.equal(torch.get_rng_state(), state)  # dropout's draws do not depend on the reading
-
-
-def test_one_index_is_one_file(tmp_path):
-    # NumPy takes a tensor with one number for a number: the letters of the name were then opened one by one.
-    files = data.folder(write_pictures(tmp_path / "pictures"), image_size=(8, 12), on_disk=True).train
-    one = files[torch.tensor([3])]
-    assert torch.equal(one.images, files[3:4].images) and one.kept.tolist() == [0] and not files.unreadable
-
-
-@cases(
-    ("changes", "message"),
-    [
-        ({"root": None}, "the path of a folder must be a str or a Path, got None"),
-        ({"root": 3}, "the path of a folder must be a str or a Path, got 3"),
-        ({"root": b"pictures"}, "the path of a folder must be a str or a Path, got b'pictures'"),
-        ({"root": ""}, "the path of a folder must be one that a file can have"),
-        (
-            {"root": "http://example.org/pets"},
-            "http://example.org/pets is an address on the web: download the folder and gi",
-        ),
-        ({"root": __file__}, "must be a folder with a sub-folder of images for each class"),
-        ({"image_size": 0}, "image_size must be at least 1, got 0"),
-        ({"image_size": True}, "image_size must be an int or .*, got True"),
-        ({"image_size": "8"}, r"image_size must be an int or \(height, width\)"),
-        ({"image_size": (8, 12, 3)}, r"image_size must be an int or \(height, width\)"),
-        ({"seed": 1.5}, "seed must be an int of at least 0, got 1.5"),
-        ({"seed": 2**32}, "seed must be at most 4294967295, got 4294967296"),
-        ({"on_disk": "no"}, "on_disk must be True or False, got 'no'"),
-    ],
-)
-def test_folder_of_arguments_that_are_none(changes, message, tmp_path):
-    with pytest.raises(ValueError, match=message):
-        data.folder(**{"root": write_pictures(tmp_path / "pictures"), "image_size": 8, **changes})
-
-
-@cases(
-    ("on_disk", "held", "instead"),
-    [(False, 24 + 20, "leave them on disk with on_disk=True"), (True, 40, "ask for a sm")],
-)
-def test_a_folder_that_no_memory_holds_is_refused_before_it_is_read(on_disk, held, instead, tmp_path, monkeypatch):
-    root = write_pictures(tmp_path / "pictures")
-    needed = held * 3 * 18 * 14
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=needed))
-    data.folder(root, image_size=(18, 14), on_disk=on_disk)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=needed - 1))
-    monkeypatch.setattr("PIL.Image.open", lambda *_: pytest.fail("a picture was opened"))
-    with pytest.raises(ValueError, match=rf"{held} images of 18 x 14 need .* are free: {instead}"):
-        data.folder(root, image_size=(18, 14), on_disk=on_disk)
 
 
 def test_a_class_of_damaged_files_is_named(tmp_path):

@@ -1,19 +1,10 @@
 import hashlib
 import json
-import sys
-import time
-from types import SimpleNamespace
 
-import numpy as np
-import psutil
 import pytest
 import torch
-from conftest import cases
 
 from vit_course import data
-from vit_course.training import linear_baseline
-
-shapes_module = sys.modules["vit_course.data.shapes"]  # the package's `data.shapes` is the function
 
 
 @pytest.fixture(scope="module")
@@ -63,84 +54,6 @@ def test_forms_by_their_area():
             assert centre == (name != "ring")
             if name == "circle":
                 assert 0.7 < box.float().mean() < 0.87
-
-
-@pytest.mark.slow
-def test_a_linear_classifier_fails_on_shapes():
-    accuracy = linear_baseline(data.shapes(4000, 200, 1000), epochs=5)
-    print(f"linear classifier on the shapes: {accuracy:.3f}, chance 0.200")
-    assert accuracy < 0.35
-
-
-@pytest.mark.slow
-def test_shapes_are_fast():
-    started = time.perf_counter()
-    data.shapes(10_000, 1, 1)
-    seconds = time.perf_counter() - started
-    print(f"10,000 shapes in {seconds:.1f} s")
-    assert seconds < 60  # the figure is printed; only an accident of complexity fails here
-
-
-@cases(
-    ("arguments", "message"),
-    [
-        ({"num_test": 0}, "num_test must be at least 1, got 0"),
-        ({"image_size": (7, 32)}, "at least 8 x 8 .* got 7 x 32"),
-        ({"noise": -1}, "noise must be at least 0, got -1"),
-    ],
-)
-def test_bad_shapes(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        data.shapes(**arguments)
-
-
-@cases("name", ["num_train", "num_validation", "num_test", "clutter", "seed", "image_size", "noise"])
-@cases("value", [True, "9", None, float("nan"), [9.5, 9], np.int64(9), np.float32(9)])
-def test_shapes_need_numbers(name, value):
-    with pytest.raises(ValueError, match=rf"^{name} must be "):
-        data.shapes(**{**dict(num_train=3, num_validation=2, num_test=1, image_size=9), name: value})
-
-
-@cases(
-    ("arguments", "message"),
-    [
-        ({"num_train": 2.0}, "num_train must be an int of at least 1, got 2.0"),
-        ({"image_size": 0}, "image_size must be at least 1, got 0"),
-        ({"image_size": (9, -1)}, r"image_size must be .*two ints of at least 1, got \(9, -1\)"),
-        ({"image_size": (9, 10, 3)}, r"must be an int or \(height, width\), two ints of at least 1, got \(9, 10, 3\)"),
-        ({"image_size": 10**400}, "image_size must be at most 65536, got 1000.*"),
-        ({"seed": 2**32}, "seed must be at most 4294967295, got 4294967296"),
-        ({"noise": float("inf")}, "noise must be at most 100, got inf"),
-        ({"noise": 1e39}, "noise must be at most 100, got 1e.39"),
-        ({"clutter": 10**6}, "clutter must be at most 1000, got 1000000"),
-    ],
-)
-def test_shapes_out_of_range(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        data.shapes(**{**dict(num_train=3, num_validation=2, num_test=1), **arguments})
-
-
-@cases("arguments", [{"image_size": 65_000}, {"num_train": 2_000_000_000}, {"num_test": 10**9}])
-def test_shapes_that_no_memory_holds_are_refused_before_anything_is_made(arguments, monkeypatch):
-    # Were they drawn, the machine would stand still.
-    monkeypatch.setattr(shapes_module, "_draw_shapes", lambda *_: pytest.fail("something was made"))
-    small = dict(num_train=3, num_validation=2, num_test=1, image_size=9)
-    with pytest.raises(
-        ValueError, match=r"shapes of \d+ x \d+ need [\d,.]+ GB of memory, and [\d,.]+ GB are free: ask for"
-    ):
-        data.shapes(**{**small, **arguments})
-
-
-def test_what_is_free_is_what_may_be_taken(monkeypatch):
-    drawn = 1000 * 96 * 80 * 80  # of a thousand at once
-    kept = (1500 + 2 + 1 + 1500) * 96 * 80 * 4
-    for free in (drawn + kept - 1, drawn + kept):
-        monkeypatch.setattr(psutil, "virtual_memory", lambda free=free: SimpleNamespace(available=free))
-        monkeypatch.setattr(shapes_module, "_draw_shapes", lambda *_: exit("drawn"))
-        with pytest.raises(
-            ValueError if free < drawn + kept else SystemExit, match=r"1503 shapes of 96 x 80 need|drawn"
-        ):
-            data.shapes(1500, 2, 1, image_size=(96, 80))
 
 
 def test_the_source_says_what_was_asked_for():

@@ -1,12 +1,42 @@
-"""Several processes over gloo, started as a user starts them, give what one process gives."""
+"""Several processes over gloo, started as a user starts them, give what one process gives; and their files."""
 
+import csv
+import os
+import socket
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
-from torchrun import TORCHRUN, TRAIN, rows, run
+from conftest import ROOT
+from runs import write_pictures
 
+from vit_course import data
 from vit_course.files.weights import load_weights
+
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+# 300 is no multiple of 64, and the last batch of 44 goes into three parts of uneven shares.
+DATA = ["--data", "shapes", "--num-train", "300", "--image-size", "16"]
+MODEL = ["--hidden-dim", "16", "--num-layers", "2", "--num-heads", "2", "--mlp-dim", "24", "--no-qkv-bias"]
+RECIPE = ["--epochs", "3", "--batch-size", "64", "--padding", "2", "--flip", "--label-smoothing=0.1", "--average=0.9"]
+TRAIN = ["train", *DATA, *MODEL, *RECIPE]
+
+
+def run(*command, cwd, **environment):
+    outcome = subprocess.run(
+        [*map(str, command)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    return outcome.returncode, outcome.stdout, outcome.stderr
+
+
+def rows(folder):
+    return [{k: float(v) for k, v in row.items()} for row in csv.DictReader((folder / "log.csv").open())]
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +60,8 @@ def assert_the_same_run(folder, alone, tolerance=1e-4):
 
 @pytest.mark.slow
 def test_two_processes_give_the_run_of_one(alone, tmp_path):
-    code, output, errors = run(*TORCHRUN, "-m", "vit_course", *TRAIN, "--out", "run", cwd=tmp_path)
+    # Each of them its share of each of the three parts of a batch.
+    code, output, errors = run(*TORCHRUN, "-m", "vit_course", *TRAIN, "--accumulate=3", "--out", "run", cwd=tmp_path)
     assert code == 0, errors
     assert output.count("2 processes share each batch of 64 images") == 1
     assert output.count("epoch 3/3: train loss") == 1 and output.count("test accuracy") == 1  # one writes
@@ -47,45 +78,6 @@ def test_the_recipe_rules_whatever_the_launcher_is_told(alone, tmp_path):
     assert_the_same_run(tmp_path / "run", alone, tolerance=1e-6)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("start", "more"),
-    [
-        ([sys.executable], ["--accumulate", "3"]),
-        ([*TORCHRUN], ["--accumulate", "3"]),
-    ],
-    ids=["accumulated", "accumulated on two"],
-)
-def test_parts_of_a_batch_give_the_same_run(start, more, alone, tmp_path):
-    code, _, errors = run(*start, "-m", "vit_course", *TRAIN, *more, "--out", "run", cwd=tmp_path)
-    assert code == 0, errors
-    assert_the_same_run(tmp_path / "run", alone)
-
-
-@pytest.mark.thorough
-def test_more_processes_resume_what_one_began(alone, tmp_path):
-    command = ["-m", "vit_course", *TRAIN, "--out", "run"]
-    code, _, _ = run(sys.executable, "-c", KILLED_AFTER_TWO, *command[2:], cwd=tmp_path)
-    assert code == 7 and len(rows(tmp_path / "run")) == 2
-    code, _, errors = run(*TORCHRUN, *command, "--resume", cwd=tmp_path)
-    assert code == 0, errors
-    assert_the_same_run(tmp_path / "run", alone)
-
-
-KILLED_AFTER_TWO = """
-import os, sys
-from vit_course.training import run_folder
-from vit_course.__main__ import main
-real = run_folder.write_csv
-def once(path, history):
-    real(path, history)
-    if len(history) == 2:
-        os._exit(7)
-run_folder.write_csv = once
-main(sys.argv[1:])
-"""
-
-
 DIES_WITHIN_AN_EPOCH = """
 import os, sys
 from vit_course.training import optimisers
@@ -93,12 +85,22 @@ from vit_course.__main__ import main
 real, steps = optimisers.Stepper.step, []
 def step(*arguments):
     steps.append(1)
-    if os.environ["RANK"] == "1" and len(steps) == 8:  # 5 steps an epoch: in the second
+    if os.environ.get("RANK", "1") == "1" and len(steps) == 8:  # 5 steps an epoch: in the second
         os._exit(9)
     return real(*arguments)
 optimisers.Stepper.step = step
 sys.exit(main(sys.argv[1:]))
 """
+
+
+@pytest.mark.thorough
+def test_more_processes_resume_what_one_began(alone, tmp_path):
+    (tmp_path / "script.py").write_text(DIES_WITHIN_AN_EPOCH)
+    code, _, _ = run(sys.executable, "script.py", *TRAIN, "--out", "run", cwd=tmp_path)
+    assert code == 9 and len(rows(tmp_path / "run")) == 1
+    code, _, errors = run(*TORCHRUN, "-m", "vit_course", *TRAIN, "--out", "run", "--resume", cwd=tmp_path)
+    assert code == 0, errors
+    assert_the_same_run(tmp_path / "run", alone)
 
 
 @pytest.mark.thorough
@@ -127,16 +129,132 @@ def test_two_processes_are_refused_as_one(alone, tmp_path):
     assert errors.count(f"error: {alone} holds a run already") == 2
 
 
+SCRIPT = """
+import sys, os
+from pathlib import Path
+from vit_course import data, training
+from vit_course.data import pictures, sets
+from vit_course.training import processes
+from vit_course.config import ViTConfig
+from vit_course.vit import ViT
+
+real = pictures.open_image
+def noted(path, size=None):
+    with Path(f"opened-{os.environ.get('RANK', '0')}.txt").open("a") as file:
+        file.write(f"{path}\\n")
+    return real(path, size)
+dataset = data.folder("images", image_size=(12, 8), on_disk=True)
+sets.open_image = noted
+data.seed_everything(0)
+model = ViT(ViTConfig(image_size=(12, 8), patch_size=4, num_classes=2, hidden_dim=8, num_layers=1, num_heads=2,
+                      mlp_dim=8))
+recipe = training.TrainingConfig(epochs=1, batch_size=8, padding=2, flip=True)
+history = training.train(model, dataset, recipe, "run", progress=False, workers=int(sys.argv[1]))
+unreadable = data.unreadable(dataset, processes.engine_for(next(model.parameters()).device))
+if os.environ.get("RANK", "0") == "0":
+    Path("unreadable.txt").write_text("\\n".join(unreadable))
+    Path("train.txt").write_text("\\n".join(sorted(dataset.train.paths)))
+    Path("alone.txt").write_text(dataset.validation.paths[1])
+"""
+
+
+@pytest.fixture
+def images(tmp_path):
+    """61 pictures of two classes, three of them damaged, of which only the second process opens one."""
+    folder = write_pictures(tmp_path / "images", 61)
+    for name in ("class1/03.png", "class0/30.png"):
+        (folder / name).write_bytes((folder / name).read_bytes()[:40])
+    # Not a training image, which all processes open for the mean.
+    Path(data.folder(folder, 8, on_disk=True).validation.paths[1]).write_bytes(b"")
+    (tmp_path / "script.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def opened(folder):
+    return [sorted(path.read_text().split()) for path in sorted(folder.glob("opened-*.txt"))]
+
+
 @pytest.mark.thorough
-def test_a_process_that_dies_ends_the_others(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import os, sys\nfrom vit_course.training import loop\nfrom vit_course.__main__ import main\n"
-        "real = loop.evaluate\n"
-        "def dies(*a, **k):\n    os._exit(9) if os.environ['RANK'] == '1' else None\n    return real(*a, **k)\n"
-        "loop.evaluate = dies\nmain(sys.argv[1:])\n"
+def test_two_processes_open_every_image_once_an_epoch(images):
+    code, _, errors = run(*TORCHRUN, "script.py", 0, cwd=images)
+    assert code == 0, errors
+    first, second = opened(images)
+    everything = sorted(first + second)
+    wanted = sorted(str(path.relative_to(images)) for path in (images / "images").rglob("*.png"))
+    train = (images / "train.txt").read_text().split()
+    assert set(train) <= set(wanted)
+    # Training and validation images, each by one process and once.
+    assert len(everything) == len(set(everything)) == 49 + 6 and set(train) <= set(everything)
+    assert abs(len(first) - len(second)) <= 8
+    found = (images / "unreadable.txt").read_text().split()
+    alone = (images / "alone.txt").read_text()
+    assert alone in second and alone not in train
+    damaged = {alone, "images/class0/30.png", "images/class1/03.png"}
+    assert found == sorted(damaged & set(everything)) == (images / "run" / "unreadable.txt").read_text().split()
+    two = rows(images / "run")
+    (images / "run").rename(images / "two")
+    assert run(sys.executable, "script.py", 2, cwd=images)[0] == 0  # one process that reads with two workers
+    assert two == [pytest.approx(row, abs=1e-4) for row in rows(images / "run")]
+
+
+APART = """
+import os, sys
+from pathlib import Path
+from vit_course.training import processes
+from vit_course.__main__ import main
+folder = Path("machine" + os.environ["RANK"])
+folder.mkdir()
+os.chdir(folder)
+processes.PATIENCE_SECONDS = 2.0
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.thorough
+def test_a_run_folder_that_not_all_processes_see_is_refused_before_training(tmp_path):
+    (tmp_path / "script.py").write_text(APART)
+    code, output, errors = run(*TORCHRUN, "script.py", *TRAIN, "--out", "run", cwd=tmp_path)
+    assert code != 0 and "epoch 1" not in output
+    assert "error: 1 of 2 processes do not see the run folder run that the first one writes to: all of them" in errors
+    assert not (tmp_path / "machine0" / "run").exists() and not (tmp_path / "machine1" / "run").exists()
+
+
+TURNS = """
+import os, sys, time
+from pathlib import Path
+from vit_course.__main__ import main
+from vit_course.commands import training_run
+def downloads(*_):
+    began = time.time()
+    time.sleep(0.5)
+    Path(os.environ["RANK"]).write_text(f"{began} {time.time()}")
+training_run.data.from_recipe = downloads
+training_run._new_model = lambda *_: sys.exit(0)  # the next step
+main(["train"])
+"""
+
+
+@pytest.mark.thorough
+def test_on_each_machine_one_process_downloads_before_the_others(tmp_path):
+    (tmp_path / "script.py").write_text(TURNS)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    world = {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "script.py"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "RANK": str(rank), "LOCAL_RANK": str(rank % 2), **world},
+        )
+        for rank in range(4)  # two of each machine
+    ]
+    try:
+        assert [process.wait(timeout=240) for process in processes] == [0] * 4
+    finally:
+        for process in processes:
+            process.kill()  # nothing, where it has ended
+    (_, first), (one, _), (second, second_done), (three, _) = (
+        map(float, (tmp_path / str(rank)).read_text().split()) for rank in range(4)
     )
-    code, _, errors = run(*TORCHRUN, script, *TRAIN, "--out", "run", cwd=tmp_path)
-    assert code != 0 and "exitcode  : 9" in errors
-    # Whether the other one could still give back its lock depends on how it came to its end.
-    assert {path.name for path in tmp_path.glob("run/*")} <= {".lock"}
+    assert first <= second and second_done <= min(one, three)

@@ -4,18 +4,14 @@ import pytest
 import timm
 import torch
 from conftest import cases
-from families import OF_HUGGINGFACE, OF_TIMM, of_huggingface, timm_vit
+from families import OF_HUGGINGFACE, OF_TIMM, timm_vit
 from published import shaken
-from torch import nn
 
 from vit_course import pretrained
-from vit_course.maps.recording import record_attention
 from vit_course.pretrained.said import TIMM_HEADS, by_timm, by_timm_name
 from vit_course.pretrained.variants import VariantViT
 
 pytestmark = pytest.mark.slow
-
-HOW = ["the model", "its state dict"]
 
 
 def close(ours: torch.Tensor, theirs: torch.Tensor, share: float = 1e-4) -> None:
@@ -27,21 +23,12 @@ def images_for(model, batch: int = 2) -> torch.Tensor:
     return torch.randn(batch, model.config.in_channels, *model.config.image_size)
 
 
-def ours_of(case, theirs: nn.Module, how: str, load):
-    return load(theirs) if how == "the model" else load(theirs.state_dict(), **case.said)
-
-
-def ways(cases: dict) -> list[tuple[str, str]]:
-    """Each model itself, and its state dict where that says enough."""
-    return [(name, how) for name, case in cases.items() for how in HOW if how == "the model" or case.alone]
-
-
-@cases(("name", "how"), ways(OF_TIMM))
+@cases("name", OF_TIMM)
 @torch.no_grad()
-def test_features_and_logits_of_timm(name, how):
+def test_features_and_logits_of_timm(name):
     case = OF_TIMM[name]
     theirs = shaken(case.make(**case.options))
-    ours = ours_of(case, theirs, how, pretrained.load_timm)
+    ours = pretrained.load_timm(theirs)
     images = images_for(ours)
     assert not ours.training and sum(p.numel() for p in ours.parameters()) == ours.config.num_parameters
     close(ours.features(images), theirs.forward_features(images))
@@ -52,30 +39,6 @@ def test_features_and_logits_of_timm(name, how):
             ours(images)
         if isinstance(ours, VariantViT):
             close(ours.pooled(ours.features(images)), theirs(images))
-    with record_attention(ours) as maps:
-        ours.features(images)
-    with record_attention(theirs) as their_maps:
-        theirs.forward_features(images)
-    close(maps.stacked(), their_maps.stacked())
-    assert ours.config.num_tokens == maps.stacked().shape[-1]
-
-
-@cases(("name", "how"), ways(OF_HUGGINGFACE))
-@torch.no_grad()
-def test_features_and_logits_of_hugging_face(name, how):
-    case = OF_HUGGINGFACE[name]
-    theirs = shaken(case.make())
-    ours = ours_of(case, theirs, how, pretrained.load_huggingface)
-    images = images_for(ours)
-    expected = of_huggingface(theirs, images)
-    features = ours.features(images)
-    close(features, expected["features"])
-    if "pooled" in expected and "classes" not in name:
-        pooled = ours.pooled(features) if "SigLIP" in name else ours.pre_logits(features[:, 0])
-        close(pooled, expected["pooled"])
-    if "logits" in expected:
-        close(ours(images), expected["logits"])
-    assert bool(ours.config.num_classes) == ("logits" in expected)
 
 
 @cases("name", ["DINOv2 with registers", "distilled DeiT", "CLIP, quick", "SigLIP", "mean, registers"])
@@ -93,20 +56,10 @@ def test_other_dtypes_stay_and_are_folded_in_full_precision(name, dtype):
 
 def test_layer_scale_is_folded_in_float32():
     theirs = shaken(timm_vit(init_values=0.1)).half()
-    weight, factor = theirs.blocks[1].attn.proj.weight, theirs.blocks[1].ls1.gamma
+    layer, factor = theirs.blocks[1].attn.proj, theirs.blocks[1].ls1.gamma.float()
     ours = pretrained.load_timm(theirs).encoder.blocks[1].attention.projection
-    assert torch.equal(ours.weight, (weight.float() * factor.float()[:, None]).half())
-    assert torch.equal(ours.bias, (theirs.blocks[1].attn.proj.bias.float() * factor.float()).half())
-
-
-def test_the_weights_of_the_caller_stay_as_they_are():
-    for case in OF_TIMM.values():
-        theirs = shaken(case.make(**case.options))
-        before = {key: value.clone() for key, value in theirs.state_dict().items()}
-        with torch.no_grad():
-            for parameter in pretrained.load_timm(theirs).parameters():
-                parameter.zero_()
-        assert all(torch.equal(value, before[key]) for key, value in theirs.state_dict().items())
+    assert torch.equal(ours.weight, (layer.weight.float() * factor[:, None]).half())
+    assert torch.equal(ours.bias, (layer.bias.float() * factor).half())
 
 
 @torch.no_grad()
@@ -150,10 +103,6 @@ def test_a_fresh_head_on_a_backbone():
         theirs = shaken(OF_TIMM[name].make(**OF_TIMM[name].options))
         ours = pretrained.load_timm(theirs, num_classes=4)
         assert ours.head.in_features == width and ours(images_for(ours)).shape == (2, 4)
-    with pytest.raises(
-        ValueError, match=r"num_classes is for weights without a head, and these have key 'head\.weight'"
-    ):
-        pretrained.load_timm(timm_vit(), num_classes=4)
 
 
 # ---- what the model says, and what nobody says
@@ -171,24 +120,17 @@ def test_heads_of_published_widths(width, heads):
     ({"embed_dim": 768, "class_token": False, "global_pool": "avg", "fc_norm": False}, "published .* have 12 or 16"),
     ({"embed_dim": 768, "mlp_ratio": 3}, "published models of width 768 have 8 or 12"),
     ({"embed_dim": 128}, "no published model is 128 wide"),
-    ({"embed_dim": 64}, "no published model is 64 wide"),
+    ({"embed_dim": 384, "num_heads": 8}, "published models of width 384 have 6 or 12"),  # 12 in MoCo v3
 ])  # fmt: skip
 def test_a_width_with_several_numbers_of_heads_is_never_guessed(options, known):
     state = timm_vit(**{"num_heads": 1, "depth": 1, **options}).state_dict()
+    if options["embed_dim"] == 384:
+        state["pos_embed"][:, 0] = 0  # as computed positions have
     with pytest.raises(ValueError, match=f"not in the weights, and {known}: give num_heads$"):
         pretrained.load_timm(state)
     assert pretrained.load_timm(state, num_heads=8).config.num_heads == 8
 
 
-def test_the_small_vit_of_moco_has_other_heads():
-    theirs = timm_vit(embed_dim=384, num_heads=12, depth=1)
-    with torch.no_grad():
-        theirs.pos_embed[:, 0] = 0
-    with pytest.raises(ValueError, match="published models of width 384 have 6 or 12"):
-        pretrained.load_timm(theirs.state_dict())
-
-
-@pytest.mark.slow
 def test_every_published_width_of_timm_is_in_the_table():
     for name in timm.list_models(module="vision_transformer"):
         try:
@@ -208,21 +150,18 @@ def test_every_published_width_of_timm_is_in_the_table():
     ({"num_heads": 4}, "num_heads is 4, and the model has 3"),
     ({"gelu": "tanh"}, "gelu is 'tanh', and the model has 'none'"),
     ({"gelu": "relu"}, "gelu must be 'none', 'tanh' or 'quick', got 'relu'"),
-    ({"num_heads": 0}, "num_heads must be at least 1, got 0"),
 ])  # fmt: skip
 def test_a_model_that_says_otherwise_than_the_argument(given, message):
     for load, theirs in (
         (pretrained.load_timm, timm_vit()),
         (pretrained.load_huggingface, OF_HUGGINGFACE["ViT"].make()),
     ):
-        with pytest.raises(ValueError, match=message.replace("any_", "")):
+        with pytest.raises(ValueError, match=message):
             load(theirs, **given)
 
 
 @cases("name", ["CLIP", "SigLIP", "SigLIP, mean"])
 def test_an_activation_that_may_be_one_of_two_is_asked_for(name):
-    case = OF_TIMM[name]
-    with pytest.raises(
-        ValueError, match=r"do not say which GELU it has: give gelu='none' or '(quick|tanh)', or the model"
-    ):
-        pretrained.load_timm(case.make(**case.options).state_dict(), num_heads=3)
+    state = OF_TIMM[name].make(**OF_TIMM[name].options).state_dict()
+    with pytest.raises(ValueError, match=r"which GELU it has: give gelu='none' or '(quick|tanh)', or the model"):
+        pretrained.load_timm(state, num_heads=3)

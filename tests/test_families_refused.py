@@ -36,7 +36,7 @@ def test_every_key_and_shape_of_a_family_is_needed(name):
             pretrained.load_timm({**state, key: odd}, **case.said)
 
 
-@cases(("make", "message"), [
+OF_TIMM_ALONE = [
     (lambda: timm_vit(global_pool="max"), "global_pool is 'max', and our ViT does not do that"),
     (lambda: timm_vit(global_pool="avg", pool_include_prefix=True), "reads the class token and the registers together"),
     (lambda: timm_vit(block_fn=timm.models.vision_transformer.ResPostBlock), "have a ResPostBlock where our ViT has"),
@@ -47,13 +47,8 @@ def test_every_key_and_shape_of_a_family_is_needed(name):
     (lambda: nn.Linear(2, 3), "or timm's model itself, not a Linear"),
     (lambda: OF_HUGGINGFACE["ViT"].make(), "this is a ViTForImageClassification, and of timm only"),
     (lambda: timm.create_model("swin_tiny_patch4_window7_224", embed_dim=12, depths=(1, 1, 1, 1)), "Swin"),
-])  # fmt: skip
-def test_models_that_ours_is_not(make, message):
-    with pytest.raises(ValueError, match=message):
-        pretrained.load_timm(make())
-
-
-@cases(("make", "message"), [
+]
+OF_HUGGINGFACE_ALONE = [
     (lambda: transformers.Dinov2Model(config("Dinov2", use_swiglu_ffn=True)), "its MLP is a SwiGLU, as in DINOv2's"),
     (lambda: transformers.ViTModel(config("ViT", hidden_act="relu")), "the activation is 'relu'"),
     (lambda: transformers.ViTModel(config("ViT", pooler_act="relu")), "pooler_act must be 'tanh', got 'relu'"),
@@ -61,10 +56,17 @@ def test_models_that_ours_is_not(make, message):
     (lambda: transformers.BeitModel(transformers.BeitConfig(**HUGGINGFACE)), "this is a BeitModel, .*maps can still"),
     (timm_vit, "this is a VisionTransformer, which has no config of Hugging Face"),
     (lambda: nn.Linear(2, 3), "or Hugging Face's model itself, not a Linear"),
-])  # fmt: skip
-def test_models_of_hugging_face_that_ours_is_not(make, message):
-    with pytest.raises(ValueError, match=message):
-        pretrained.load_huggingface(make())
+]
+
+
+def test_models_that_ours_is_not():
+    for load, rows in (
+        (pretrained.load_timm, OF_TIMM_ALONE),
+        (pretrained.load_huggingface, OF_HUGGINGFACE_ALONE),
+    ):
+        for make, message in rows:
+            with pytest.raises(ValueError, match=message):
+                load(make())
 
 
 def test_weights_whose_blocks_may_be_of_two_kinds():

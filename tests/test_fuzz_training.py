@@ -13,7 +13,7 @@ from torch import nn
 
 from vit_course.data import shapes
 from vit_course.files.weights import load_weights
-from vit_course.training import TrainingConfig, evaluate, linear_baseline, train
+from vit_course.training import TrainingConfig, evaluate, train
 
 pytestmark = pytest.mark.slow
 DATASET = shapes(num_train=9, num_validation=4, num_test=3, image_size=(12, 8))
@@ -104,16 +104,6 @@ def test_an_evaluation_gives_a_share_or_is_refused(model, images, dataset, batch
     found = outcome(evaluate, model, images, dataset, batch_size, workers=workers)
     if found is not REFUSED:
         assert math.isfinite(found[0]) and 0 <= found[1] <= 1
-
-
-@fuzz(25)
-@given(
-    mostly(st.just(DATASET)), mostly(st.integers(1, 2)), mostly(st.integers(0, 9)), mostly(st.just("cpu")),
-    mostly(st.sampled_from([None, SHORT])),
-)  # fmt: skip
-def test_a_baseline_is_a_share_or_is_refused(dataset, epochs, seed, device, recipe):
-    found = outcome(linear_baseline, dataset, epochs, seed, device, recipe)
-    assert found is REFUSED or 0 <= found <= 1
 
 
 @fuzz(30)

@@ -40,7 +40,10 @@ def test_a_folder_of_hugging_face(name, tmp_path):
     reference = getattr(transformers, kind).from_pretrained(tmp_path)(Image.open(HOPPER))["pixel_values"][0]
     same(images, reference[None])
     expected = of_huggingface(theirs, images)
-    close(model.features(images), expected["features"])
+    features = model.features(images)
+    close(features, expected["features"])
+    if "pooled" in expected and "classes" not in name:
+        close(model.pooled(features) if "SigLIP" in name else model.pre_logits(features[:, 0]), expected["pooled"])
     if "logits" in expected:
         close(model(images), expected["logits"])
         if "Classification" in case.kind:
@@ -62,10 +65,12 @@ def test_a_folder_of_hugging_face(name, tmp_path):
 def test_the_processors_of_hugging_face_on_a_picture_of_odd_sides(kind, given, tmp_path):
     processor = getattr(transformers, f"{kind}ImageProcessor")(**given)
     processor.save_pretrained(tmp_path)
-    content = json.loads((tmp_path / "preprocessor_config.json").read_text())
+    whole = json.loads((tmp_path / "preprocessor_config.json").read_text())
+    silent = {"image_processor_type": f"{kind}ImageProcessor", **given}
     for picture in (Image.open(HOPPER).resize((301, 417)), Image.open(HOPPER).resize((513, 259)).convert("L")):
-        expected = processor(picture.convert("RGB"))["pixel_values"][0][None]
-        same(Preprocessing.from_huggingface(content)(picture), torch.as_tensor(expected))
+        expected = torch.as_tensor(processor(picture.convert("RGB"))["pixel_values"][0][None])
+        for content in (whole, {"image_processor": whole, "processor_class": "nothing of ours"}, silent):
+            same(Preprocessing.from_huggingface(content)(picture), expected)
 
 
 def test_a_bare_number_is_the_shorter_side_for_clip():
@@ -118,33 +123,25 @@ def test_a_folder_of_timm_without_its_arguments_has_the_heads_of_its_name(tmp_pa
         close(published.model(images), theirs(images))
 
 
-def test_two_pools_of_timm_that_differ(tmp_path):
-    timm_folder(tmp_path, "vit_tiny_patch16_224", **TINY)
-    change(tmp_path / "config.json", global_pool="avg", model_args={**TINY, "global_pool": "token"})
-    with pytest.raises(ValueError, match="global_pool is 'avg', and model_args say 'token'"):
-        from_pretrained(tmp_path)
-
-
-def test_a_config_that_contradicts_the_registers(tmp_path):
-    theirs = shaken(OF_HUGGINGFACE["DINOv2 with registers"].make())
-    theirs.save_pretrained(tmp_path)
-    transformers.BitImageProcessor(**PROCESSORS["Bit"]).save_pretrained(tmp_path)
-    for values, message in (
-        ({"num_register_tokens": 5}, "config.json says num_registers 5, the weights have 3"),
-        ({"num_register_tokens": "3"}, "num_register_tokens must be an int of at least 0, got '3'"),
-        ({"mlp_ratio": 3}, "config.json says mlp_dim 108, the weights have 72"),
-        ({"mlp_ratio": None}, "config.json says mlp_dim 144, the weights have 72"),
-        ({"mlp_ratio": "2"}, "mlp_ratio must be a number, got '2'"),
-        ({"use_swiglu_ffn": True}, "its MLP is a SwiGLU"),
+def test_a_config_that_contradicts_the_weights(tmp_path):
+    timm_folder(tmp_path / "timm", "vit_tiny_patch16_224", **TINY)
+    huggingface(tmp_path / "pooler", transformers.ViTModel, pooler_act="relu")
+    shaken(OF_HUGGINGFACE["DINOv2 with registers"].make()).save_pretrained(tmp_path / "bit")
+    transformers.BitImageProcessor(**PROCESSORS["Bit"]).save_pretrained(tmp_path / "bit")
+    pools = {"global_pool": "avg", "model_args": {**TINY, "global_pool": "token"}}
+    for folder, values, message in (
+        ("timm", pools, "global_pool is 'avg', and model_args say 'token'"),
+        ("pooler", {}, "pooler_act must be 'tanh', got 'relu'"),
+        ("bit", {"num_register_tokens": 5}, "config.json says num_registers 5, the weights have 3"),
+        ("bit", {"num_register_tokens": "3"}, "num_register_tokens must be an int of at least 0, got '3'"),
+        ("bit", {"mlp_ratio": 3}, "config.json says mlp_dim 108, the weights have 72"),
+        ("bit", {"mlp_ratio": None}, "config.json says mlp_dim 144, the weights have 72"),
+        ("bit", {"mlp_ratio": "2"}, "mlp_ratio must be a number, got '2'"),
+        ("bit", {"use_swiglu_ffn": True}, "its MLP is a SwiGLU"),
     ):
-        content = json.loads((tmp_path / "config.json").read_text())
-        change(tmp_path / "config.json", **values)
+        path = tmp_path / folder / "config.json"
+        content = path.read_text()
+        change(path, **values)
         with pytest.raises(ValueError, match=message):
-            from_pretrained(tmp_path)
-        (tmp_path / "config.json").write_text(json.dumps(content))
-
-
-def test_another_pooler(tmp_path):
-    huggingface(tmp_path, transformers.ViTModel, pooler_act="relu")
-    with pytest.raises(ValueError, match="pooler_act must be 'tanh', got 'relu'"):
-        from_pretrained(tmp_path, num_classes=2)
+            from_pretrained(tmp_path / folder)
+        path.write_text(content)

@@ -36,14 +36,6 @@ def test_load_by_path_and_errors(tmp_path):
     save_weights(path, model)
     loaded, images = pretrained.load(str(path)), torch.randn(2, 3, 8, 12)
     assert loaded.config == config and torch.equal(loaded(images), model(images))
-    with pytest.raises(ValueError, match=r"no checkpoint 'nothing'; shipped are .*'shapes'"):
-        pretrained.load("nothing")
-    save_weights(path, torch.nn.Linear(2, 3))
-    with pytest.raises(ValueError, match="holds no ViTConfig"):
-        pretrained.load(str(path))
-    path.write_bytes(b"damaged")
-    with pytest.raises(ValueError, match="is no whole checkpoint"):
-        pretrained.load(str(path))
 
 
 CAT = ROOT / "res" / "photographs" / "cat.jpg"
@@ -101,13 +93,11 @@ def test_the_images_of_the_two_models_by_heart_are_the_shapes_that_they_learnt(n
     assert all(torch.equal(a, b) for a, b in zip(best.model.parameters(), model.parameters(), strict=True))
 
 
-@cases("count", [0, -1, True, 2.5, "3", None, 10**9])
-def test_the_top_takes_a_count_of_at_least_1(count):
-    with pytest.raises(ValueError, match=r"^count must be "):
-        pretrained.load_run("shapes").top(CAT, count=count)
-
-
-def test_the_top_takes_pictures_alone():
+def test_the_top_takes_a_count_of_at_least_1_and_pictures_alone():
+    run = pretrained.load_run("shapes")
+    for count in (0, -1, True, 2.5, "3", None, 10**9):
+        with pytest.raises(ValueError, match=r"^count must be "):
+            run.top(CAT, count=count)
     for picture in (None, 3, torch.zeros(3, 32, 32), [], ROOT / "res", ROOT / "README.md", ROOT / "none.png"):
         with pytest.raises(ValueError):
-            pretrained.load_run("shapes").top(picture)
+            run.top(picture)

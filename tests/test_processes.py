@@ -31,16 +31,12 @@ def foreign_state():
 
 def test_the_state_of_accelerate_changes_nothing(request):
     before = trained()
+    assert AcceleratorState._shared_state == {} and PartialState._shared_state == {}, "it leaves no state itself"
     request.getfixturevalue("foreign_state")
     after = trained()
     assert all(torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True))
     assert processes.engine_for(torch.device("cpu")).device == torch.device("cpu")
     assert 0 < training.linear_baseline(data.shapes(60, 20, 20, image_size=(12, 8)), epochs=1) < 1
-
-
-def test_training_alone_leaves_no_state():
-    trained()
-    assert AcceleratorState._shared_state == {} and PartialState._shared_state == {}
 
 
 def test_one_process_stays_on_the_device_that_was_named():

@@ -1,18 +1,23 @@
-"""What a `TrainingConfig` refuses, and that every recipe of ours is taken."""
+"""The recipe, the schedule, the optimisers and the other network: what is refused, and what each of them does."""
 
-import re
 import tomllib
 from dataclasses import fields
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 from conftest import cases
+from runs import new_model
 
-from vit_course.training.recipe import RECIPES, RULES, TrainingConfig
+from vit_course.config import ViTConfig
+from vit_course.training import ConvNet, TrainingConfig, parameter_groups, warmup_cosine
+from vit_course.training.optimisers import make_optimisers
+from vit_course.training.recipe import RECIPES, RULES
+from vit_course.vit import ViT
 
 INTS = {"epochs": 1, "batch_size": 1, "padding": 0, "cutout": 0, "seed": 0}
-SHARES = ("warmup", "beta2", "label_smoothing", "average")
-NUMBERS = ("learning_rate", "weight_decay", "clip_norm")
+NUMBERS = ("warmup", "beta2", "label_smoothing", "average", "learning_rate", "weight_decay", "clip_norm")
 NO_NUMBERS = ["x", None, True, [1], float("nan"), np.float32(0.5)]
 
 
@@ -20,52 +25,99 @@ def test_every_field_has_a_rule():
     assert set(RULES) == {field.name for field in fields(TrainingConfig)}
 
 
-@cases("path", sorted(RECIPES.glob("*.toml")), ids=lambda path: path.stem)
-def test_the_recipes_are_taken(path):
-    given = tomllib.loads(path.read_text(encoding="utf-8"))["training"]
-    assert {name: getattr(TrainingConfig(**given), name) for name in given} == given
+@cases(
+    ("name", "values", "sentence"),
+    [
+        *((name, [-1, 1.5, np.int64(3), *NO_NUMBERS], f"(an int of )?at least {INTS[name]}, got ") for name in INTS),
+        *((name, [2**32], r"at most \d+, got 4294967296") for name in INTS),
+        *((name, NO_NUMBERS, "a number, got ") for name in NUMBERS),
+        *((name, [-0.5, float("inf"), 1e9, 10**400], "(at least 0|greater than 0|at most)") for name in NUMBERS),
+        *((name, [1], "at least 0 and less than 1, got 1") for name in NUMBERS[:4]),
+        ("flip", ["no", 0, None, np.bool_(True)], "True or False, got "),
+        ("optimiser", ["", "sgd", None, ["adamw"]], "'adamw' or 'muon', got "),
+        ("precision", ["float16", 32], "'float32' or 'bfloat16', got "),
+    ],
+)  # fmt: skip
+def test_what_is_refused(name, values, sentence):
+    for value in values:
+        with pytest.raises(ValueError, match=rf"^{name} must be {sentence}"):
+            TrainingConfig(**{name: value})
+    assert TrainingConfig(seed=2**32 - 1, learning_rate=100).seed == 2**32 - 1
 
 
-@cases("name", INTS)
-@cases("value", [-1, 1.0, 1.5, *NO_NUMBERS, np.int64(3)])
-def test_ints(name, value):
-    sentence = rf"^{name} must be (an int of )?at least {INTS[name]}, got {re.escape(repr(value))}$"
-    with pytest.raises(ValueError, match=sentence):
-        TrainingConfig(**{name: value})
+def test_schedule():
+    factors = [warmup_cosine(step, 100, 0.1) for step in range(101)]
+    assert factors[0] == pytest.approx(0.1) and factors[9] == 1 and factors[10] == 1
+    assert all(a < b for a, b in pairwise(factors[:10]))
+    assert all(a > b for a, b in pairwise(factors[10:]))
+    assert factors[55] == pytest.approx(0.5) and factors[100] == pytest.approx(0)
+    assert warmup_cosine(0, 1, 0.0) == 1
 
 
-@cases("name", INTS)
-def test_ints_have_an_upper_end(name):
-    with pytest.raises(ValueError, match=rf"^{name} must be at most \d+, got 4294967296$"):
-        TrainingConfig(**{name: 2**32})
+def test_decay_only_on_matrices():
+    model = new_model()
+    decay, rest = parameter_groups(model, 0.05)
+    names = {id(p): name for name, p in model.named_parameters()}
+    assert decay["weight_decay"] == 0.05 and rest["weight_decay"] == 0
+    assert len(decay["params"]) + len(rest["params"]) == len(names)
+    assert all(names[id(p)].endswith(".weight") and "norm" not in names[id(p)] for p in decay["params"])
+    undecayed = {names[id(p)] for p in rest["params"]}
+    assert {"class_token.token", "positions.table", "encoder.norm.weight", "head.bias"} <= undecayed
 
 
-def test_the_largest_seed_of_numpy_is_taken():
-    assert TrainingConfig(seed=2**32 - 1).seed == 2**32 - 1
+def test_muon_takes_the_hidden_matrices():
+    model = new_model()
+    muon, adamw = make_optimisers(model, TrainingConfig(optimiser="muon", weight_decay=0.2))
+    names = {id(p): name for name, p in model.named_parameters()}
+    by_muon = {names[id(p)] for group in muon.param_groups for p in group["params"]}
+    layers = ("attention.qkv", "attention.projection", "mlp.expand", "mlp.contract")
+    hidden = {f"encoder.blocks.{i}.{layer}.weight" for i in range(2) for layer in layers}
+    assert by_muon - {"patch_embedding.projection.weight"} == hidden
+    assert muon.param_groups[0]["weight_decay"] == 0.2
+    by_adamw = [names[id(p)] for group in adamw.param_groups for p in group["params"]]
+    assert sorted(by_adamw) == sorted(set(names.values()) - by_muon)
+    assert "head.weight" in {names[id(p)] for p in adamw.param_groups[0]["params"]}
+    (alone,) = make_optimisers(model, TrainingConfig())
+    assert isinstance(alone, torch.optim.AdamW)
 
 
-@cases("name", [*SHARES, *NUMBERS])
-@cases("value", NO_NUMBERS)
-def test_what_is_no_number(name, value):
-    with pytest.raises(ValueError, match=f"^{name} must be a number, got "):
-        TrainingConfig(**{name: value})
+@cases(("recipe", "millions"), [("shapes", 0.142), ("digits", 0.059), ("tiny-cifar", 0.119), ("small-cifar", 5.363)])
+def test_every_recipe_makes_a_model_and_a_training(recipe, millions):
+    parts = tomllib.loads((RECIPES / f"{recipe}.toml").read_text(encoding="utf-8"))
+    assert set(parts) == {"data", "model", "training"} and parts["data"]["source"] in ("shapes", "digits", "cifar10")
+    side, channels, classes = {"shapes": (32, 3, 5), "digits": (8, 1, 10)}.get(parts["data"]["source"], (32, 3, 10))
+    model = ViT(ViTConfig(image_size=side, in_channels=channels, num_classes=classes, **parts["model"]))
+    assert sum(p.numel() for p in model.parameters()) / 1e6 == pytest.approx(millions, abs=0.0006)
+    config = TrainingConfig(**parts["training"])
+    assert {name: getattr(config, name) for name in parts["training"]} == parts["training"]
+    make_optimisers(model, config)
+    assert {path.stem for path in RECIPES.glob("*.toml")} == {"shapes", "digits", "tiny-cifar", "small-cifar"}
 
 
-@cases("name", [*SHARES, *NUMBERS])
-@cases("value", [-1, -0.5, float("inf"), -float("inf"), 1e9, 10**400])
-def test_numbers_out_of_range(name, value):
-    with pytest.raises(ValueError, match=f"^{name} must be (at least 0|greater than 0|at most)"):
-        TrainingConfig(**{name: value})
+# ---- the convolutional network to compare with
 
 
-@cases("value", ["no", 0, None, np.bool_(True)])
-def test_flip(value):
-    with pytest.raises(ValueError, match=r"^flip must be True or False, got "):
-        TrainingConfig(flip=value)
+def test_shapes_of_oblong_images_and_an_odd_number_of_classes():
+    model = ConvNet(widths=(3, 5, 6), in_channels=2, num_classes=7).eval()
+    images = torch.randn(4, 2, 8, 12)
+    assert model(images).shape == (4, 7)
+    places = []
+    model.stages.register_forward_hook(lambda module, inputs, out: places.append(tuple(out.shape)))
+    model(images)
+    assert places == [(4, 6, 2, 3)]  # two poolings: a quarter of each side
 
 
-@cases("name", ["optimiser", "precision"])
-@cases("value", ["", "sgd", None, 32, ["adamw"]])
-def test_words(name, value):
-    with pytest.raises(ValueError, match=rf"^{name} must be '\w+' or '\w+', got "):
-        TrainingConfig(**{name: value})
+def test_every_image_by_itself_once_it_is_trained():
+    model = ConvNet(widths=(3, 5, 6), num_classes=7)
+    images = torch.randn(4, 3, 8, 12)
+    model(images)  # batch norm has seen something
+    model.eval()
+    torch.testing.assert_close(model(images)[:1], model(images[:1]))
+    model.train()
+    assert not torch.allclose(model(images)[:1], model(images[:2])[:1])
+
+
+def test_as_many_parameters_as_the_small_vit():
+    assert sum(p.numel() for p in ConvNet().parameters()) == pytest.approx(
+        ViTConfig.preset("tiny-cifar").num_parameters, rel=0.01
+    )

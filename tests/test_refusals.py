@@ -10,6 +10,7 @@ import timm
 import torch
 from conftest import cases
 from published import PUBLISHED
+from torch import nn
 
 from vit_course import pretrained
 
@@ -47,34 +48,36 @@ def test_every_shape_is_looked_at(name):
             assert "shape" in str(caught.value) and "(" in str(caught.value)
 
 
-def test_the_messages_of_a_key_that_does_not_fit():
-    state, norm = state_of("torchvision"), "encoder.layers.encoder_layer_1.ln_2.bias"
-    with pytest.raises(ValueError, match=rf"^key '{norm}' is missing$"):
-        pretrained.load_torchvision({key: value for key, value in state.items() if key != norm}, 3)
-    with pytest.raises(ValueError, match=r"^key 'extra' is left over: our ViT has no place for it$"):
-        pretrained.load_torchvision({**state, "extra": torch.zeros(1)}, 3)
-    with pytest.raises(ValueError, match=rf"^key '{norm}' has shape \(35,\), \(36,\) is needed$"):
-        pretrained.load_torchvision({**state, norm: state[norm][1:]}, 3)
-    with pytest.raises(ValueError, match=rf"'{norm}' has dtype torch.float16, the patch embedding torch.float32: one"):
-        pretrained.load_torchvision({**state, norm: state[norm].half()}, 3)
-    with pytest.raises(ValueError, match=r"has dtype torch.int8, the patch embedding torch.int8: one float dtype"):
-        pretrained.load_torchvision({key: value.to(torch.int8) for key, value in state.items()}, 3)
-    with pytest.raises(ValueError, match=r"'conv_proj.weight' has shape \(36, 147\), 4 axes are needed"):
-        pretrained.load_torchvision({**state, "conv_proj.weight": state["conv_proj.weight"].flatten(1)}, 3)
-    # A whole block that is missing between two others.
-    gone = {key: value for key, value in state.items() if "encoder_layer_1." not in key}
-    with pytest.raises(ValueError, match=r"key 'encoder.layers.encoder_layer_1.ln_1.weight' is missing"):
-        pretrained.load_torchvision(gone, 3)
-    no_bias = {key: value for key, value in state.items() if "in_proj_bias" not in key}
-    with pytest.raises(
-        ValueError, match=r"key 'encoder.layers.encoder_layer_0.self_attention.in_proj_bias' is missing"
-    ):
-        pretrained.load_torchvision(no_bias, 3)
-    with pytest.raises(ValueError, match=r"key 'class_token' is missing"):
-        pretrained.load_torchvision({key: value for key, value in state.items() if key != "class_token"}, 3)
-    split, value = state_of("Hugging Face"), "vit.layers.2.attention.v_proj.weight"
-    with pytest.raises(ValueError, match=rf"key '{value}' has shape \(36, 35\), \(36, 36\) is needed"):
-        pretrained.load_huggingface({**split, value: split[value][:, 1:]}, 3)
+NORM = "encoder.layers.encoder_layer_1.ln_2.bias"
+FIRST = "encoder.layers.encoder_layer_0.self_attention.in_proj_bias"
+
+
+def without(state, part):
+    return {key: value for key, value in state.items() if part not in key}
+
+
+@cases(
+    ("change", "message"),
+    [
+        (lambda s: without(s, NORM), f"^key '{NORM}' is missing$"),
+        (lambda s: {**s, "extra": torch.zeros(1)}, "^key 'extra' is left over: our ViT has no place for it$"),
+        (lambda s: {**s, NORM: s[NORM][1:]}, rf"^key '{NORM}' has shape \(35,\), \(36,\) is needed$"),
+        (
+            lambda s: {**s, NORM: s[NORM].half()},
+            rf"'{NORM}' has dtype torch.float16, the patch embedding torch.float32",
+        ),
+        (lambda s: {key: value.to(torch.int8) for key, value in s.items()}, r"torch.int8: one float dtype is"),
+        (lambda s: {**s, "conv_proj.weight": s["conv_proj.weight"].flatten(1)}, r"has shape \(36, 147\), 4 axes"),
+        # A whole block that is missing between two others.
+        (lambda s: without(s, "encoder_layer_1."), r"key 'encoder.layers.encoder_layer_1.ln_1.weight' is missing"),
+        (lambda s: without(s, "in_proj_bias"), f"key '{FIRST}' is missing"),
+        (lambda s: without(s, "class_token"), "key 'class_token' is missing"),
+    ],
+    ids=lambda row: row[1],
+)
+def test_the_messages_of_a_key_that_does_not_fit(change, message):
+    with pytest.raises(ValueError, match=message):
+        pretrained.load_torchvision(change(state_of("torchvision")), 3)
 
 
 def test_the_number_of_heads():
@@ -111,30 +114,23 @@ def test_what_is_no_state_dict():
             load(torch.nn.Linear(2, 3))
         with pytest.raises(ValueError, match=r"'blocks.1.norm1.bias' holds a ndarray, not a tensor$"):
             load({**state, "blocks.1.norm1.bias": np.zeros(36)})
-        with pytest.raises(ValueError, match=r"'model' holds a OrderedDict, not a tensor: is the state dict inside it"):
-            load({"model": collections.OrderedDict(state), "epoch": 3})
+        for wrapped in (
+            {"model": collections.OrderedDict(state), "epoch": 3},
+            {"args": None, "model": nn.Linear(2, 3)},
+        ):
+            with pytest.raises(ValueError, match=r"'model' holds .*: is the state dict inside.* under 'model'"):
+                load(wrapped)
         with pytest.raises(ValueError, match=r"key 3 holds a Tensor"):
             load({3: torch.zeros(1)})
 
 
-def test_vit_pytorch_with_heads_of_another_width():
-    theirs = published.vit_pytorch_vit(dim_head=16)
-    with pytest.raises(ValueError, match=r"'transformer.layers.0.0.to_qkv.weight' has shape \(144, 36\), \(108, 36\) "
-                       "is needed: all heads together are 48 wide, in our ViT as wide as hidden_dim, 36"):  # fmt: skip
-        pretrained.load_vit_pytorch(theirs.state_dict(), 3)
-
-
-def test_vit_pytorch_with_other_channels_than_said():
-    with pytest.raises(ValueError, match=r"'to_patch_embedding.2.weight' has shape \(36, 49\): 49 numbers a patch are "
-                       r"no square of pixels with 3 channels, \(36, 48\) would be one: give in_channels"):  # fmt: skip
+def test_vit_pytorch_of_other_sizes_than_said():
+    words = r"has shape \(144, 36\), \(108, 36\) is needed: all heads together are 48 wide, .* wide as hidden_dim, 36"
+    with pytest.raises(ValueError, match=words):
+        pretrained.load_vit_pytorch(published.vit_pytorch_vit(dim_head=16).state_dict(), 3)
+    words = r"49 numbers a patch are no square of pixels with 3 channels, \(36, 48\) would be one: give in_channels"
+    with pytest.raises(ValueError, match=words):
         pretrained.load_vit_pytorch(published.vit_pytorch_vit(channels=1).state_dict(), 3)
-
-
-def test_wrappers_are_named_before_what_lies_beside_them():
-    for key, inside in (("model", state_of("timm")), ("state_dict", PUBLISHED["timm"].theirs())):
-        for wrapped in ({"epoch": 3, key: inside}, {key: inside, "args": None}):
-            with pytest.raises(ValueError, match=f"'{key}' holds .* is the state dict inside it.* under '{key}'"):
-                pretrained.load_timm(wrapped, 3)
 
 
 @cases("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])

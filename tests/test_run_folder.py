@@ -1,16 +1,23 @@
-"""One training at a time in a run folder: a lock with the number and the host of its process."""
+"""A run folder: one training at a time in it, its checkpoints and its log, and what a run goes on with."""
 
+import csv
+import json
 import os
 import platform
 import subprocess
 import sys
 
 import pytest
+import torch
 from conftest import ROOT
+from runs import CONFIG, cut_after, new_model, same
 from torch import nn
 
-from vit_course import data, training
-from vit_course.training.lock import Lock
+from vit_course import data, pretrained, training
+from vit_course.config import ViTConfig
+from vit_course.files.weights import load_weights
+from vit_course.training.run_folder import Lock
+from vit_course.vit import ViT
 
 DATASET = data.shapes(40, 10, 10, image_size=(12, 8))
 RECIPE = training.TrainingConfig(epochs=2, batch_size=16)
@@ -58,31 +65,19 @@ def training_process(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("resume", [False, True])
-def test_a_second_training_is_refused_while_the_first_lives(resume, training_process, tmp_path):
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_second_training_is_refused_while_the_first_lives(killed, training_process, tmp_path):
     folder = tmp_path / "run"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     owner = f"process {training_process.pid} on host {platform.node()}"
-    with pytest.raises(ValueError, match=f"{owner} trains into {folder} at this moment: wait"):
-        train(folder, resume=resume)
+    for resume in (False, True):
+        with pytest.raises(ValueError, match=f"{owner} trains into {folder} at this moment: wait"):
+            train(folder, resume=resume)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    training_process.communicate()  # goes on to its end
-    assert training_process.returncode == 0 and not (folder / ".lock").exists()
-    assert train(folder, resume=True) == train(None)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("collected", [True, False])
-def test_the_lock_of_a_dead_process_is_free(collected, training_process, tmp_path):
-    if not collected and not hasattr(os, "waitid"):
-        pytest.skip("there is no way here to wait for an end and not to collect it")
-    folder = tmp_path / "run"
-    training_process.kill()
-    if collected:
-        training_process.wait()
-    else:
-        os.waitid(os.P_PID, training_process.pid, os.WEXITED | os.WNOWAIT)
-    assert (folder / ".lock").exists()
+    if killed:
+        training_process.kill()
+    training_process.communicate()  # or it goes on to its end
+    assert (folder / ".lock").exists() == killed and (training_process.returncode == 0) != killed
     assert train(folder, resume=True) == train(None) and not list(folder.glob(".*"))
 
 
@@ -109,21 +104,98 @@ def test_an_error_gives_the_lock_back(tmp_path, monkeypatch):
     assert len(train(tmp_path / "run")) == 2
 
 
-def test_a_finished_run_is_not_overwritten(tmp_path):
-    train(tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(ValueError, match=f"{tmp_path} holds a run already: add --resume"):
-        train(tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-
-
 def test_a_refused_run_leaves_nothing(tmp_path):
-    recipe = training.TrainingConfig(epochs=1, padding=8)
-    model = nn.Sequential(nn.Flatten(), nn.Linear(288, 5))
-    with pytest.raises(ValueError, match="padding 8 does not fit an image of 12 x 8"):
-        training.train(model, DATASET, recipe, tmp_path / "run")
     with pytest.raises(ValueError, match=r"gives shape \(16, 4\) for 16 images, and shapes has 5 classes"):
         training.train(nn.Sequential(nn.Flatten(), nn.Linear(288, 4)), DATASET, RECIPE, tmp_path / "run")
     with pytest.raises(ValueError, match=r"there is no checkpoint .*run/last\.safetensors"):
         train(tmp_path / "run", resume=True)
     assert not (tmp_path / "run").exists()
+
+
+# ---- what is kept, and gone on with
+
+
+SMOOTH = training.TrainingConfig(epochs=3, batch_size=32, padding=2, flip=True, label_smoothing=0.1)
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return data.shapes(100, 40, 40, image_size=(12, 8))  # 100 is no multiple of 32: the last batch is short
+
+
+def test_resume_is_exact(dataset, tmp_path, monkeypatch):
+    whole = new_model()
+    history = training.train(whole, dataset, SMOOTH, tmp_path / "whole", progress=False)
+
+    cut_after(2, monkeypatch, tmp_path / "cut", dataset, SMOOTH)
+    torch.manual_seed(99)  # another process would start anywhere
+    resumed = new_model()
+    assert training.train(resumed, dataset, SMOOTH, tmp_path / "cut", resume=True, progress=False) == history
+    assert same(whole, resumed)
+    for name in ("last.safetensors", "best.safetensors", "log.csv"):
+        assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "cut" / name).read_bytes()
+
+
+def test_best_and_last_checkpoint_and_log(dataset, tmp_path):
+    model = new_model()
+    history = training.train(model, dataset, SMOOTH, tmp_path, progress=False)
+    state, metadata = load_weights(tmp_path / "best.safetensors")
+    assert ViTConfig(**metadata["config"]) == CONFIG
+    best = ViT(CONFIG)
+    best.load_state_dict(state)
+    _, accuracy = training.evaluate(best, dataset.validation, dataset)
+    assert accuracy == max(row["validation_accuracy"] for row in history)
+    rows = list(csv.DictReader((tmp_path / "log.csv").read_text().splitlines()))
+    assert [float(row["train_loss"]) for row in rows] == [round(row["train_loss"], 6) for row in history]
+    names = ["best.safetensors", "config.json", "last.safetensors", "log.csv"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    kept = json.loads((tmp_path / "config.json").read_text())
+    assert ViTConfig(**kept["model"]) == CONFIG and training.TrainingConfig(**kept["training"]) == SMOOTH
+    assert kept["images"] == {
+        "class_names": list(data.SHAPES), "mean": list(dataset.mean), "std": list(dataset.std)
+    }  # fmt: skip
+    run = pretrained.load_run(str(tmp_path))
+    assert same(run.model, best) and run.class_names == list(data.SHAPES)
+
+
+def test_best_is_the_epoch_of_the_highest_validation_accuracy(dataset, tmp_path, monkeypatch):
+    accuracies, weights = [0.5, 0.9, 0.4], []
+
+    def scripted(model, *arguments, **options):
+        weights.append({key: value.clone() for key, value in model.state_dict().items()})
+        return 1.0, accuracies[len(weights) - 1]
+
+    monkeypatch.setattr(training.loop, "evaluate", scripted)
+    training.train(new_model(), dataset, SMOOTH, tmp_path, progress=False)
+    state, _ = load_weights(tmp_path / "best.safetensors")
+    assert all(torch.equal(state[key], value) for key, value in weights[1].items())
+    assert not all(torch.equal(state[key], value) for key, value in weights[2].items())
+
+
+def test_what_is_validated_and_kept_is_the_running_average(dataset, tmp_path, monkeypatch):
+    recipe = training.TrainingConfig(epochs=2, batch_size=50, average=0.75)
+    model, seen, validated = new_model(), [], []
+    model.register_forward_pre_hook(lambda m, _: seen.append(m.head.bias.detach().clone()) if m.training else None)
+
+    def scripted(kept, *arguments, **options):
+        validated.append(kept.head.bias.detach().clone())
+        return 1.0, [0.5, 0.9][len(validated) - 1]
+
+    monkeypatch.setattr(training.loop, "evaluate", scripted)
+    training.train(model, dataset, recipe, tmp_path, progress=False)
+    last, _ = load_weights(tmp_path / "last.safetensors")
+    steps = [*seen[1:], last["model.head.bias"]]  # the bias after each of the four steps
+    assert len(steps) == 4
+    average = steps[0]
+    for step in steps[1:]:
+        average = 0.75 * average + 0.25 * step
+    torch.testing.assert_close(last["average.module.head.bias"], average)
+    torch.testing.assert_close(validated[-1], average)
+    assert not torch.allclose(average, steps[-1], atol=1e-6)
+    # The second epoch is the best by the script, and what the caller holds is what was validated last.
+    best, _ = load_weights(tmp_path / "best.safetensors")
+    assert torch.equal(best["head.bias"], last["average.module.head.bias"])
+    assert torch.equal(model.head.bias, last["average.module.head.bias"])
+    resumed = new_model()
+    training.train(resumed, dataset, recipe, tmp_path, resume=True, progress=False)
+    assert same(model, resumed)

@@ -1,5 +1,6 @@
 """The training loop."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -8,11 +9,13 @@ import pytest
 import torch
 from conftest import cases
 from PIL import Image
-from runs import CONFIG, new_model, same
+from runs import RECIPE as RUN
+from runs import new_model, same
 from torch import nn
 
 from vit_course import data
 from vit_course.config import ViTConfig
+from vit_course.files.weights import load_weights
 from vit_course.training import TrainingConfig, evaluate, linear_baseline, loop, train
 from vit_course.vit import ViT
 
@@ -113,17 +116,6 @@ def test_clipping_and_smoothing_are_applied(dataset, monkeypatch):
     assert "clip" not in seen
 
 
-def test_divergence_stops_with_a_message_and_leaves_nothing(dataset, tmp_path):
-    model = new_model()
-    with torch.no_grad():
-        model.head.weight.fill_(math.inf)
-    with pytest.raises(
-        ValueError, match=r"the loss is (nan|inf) in epoch 1/1, step 1: a smaller learning_rate than 0.001"
-    ):
-        train(model, dataset, TrainingConfig(epochs=1), tmp_path / "run", progress=False)
-    assert not (tmp_path / "run").exists()
-
-
 @cases(
     ("accumulate", "on_disk", "at_once"),
     [(1, False, [40]), (2, False, [15, 15, 10]), (1, True, [30, 10]), (4, True, [8] * 5)],
@@ -166,49 +158,90 @@ def test_mixed_precision_keeps_weights_and_loss_in_float32(dataset, monkeypatch)
     assert low != full and low == pytest.approx(full, abs=0.02)
 
 
-def test_parts_of_a_batch_give_the_same_gradient(dataset):
-    recipe = TrainingConfig(epochs=2, batch_size=48, padding=2, flip=True)
-    # A bias of the keys has no gradient but rounding, of which AdamW makes whole steps.
-    config = ViTConfig(**{**CONFIG.to_dict(), "dropout": 0.0, "qkv_bias": False})
-    models = []
-    for accumulate in (1, 5):
-        data.seed_everything(7)
-        models.append(ViT(config))
-        train(models[-1], dataset, recipe, progress=False, accumulate=accumulate)
-    for a, b in zip(*(model.state_dict().values() for model in models), strict=True):
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-5)
-    with pytest.raises(ValueError, match="accumulate must be at least 1, got 0"):
-        train(models[0], dataset, recipe, accumulate=0)
-
-
 @pytest.mark.slow
-def test_the_compiled_model_trains_the_given_one(dataset, monkeypatch):
+def test_parts_of_a_batch_and_a_compiled_model_give_the_same_gradient(dataset, monkeypatch):
     # The default backend needs a C++ compiler; which backend it is makes no difference to the loop.
     real = torch.compile
     monkeypatch.setattr(torch, "compile", lambda model: real(model, backend="aot_eager"))
-    recipe, models = TrainingConfig(epochs=1, batch_size=50), []
-    config = ViTConfig(**{**CONFIG.to_dict(), "dropout": 0.0})
-    for compiled in (False, True):
-        data.seed_everything(7)
-        models.append(ViT(config))
-        train(models[-1], dataset, recipe, progress=False, compiled=compiled)
-    for a, b in zip(*(model.state_dict().values() for model in models), strict=True):
-        torch.testing.assert_close(a, b, rtol=0, atol=1e-5)
+    recipe = TrainingConfig(epochs=2, batch_size=48, padding=2, flip=True)
+    models = []
+    for options in ({}, {"accumulate": 5}, {"compiled": True}):
+        # A bias of the keys has no gradient but rounding, of which AdamW makes whole steps.
+        models.append(new_model(dropout=0.0, qkv_bias=False))
+        train(models[-1], dataset, recipe, progress=False, **options)
+    for one, *others in zip(*(model.state_dict().values() for model in models), strict=True):
+        for other in others:
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
 
 
 def test_training_images_are_cut_and_validation_images_are_not(dataset):
+    model = Spy()
+    train(model, dataset, TrainingConfig(epochs=1, batch_size=32, cutout=4), progress=False)
     blank = {True: [], False: []}
-
-    class Spy(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.linear = nn.Linear(288, 5)
-
-        def forward(self, images):
-            blank[self.training] += (images == 0).all(dim=1).sum(dim=(1, 2)).tolist()
-            return self.linear(images.flatten(1))
-
-    train(Spy(), dataset, TrainingConfig(epochs=1, batch_size=32, cutout=4), progress=False)
+    for training, images in model.seen:
+        blank[training] += (images == 0).all(dim=1).sum(dim=(1, 2)).tolist()
     assert len(blank[True]) == 100 and set(blank[False]) == {0}
     # 16 pixels, fewer at an edge, and not always the same part.
     assert max(blank[True]) == 16 and min(blank[True]) >= 4 and len(set(blank[True])) > 3
+
+
+# ---- numbers that are none any more, and no compiler
+
+
+def test_a_loss_that_is_no_number_leaves_the_last_epoch(dataset, tmp_path, monkeypatch):
+    real, calls = loop.F.cross_entropy, []
+
+    def spoiled(*arguments, **options):
+        calls.append(1)
+        loss = real(*arguments, **options)
+        return loss * math.nan if len(calls) == 9 else loss  # 4 steps and 1 evaluation an epoch: in epoch 2
+
+    monkeypatch.setattr(loop.F, "cross_entropy", spoiled)
+    with pytest.raises(ValueError, match=r"the loss is nan in epoch 2/3, step 4: a smaller learning_rate than 0.001"):
+        train(new_model(), dataset, RUN, tmp_path / "cut", progress=False)
+    monkeypatch.undo()
+    history = train(new_model(), dataset, RUN, tmp_path / "whole", progress=False)
+    assert train(new_model(), dataset, RUN, tmp_path / "cut", resume=True, progress=False) == history
+
+
+@cases("clip_norm", [1.0, 0.0])
+def test_a_gradient_that_is_no_number_is_not_stepped_with(clip_norm, dataset, tmp_path):
+    recipe = replace(RUN, clip_norm=clip_norm)
+    model, steps = new_model(), itertools.count(1)
+    model.head.bias.register_hook(lambda gradient: gradient * math.nan if next(steps) == 8 else gradient)
+    message = r"the loss is finite, but the length of the gradient nan in epoch 2/3, step 4: a smaller learning_rate"
+    with pytest.raises(ValueError, match=message):  # the last step of the epoch
+        train(model, dataset, recipe, tmp_path, progress=False)
+    assert all(p.isfinite().all() for p in model.parameters())
+    history = train(new_model(), dataset, recipe, progress=False)
+    assert train(new_model(), dataset, recipe, tmp_path, resume=True, progress=False) == history
+
+
+def test_weights_that_are_no_numbers_are_not_saved(dataset, tmp_path, monkeypatch):
+    model, steps = new_model(), itertools.count(1)
+    real = loop.AveragedModel.update_parameters
+    monkeypatch.setattr(loop.AveragedModel, "update_parameters", lambda *a: (spoiling_step(), real(*a)))
+
+    def spoiling_step():
+        if next(steps) == 8:
+            with torch.no_grad():
+                model.head.bias.fill_(math.nan)
+
+    with pytest.raises(ValueError, match=r"the validation loss is nan after epoch 2/3: a smaller learning_rate than"):
+        train(model, dataset, RUN, tmp_path, progress=False)
+    for name in ("best.safetensors", "last.safetensors"):
+        tensors, _ = load_weights(tmp_path / name)
+        assert all(value.isfinite().all() for value in tensors.values())
+    assert len(load_weights(tmp_path / "last.safetensors")[1]["history"]) == 1
+
+
+@pytest.mark.slow
+def test_a_model_that_cannot_be_compiled(dataset, tmp_path, monkeypatch):
+    import torch._inductor.config as inductor
+
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    with (
+        inductor.patch({"cpp.cxx": (None, "/no/such/compiler"), "fx_graph_cache": False}),
+        pytest.raises(ValueError, match=r"^the model cannot be compiled \(.*compiler.*needs a C\+\+ compiler.*longer$"),
+    ):
+        train(new_model(), dataset, RUN, progress=False, compiled=True)

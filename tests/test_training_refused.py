@@ -1,72 +1,212 @@
-"""What cannot be trained, evaluated or compared with, said before anything is done."""
+"""What cannot be trained, evaluated or gone on with, said before anything is done."""
+
+import math
+from dataclasses import replace
 
 import pytest
 import torch
 from conftest import cases
-from runs import RECIPE, new_model
+from runs import CONFIG, RECIPE, cut_after, new_model, rewritten, same, write_pictures
+from safetensors.torch import save_file
 from torch import nn
 
-from vit_course.data import shapes
+from vit_course import data
+from vit_course.files.weights import save_weights
 from vit_course.training import TrainingConfig, evaluate, linear_baseline, train
 
-DATASET = shapes(num_train=9, num_validation=4, num_test=3, image_size=(12, 8))
+DATASET = data.shapes(40, 12, 9, image_size=(12, 8))
+ONCE = replace(RECIPE, epochs=1)
+
+
+def trained(model=None, dataset=DATASET, config=ONCE, run_dir=None, **options):
+    return train(new_model() if model is None else model, dataset, config, run_dir, **{"progress": False, **options})
+
+
+def evaluated(**changes):
+    return evaluate(**{"model": new_model(), "images": DATASET.test, "dataset": DATASET, **changes})
 
 
 @cases(
-    ("changes", "error", "message"),
+    ("call", "message"),
     [
-        ({"progress": "no"}, ValueError, "progress must be True or False, got 'no'"),
-        ({"resume": 1}, ValueError, "resume must be True or False, got 1"),
-        ({"compiled": None}, ValueError, "compiled must be True or False, got None"),
-        ({"run_dir": "a\0b"}, ValueError, "run_dir must be one that a file can have, got 'a.*x00b'"),
-        ({"run_dir": "\ud800"}, ValueError, "run_dir must be one that a file can have"),
-        ({"run_dir": 3}, ValueError, "run_dir must be a str or a Path, got 3"),
-        ({"accumulate": 10**5000}, ValueError, "accumulate must be at most 1000000, got an int too long to show"),
-        ({"accumulate": 0}, ValueError, "accumulate must be at least 1, got 0"),
-        ({"workers": -1}, ValueError, "workers must be at least 0, got -1"),
-        ({"model": {}}, TypeError, "model must be a torch.nn.Module, got dict"),
-        ({"dataset": DATASET.train}, TypeError, "dataset must be a Dataset, got ImageSet"),
-        ({"config": {}}, TypeError, "config must be a TrainingConfig, got dict"),
+        (lambda: trained(progress="no"), "progress must be True or False, got 'no'"),
+        (lambda: trained(resume=1), "resume must be True or False, got 1"),
+        (lambda: trained(resume=True), "resume=True needs the run_dir of the run to go on with, got None"),
+        (lambda: trained(compiled=None), "compiled must be True or False, got None"),
+        (lambda: trained(run_dir="a\0b"), "run_dir must be one that a file can have, got 'a.*x00b'"),
+        (lambda: trained(run_dir=3), "run_dir must be a str or a Path, got 3"),
+        (lambda: trained(accumulate=10**5000), "accumulate must be at most 1000000, got an int too long to show"),
+        (lambda: trained(accumulate=0), "accumulate must be at least 1, got 0"),
+        (lambda: trained(workers=-1), "workers must be at least 0, got -1"),
+        (lambda: trained(model={}), r"model must be a torch.nn.Module, got dict"),
+        (lambda: trained(dataset=DATASET.train), "dataset must be a Dataset, got ImageSet"),
+        (lambda: trained(config={}), "config must be a TrainingConfig, got dict"),
+        (lambda: trained(config=TrainingConfig(padding=8)), "padding 8 does not fit an image of 12 x 8"),
+        (lambda: trained(nn.Sequential(nn.Flatten(), nn.Linear(288, 4))), r"gives shape \(32, 4\) for 32 images,"),
+        (lambda: evaluated(model=None), r"model must be a torch.nn.Module, got NoneType"),
+        (lambda: evaluated(images=DATASET), "images must be an ImageSet or ImageFiles, got Dataset"),
+        (lambda: evaluated(dataset=DATASET.test), "dataset must be a Dataset, got ImageSet"),
+        (lambda: evaluated(batch_size=2.0), r"batch_size must be an int of at least 1, got 2\.0"),
+        (lambda: linear_baseline(DATASET, recipe={}), "recipe must be a TrainingConfig, got dict"),
+        (lambda: linear_baseline(DATASET.train), "dataset must be a Dataset, got ImageSet"),
+        (lambda: linear_baseline(DATASET, device="nothing"), "^device 'nothing' is not available here: ."),
+        (lambda: linear_baseline(DATASET, device="meta"), "^device 'meta' holds no numbers"),
+        (lambda: linear_baseline(DATASET, device=torch.tensor(0.5)), "^device .* is not available here: ."),
+        (lambda: linear_baseline(DATASET, device=None), "^device None is not available here: ."),
     ],
-)
-def test_arguments_that_are_none(changes, error, message):
-    with pytest.raises(error, match=message):
-        train(**{"model": new_model(), "dataset": DATASET, "config": RECIPE, "progress": False, **changes})
-
-
-@cases(
-    ("changes", "error", "message"),
-    [
-        ({"model": None}, TypeError, "model must be a torch.nn.Module, got NoneType"),
-        ({"images": DATASET}, TypeError, "images must be an ImageSet or ImageFiles, got Dataset"),
-        ({"images": DATASET.test.images}, TypeError, "images must be an ImageSet or ImageFiles, got Tensor"),
-        ({"dataset": DATASET.test}, TypeError, "dataset must be a Dataset, got ImageSet"),
-        ({"batch_size": 2.0}, ValueError, "batch_size must be an int of at least 1, got 2.0"),
-        ({"batch_size": 10**400}, ValueError, "batch_size must be at most 1000000, got 1000"),
-    ],
-)
-def test_what_cannot_be_evaluated(changes, error, message):
-    with pytest.raises(error, match=message):
-        evaluate(**{"model": new_model(), "images": DATASET.test, "dataset": DATASET, **changes})
-
-
-@cases("device", ["nothing", "meta", torch.tensor(0.5), None, 2.5, "", 10**400])
-def test_a_device_that_is_none(device):
-    with pytest.raises(ValueError, match=r"^device .*(is not available here: .|holds no numbers)"):
-        linear_baseline(DATASET, device=device)
-
-
-def test_a_baseline_of_no_recipe():
-    with pytest.raises(TypeError, match="recipe must be a TrainingConfig, got dict"):
-        linear_baseline(DATASET, recipe={})
-
-
-def test_a_baseline_of_no_dataset():
-    with pytest.raises(TypeError, match="dataset must be a Dataset, got ImageSet"):
-        linear_baseline(DATASET.train)
+    ids=lambda row: row[1],
+)  # fmt: skip
+def test_arguments_that_are_none(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()
 
 
 def test_a_momentum_of_the_whole_number_zero():
-    recipe = TrainingConfig(epochs=1, batch_size=4, beta2=0)
-    (row,) = train(nn.Sequential(nn.Flatten(), nn.Linear(288, 5)), DATASET, recipe, progress=False)
+    (row,) = trained(config=TrainingConfig(epochs=1, batch_size=4, beta2=0))
     assert row["validation_accuracy"] <= 1
+
+
+# ---- another run
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run of one epoch with Muon, AdamW and an average; no test changes its files."""
+    folder = tmp_path_factory.mktemp("finished")
+    trained(run_dir=folder)
+    return folder
+
+
+@cases(
+    ("make", "message"),
+    [
+        (lambda: {"model": new_model(num_layers=3)}, "of a model with num_layers 2, this run's model has num_layers 3"),
+        (lambda: {"model": new_model(num_heads=4)}, "of a model with num_heads 2, this run's model has num_heads 4"),
+        (lambda: {"model": new_model(dropout=0.2)}, "of a model with dropout 0.1, this run's model has dropout 0.2"),
+        (lambda: {"model": new_model(gelu="tanh")}, "of a model with gelu 'none', this run's model has gelu 'tanh'"),
+        (lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))}, "has class 'Sequential'"),
+        (lambda: {"config": RECIPE}, "was trained with epochs 1, this run has epochs 3"),
+        (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, this run's data are"),
+        (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
+        (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"mean \[0.*\], this run's data are of mean \[0.5, 0"),
+        (lambda: {"resume": False}, "finished0 holds a run already: add --resume .in Python"),
+    ],
+    ids=lambda row: row[1],
+)  # fmt: skip
+def test_a_run_of_something_else_is_refused_by_name_and_left_alone(make, message, finished):
+    before = {path.name: path.read_bytes() for path in finished.iterdir()}
+    changes = make()
+    model = changes.pop("model", new_model())
+    weights = {key: value.clone() for key, value in model.state_dict().items()}
+    with pytest.raises(ValueError, match=message):
+        trained(model, run_dir=finished, **{"resume": True, **changes})
+    assert {path.name: path.read_bytes() for path in finished.iterdir()} == before
+    assert all(torch.equal(weights[key], value) for key, value in model.state_dict().items())
+
+
+def test_a_model_of_one_s_own_is_compared_by_its_layers(tmp_path):
+    def own(rate):
+        return nn.Sequential(nn.Flatten(), nn.Dropout(rate), nn.Linear(288, 5))
+
+    trained(own(0.1), run_dir=tmp_path)
+    trained(own(0.1), run_dir=tmp_path, resume=True)
+    with pytest.raises(ValueError, match="is of a model with layers 'Sequential"):
+        trained(own(0.2), run_dir=tmp_path, resume=True)
+
+
+def test_a_resume_on_other_files_is_refused(tmp_path):
+    pictures = write_pictures(tmp_path / "pictures")
+    recipe = TrainingConfig(epochs=1, batch_size=8)
+
+    def go_on(resume=True):
+        dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
+        trained(new_model(num_classes=2), dataset, recipe, tmp_path / "run", resume=resume)
+        return dataset.mean
+
+    mean = go_on(resume=False)
+    (pictures / "class0" / "04.png").write_bytes(b"")
+    assert go_on() != mean
+    (pictures / "class0" / "04.png").rename(pictures / "class0" / "05.png")
+    with pytest.raises(
+        ValueError, match=r"data of checksum_of_file_names \d+, this run's data are of checksum_of_file"
+    ):
+        go_on()
+
+
+def test_a_run_goes_on_on_another_kind_of_device(tmp_path, monkeypatch):
+    whole = new_model(dropout=0.0)
+    history = trained(whole, config=RECIPE)
+    cut_after(2, monkeypatch, tmp_path, DATASET, RECIPE, dropout=0.0)
+    # The state of a GPU's generator has 16 bytes.
+    gpu = {"random.dropout": torch.zeros(1, 16, dtype=torch.uint8)}
+    rewritten(tmp_path / "last.safetensors", lambda tensors, metadata: ({**tensors, **gpu}, metadata))
+    resumed = new_model(dropout=0.0)
+    assert trained(resumed, config=RECIPE, run_dir=tmp_path, resume=True) == history and same(resumed, whole)
+
+
+# ---- damaged and foreign checkpoints
+
+
+def without(values: dict, begin: str) -> dict:
+    return {key: value for key, value in values.items() if not key.startswith(begin)}
+
+
+def of_history(change):
+    """The same tensors under another history."""
+    return lambda tensors, metadata: (tensors, {**metadata, "history": change(metadata["history"])})
+
+
+def more(**tensors):
+    return lambda old, metadata: (old | {key.replace("__", "."): value for key, value in tensors.items()}, metadata)
+
+
+@cases(
+    ("change", "message"),
+    [
+        (lambda t, m: (t, without(m, "model")), "does not say of what model it is: a run of an earlier version is"),
+        (lambda t, m: (t, without(m, "data")), "does not say of what data it is: a run of an earlier version"),
+        (of_history(lambda history: None), "does not say of what history it is: a run of an earlier version"),
+        (of_history(lambda history: []), "a history of 0 epochs, from 1 to 1 are needed"),
+        (of_history(lambda history: history * 4), "a history of 4 epochs, from 1 to 1 are needed"),
+        (of_history(lambda history: [{**history[0], "epoch": 2}]), "row 1 of the history must hold epoch, learning_ra"),
+        (of_history(lambda history: [{**history[0], "validation_accuracy": "high"}]), "row 1 of the history must"),
+        (of_history(lambda history: [{**history[0], "train_loss": math.nan}]), "row 1 of the history must hold epoch,"),
+        (of_history(lambda history: [None]), "row 1 of the history must hold epoch, .*, got None"),
+        (lambda t, m: (t, {"config": CONFIG.to_dict()}), r"holds no state of a run to go on with, \d+ tensors of"),
+        (lambda t, m: ({"other.weight": torch.zeros(2, 2)}, m), "holds the parts other, this run needs model,"),
+        (lambda t, m: (without(t, "optimiser"), m), "holds the parts average, model, random, this run needs"),
+        (lambda t, m: (without(t, "random.dropout"), m), r"holds no table random\.dropout, with a row for each"),
+        (lambda t, m: (without(t, "average.module.head.bias"), m), r"key .average\.module\.head\.bias. is missing"),
+        (more(optimiser__1__0__exp_avg=torch.zeros(2, 3)), r"exp_avg. has shape \(2, 3\), \(16, 3, 4, 4\) is"),
+        (more(optimiser__2__0__exp_avg=torch.zeros(2, 3)), r"2\.0\.exp_avg. is left over: this run has no such"),
+        (more(random__order=torch.zeros(7, dtype=torch.uint8)), r"random\.order. has shape \(7,\), \(5056,\) is"),
+    ],
+    ids=lambda row: row[1],
+)  # fmt: skip
+def test_a_state_that_does_not_fit_is_refused(change, message, finished, tmp_path):
+    path = tmp_path / "last.safetensors"
+    path.write_bytes((finished / path.name).read_bytes())
+    rewritten(path, change)
+    before, model = path.read_bytes(), new_model()
+    with pytest.raises(ValueError, match=message):
+        trained(model, run_dir=tmp_path, resume=True)
+    assert path.read_bytes() == before and same(model, new_model())
+
+
+@cases(
+    ("write", "message"),
+    [
+        (
+            lambda path: save_weights(path, new_model()),
+            "holds no state of a run to go on with, 32 tensors of something",
+        ),
+        (lambda path: save_file({"layer": torch.zeros(2)}, path), "holds no state of a run to go on with, 1"),
+        (lambda path: torch.save({"model": {}}, path), "is no whole checkpoint"),
+        (lambda path: path.write_bytes(b""), r"last\.safetensors is no whole checkpoint"),
+    ],
+    ids=lambda row: row[1],
+)
+def test_a_file_that_is_no_state_is_refused(write, message, tmp_path):
+    write(tmp_path / "last.safetensors")
+    with pytest.raises(ValueError, match=message):
+        trained(run_dir=tmp_path, resume=True)

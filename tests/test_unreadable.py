@@ -1,7 +1,6 @@
 """Damaged pictures, vanished disks and dying workers, in the middle of a run."""
 
 import errno
-import itertools
 import json
 import multiprocessing
 import os
@@ -37,19 +36,6 @@ def test_a_worker_that_dies(pictures, tmp_path, monkeypatch):
     assert files(tmp_path / "run") == before
 
 
-def test_damaged_pictures_are_left_out_and_counted(pictures, tmp_path, capsys):
-    for name in ("class0/04.png", "class1/07.png", "class1/13.png"):
-        (pictures / name).write_bytes((pictures / name).read_bytes()[:60])
-    command = "train --on-disk --image-size 8 --patch-size 4 --hidden-dim 8 --num-layers 1 --num-heads 1 --mlp-dim 8"
-    arguments = [*command.split(), "--data", str(pictures), "--epochs=2", "--batch-size=5", "--workers=1"]
-    assert main([*arguments, "--out", str(tmp_path / "run")]) == 0
-    names = (tmp_path / "run" / "unreadable.txt").read_text().split()
-    assert names == [str(pictures / name) for name in ("class0/04.png", "class1/07.png", "class1/13.png")]
-    assert "3 files could not be read and were left out, such as" in capsys.readouterr().out
-    result = json.loads((tmp_path / "run" / "result.json").read_text())
-    assert 0 <= result["test_accuracy"] <= 1 and "linear_test_accuracy" not in result
-
-
 def test_nothing_but_damaged_pictures(pictures):
     for path in pictures.rglob("*.png"):
         path.write_bytes(b"")
@@ -57,40 +43,30 @@ def test_nothing_but_damaged_pictures(pictures):
         data.folder(pictures, on_disk=True)
 
 
-def the_folder_goes_after_epoch(number, folder, monkeypatch):
-    real, calls = loop.evaluate, itertools.count(1)
-
-    def evaluate(*arguments, **options):
-        result = real(*arguments, **options)
-        if next(calls) == number:
-            folder.rename(folder.with_name("elsewhere"))
-        return result
-
-    monkeypatch.setattr(loop, "evaluate", evaluate)
-
-
 def test_pictures_that_vanish_end_the_run(pictures, tmp_path, monkeypatch):
     dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
     recipe, history = TrainingConfig(epochs=3, batch_size=8), None
-    the_folder_goes_after_epoch(1, pictures, monkeypatch)
+    real = loop.evaluate
+
+    def evaluate(*arguments, **options):
+        result = real(*arguments, **options)
+        pictures.rename(pictures.with_name("elsewhere"))
+        return result
+
+    monkeypatch.setattr(loop, "evaluate", evaluate)
     with pytest.raises(ValueError, match=r"not one of 20 images could be read in epoch 2/3, such as .*png: is their d"):
         history = train(new_model(num_classes=2), dataset, recipe, tmp_path / "run", progress=False)
     assert history is None
     assert len(load_weights(tmp_path / "run" / "last.safetensors")[1]["history"]) == 1
     with pytest.raises(ValueError, match=r"not one of 2 images could be read in the evaluation, such as "):
-        loop.evaluate(new_model(num_classes=2), dataset.test, dataset)
+        real(new_model(num_classes=2), dataset.test, dataset)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "number"),
-    [
-        (lambda: OSError(errno.EMFILE, "Too many open files"), errno.EMFILE),
-        (lambda: PermissionError(errno.EACCES, "Permission denied"), errno.EACCES),
-        (lambda: OSError(errno.EIO, "Input/output error"), errno.EIO),
-        (MemoryError, errno.ENOMEM),
-    ],
-    ids=["files", "permission", "disk", "memory"],
+    [(lambda: OSError(errno.EIO, "Input/output error"), errno.EIO), (MemoryError, errno.ENOMEM)],
+    ids=["disk", "memory"],
 )
 @pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.skipif("sys.platform != 'linux'"))])
 def test_what_the_system_refuses_is_no_damaged_picture(workers, fault, number, pictures, monkeypatch):
@@ -106,14 +82,6 @@ def test_what_the_system_refuses_is_no_damaged_picture(workers, fault, number, p
     assert (caught.value.errno == number or workers) and "\n" not in str(caught.value)
     assert data.unreadable(dataset) == []
     assert multiprocessing.active_children() == []  # though `caught` still holds the frames
-
-
-def test_one_missing_picture_is_left_out(pictures, tmp_path):
-    dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
-    (tmp_path / dataset.train.paths[3]).unlink()
-    model, recipe = new_model(num_classes=2), TrainingConfig(epochs=1, batch_size=8)
-    train(model, dataset, recipe, tmp_path / "run", progress=False)
-    assert (tmp_path / "run" / "unreadable.txt").read_text().split() == [str(dataset.train.paths[3])]
 
 
 @pytest.mark.parametrize("accumulate", [1, 3])
@@ -141,15 +109,8 @@ def test_unreadable_files_are_listed_with_every_checkpoint(pictures, tmp_path, m
     dataset = data.folder(pictures, image_size=8, on_disk=True)
     early, late = sorted(str(dataset.train.paths[i]) for i in (3, 8))
     command = "train --on-disk --image-size 8 --patch-size 4 --hidden-dim 8 --num-layers 1 --num-heads 1 --mlp-dim 8"
-    arguments = [
-        *command.split(),
-        "--data",
-        str(pictures),
-        "--epochs=2",
-        "--batch-size=5",
-        "--out",
-        str(tmp_path / "o"),
-    ]
+    arguments = [*command.split(), "--epochs=2", "--batch-size=5", "--workers=1"]
+    arguments += ["--data", str(pictures), "--out", str(tmp_path / "o")]
     good = {name: (tmp_path / name).read_bytes() for name in (early, late)}
     (tmp_path / early).write_bytes(b"")
     real = run_folder.write_csv
@@ -171,7 +132,9 @@ def test_unreadable_files_are_listed_with_every_checkpoint(pictures, tmp_path, m
     capsys.readouterr()
     assert main([*arguments, "--resume"]) == 0  # a run that has come to its end
     assert listed.read_text().split() == [early, late]
-    assert "2 files could not be read and were left out" in capsys.readouterr().out
+    assert "2 files could not be read and were left out, such as" in capsys.readouterr().out
+    result = json.loads((tmp_path / "o" / "result.json").read_text())
+    assert 0 <= result["test_accuracy"] <= 1 and "linear_test_accuracy" not in result
     (tmp_path / "o" / "last.safetensors").unlink()
     train(new_model(image_size=8, num_classes=2), dataset, TrainingConfig(epochs=1), tmp_path / "o", progress=False)
     assert not listed.exists(), "another run, without faults, in the same folder"

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from vit_course.data.dataset import Dataset, source_of, with_statistics
-from vit_course.data.paths import need_path
+from vit_course.data.pictures import need_path
 from vit_course.data.sets import ImageSet
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.extras import extra

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import torch
 
+from vit_course.data.pictures import normalise
 from vit_course.data.sets import Images, ImageSet
 from vit_course.inputs.arguments import check_statistics
 from vit_course.inputs.rules import shown
-from vit_course.inputs.tensors import check_dense
+from vit_course.inputs.tensors import check_axes
 
 
 @dataclass(frozen=True)
@@ -75,24 +76,13 @@ class Dataset:
         """(B, C, H, W) uint8 -> (B, C, H, W) float32 with mean 0 and standard deviation 1 over the training set.
 
         Raises:
+            TypeError: no tensor.
             ValueError: other axes, another number of channels, or another dtype: floats are normalised already.
         """
-        self._need_images("normalise", images)
-        if images.dtype != torch.uint8:
-            raise ValueError(f"normalise takes images as torch.uint8 (0 to 255), got {images.dtype}")
-        return (images / 255 - self._channels(self.mean, images)) / self._channels(self.std, images)
-
-    def _need_images(self, function: str, images: torch.Tensor) -> None:
-        wanted = f"{function} takes images (B, {self.in_channels}, H, W)"
-        if not isinstance(images, torch.Tensor):
-            raise ValueError(f"{wanted}, got {shown(images)}")
-        if images.ndim != 4 or images.shape[1] != self.in_channels:
-            raise ValueError(f"{wanted}, got shape {tuple(images.shape)}")
-        check_dense("images", images)
-
-    @staticmethod
-    def _channels(values: tuple[float, ...], images: torch.Tensor) -> torch.Tensor:
-        return torch.tensor(values, dtype=torch.float32, device=images.device).view(1, -1, 1, 1)  # (1, C, 1, 1)
+        check_axes("images to normalise", images, "(B, C, H, W)", torch.uint8)
+        if images.shape[1] != self.in_channels:
+            raise ValueError(f"images have {images.shape[1]} channels, those of {self.name} have {self.in_channels}")
+        return normalise(images, self.mean, self.std)
 
 
 def source_of(function: Callable, source: str, **given) -> dict:

@@ -8,8 +8,7 @@ import torch
 
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.memory import need_memory
-from vit_course.data.paths import need_path
-from vit_course.data.pictures import open_image, open_picture
+from vit_course.data.pictures import need_path, open_image, open_picture
 from vit_course.data.sets import ImageFiles, ImageSet
 from vit_course.inputs.arguments import check_arguments, height_and_width
 from vit_course.inputs.extras import extra

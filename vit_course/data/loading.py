@@ -6,8 +6,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from vit_course.data.dataset import Dataset
-from vit_course.data.indices import chosen
-from vit_course.data.sets import ImageFiles, Images, ImageSet
+from vit_course.data.sets import ImageFiles, Images, ImageSet, chosen
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.rules import shown
 

@@ -1,20 +1,18 @@
 """Photographs that come with the course: with author, licence, and the main object of most as a mask."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from PIL import Image, ImageChops, ImageDraw
 
 from vit_course.data.pictures import open_picture
 from vit_course.files.stored import stored
 from vit_course.inputs.rules import shown
-
-if TYPE_CHECKING:
-    import PIL.Image
 
 _FINE = 4  # a polygon is drawn so many times as large as the photograph, for its edge to run between pixels
 
@@ -49,7 +47,7 @@ class Photograph:
     object: str | None = None
     polygons: tuple[Polygon, ...] = field(default=(), repr=False)
 
-    def open(self) -> "PIL.Image.Image":
+    def open(self) -> Image.Image:
         """The photograph as an image of Pillow's, in RGB."""
         return open_picture(self.path)
 
@@ -85,10 +83,6 @@ def photographs() -> dict[str, Photograph]:
 
 @cache
 def _read() -> dict[str, Photograph]:
-    import json
-
-    from PIL import Image
-
     folder = stored("photographs")
     entries = json.loads((folder / "photographs.json").read_text(encoding="utf-8"))
     masks = json.loads((folder / "masks.json").read_text(encoding="utf-8"))
@@ -107,10 +101,8 @@ def _with_masks() -> list[str]:
     return [name for name, photograph in photographs().items() if photograph.polygons]
 
 
-def _draw(polygons: tuple[Polygon, ...], size: tuple[int, int]) -> "PIL.Image.Image":
+def _draw(polygons: tuple[Polygon, ...], size: tuple[int, int]) -> Image.Image:
     """-> an image of (H, W) in grey: 255 on the object, 0 beside it, between them at its edge."""
-    from PIL import Image, ImageChops, ImageDraw
-
     height, width = size
     mask = Image.new("1", (width * _FINE, height * _FINE))
     for polygon in polygons:
@@ -121,10 +113,8 @@ def _draw(polygons: tuple[Polygon, ...], size: tuple[int, int]) -> "PIL.Image.Im
     return mask.convert("L").resize((width, height), Image.Resampling.BOX)
 
 
-def _passed_on(preprocess: Callable, drawn: "PIL.Image.Image") -> torch.Tensor:
+def _passed_on(preprocess: Callable, drawn: Image.Image) -> torch.Tensor:
     """-> (H, W) bool: where the drawn mask is lighter than grey, once both went through `preprocess`."""
-    from PIL import Image
-
     if not callable(preprocess):
         raise ValueError(
             f"preprocess makes of a picture what a model takes, so it can be called, got {shown(preprocess)}"

@@ -4,25 +4,26 @@ import contextlib
 import errno
 import io
 import os
+import re
 import stat
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 import torch
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from vit_course.data.memory import need_memory
-from vit_course.data.paths import need_path
 from vit_course.inputs.arguments import height_and_width
-
-if TYPE_CHECKING:
-    import PIL.Image
+from vit_course.inputs.rules import path_name
 
 # What can be opened as a picture.
-Picture: TypeAlias = "str | Path | bytes | BinaryIO | PIL.Image.Image"
+Picture: TypeAlias = str | Path | bytes | BinaryIO | Image.Image
 
 EMPTY = "it is empty"
+# What a path leads to where it is no file; all else is a device.
+KINDS = {stat.S_IFREG: "", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 # 100 MB as they are opened: of fewer, the question for memory would take as long as a small picture.
 MANY_PIXELS = 10_000_000
 
@@ -38,8 +39,6 @@ def open_image(path: Picture, image_size: int | tuple[int, int] | None = None) -
         ValueError: as `open_picture`; or an `image_size` that is none, or for which the memory does not suffice.
         OSError: as `open_picture`.
     """
-    from PIL import Image, ImageOps
-
     if image_size is not None:
         height, width = height_and_width("image_size", image_size)
         if height * width > MANY_PIXELS:
@@ -51,7 +50,7 @@ def open_image(path: Picture, image_size: int | tuple[int, int] | None = None) -
     return torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()  # (3, H, W)
 
 
-def open_picture(source: Picture) -> "PIL.Image.Image":
+def open_picture(source: Picture) -> Image.Image:
     """A file, or an image of Pillow's in any mode -> an image of Pillow's, upright, in RGB.
 
     Upright: turned as the camera noted (EXIF). What is transparent is put on white, of 16 bits a value the upper eight
@@ -67,8 +66,6 @@ def open_picture(source: Picture) -> "PIL.Image.Image":
         OSError: the cause lies in the system and not in the file, by its name: no permission, too many open files, a
             disk that fails, no memory.
     """
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
     name, file = _name_and_file(source)
     try:
         # What Pillow only warns of, such as damaged EXIF, leaves a picture to look at.
@@ -95,10 +92,30 @@ def open_picture(source: Picture) -> "PIL.Image.Image":
         raise ValueError(f"{name} is no readable image: {error or type(error).__name__}") from error
 
 
-def _name_and_file(source) -> "tuple[str, str | BinaryIO | PIL.Image.Image]":
-    """-> what errors call the picture, and what Pillow is to open; what would never come to an end is refused."""
-    from PIL import Image
+def normalise(images: torch.Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:
+    """(B, C, H, W) of 0 to 255 -> (B, C, H, W) float32, by the statistics of each channel on the scale 0 to 1."""
+    centre, spread = torch.tensor([mean, std], dtype=torch.float32, device=images.device)[:, :, None, None]  # (C, 1, 1)
+    return (images / 255 - centre) / spread
 
+
+def need_path(thing: str, value) -> str:
+    """-> the path of a picture or a folder (`thing`), as text.
+
+    Raises:
+        ValueError: what can be no path on this machine, or an address.
+    """
+    path_name(f"the path of a {thing}", value)
+    text = os.fsdecode(value)
+    if re.match(r"file:/", text, re.IGNORECASE):
+        raise ValueError(f"{text} is an address: give the path alone, without file:")
+    if found := re.match(r"(https?|ftp):/+", text, re.IGNORECASE):
+        address = f"{found[1]}://{text[found.end() :]}"  # pathlib has made one slash of two
+        raise ValueError(f"{address} is an address on the web: download the {thing} and give the path")
+    return text
+
+
+def _name_and_file(source) -> tuple[str, str | BinaryIO | Image.Image]:
+    """-> what errors call the picture, and what Pillow is to open; what would never come to an end is refused."""
     if isinstance(source, bytes):
         return "the picture", io.BytesIO(source)
     if isinstance(source, Image.Image):
@@ -117,7 +134,7 @@ def _name_and_file(source) -> "tuple[str, str | BinaryIO | PIL.Image.Image]":
         raise ValueError(f'{name} is open as text: open it by open(path, "rb")')
     with contextlib.suppress(AttributeError, OSError, TypeError):  # most file objects have nothing of the system's
         # A pipe that is open already comes to an end when its writer is done, a device may never.
-        if _kind(os.fstat(source.fileno()).st_mode) == "a device":
+        if stat.S_IFMT(os.fstat(source.fileno()).st_mode) not in KINDS:
             raise ValueError(f"{name} is a device: give the file of a picture")
     return name, source
 
@@ -128,30 +145,15 @@ def _need_a_file(path: str) -> None:
         status = Path(path).stat()
     except FileNotFoundError:
         raise ValueError(f"there is no file {path}") from None
-    if kind := _kind(status.st_mode):
+    if kind := KINDS.get(stat.S_IFMT(status.st_mode), "a device"):
         raise ValueError(f"{path} is {kind}: give the file of a picture")
     if not status.st_size:  # also of the system's files that are made while they are read
         raise ValueError(f"{path} is no readable image: {EMPTY}")
 
 
-def _kind(mode: int) -> str:
-    """-> what a path leads to, in words, or "" for a regular file."""
-    for matches, words in (
-        (stat.S_ISDIR, "a folder"),
-        (stat.S_ISFIFO, "a pipe"),
-        (stat.S_ISSOCK, "a socket"),
-        (stat.S_ISREG, ""),
-    ):
-        if matches(mode):
-            return words
-    return "a device"
-
-
-def _rgb(image: "PIL.Image.Image") -> "PIL.Image.Image":
+def _rgb(image: Image.Image) -> Image.Image:
     # Pillow's own conversion cuts 16 bits off at 255, makes floats from 0 to 1 black, and shows the colours that lie
     # hidden where a picture is clear.
-    from PIL import Image
-
     if 0 in image.size:
         raise ValueError(f"it has no pixels, {image.height} x {image.width}")
     if image.mode.startswith("I"):

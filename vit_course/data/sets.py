@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from vit_course.data.indices import chosen
 from vit_course.data.pictures import open_image
 from vit_course.inputs.arguments import height_and_width
 from vit_course.inputs.rules import shown
-from vit_course.inputs.tensors import check_axes, check_numbers
+from vit_course.inputs.tensors import check_axes, check_numbers, check_tensor
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class ImageFiles:
         """
         index = chosen(index, len(self), "train.paths[{0}] and train.labels[{0}]")
         # NumPy takes a tensor with one index for a number, and gives a name in place of an array.
-        paths, labels = self.paths[index if isinstance(index, slice) else index.cpu().numpy()], self.labels[index]
+        paths, labels = self.paths[index if isinstance(index, slice) else index.numpy()], self.labels[index]
         images, kept, unreadable = [], [], []
         for i, path in enumerate(paths):
             try:
@@ -139,3 +138,39 @@ class ImageFiles:
 
 
 Images = ImageSet | ImageFiles
+
+
+def chosen(index, count: int, instead: str) -> slice | torch.Tensor:
+    """-> `index` as a slice or as a tensor (m,) int64 that lies within `count` images; a mask becomes its indices.
+
+    Args:
+        index: a slice; or integers, or truth values of which there are `count`, as a tensor, an array or a list.
+        count: how many images there are.
+        instead: what gives a single image and its label, with {0} for the number.
+
+    Raises:
+        ValueError: everything else. No IndexError: by that Python knows the end of a loop, which would end in silence.
+    """
+    wanted = "images are chosen by a slice, a tensor of indices or a mask"
+    if isinstance(index, torch.Tensor):
+        check_tensor("indices", index)
+        check_numbers("indices", index)
+    try:
+        given = index.detach().cpu().numpy() if isinstance(index, torch.Tensor) else index
+        found = np.arange(count, dtype=np.int64)[given]
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"{wanted}, got {shown(index)}: {error}") from error
+    if found.ndim == 0:
+        number = int(index)
+        raise ValueError(
+            f"{wanted}, got {number}: write train[{number}:{number + 1 or ''}] for a batch of one, "
+            f"or {instead.format(number)}"
+        )
+    # Bytes are indices to NumPy and a mask to PyTorch.
+    if found.ndim != 1 or str(getattr(index, "dtype", "")).endswith("uint8"):
+        raise ValueError(f"{wanted}, got {shown(index)}")
+    if not isinstance(index, slice):
+        return torch.from_numpy(found)
+    if index.step is not None and index.step < 0:
+        raise ValueError(f"a slice of images goes forwards, got step {index.step}: order them by a tensor of indices")
+    return index

@@ -78,6 +78,8 @@ RULES = {
     "resume": flag,
     "compiled": flag,
     "progress": flag,
+    "bfloat16": flag,
+    "regularisation": positive(1e12),
 }
 
 

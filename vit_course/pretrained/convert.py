@@ -15,7 +15,6 @@ from vit_course.inputs.rules import shown
 from vit_course.pretrained import said
 from vit_course.pretrained.building import changed, our_vit, shapes
 from vit_course.pretrained.families import part, simplified, without_the_rest
-from vit_course.pretrained.heads import usual_heads
 from vit_course.pretrained.libraries import (
     DINOV2_AUTHORS,
     HUGGINGFACE,
@@ -28,7 +27,7 @@ from vit_course.pretrained.libraries import (
 )
 from vit_course.pretrained.refusals import checked, hinting
 from vit_course.pretrained.said import Said
-from vit_course.pretrained.sizes import read_config
+from vit_course.pretrained.sizes import read_config, usual_heads
 from vit_course.pretrained.variants import VariantConfig, new_model
 from vit_course.vit import ViT
 
@@ -80,8 +79,7 @@ def load_timm(
         ValueError: as `load_torchvision`; another model, or one with parts that ours has not.
     """
     found, state = _opened(weights, said.by_timm, "timm's model itself")
-    library = DINOV2_AUTHORS if "register_tokens" in state else TIMM
-    return _load(library, state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes)
+    return load_said(state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes, timm=True)
 
 
 def load_huggingface(
@@ -96,9 +94,7 @@ def load_huggingface(
     CLIP's projection is taken for a head, and of a model of pictures and text the tower for pictures is taken.
     """
     found, state = _opened(weights, said.by_huggingface_model, "Hugging Face's model itself")
-    return _load(
-        _likeliest(state, HUGGINGFACE_KINDS), state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes
-    )
+    return load_said(state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes, timm=False)
 
 
 def load_vit_pytorch(

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
-from vit_course.data.pictures import Picture, open_picture
+from vit_course.data.pictures import Picture, normalise, open_picture
 from vit_course.files.validated import need_object
 from vit_course.inputs.arguments import check_statistics, height_and_width
 from vit_course.inputs.rules import flag, is_int, real, shown
@@ -230,12 +230,6 @@ def to_tensor(picture: Image.Image) -> torch.Tensor:
     """A picture in RGB or in grey -> (1, 3, H, W) or (1, 1, H, W) uint8."""
     values = torch.from_numpy(np.array(picture))  # (H, W, 3) or (H, W)
     return (values.permute(2, 0, 1) if values.ndim == 3 else values[None])[None].contiguous()
-
-
-def normalise(images: torch.Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:
-    """(B, C, H, W) of 0 to 255 -> (B, C, H, W) float32, by the statistics of each channel on the scale 0 to 1."""
-    of_channels = [torch.tensor(values, device=images.device)[:, None, None] for values in (mean, std)]  # (C, 1, 1)
-    return (images / 255 - of_channels[0]) / of_channels[1]
 
 
 def resize_tensor(images: torch.Tensor, size: tuple[int, int], interpolation: str) -> torch.Tensor:

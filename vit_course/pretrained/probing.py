@@ -9,13 +9,10 @@ from torch import nn
 
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.extras import extra
-from vit_course.inputs.rules import check, flag, positive
 from vit_course.inputs.tensors import check_axes, check_finite
 from vit_course.pretrained.building import our_vit
 from vit_course.pretrained.configs import rebuilt
 from vit_course.vit import ViT
-
-RULES = {"regularisation": positive(1e12), "bfloat16": flag}
 
 
 def class_tokens(
@@ -35,8 +32,7 @@ def class_tokens(
         TypeError: no tensor.
         ValueError: a model that is none of ours, or without a class token; images of other axes or another type.
     """
-    check_arguments(batch_size=batch_size)
-    check(RULES, {"bfloat16": bfloat16})
+    check_arguments(batch_size=batch_size, bfloat16=bfloat16)
     if our_vit(model).config.pool != "cls":
         raise ValueError(f"a model with a class token is needed, this one has pool={model.config.pool!r}")
     check_axes("images", images, "(n, 3, H, W)")
@@ -71,7 +67,7 @@ def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation
     """
     with extra("course", "fitting a linear head"):
         from sklearn.linear_model import LogisticRegression
-    check(RULES, {"regularisation": regularisation})
+    check_arguments(regularisation=regularisation)
     check_axes("features", features, "(n, D)")
     check_axes("labels", labels, "(n,)", torch.int64)
     check_finite("features", features)

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from vit_course.data.pictures import Picture, open_image
+from vit_course.data.pictures import Picture, normalise, open_image
 from vit_course.files.stored import course
 from vit_course.files.validated import (
     check_names,
@@ -23,7 +23,6 @@ from vit_course.pretrained.convert import resize
 from vit_course.pretrained.download import in_folder
 from vit_course.pretrained.hub import Pretrained, from_files, from_pretrained
 from vit_course.pretrained.libraries import OURS
-from vit_course.pretrained.preprocessing import normalise
 from vit_course.pretrained.probing import with_head
 from vit_course.pretrained.refusals import looks_like
 from vit_course.vit import ViT

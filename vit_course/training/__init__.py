@@ -15,7 +15,7 @@ _FOUND_IN = {
     "linear_baseline": "baseline",
     "parameter_groups": "optimisers",
     "train": "loop",
-    "warmup_cosine": "schedule",
+    "warmup_cosine": "optimisers",
 }
 __all__ = sorted(_FOUND_IN)
 

@@ -1,20 +1,16 @@
-"""The training images of a run: shuffled, augmented, batch by batch and part by part."""
+"""The training images of a run, batch by batch and part by part; and what the model made of them, added up."""
 
 import math
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from vit_course.data import Dataset, ImageSet, cut_out, load_batches, random_places, random_shifts, shift_images
-from vit_course.training.processes import Alone, mine
+from vit_course.training.processes import Engine, mine, sum_over_processes
 from vit_course.training.recipe import TrainingConfig
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class Part:
     weight: float
     last: bool
 
-    def exchange(self, engine: "Accelerator | Alone", model: nn.Module):
+    def exchange(self, engine: Engine, model: nn.Module):
         """The processes exchange their gradients once a batch, with its last part."""
         return nullcontext() if self.last else engine.no_sync(model)
 
@@ -55,9 +51,7 @@ class Batches:
     `generator` draws order and augmentation; with its state a run goes on where it was.
     """
 
-    def __init__(
-        self, dataset: Dataset, config: TrainingConfig, engine: "Accelerator | Alone", accumulate: int, workers: int
-    ):
+    def __init__(self, dataset: Dataset, config: TrainingConfig, engine: Engine, accumulate: int, workers: int):
         self.dataset, self.config, self.engine = dataset, config, engine
         self.accumulate, self.workers = accumulate, workers
         self.generator = torch.Generator().manual_seed(config.seed)
@@ -100,3 +94,47 @@ class Batches:
         if self.config.cutout:
             images = cut_out(images, draw[:, 3:], self.config.cutout)
         return images, read.labels.to(device)
+
+
+class Sums:
+    """Of one epoch.
+
+    Args:
+        engine: of the processes that share each batch.
+    """
+
+    def __init__(self, engine: Engine):
+        self.engine = engine
+        self.losses, self.correct, self.seen = 0.0, 0, 0
+        self._begin_batch()
+
+    def add(self, part: Part, loss: torch.Tensor, logits: torch.Tensor) -> None:
+        """Takes one part of a batch: its mean loss and its answers (B, num_classes)."""
+        self._loss = self._loss + loss.detach() * part.count
+        self._right += (logits.argmax(dim=1) == part.labels)[: part.count].sum().item()
+        self._count += part.count
+        self._batch_size = part.batch_size
+
+    def end_of_batch(self, model: nn.Module) -> torch.Tensor:
+        """-> the sum of the losses of the batch over all processes; the gradients of `model` become its mean.
+
+        Where some images could not be read, only now is it known how many: the mean is that over the others.
+        """
+        loss, read = self.engine.reduce(torch.stack([self._loss, self._loss.new_tensor(self._count)]))
+        if 0 < read < self._batch_size:
+            for gradient in [p.grad for p in model.parameters() if p.grad is not None]:
+                gradient *= self._batch_size / read.item()
+        self.losses, self.correct, self.seen = (
+            self.losses + loss.item(), self.correct + self._right, self.seen + self._count
+        )  # fmt: skip
+        self._begin_batch()
+        return loss
+
+    def means(self) -> dict[str, float]:
+        """-> train_loss and train_accuracy of the epoch. From here on `seen` counts the images of all processes."""
+        self.correct, self.seen = sum_over_processes(self.engine, self.correct, self.seen)
+        count = max(1, self.seen)
+        return {"train_loss": self.losses / count, "train_accuracy": self.correct / count}
+
+    def _begin_batch(self) -> None:
+        self._loss, self._right, self._count = torch.zeros((), device=self.engine.device), 0, 0

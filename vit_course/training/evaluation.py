@@ -1,7 +1,5 @@
 """Loss and accuracy on a part of a dataset."""
 
-from typing import TYPE_CHECKING
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -10,10 +8,7 @@ from vit_course.data import Dataset, ImageFiles, Images, ImageSet, load_batches
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.tensors import check_module
 from vit_course.training.checking import check_logits, need_kind, none_read
-from vit_course.training.processes import Alone, device_of, mine, sum_over_processes
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
+from vit_course.training.processes import Engine, device_of, mine, sum_over_processes
 
 
 @torch.no_grad()
@@ -22,7 +17,7 @@ def evaluate(
     images: Images,
     dataset: Dataset,
     batch_size: int = 500,
-    engine: "Accelerator | Alone | None" = None,
+    engine: "Engine | None" = None,
     workers: int = 0,
 ) -> tuple[float, float]:
     """-> (mean cross-entropy, accuracy) of `model` on a part of `dataset`, in eval mode; its own mode is put back.

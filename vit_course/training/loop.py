@@ -10,16 +10,14 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tqdm import tqdm
 
 from vit_course.data import Dataset, seed_everything
-from vit_course.training.batches import Batches
+from vit_course.training.batches import Batches, Sums
 from vit_course.training.checking import check_fit, check_logits, compile_errors, need_finite, none_read
 from vit_course.training.evaluation import evaluate, images_at_once
-from vit_course.training.optimisers import Stepper
+from vit_course.training.optimisers import Stepper, warmup_cosine
 from vit_course.training.processes import device_of, engine_for
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.run_folder import RunFolder
-from vit_course.training.schedule import warmup_cosine
 from vit_course.training.state import RunState
-from vit_course.training.sums import Sums
 
 
 def train(

@@ -1,15 +1,23 @@
-"""AdamW or Muon, which parameters decay, and how long a gradient may be."""
+"""AdamW or Muon, at which rate, which parameters decay, and how long a gradient may be."""
 
-from typing import TYPE_CHECKING
+import math
 
 import torch
 from torch import nn
 
-from vit_course.training.processes import Alone
+from vit_course.training.processes import Engine
 from vit_course.training.recipe import TrainingConfig
 
-if TYPE_CHECKING:
-    from accelerate import Accelerator
+
+def warmup_cosine(step: int, total_steps: int, warmup: float) -> float:
+    """The share of the peak learning rate at `step`: a line from 0 up to 1, then half a cosine down to 0.
+
+    Source: Loshchilov & Hutter 2016 (arXiv:1608.03983), Eq. 5, without restarts; Dosovitskiy et al. 2020, Table 3.
+    """
+    warmup_steps = max(1, round(warmup * total_steps))
+    if step < warmup_steps:
+        return (step + 1) / warmup_steps
+    return 0.5 * (1 + math.cos(math.pi * (step - warmup_steps) / max(1, total_steps - warmup_steps)))
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
@@ -54,7 +62,7 @@ class Stepper:
     def __init__(self, model: nn.Module, config: TrainingConfig):
         self.each, self.clip_norm = make_optimisers(model, config), config.clip_norm
 
-    def prepared(self, model: nn.Module, engine: "Accelerator | Alone", compiled: bool) -> nn.Module:
+    def prepared(self, model: nn.Module, engine: Engine, compiled: bool) -> nn.Module:
         """-> the model as it runs: shared among the processes, and compiled if asked for. Its weights are `model`'s."""
         replica, *self.each = engine.prepare(model, *self.each)
         return torch.compile(replica) if compiled else replica

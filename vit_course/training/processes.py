@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from torch import nn
@@ -63,7 +63,10 @@ class Alone:
         pass
 
 
-def engine_for(device: torch.device) -> "Accelerator | Alone":
+Engine: TypeAlias = "Accelerator | Alone"
+
+
+def engine_for(device: torch.device) -> Engine:
     """Hugging Face's Accelerate where torchrun, `accelerate launch` or mpirun has started several processes.
 
     Precision and accumulation are the recipe's and the caller's, whatever `accelerate launch` was told of them.
@@ -97,19 +100,19 @@ def device_of(model: nn.Module) -> torch.device:
     return first.device
 
 
-def mine(engine: "Accelerator | Alone | None") -> slice:
+def mine(engine: "Engine | None") -> slice:
     """What this process takes of anything that all of them share."""
     return slice(None) if engine is None else slice(engine.process_index, None, engine.num_processes)
 
 
-def sum_over_processes(engine: "Accelerator | Alone | None", *values: float) -> list[float]:
+def sum_over_processes(engine: "Engine | None", *values: float) -> list[float]:
     """-> the sum of each value over all processes, in all of them."""
     if engine is None or engine.num_processes == 1:
         return list(values)
     return engine.reduce(torch.tensor(values, dtype=torch.float64, device=engine.device)).tolist()
 
 
-def first_alone(engine: "Accelerator | Alone", action: Callable[[], None]) -> None:
+def first_alone(engine: Engine, action: Callable[[], None]) -> None:
     """The first process does something while the others wait; where it is refused, all of them are.
 
     Raises:
@@ -129,7 +132,7 @@ def first_alone(engine: "Accelerator | Alone", action: Callable[[], None]) -> No
         raise error
 
 
-def need_the_same_folder(folder: str | Path, engine: "Accelerator | Alone") -> None:
+def need_the_same_folder(folder: str | Path, engine: Engine) -> None:
     """Makes sure that every process sees what the first one writes into a folder, which is made if missing.
 
     Raises:
@@ -157,12 +160,12 @@ def need_the_same_folder(folder: str | Path, engine: "Accelerator | Alone") -> N
         )
 
 
-def dropout_states(engine: "Accelerator | Alone", device: torch.device) -> torch.Tensor:
+def dropout_states(engine: Engine, device: torch.device) -> torch.Tensor:
     """-> (processes, bytes) uint8: the states of the generators from which each process draws on `device`."""
     return engine.gather(_generator_state(device)[None].to(engine.device)).cpu()
 
 
-def restore_dropout(states: torch.Tensor, engine: "Accelerator | Alone", device: torch.device) -> None:
+def restore_dropout(states: torch.Tensor, engine: Engine, device: torch.device) -> None:
     """Puts back this process's row of `dropout_states`.
 
     A process that had none, or one of another kind of device, keeps the generator as it is: it draws anew.

@@ -1,28 +1,71 @@
 """The folder of a training run: its config, its log, its best weights, its state, its lock."""
 
+import os
+import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
+from filelock import FileLock, Timeout
 from torch import nn
 
 from vit_course.data import Dataset, unreadable
 from vit_course.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
 from vit_course.files.weights import load_weights, save_weights, write_tensors
 from vit_course.training.describe import described, need_history, need_the_same
-from vit_course.training.lock import Lock
-from vit_course.training.processes import Alone, first_alone, need_the_same_folder
+from vit_course.training.processes import Engine, first_alone, need_the_same_folder
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.state import RunState
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
 
 FILES = (
     "best.safetensors", "last.safetensors", "log.csv", "unreadable.txt", "config.json", "result.json", "curves.png"
 )  # fmt: skip
+
+
+class Lock:
+    """The system's lock on a file of the run folder: it ends with the process that has it, however that ends.
+
+    Args:
+        folder: the run folder; made by `take` if missing.
+    """
+
+    def __init__(self, folder: Path):
+        self.path = folder / ".lock"
+        self._lock = FileLock(self.path, blocking=False)
+        self._made = False
+
+    def take(self) -> None:
+        """Takes the lock, and writes into its file whose it is.
+
+        Raises:
+            ValueError: another process has it, or another run of this one.
+            OSError: a folder that cannot be written.
+        """
+        self._made = not self.path.parent.exists()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise ValueError(
+                f"{self._owner()} trains into {self.path.parent} at this moment: wait for its end, or name another "
+                "folder"
+            ) from None
+        with suppress(PermissionError):  # Windows lets nobody write into a file that is locked
+            self.path.write_text(f"process {os.getpid()} on host {platform.node()}", encoding="utf-8")
+
+    def release(self) -> None:
+        """Gives the lock back, and with it a folder that was made for it alone and is still empty."""
+        self._lock.release()
+        self.path.unlink(missing_ok=True)
+        if self._made and not any(self.path.parent.iterdir()):
+            self.path.parent.rmdir()
+
+    def _owner(self) -> str:
+        try:
+            return self.path.read_text(encoding="utf-8") or "another process"
+        except OSError:
+            return "another process"
 
 
 class RunFolder:
@@ -35,12 +78,7 @@ class RunFolder:
     """
 
     def __init__(
-        self,
-        path: str | Path | None,
-        engine: "Accelerator | Alone",
-        model: nn.Module,
-        dataset: Dataset,
-        config: TrainingConfig,
+        self, path: str | Path | None, engine: Engine, model: nn.Module, dataset: Dataset, config: TrainingConfig
     ):
         self.path, self.engine, self.dataset = None if path is None else Path(path), engine, dataset
         self.described = described(model, dataset, config)
@@ -132,16 +170,8 @@ class RunFolder:
         return {"data": data, "images": images, "model": self.described["model"], "training": self.described["recipe"]}
 
 
-def save_state(path: str | Path, tensors: dict[str, torch.Tensor], metadata: dict) -> None:
-    """Writes everything that a run needs to go on.
-
-    In one file, so that weights, optimiser and random state cannot come from different epochs.
-
-    Args:
-        path: the file, replaced whole or not at all.
-        tensors: from `RunState.tensors`.
-        metadata: what was trained, on what and how, and the history.
-    """
+def save_state(path: Path, tensors: dict[str, torch.Tensor], metadata: dict) -> None:
+    """One file, replaced whole or not at all: weights, optimiser and random state cannot come from different epochs."""
     write_tensors(path, tensors, metadata)
 
 

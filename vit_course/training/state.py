@@ -1,17 +1,13 @@
 """Everything that a run needs to go on: weights, optimisers, random generators."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from vit_course.files.validated import check_shapes, naming
 from vit_course.training.optimisers import Stepper
-from vit_course.training.processes import Alone, device_of, dropout_states, restore_dropout
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
+from vit_course.training.processes import Engine, device_of, dropout_states, restore_dropout
 
 
 class RunState:
@@ -21,20 +17,15 @@ class RunState:
         model: that is trained.
         average: the running average of its weights, or None.
         optimiser: its moments and step counts belong to the state.
-        generator: that draws order and augmentation.
+        order: draws order and augmentation.
         engine: of the processes; dropout draws in each from a generator of its own.
     """
 
     def __init__(
-        self,
-        model: nn.Module,
-        average: nn.Module | None,
-        optimiser: Stepper,
-        generator: torch.Generator,
-        engine: "Accelerator | Alone",
+        self, model: nn.Module, average: nn.Module | None, optimiser: Stepper, order: torch.Generator, engine: Engine
     ):
         self.modules = {"model": model} | ({} if average is None else {"average": average})
-        self.optimiser, self.generator, self.engine = optimiser, generator, engine
+        self.optimiser, self.order, self.engine = optimiser, order, engine
         self.device = device_of(model)
 
     def tensors(self) -> dict[str, torch.Tensor]:
@@ -42,11 +33,10 @@ class RunState:
 
         All processes take part: each has a row of "random.dropout".
         """
-        kept = self._weights()
+        kept = self._all_but_optimiser_and_dropout()
         for i, optimiser in enumerate(self.optimiser.each):
             for j, state in optimiser.state_dict()["state"].items():
                 kept |= {f"optimiser.{i}.{j}.{key}": value for key, value in state.items()}
-        kept["random.order"] = self._order()
         kept["random.dropout"] = dropout_states(self.engine, self.device)
         return kept
 
@@ -71,7 +61,7 @@ class RunState:
         if dropout is None or dropout.ndim != 2 or not len(dropout):
             raise ValueError(f"{path} holds no table random.dropout, with a row for each process")
         with naming(path):
-            needed = {key: v.shape for key, v in self._weights().items()} | {"random.order": self._order().shape}
+            needed = {key: value.shape for key, value in self._all_but_optimiser_and_dropout().items()}
             apart = [f"optimiser.{name}" for name in parts["optimiser"]] + ["random.dropout"]
             check_shapes({key: tensor for key, tensor in tensors.items() if key not in apart}, needed)
             states = self._optimiser_states(parts["optimiser"])
@@ -79,14 +69,13 @@ class RunState:
             module.load_state_dict(parts[part])
         for optimiser, state in zip(self.optimiser.each, states, strict=True):
             optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
-        self.generator.set_state(parts["random"]["order"])
+        self.order.set_state(parts["random"]["order"])
         restore_dropout(dropout, self.engine, self.device)
 
-    def _weights(self) -> dict[str, torch.Tensor]:
-        return {f"{part}.{key}": v for part, module in self.modules.items() for key, v in module.state_dict().items()}
-
-    def _order(self) -> torch.Tensor:
-        return self.generator.get_state()
+    def _all_but_optimiser_and_dropout(self) -> dict[str, torch.Tensor]:
+        weights = ((part, module.state_dict()) for part, module in self.modules.items())
+        kept = {f"{part}.{key}": value for part, state in weights for key, value in state.items()}
+        return kept | {"random.order": self.order.get_state()}
 
     def _optimiser_states(self, tensors: dict[str, torch.Tensor]) -> list[dict[int, dict]]:
         # Of each optimiser, of each of its parameters in their order: a step count or numbers of the parameter's shape.
