@@ -100,6 +100,7 @@ def test_links_and_what_is_not_a_learners_do_not_come_along(tmp_path):
     place = tmp_path / "submitted" / "ada" / "final"
     (place / "data").mkdir(parents=True)
     (place / "data" / "mine.csv").write_text("1")
+    (place / "verdicts.txt").write_text("all right")
     (tmp_path / "secret").write_text("precious")
     (place / "secret").symlink_to(tmp_path / "secret")
     (place / "more").symlink_to(tmp_path)

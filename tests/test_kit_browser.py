@@ -78,6 +78,7 @@ def test_every_slide_is_seen_whole_with_its_picture(shown, deck, width):
         if number in (0, 4):
             page.screenshot(path=SCREENSHOTS / f"kit-{deck}-{number}-{width}.png")
         page.evaluate("Reveal.next()")
+    assert violations(page) == []
 
 
 def test_the_notes_open_beside_the_slides(shown):
@@ -99,10 +100,3 @@ def test_the_pages_are_accessible_and_fit_a_telephone(shown, name, scheme):
     assert violations(page) == []
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"kit-{name}-{scheme}.png", full_page=True)
-
-
-@pytest.mark.parametrize("deck", DECKS)
-def test_a_deck_is_accessible(shown, deck):
-    page = shown(f"slides/{deck}.html")
-    page.wait_for_function(READY)
-    assert violations(page) == []

@@ -79,8 +79,8 @@ def test_a_mark_by_hand_is_a_mark_and_lateness_costs(gradebook):
 def test_the_forms(gradebook, tmp_path):
     save(gradebook, "wrong", WRONG)
     found = marks.marks(gradebook)
-    marks.write_moodle(found, tmp_path / "moodle.csv")
-    marks.write_canvas(found, tmp_path / "canvas.csv")
+    marks.write(found, "moodle", tmp_path / "moodle.csv")
+    marks.write(found, "canvas", tmp_path / "canvas.csv")
     with (tmp_path / "moodle.csv").open() as file:
         heading, *rows = csv.reader(file)
     assert heading == ["First name", "Last name", "ID number", "Email address", "11_further"]

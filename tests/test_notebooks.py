@@ -10,8 +10,8 @@ import nbformat
 import tables
 from conftest import ROOT, cases
 
-from vit_course import classroom
 from vit_course.checks import EXERCISES
+from vit_course.classroom.exercises import HOLE, exercises_of, with_holes
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 every = cases("path", NOTEBOOKS, ids=lambda p: p.stem)
@@ -127,8 +127,8 @@ def test_measured_numbers_have_a_tolerance(path):
 
 @every
 def test_the_form_of_the_exercises(path):
-    notebook = classroom.load(path)
-    found = classroom.exercises_of(notebook)
+    notebook = nbformat.read(path, as_version=4)
+    found = exercises_of(notebook)
     assert 2 <= len(found) <= (6 if path.name.startswith("12") else 5)
     assert sum("NotImplementedError" in c.source for c in cells(path, "code")) == len(found)
     for number, cells_of in enumerate(found, start=1):
@@ -143,13 +143,13 @@ def test_the_form_of_the_exercises(path):
         headings = re.findall(r"^##+ (.+)$", "\n".join(cell.source for cell in cells(path, "markdown")), re.MULTILINE)
         assert exercise.number == f"{int(path.name[:2])}.{number}" and exercise.section in headings
         # The classroom's version with the holes emptied again is the stub.
-        source = classroom.with_holes(cells_of, "#begin", "#end")
-        emptied = re.sub(r"#begin\n.*?#end", classroom.HOLE, source, flags=re.DOTALL)
+        source = with_holes(cells_of, "#begin", "#end")
+        emptied = re.sub(r"#begin\n.*?#end", HOLE, source, flags=re.DOTALL)
         assert emptied == cells_of.stub_code and source.replace("#begin", "") != source
 
 
 def test_every_exercise_is_in_a_chapter():
-    found = [e.name for path in NOTEBOOKS for e in classroom.exercises_of(classroom.load(path))]
+    found = [e.name for path in NOTEBOOKS for e in exercises_of(nbformat.read(path, as_version=4))]
     assert found == list(EXERCISES) and len(found) >= 30
 
 

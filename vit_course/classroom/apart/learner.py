@@ -4,10 +4,8 @@ Started by `process.start` with its settings as the only argument. Standard inpu
 that asks; the learner's code finds others in their place.
 """
 
-import json
 import os
 import random
-import sys
 import tempfile
 
 
@@ -81,7 +79,3 @@ def _other_standard_files() -> int:
     os.dup2(captured, 1)
     os.dup2(captured, 2)
     return captured
-
-
-if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
