@@ -86,13 +86,6 @@ def test_what_is_installed_is_within_the_ranges():
         assert requirement.specifier.contains(metadata.version(name), prereleases=True), name
 
 
-def test_the_core_is_light():
-    assert set(with_all_of("")) == {
-        "torch", "numpy", "pillow", "safetensors", "anywidget", "ipywidgets", "huggingface-hub", "psutil", "packaging",
-            "filelock",
-    }  # fmt: skip
-
-
 def test_the_tests_install_what_the_course_does():
     inside = {name for one in EXTRAS["test"] if one.name == PROJECT["name"] for name in one.extras}
     assert inside == EXTRAS.keys() - {"test", "extract"}

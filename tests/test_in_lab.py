@@ -43,13 +43,10 @@ def test_what_jupyterlab_has_shown_is_compared_cell_by_cell():
     outputs_of(stopped, "same")
     [(kind, words)] = outputs_of(stopped, "same")
     assert kind == "error" and "did not run" in words
-
-
-def test_what_is_wrong_with_the_page_is_an_error_of_the_last_cell():
     cells = [{"source": name, "count": 1, "outputs": [PRINTED]} for name in "ab"]
     faulty = in_lab.Replayed(cells, ["a picture that does not load"], 1.0)
     assert outputs_of(faulty, "a") == [("stream", "one\ntwo\n")]
-    assert outputs_of(faulty, "b")[1:] == [("error", "a picture that does not load")]
+    assert outputs_of(faulty, "b")[1:] == [("error", "a picture that does not load")], "at the last cell"
 
 
 @pytest.mark.thorough
