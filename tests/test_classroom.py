@@ -135,6 +135,11 @@ def test_zero_not_graded_and_missing_are_three_things(course, capsys):
             marks = [found[name][ASSIGNMENT] for name in ("all_right", "untouched", "no_json", "absent")]
             assert marks == ["14", "0", none, missing], form
     assert capsys.readouterr().out.count("not graded: no_json") == 4
+    written = {form: (course.folder / f"{form}.csv").read_text() for form in columns}
+    assert written["moodle"].startswith(f"First name,Last name,ID number,Email address,{ASSIGNMENT}\n")
+    assert "\nHalf,Learner,half,half@example.org,12\n" in written["moodle"]
+    assert written["canvas"].startswith(f"Student,ID,SIS Login ID,Section,{ASSIGNMENT}\nPoints Possible,,,,14\n")
+    assert '\n"Learner, Half",,half,,12\n' in written["canvas"]
     exported = run("nbgrader export --to again.csv", course.folder)
     assert exported.returncode == 0, exported.stderr
     assert (course.folder / "again.csv").read_text() == (course.folder / "table.csv").read_text()

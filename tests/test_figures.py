@@ -16,11 +16,6 @@ from regenerate import regenerate
 
 pytestmark = pytest.mark.slow
 
-# The chapters of the cells whose pictures are compared less closely: trainings, and measured times or single answers.
-VARYING = {
-    figures.DRIFTS: ["05", "05", "06", "07", "11"],
-    figures.OF_THIS_MACHINE: ["00", "00", "02", "04", "05", *["07"] * 6, "10", "11", "12"],
-}
 DRAWN = dict(label="epoch", lift=0.0, colours="viridis", place=(2, 3), panels=2, tick="0.5", scale=1.0, marker=True)
 
 
@@ -122,16 +117,6 @@ def test_the_curves_of_a_training_may_drift_and_no_more():
         assert figures.differ(other, curves(), figures.LOOSE) is not None
     for change in ({"colours": "plasma"}, {"panels": 1}, {"place": (2, 4)}, {"scale": 0.8}):
         assert figures.differ(drawn(), drawn(**change), figures.LOOSE) is not None
-
-
-def test_the_cells_whose_pictures_may_vary():
-    found = {}
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
-        for cell in nbformat.read(path, as_version=4).cells:
-            for tag in {figures.DRIFTS, figures.OF_THIS_MACHINE} & set(cell.metadata.get("tags", [])):
-                assert figures.pictures(cell.outputs), "the tag of a cell without a picture"
-                found.setdefault(tag, []).append(path.name[:2])
-    assert found == VARYING
 
 
 def test_another_size_is_named():

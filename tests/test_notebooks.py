@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import about
+import figures
 import nbformat
 import tables
 from conftest import ROOT, cases
@@ -119,6 +120,8 @@ def test_measured_numbers_have_a_tolerance(path):
         allowed = about.tolerance(cell.metadata.get("tags", []))
         printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
         assert (about.SIGN in printed) == (allowed is not None), cell.source[:200]
+        less_closely = {figures.DRIFTS, figures.OF_THIS_MACHINE} & set(cell.metadata.get("tags", []))
+        assert not less_closely or figures.pictures(cell.outputs), "the tag of a cell without a picture"
 
 
 @every
