@@ -84,7 +84,6 @@ def test_an_answer_that_a_person_reads_is_put_back():
         ('{"cells": 3}', None, "no notebook"), ("\0\x1b", None, "no notebook"),
         ('{"nbformat": 3}', None, "no notebook"),
     ],
-    ids=range(12),
 )  # fmt: skip
 def test_whatever_a_file_holds(tmp_path, text, sources, words):
     path = tmp_path / "a.ipynb"
