@@ -145,24 +145,38 @@ def kit(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, site):
-    """A function that opens a page of the site; what it asks of other machines and its errors are counted."""
+    """A function that opens a page of the site."""
+    with opening(browser, site) as open_page:
+        yield open_page
+
+
+@contextmanager
+def opening(browser, folder: Path):
+    """A function that opens a page of a folder; in the end no page may have asked for anything else, or found a fault.
+
+    Args:
+        browser: the fixture.
+        folder: of files; a name in it may have a query.
+    """
     pages = []
 
     def open_page(name: str, script: str = "", **settings):
-        page = browser.new_page(**{"viewport": {"width": 1280, "height": 950}} | settings)
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 950}} | settings)
+        page = context.new_page()
         page.add_init_script(script)
-        page.outside, page.errors = [], []
-        page.on("request", lambda request: page.outside.append(request.url))
+        page.asked, page.errors = [], []
+        context.on("request", lambda request: page.asked.append(request.url))
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
         pages.append(page)
         file, _, query = name.partition("?")
-        page.goto((site / file).as_uri() + (f"?{query}" if query else ""))
+        page.goto((folder / file).as_uri() + (f"?{query}" if query else ""))
         page.wait_for_load_state("load")
         return page
 
     yield open_page
     for page in pages:
-        assert [url for url in page.outside if not url.startswith(("file:", "data:"))] == []
+        inside = (folder.as_uri(), "data:", "blob:", "about:blank")
+        assert page.asked and [url for url in page.asked if not url.startswith(inside)] == []
         assert page.errors == []
-        page.close()
+        page.context.close()

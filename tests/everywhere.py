@@ -30,5 +30,5 @@ def pytest_configure(config):
     import figures  # which imports NumPy
     import in_lab
 
-    for plugin in (about, figures, in_lab, pace, pace.NotebookTimes(), pace.QuickCovers()):
+    for plugin in (about, figures, in_lab, pace, pace.NotebookTimes()):
         config.pluginmanager.register(plugin)

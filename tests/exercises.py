@@ -2,9 +2,10 @@
 
 from functools import cache
 
+import nbformat
 from conftest import ROOT
 
-from vit_course import classroom
+from vit_course.classroom.exercises import exercises_of
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
@@ -15,7 +16,7 @@ def all_exercises() -> dict:
     return {
         exercise.name: (path, exercise)
         for path in NOTEBOOKS
-        for exercise in classroom.exercises_of(classroom.load(path))
+        for exercise in exercises_of(nbformat.read(path, as_version=4))
     }
 
 
@@ -48,6 +49,6 @@ def _given(name: str) -> dict:
 
 @cache
 def _imports(path) -> str:
-    cells = classroom.load(path).cells
+    cells = nbformat.read(path, as_version=4).cells
     section = next(i for i, cell in enumerate(cells) if cell.source.startswith("## Exercises"))
     return next(cell.source for cell in cells[section:] if cell.cell_type == "code")

@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from nbval.plugin import IPyNbCell
 
 ROOT = Path(__file__).parents[1]
 # Two workers take a file each, and the last one should not be long: these come first, the longest before all.
-FIRST = ("test_site", "07_training", "09_what_maps_tell", "10_pretrained", "test_class", "test_wheel", "test_mutants",
+FIRST = ("test_site", "07_training", "09_what_maps_tell", "10_pretrained", "test_wheel", "test_mutants",
          "test_checks", "05_encoder", "00_start_here", "test_classroom", "test_distributed", "11_further",
          "03_position_embeddings", "02_class_token", "08_attention_maps", "test_killed", "test_live_browser",
          "test_upload_browser", "06_vit", "test_explorer_browser", "test_site_browser", "04_attention")  # fmt: skip
@@ -54,41 +53,6 @@ def is_slow(item) -> bool:
     if item.path.suffix == ".ipynb" or item.get_closest_marker("slow") or item.get_closest_marker("thorough"):
         return True
     return not SLOW_FIXTURES.isdisjoint(item.fixturenames)
-
-
-class QuickCovers:
-    """Makes a run of the quick tests fail where one of the package's modules is used by none of them."""
-
-    def __init__(self):
-        self.used: set[str] = set()
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node):
-        self.used |= set(getattr(node, "workeroutput", {}).get("modules", ()))
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session, exitstatus):
-        config = session.config
-        self.used |= {name for name in sys.modules if name.partition(".")[0] == "vit_course"}
-        if hasattr(config, "workeroutput"):
-            config.workeroutput["modules"] = sorted(self.used)
-        elif is_whole_quick_run(config) and exitstatus == pytest.ExitCode.OK and (left := all_modules() - self.used):
-            print(f"\nno quick test uses {', '.join(sorted(left))}")
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def is_whole_quick_run(config) -> bool:
-    """Whether all quick tests run, and not only those of one file."""
-    option = config.option
-    part = option.keyword or option.collectonly or config.args != config.getini("testpaths")
-    return option.markexpr == "quick" and not part
-
-
-def all_modules() -> set[str]:
-    """The names of the package's modules, without the two that only a new process runs."""
-    paths = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "vit_course").rglob("*.py")]
-    names = {".".join(path.parts).removesuffix(".__init__") for path in paths}
-    return names - {"vit_course.__main__"}
 
 
 class NotebookTimes:

@@ -1,4 +1,4 @@
-"""A class of some forty on a small assignment: what each hands in, and what it is worth."""
+"""A class on a small assignment: what each learner hands in, and what it is worth."""
 
 import json
 import shutil
@@ -9,8 +9,8 @@ from pathlib import Path
 import nbformat
 from conftest import ROOT
 
-from vit_course import classroom
 from vit_course.checks import EXERCISES
+from vit_course.classroom.exercises import exercises_of
 
 ASSIGNMENT = "04_small"
 # Exercises that are judged in a moment, and from which chapters they are.
@@ -23,17 +23,34 @@ CHAPTERS = {
 GRADIENT, SHARE, PADDED, UNNOTICED = CHAPTERS
 POINTS = {name: float(EXERCISES[name].points) for name in CHAPTERS}
 ALL = sum(POINTS.values())
-SOLUTIONS: dict[str, str] = {}
+
+
+def exercise(name: str):
+    """-> (its chapter, the places of its cells there)."""
+    notebook = nbformat.read(ROOT / "notebooks" / f"{CHAPTERS[name]}.ipynb", as_version=4)
+    return notebook, next(one for one in exercises_of(notebook) if one.name == name)
+
+
+SOLUTIONS = {name: exercise(name)[1].solution for name in CHAPTERS}
+WRONG = {
+    "gradient": "def whole_gradient(means, counts):\n    return means.mean(dim=0)",
+    "share": "def shares(order, rank, world, batch_size):\n    return list(order.split(batch_size))",
+    "padded": "def mean_of_real(z, real):\n    return z[:, 1:].mean(dim=1)",
+    "unnoticed": "def unnoticed():\n    return {'keys_doubled': 1}",
+}
+HALF = (
+    "def unnoticed():\n    words = ['key_constant', 'token_copied', 'traded']\n"
+    "    return {**dict.fromkeys([*words, 'query_constant'], 'other'), 'value_constant': 'moved', 'keys_doubled': 9}"
+)
+MEAN = "return (z[:, 1:] * real[..., None]).sum(1) / real.sum(1, keepdim=True)"
 
 
 def chapters(place: Path) -> Path:
-    """A folder of chapters that holds the small one; fills SOLUTIONS."""
+    """A folder of chapters that holds the small one."""
     cells = [nbformat.v4.new_markdown_cell("# A small chapter"), nbformat.v4.new_code_cell("import torch")]
-    for name, chapter in CHAPTERS.items():
-        notebook = classroom.load(ROOT / "notebooks" / f"{chapter}.ipynb")
-        exercise = next(one for one in classroom.exercises_of(notebook) if one.name == name)
-        SOLUTIONS[name] = exercise.solution
-        cells += [notebook.cells[i] for i in (exercise.text, exercise.stub, exercise.check)]
+    for name in CHAPTERS:
+        notebook, found = exercise(name)
+        cells += [notebook.cells[i] for i in (found.text, found.stub, found.check)]
     (place / "notebooks").mkdir()
     (place / "res").symlink_to(ROOT / "res")
     nbformat.write(nbformat.v4.new_notebook(cells=cells), place / "notebooks" / f"{ASSIGNMENT}.ipynb")
@@ -49,16 +66,16 @@ class Submission:
         lost: points that are not got, by exercise; the rest is right.
         state: of the mark: "graded" or "not graded".
         where: (the folder `submitted`, the student, the notebook) -> writes it; by default where it belongs.
-        files: name: text, beside the notebook.
         says: what the report must say of it.
+        daily: whether it is graded every day, and not only in the thorough tests.
     """
 
     change: Callable = lambda notebook: None
     lost: dict = field(default_factory=dict)
     state: str = "graded"
     where: Callable | None = None
-    files: dict = field(default_factory=dict)
     says: tuple[str, ...] = ()
+    daily: bool = False
 
     @property
     def points(self) -> float:
@@ -69,45 +86,153 @@ class Submission:
         """Writes the files."""
         place = submitted / student / ASSIGNMENT
         shutil.copytree(release, place)
-        notebook = nbformat.read(place / f"{ASSIGNMENT}.ipynb", 4)
+        path = place / f"{ASSIGNMENT}.ipynb"
+        notebook = nbformat.read(path, 4)
         self.change(notebook)
-        for name, text in self.files.items():
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (place / name).write_text(text)
-        (place / f"{ASSIGNMENT}.ipynb").write_text(json.dumps(notebook))  # whatever its form
+        path.write_text(json.dumps(notebook))  # whatever its form
         if self.where:
-            self.where(submitted, student, place / f"{ASSIGNMENT}.ipynb")
+            self.where(submitted, student, path)
 
 
-def cell_id(name: str, answer: bool = False) -> str:
-    """nbgrader's name of an exercise's cell."""
-    return name.replace(".", "-") + ("-answer" if answer else "")
+def cell_of(notebook, name: str, answer: bool = False):
+    """The cell of an exercise's check, or of its answer."""
+    return notebook.cells[place_of(notebook, name, answer)]
 
 
 def place_of(notebook, name: str, answer: bool = False) -> int:
-    """The index of an exercise's cell."""
+    """The index of that cell."""
     ids = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells]
-    return ids.index(cell_id(name, answer))
+    return ids.index(name.replace(".", "-") + "-answer" * answer)
 
 
-def solved(notebook, **sources: str) -> None:
-    """Fills in the solutions, or by the exercise's last name something else; None leaves the stub."""
+def solved(notebook, cell: str | None = None, **sources: str) -> None:
+    """Fills in the solutions, or by the exercise's last name something else; a cell of the learner's own before."""
     for name in CHAPTERS:
-        source = sources.get(name.split(".")[1], SOLUTIONS[name])
-        if source is not None:
-            notebook.cells[place_of(notebook, name, answer=True)].source = source
+        cell_of(notebook, name, answer=True).source = sources.get(name.split(".")[1], SOLUTIONS[name])
+    if cell:
+        notebook.cells.insert(place_of(notebook, GRADIENT, answer=True), nbformat.v4.new_code_cell(cell))
 
 
-def with_cell(source: str, before: str = GRADIENT, **sources: str) -> Callable:
-    """-> a change: solved, with a cell of its own before an exercise."""
-
-    def change(notebook):
-        solved(notebook, **sources)
-        notebook.cells.insert(place_of(notebook, before, answer=True), nbformat.v4.new_code_cell(source))
-
-    return change
-
-
-def only(**sources: str) -> Callable:
+def only(cell: str | None = None, **sources: str) -> Callable:
     """-> a change: see `solved`."""
-    return lambda notebook: solved(notebook, **sources)
+    return lambda notebook: solved(notebook, cell, **sources)
+
+
+def copied(notebook):
+    """Answers and checks twice, an attempt before the answer, in cells copied with all that nbgrader wrote there."""
+    solved(notebook)
+    for name, answer in ((SHARE, False), (PADDED, True)):
+        notebook.cells.insert(place_of(notebook, name, answer) + 1, cell_of(notebook, name, answer).copy())
+    first = nbformat.from_dict(cell_of(notebook, GRADIENT, answer=True))
+    first.source = WRONG["gradient"]
+    notebook.cells.insert(place_of(notebook, GRADIENT, answer=True), first)
+
+
+def renamed(notebook):
+    """Other names of the cells, broken and missing marks."""
+    solved(notebook)
+    checks = {name: cell_of(notebook, name) for name in POINTS}
+    answers = {name: cell_of(notebook, name, answer=True) for name in POINTS}
+    checks[GRADIENT].metadata.nbgrader.grade_id = "mine"
+    answers[GRADIENT].metadata.nbgrader.grade_id = ["not", "a", "name"]
+    checks[SHARE].metadata.nbgrader = {"grade": True}
+    checks[PADDED].metadata = {}
+    answers[PADDED].metadata.nbgrader = "gone"
+    answers[UNNOTICED].metadata.nbgrader.schema_version = 99
+
+
+def deleted(notebook):
+    """No check is left, an answer became text."""
+    solved(notebook)
+    cell_of(notebook, UNNOTICED, answer=True).cell_type = "markdown"
+    for name in POINTS:
+        del notebook.cells[place_of(notebook, name)]
+
+
+def forged(notebook):
+    """Outputs, points and checks that say what the learner would like."""
+    for name in POINTS:
+        cell = cell_of(notebook, name)
+        cell.outputs = [nbformat.v4.new_output("execute_result", {"text/plain": "100.0"})]
+        cell.metadata.nbgrader.points = 100
+        cell.source = "100.0"
+
+
+def misplaced(submitted: Path, student: str, path: Path) -> None:
+    """In the learner's folder instead of the assignment's."""
+    path.rename(submitted / student / "Attention, final.ipynb")
+    shutil.rmtree(path.parent)
+
+
+def exchanged(submitted: Path, student: str, path: Path) -> None:
+    """Assignment above learner."""
+    place = submitted / ASSIGNMENT / student
+    place.parent.mkdir(exist_ok=True)
+    path.parent.rename(place)
+    (submitted / student).rmdir()
+
+
+def torn(submitted: Path, student: str, path: Path) -> None:
+    """An upload that broke off in the third exercise."""
+    text = path.read_text()
+    path.write_text(text[: text.index("def mean_of_real")])
+
+
+def twice(submitted: Path, student: str, path: Path) -> None:
+    """A second file with nothing in it."""
+    shutil.copy(submitted.parent / "release" / ASSIGNMENT / path.name, path.with_name("04_small-Copy1.ipynb"))
+
+
+STEALS = """
+from pathlib import Path
+for place in ("../../../source/04_small/04_small.ipynb", "../../../gradebook.db", "COURSE/gradebook.db",
+              "COURSE/source/04_small/04_small.ipynb", "COURSE/submitted/all_right/04_small/04_small.ipynb"):
+    try:
+        print("read", place, Path(place).read_bytes()[:20])
+    except OSError as error:
+        print(type(error).__name__)
+for path in (Path.home() / "MINE", Path("../../../gradebook.db"), Path("COURSE/nbgrader_config.py")):
+    try:
+        path.write_text("mine")
+    except OSError as error:
+        print(type(error).__name__)
+"""
+OUTSIDE = "written_by_a_submission.txt"
+
+
+def submissions(course: Path) -> dict[str, Submission]:
+    """All of them, by the names of the learners."""
+    steals = STEALS.replace("COURSE", str(course)).replace("MINE", OUTSIDE)
+    endless = f"def mean_of_real(z, real):\n    while True: pass\n    {MEAN}"
+    heavy = f"def mean_of_real(z, real):\n    bytearray(2**36)\n    {MEAN}"
+    return {
+        "all_right": Submission(only(), daily=True),
+        "half": Submission(only(unnoticed=HALF), {UNNOTICED: 2.0}, daily=True),
+        "untouched": Submission(lost=POINTS, says=("not attempted",), daily=True),
+        "all_wrong": Submission(only(**WRONG), POINTS, says=("name: mean-of-means",), daily=True),
+        "steals": Submission(only(steals, **WRONG), POINTS, daily=True),
+        "forged": Submission(forged, POINTS, says=("further-gradient was changed",), daily=True),
+        "never_returns": Submission(only(padded=endless), {PADDED: 4.0}, says=("name: never-returned",), daily=True),
+        "no_json": Submission(
+            only(), POINTS, "not graded", lambda *given: given[-1].write_text("see my mail"), ("is no notebook",), True
+        ),
+        "copied": Submission(
+            copied, says=("further-share stands there 2 times", "padded-answer stands there 2 times"), daily=True
+        ),
+        "syntax_error": Submission(only(padded="def mean_of_real(z, real:\n    pass"), {PADDED: 4.0}),
+        "renamed": Submission(renamed, says=("further-gradient had lost its name",)),
+        "deleted": Submission(deleted, says=("further-share was missing", "made a cell of another kind (markdown)")),
+        "misplaced": Submission(only(), where=misplaced, says=("handed in as Attention, final.ipynb",)),
+        "exchanged": Submission(only(), where=exchanged),
+        "twice": Submission(only(), where=twice, says=("several notebooks",)),
+        "torn": Submission(
+            only(), {PADDED: 4.0, UNNOTICED: 4.0}, "not graded", torn, says=("04_small.ipynb is damaged",)
+        ),
+        "another_file": Submission(
+            only(), POINTS, "not graded", lambda *given: given[-1].rename(given[-1].with_name("answers.pdf")),
+            says=("holds no notebook",),
+        ),
+        "endless_cell": Submission(only("while True:\n    pass")),
+        "hog": Submission(only("big = [bytearray(2**28) for _ in range(64)]", padded=heavy), {PADDED: 4.0}),
+        "floods": Submission(only("for i in range(10**6): print('x' * 100)")),
+    }  # fmt: skip

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import nbformat
 
-from vit_course import classroom
 from vit_course.checks import EXERCISES
+from vit_course.classroom.exercises import exercises_of
 
 ROOT = Path(__file__).parents[1]
 WORDS_A_MINUTE = 120  # in a second language, with code between them
@@ -28,7 +28,7 @@ def minutes(notebook) -> tuple[int, int, int]:
     texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     reading, doing, _ = map(int, ON_THE_CARD.search(texts[0]).groups())
     measured = words("\n".join(texts)) / WORDS_A_MINUTE
-    exercises = sum(EXERCISES[one.name].minutes for one in classroom.exercises_of(notebook))
+    exercises = sum(EXERCISES[one.name].minutes for one in exercises_of(notebook))
     return reading if abs(reading - measured) <= 1 else round(measured), doing, exercises
 
 

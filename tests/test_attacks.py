@@ -1,11 +1,14 @@
 """Submissions that are out for marks, or for what is not theirs: none wins any, and honest answers keep theirs."""
 
-import apart
+import os
+
+import nbformat
 import pytest
 from conftest import ROOT
 
 from vit_course.checks import EXERCISES
 from vit_course.classroom import isolation, submission
+from vit_course.classroom.graded import Graded
 from vit_course.classroom.process import LearnerProcess, Limits
 
 pytestmark = pytest.mark.slow
@@ -14,23 +17,6 @@ PADDED = "def padded(z, real):\n    return (z[:, 1:] * real[..., None]).sum(1) /
 SHARE = (
     "def share(order, rank, world, batch_size):\n    return [batch[rank::world] for batch in order.split(batch_size)]"
 )
-PRINTS = """
-import builtins, sys
-plain = builtins.print
-def print(*given, **options):
-    for depth in range(30):
-        try:
-            names = sys._getframe(depth).f_globals
-        except ValueError:
-            break
-        if "report" in names:
-            names["report"] = type("Kind", (), {"score": 1.0, "status": "passed"})()
-    for one in given:
-        if hasattr(one, "score"):
-            object.__setattr__(one, "score", 1.0)
-    plain(*given, **options)
-builtins.print = print
-"""
 TRANSFORMS = """
 def kinder(lines):
     return ["4.0\\n"] if any("report" in line for line in lines) else lines
@@ -78,6 +64,24 @@ def unnoticed():
 """
 
 
+def graded(folder, *cells):
+    """-> ({exercise: its verdict}, the text of each cell's outputs); the name of an exercise is its grading cell."""
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    for cell in made.cells:
+        if exercise := EXERCISES.get(cell.source):
+            seeds = (1_234_567_890, 1_098_765_432)
+            cell.source = Graded(exercise.name, exercise.name.split(".")[1], seeds, exercise.points).source
+            cell.metadata["nbgrader"] = {"grade": True}
+    verdicts = submission.Submission(made, folder, isolation.Limited()).grade()
+    return {verdict.graded.name: verdict for verdict in verdicts}, [text_of(cell) for cell in made.cells]
+
+
+def text_of(cell) -> str:
+    """All that a cell shows as text."""
+    shown = (o.get("text") or o.get("data", {}).get("text/plain") or o.get("evalue", "") for o in cell.outputs)
+    return "".join(shown)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A submission's folder with files that would take the place of libraries."""
@@ -93,37 +97,32 @@ def folder(tmp_path_factory):
 
 def test_no_attack_in_the_notebook_wins_a_mark_and_honest_answers_keep_theirs(folder, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(folder))
-    verdicts, texts = apart.graded(
+    verdicts, texts = graded(
         folder,
         "import helper, torch, vit_course\nprint(helper.number, vit_course.__file__)",
-        SHARE,
-        PRINTS,
+        PADDED,
         TRANSFORMS,
         "print('hooked' in globals(), 'report')",
         REPLACES,
-        "further.share",
+        "class_token.padded",
         LOOKS,
         "attention.weights",
         LIES,
         "attention.unnoticed",
+        "further.share",
         "def gradient(means, counts):\n    return means.mean(0)",
         "further.gradient",
     )
     assert texts[0].startswith("7 ") and "shadowed" not in "".join(texts)
-    assert "False report" in texts[4], "what one cell sets up for the next ones is gone"
-    assert verdicts["further.share"].points == EXERCISES["further.share"].points
-    for name in ("attention.weights", "attention.unnoticed", "further.gradient"):
+    assert "False report" in texts[3], "what one cell sets up for the next ones is gone"
+    assert verdicts["class_token.padded"].points == EXERCISES["class_token.padded"].points
+    for name in ("attention.weights", "attention.unnoticed", "further.share", "further.gradient"):
         assert verdicts[name].points == 0.0, texts
     assert verdicts["further.gradient"].report.mistake == "mean-of-means"
 
 
-def test_objects_that_lie_arrive_as_plain_ones(folder):
-    verdicts, texts = apart.graded(folder, "import torch", LIES, "attention.unnoticed", "further.share")
-    assert [verdict.points for verdict in verdicts.values()] == [0.0, 0.0], texts
-
-
 def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
-    verdicts, texts = apart.graded(
+    verdicts, texts = graded(
         folder,
         "import torch",
         PADDED,
@@ -158,9 +157,7 @@ for one in gc.get_objects():
 @pytest.mark.thorough
 def test_a_forged_reply_costs_its_own_cell_alone(folder):
     replies = ({"nothing": 1}, {"error": "no such thing"}, {"outputs": 5, "count": 1}, {"outputs": [], "count": "one"})
-    verdicts, texts = apart.graded(
-        folder, "import torch", *(FORGES % reply for reply in replies), SHARE, "further.share"
-    )
+    verdicts, texts = graded(folder, "import torch", *(FORGES % reply for reply in replies), SHARE, "further.share")
     assert all("sent no outputs; the notebook goes on" in text for text in texts[1:5]), texts
     assert verdicts["further.share"].points == EXERCISES["further.share"].points
 
@@ -182,7 +179,7 @@ def process(request, folder, tmp_path_factory):
     (course / "gradebook.db").write_text("precious")
     try:
         with LearnerProcess(folder, WAYS[request.param], Limits(memory=1.0, processes=120), (course,)) as made:
-            made.course = course
+            made.course, made.way = course, request.param
             made.protects = WAYS[request.param].protects | set(made.confined)
             yield made
     except (RuntimeError, OSError) as error:
@@ -200,8 +197,10 @@ def test_the_course_is_out_of_sight_and_reach(process):
     book = process.course / "gradebook.db"
     assert "precious" not in said(process, f"print(open({str(book)!r}).read())")
     said(process, f"open({str(book)!r}, 'w').write('mine')\n")
-    said(process, f"import os, signal\nos.kill({__import__('os').getpid()}, signal.SIGTERM)")
+    said(process, f"import os, signal\nos.kill({os.getpid()}, signal.SIGTERM)")
     assert book.read_text() == "precious"
+    if process.way != "limits":  # where the process is the teacher's, it reads what the system lets him read
+        assert "root:" not in said(process, "print(open('/etc/shadow').read())")
     listed = said(process, "import os; print(sorted(os.listdir('.')))")
     assert "helper.py" in listed and "secret" not in listed and "sitecustomize.py" not in listed
 

@@ -1,243 +1,178 @@
-"""A class of six on real nbgrader: assignment, submissions, grades, feedback, gradebook."""
+"""A class from the list of its learners to its marks, by the commands of the teacher's guide, on real nbgrader."""
 
 import csv
+import os
 import re
-import shutil
+import stat
 import subprocess
 import sys
-from html import escape
+from dataclasses import dataclass
 from pathlib import Path
 
-import answers
 import nbformat
 import pytest
-from conftest import ROOT, cases
+from conftest import ROOT
+from small_class import ALL, ASSIGNMENT, OUTSIDE, POINTS, Submission, cell_of, chapters, exercise, submissions
 
-from vit_course import classroom
 from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
-from vit_course.classroom.grading import VERDICTS
+from vit_course.classroom.course import make_course
+from vit_course.classroom.exercises import exercises_of
+from vit_course.classroom.isolation import choose
 
-CHAPTER = "04_attention"
-NAMES = ["weights", "mended", "unnoticed", "how_many_heads"]
-POINTS = {name: EXERCISES[f"attention.{name}"].points for name in NAMES}
-FORESEEN = {
-    "weights": ("mask-ignored", "def weights(q, k, keep):\n    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)"),
-    "mended": ("both-bugs", "mended = faulty"),
-    "unnoticed": ("key-constant-other", "def unnoticed():\n    words = 'key_constant query_constant '\n"
-                  "    words += 'traded token_copied'\n    others = dict.fromkeys(words.split(), 'other')\n"
-                  "    return others | {'keys_doubled': 9, 'value_constant': 'moved'}"),
-    "how_many_heads": ("settings-missing", "def how_many_heads():\n"
-                       "    return {'errors': {(2, 1): [0.5, 0.4, 0.6]}, 'conclusion': 'enough'}"),
-}  # fmt: skip
-OUTSIDE = "written_by_a_submission.txt"
+LIMITS = "--jobs 2 --memory 2 --processes 150 --cell-seconds 20"
 
 
-def nbgrader(course: Path, *arguments: str) -> subprocess.CompletedProcess:
-    # A gradebook's tables are made by alembic, whose own deprecation warnings are not our subject.
-    return subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments], cwd=course, capture_output=True, text=True, timeout=900
-    )  # fmt: skip
+@dataclass
+class Class:
+    """What the commands left and said."""
+
+    folder: Path
+    handed_in: dict[str, Submission]
+    exit_code: int
+    said: str
+    warned: str
+
+    def notebook(self, step: str, student: str = ""):
+        """An assignment's notebook of one of nbgrader's folders."""
+        return nbformat.read(self.folder / step / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb", 4)
+
+    def marks(self, name: str, column: str = "student_id") -> dict[str, dict[str, str]]:
+        """The rows of an exported file by the names of the learners."""
+        with (self.folder / name).open() as file:
+            return {row[column]: row for row in csv.DictReader(file)}
+
+    @property
+    def seeds(self) -> list[str]:
+        """Of the hidden tests."""
+        found = re.findall(r"for seed in \[(\d+), (\d+)\]", "\n".join(c.source for c in self.notebook("source").cells))
+        assert len(found) == sum(EXERCISES[name].draws for name in POINTS)
+        assert all(len(seed) == 10 for pair in found for seed in pair), "shorter numbers stand in pages by chance"
+        return [seed for pair in found for seed in pair]
 
 
-def cell_of(notebook, identity: str):
-    return next(cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade_id") == identity)
+def run(command: str, folder: Path) -> subprocess.CompletedProcess:
+    """A line of the guide, for the small chapter."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+    command = command.replace("04_attention", ASSIGNMENT)
+    return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
 
 
-def answer_with(notebook, name: str, source: str) -> None:
-    cell_of(notebook, f"attention-{name}-answer").source = source
-
-
-def shortened(place: Path) -> Path:
-    """A folder of chapters that holds chapter 04 with its imports and its exercises alone, to save minutes."""
-    notebook = classroom.load(ROOT / "notebooks" / f"{CHAPTER}.ipynb")
-    start = next(i for i, cell in enumerate(notebook.cells) if cell.source.startswith("## Exercises"))
-    end = classroom.exercises_of(notebook)[-1].check
-    imports = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    notebook.cells = [notebook.cells[0], imports, *notebook.cells[2:3], *notebook.cells[start : end + 1]]
-    (place / "notebooks").mkdir()
-    (place / "res").symlink_to(ROOT / "res")
-    nbformat.write(notebook, place / "notebooks" / f"{CHAPTER}.ipynb")
-    return place / "notebooks"
+def commands(step: str) -> list[str]:
+    """What the guide says to type."""
+    guide = (ROOT / "res" / "teachers_guide.md").read_text(encoding="utf-8")
+    return re.search(rf"<!-- class: {step} -->\n```bash\n(.*?)\n```", guide, re.DOTALL)[1].splitlines()
 
 
 @pytest.fixture(scope="module")
-def course(tmp_path_factory):
-    """The whole course of events, once."""
+def course(tmp_path_factory, thorough):
+    """The whole course of events, once, as the guide says."""
     place = tmp_path_factory.mktemp("class")
     folder = place / "course"
     (Path.home() / OUTSIDE).unlink(missing_ok=True)  # of a run in which the guard failed
-    assert classroom.make_course(shortened(place), folder, ["04"]) == [CHAPTER]
-    done = nbgrader(folder, "generate_assignment", CHAPTER, "--create")
-    assert done.returncode == 0, done.stderr
-    release = folder / "release" / CHAPTER
-    source = nbformat.read(folder / "source" / CHAPTER / f"{CHAPTER}.ipynb", 4)
-    solutions = {name: cell_of(source, f"attention-{name}-answer").source for name in NAMES}
+    handed_in = {name: one for name, one in submissions(folder).items() if thorough or one.daily}
+    make, *others = commands("set up")
+    assert make == "python -m vit_course classroom make course"
+    assert make_course(chapters(place), folder) == [ASSIGNMENT]
+    people = [f"{name.title()},Learner,{name},{name}@example.org" for name in [*handed_in, "absent"]]
+    (place / "participants.csv").write_text("\n".join(["First name,Last name,Username,Email address", *people]))
+    for command in others:
+        done = run(command, place)
+        assert done.returncode == 0, done.stderr
+    for student, one in handed_in.items():
+        one.hand_in(folder / "submitted", student, folder / "release" / ASSIGNMENT)
+    grade, *others = commands("grade")
+    graded = run(f"{grade} {LIMITS}", place)
+    print(graded.stdout, graded.stderr)
+    for command in [*others, "python -m vit_course classroom export course"]:
+        done = run(command, place)
+        assert done.returncode == 0, done.stderr
+    return Class(folder, handed_in, graded.returncode, graded.stdout, graded.stderr)
 
-    def submit(student: str, change=lambda notebook: None) -> None:
-        place = folder / "submitted" / student / CHAPTER
-        shutil.copytree(release, place)
-        notebook = nbformat.read(place / f"{CHAPTER}.ipynb", 4)
-        change(notebook)
-        nbformat.write(notebook, place / f"{CHAPTER}.ipynb")
 
-    def all_right(notebook):
-        for name in NAMES:
-            answer_with(notebook, name, solutions[name])
+def test_every_mark_is_as_expected_and_the_report_says_what_was_not_as_it_should_be(course):
+    rows, text = course.marks("table.csv"), (course.folder / "reports" / f"{ASSIGNMENT}.txt").read_text()
+    parts = {part.split(" ")[0].rstrip(":"): part for part in re.split(r"^== ", text, flags=re.MULTILINE)}
+    for student, expected in course.handed_in.items():
+        row = rows[student]
+        assert row["state"] == expected.state and float(row["raw_score"]) == expected.points, parts[student]
+        assert row["score"] == (str(expected.points) if expected.state == "graded" else "")
+        assert float(row["max_score"]) == ALL
+        assert [words for words in expected.says if words not in parts[student]] == [], parts[student]
 
-    def half(notebook):
-        for name in ("weights", "mended"):
-            answer_with(notebook, name, solutions[name])
-        # Three of six predictions: partial credit.
-        answer_with(notebook, "unnoticed", solutions["unnoticed"].replace('"same"', '"other"'))
 
-    def foreseen(notebook):
-        for name, (_, code) in FORESEEN.items():
-            answer_with(notebook, name, code)
+def test_nothing_ends_the_class_and_the_teacher_is_told(course):
+    assert course.exit_code == 1 and "Traceback" not in course.warned
+    without = [name for name, one in course.handed_in.items() if one.state == "not graded"]
+    for student in without:
+        assert re.search(rf"not graded: {student}, {ASSIGNMENT}: ", course.said)
+    assert f"{len(course.handed_in) - len(without)} graded, {len(without)} not graded, 1 missing" in course.said
+    place = course.folder / "submitted" / "no_json" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    assert place.read_text() == "see my mail", "what was handed in stays as it was"
 
-    def hostile(notebook):
-        answer_with(notebook, "weights", "def weights(q, k, keep):\n    while True:\n        pass")
-        # Right, but its grading cell is gone; then one that ends the process, whose grading cell was made kinder.
-        answer_with(notebook, "unnoticed", solutions["unnoticed"])
-        notebook.cells.remove(cell_of(notebook, "attention-unnoticed"))
-        answer_with(notebook, "mended", "import os\n\n\ndef mended(x, qkv, projection, h):\n    os._exit(0)")
-        cell_of(notebook, "attention-mended").source = "4"
-        # Checks made kinder in memory; a file outside the folder, and the gradebook.
-        answer_with(notebook, "how_many_heads", (
-            "import os, types\nfrom pathlib import Path\nfrom vit_course import checks\n"
-            "kind = types.SimpleNamespace(score=1.0, status='passed')\n"
-            "checks.attention.how_many_heads = lambda *_, **__: kind\n"
-            "def how_many_heads():\n    return {}\n"
-            "for path in (Path.home() / 'NAME', Path('../../../gradebook.db'), Path('../../../nbgrader_config.py')):\n"
-            "    try:\n        path.write_text('mine')\n"
-            "    except OSError as error:\n        print(type(error).__name__)\n"
-        ).replace("NAME", OUTSIDE))  # fmt: skip
 
-    submit("a_all_right", all_right)
-    submit("b_half", half)
-    submit("c_untouched")
-    submit("d_foreseen", foreseen)
-    submit("e_hostile", hostile)
-    submit("f_unreadable")
-    (folder / "submitted" / "f_unreadable" / CHAPTER / f"{CHAPTER}.ipynb").write_text('{"cells": [')
-    graded = nbgrader(folder, "autograde", CHAPTER)
-    feedback = nbgrader(folder, "generate_feedback", CHAPTER)
-    exported = nbgrader(folder, "export")
+def test_what_the_system_does_not_protect_is_said(course):
+    lacks = choose()[1]
+    assert course.warned.count("NOT PROTECTED") == 2 * len(lacks), "of each of the two jobs"
+    outputs = [output for cell in course.notebook("autograded", "steals").cells for output in cell.get("outputs", [])]
+    text = "".join(output.get("text", "") for output in outputs)
+    assert "FileNotFoundError" in text or "PermissionError" in text
+    assert "read " not in text or any("it can read" in words for words in lacks)
+    assert not (Path.home() / OUTSIDE).exists(), "its own home is its own"
+    assert "configure" in (course.folder / "nbgrader_config.py").read_text()
+
+
+def test_zero_not_graded_and_missing_are_three_things(course, capsys):
+    rows = course.marks("table.csv")
+    assert [rows[name]["score"] for name in ("untouched", "no_json", "absent")] == ["0.0", "", ""]
+    assert [rows[name]["state"] for name in ("untouched", "no_json", "absent")] == ["graded", "not graded", "missing"]
+    columns = {"moodle": ("ID number", "-"), "canvas": ("SIS Login ID", "")}
+    for form, (column, none) in columns.items():
+        for options, missing in (([], none), (["--missing-is-zero"], "0")):
+            assert main(["classroom", "export", str(course.folder), "--form", form, *options]) == 0
+            found = course.marks(f"{form}.csv", column)
+            marks = [found[name][ASSIGNMENT] for name in ("all_right", "untouched", "no_json", "absent")]
+            assert marks == ["14", "0", none, missing], form
+    assert capsys.readouterr().out.count("not graded: no_json") == 4
+    written = {form: (course.folder / f"{form}.csv").read_text() for form in columns}
+    assert written["moodle"].startswith(f"First name,Last name,ID number,Email address,{ASSIGNMENT}\n")
+    assert "\nHalf,Learner,half,half@example.org,12\n" in written["moodle"]
+    assert written["canvas"].startswith(f"Student,ID,SIS Login ID,Section,{ASSIGNMENT}\nPoints Possible,,,,14\n")
+    assert '\n"Learner, Half",,half,,12\n' in written["canvas"]
+    exported = run("nbgrader export --to again.csv", course.folder)
     assert exported.returncode == 0, exported.stderr
-    with (folder / "grades.csv").open() as file:
-        rows = {row["student_id"]: row for row in csv.DictReader(file)}
-    return folder, graded, feedback, rows
+    assert (course.folder / "again.csv").read_text() == (course.folder / "table.csv").read_text()
 
 
-def text_of(cell) -> str:
-    return "".join(output.get("text", "") for output in cell.outputs)
-
-
-def autograded(course, student):
-    folder = course[0]
-    return nbformat.read(folder / "autograded" / student / CHAPTER / f"{CHAPTER}.ipynb", 4)
-
-
-@cases(
-    ("student", "score"),
-    [
-        ("a_all_right", sum(POINTS.values())),
-        ("b_half", POINTS["weights"] + POINTS["mended"] + 0.5 * POINTS["unnoticed"]),
-        ("c_untouched", 0),
-        ("d_foreseen", 0.5 * POINTS["unnoticed"]),
-        ("e_hostile", POINTS["unnoticed"]),
-    ],
-)
-def test_scores(course, student, score):
-    row = course[3][student]
-    assert float(row["score"]) == score and float(row["max_score"]) == sum(POINTS.values())
-    assert row["state"] == "graded"
-
-
-def test_the_unreadable_submission_is_named_and_the_others_are_graded(course):
-    folder, graded, _, rows = course
-    assert graded.returncode != 0, "the teacher's shell is told"
-    assert f"There was an error processing assignment '{CHAPTER}' for student 'f_unreadable'" in graded.stderr
-    assert graded.stderr.count("There was an error processing assignment '") == 1
-    assert set(rows) == {path.name for path in (folder / "submitted").iterdir()}
-    assert rows["f_unreadable"]["score"] == "" and rows["f_unreadable"]["state"] == "not graded"
-    assert not (folder / "autograded" / "f_unreadable" / CHAPTER).exists()
-
-
-@cases("name", NAMES)
-def test_foreseen_mistakes_are_named_to_the_learner(course, name):
-    said = text_of(cell_of(autograded(course, "d_foreseen"), f"attention-{name}")).splitlines()
-    html = (course[0] / "feedback" / "d_foreseen" / CHAPTER / f"{CHAPTER}.html").read_text()
-    assert said[0].startswith(f"attention.{name}: ") and escape(said[1], quote=False) in html
-    verdicts = (course[0] / "autograded" / "d_foreseen" / CHAPTER / VERDICTS).read_text()
-    assert f"  the mistake's name: {FORESEEN[name][0]}" in verdicts
-
-
-def test_the_hostile_submission_harms_nothing(course):
-    notebook = autograded(course, "e_hostile")
-    assert "did not return" in text_of(cell_of(notebook, "attention-weights"))
-    assert "tries to end the program" in text_of(cell_of(notebook, "attention-mended"))
-    refused = text_of(cell_of(notebook, "attention-how_many_heads-answer")).split()
-    assert len(refused) == 2 and set(refused) <= {"PermissionError", "FileNotFoundError"}, "its own home is its own"
-    assert not (Path.home() / OUTSIDE).exists()
-    assert "configure" in (course[0] / "nbgrader_config.py").read_text()
+def test_feedback_for_everybody_who_was_graded_without_a_hidden_test(course):
+    graded = {name for name, one in course.handed_in.items() if one.state == "graded" or name == "torn"}
+    assert {path.name for path in (course.folder / "feedback").iterdir()} == graded
+    for student in graded:
+        page = (course.folder / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text()
+        text = (course.folder / "feedback" / student / ASSIGNMENT / "verdicts.txt").read_text()
+        assert "HIDDEN" not in page and not any(seed in page + text for seed in course.seeds)
+        assert all(name in page and f"{name}: " in text for name in POINTS)
+        assert student != "copied" or "What was handed in was mended" in page
+        assert student != "all_wrong" or "name: mean-of-means" in text
 
 
 def test_the_release_holds_no_solution_and_no_hidden_test(course):
-    folder = course[0]
-    released = nbformat.read(folder / "release" / CHAPTER / f"{CHAPTER}.ipynb", 4)
+    released = course.notebook("release")
     text = "\n".join(cell.source for cell in released.cells)
     assert "SOLUTION" not in text and "HIDDEN" not in text and "<summary>Solution" not in text
-    assert text.count("<summary>Hint 3</summary>") == len(NAMES)
-    for seed in hidden_seeds(folder):
-        assert seed not in text
-    chapter = classroom.load(ROOT / "notebooks" / f"{CHAPTER}.ipynb")
-    for exercise in classroom.exercises_of(chapter):
-        name = exercise.name.split(".")[1]
-        assert cell_of(released, f"attention-{name}-answer").source == exercise.stub_code
-        assert cell_of(released, f"attention-{name}").metadata.nbgrader.points == POINTS[name]
-    for name in re.findall(r"\]\((res/[^)]+)\)", text):
-        assert (folder / "release" / CHAPTER / name).is_file()
+    assert text.count("<summary>Hint 3</summary>") == len(POINTS)
+    assert not any(seed in text for seed in course.seeds)
+    for name, points in POINTS.items():
+        assert cell_of(released, name, answer=True).source == exercise(name)[1].stub_code
+        assert cell_of(released, name).metadata.nbgrader.points == points
 
 
-def test_the_feedback_holds_no_hidden_test(course):
-    folder, _, feedback, _ = course
-    assert feedback.returncode == 0, feedback.stderr
-    pages = sorted((folder / "feedback").glob("*/*/*.html"))
-    assert len(pages) == 5
-    for page in pages:
-        text = page.read_text()
-        assert "HIDDEN" not in text and "sys.modules" not in text
-        for seed in hidden_seeds(folder):
-            assert seed not in text
-        for exercise in NAMES:
-            assert f"attention.{exercise}" in text
-
-
-def hidden_seeds(folder: Path) -> list[str]:
-    text = (folder / "source" / CHAPTER / f"{CHAPTER}.ipynb").read_text()
-    seeds = [seed for pair in re.findall(r"for seed in \[(\d+), (\d+)\]", text) for seed in pair]
-    assert len(seeds) == 2 * sum(EXERCISES[f"attention.{name}"].draws for name in NAMES)
-    assert all(len(seed) == 10 for seed in seeds), "shorter numbers stand in pages by chance"
-    return seeds
-
-
-def test_answers_for_the_shown_inputs_alone_fail_the_hidden_tests():
-    # What the notebook's check sees, learnt by heart.
-    shown = {}
-
-    def spy(q, k, keep):
-        out = answers.RIGHT["attention.weights"][0][0](q, k, keep)
-        shown[tuple(q.shape)] = out.detach()
-        return out
-
-    check = EXERCISES["attention.weights"].check
-    assert check(spy).status == "passed"
-
-    def by_heart(q, k, keep):
-        return shown[tuple(q.shape)] + 0 * (q.sum() + k.sum())
-
-    assert check(by_heart).status == "passed" and check(by_heart, seed=4711).status == "failed"
+def test_releasing_makes_no_folder_that_others_can_write_to(course):
+    released = run("nbgrader release_assignment 04_attention", course.folder)
+    assert released.returncode == 0, released.stderr
+    assert list(course.folder.glob(f"exchange/course/outbound/{ASSIGNMENT}/{ASSIGNMENT}.ipynb"))
+    assert stat.S_IMODE(course.folder.stat().st_mode) == 0o700
 
 
 # ---- the command
@@ -247,13 +182,17 @@ def test_all_chapters_become_assignments(tmp_path, capsys):
     assert main(["classroom", "make", str(tmp_path / "course")]) == 0
     names = sorted(path.name for path in (tmp_path / "course" / "source").iterdir())
     assert names == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
-    printed = capsys.readouterr().out
+    printed, brought = capsys.readouterr().out, 0
     for name in names:
         assert name in printed
         notebook = nbformat.read(tmp_path / "course" / "source" / name / f"{name}.ipynb", 4)
         graded = [cell for cell in notebook.cells if cell.metadata.get("nbgrader", {}).get("grade")]
-        assert len(graded) == len(classroom.exercises_of(classroom.load(ROOT / "notebooks" / f"{name}.ipynb")))
+        assert len(graded) == len(exercises_of(nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", 4)))
         assert all(cell.source.endswith("* report.score") for cell in graded)
+        for link in re.findall(r"\]\((res/[^)#]+\.\w+)\)", "\n".join(cell.source for cell in notebook.cells)):
+            assert (tmp_path / "course" / "source" / name / link).is_file(), link
+            brought += 1
+    assert brought > len(names)
 
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path, capsys):
@@ -261,10 +200,9 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path, capsys):
     assert main(["classroom", "make", str(tmp_path)]) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["gradebook.db"]
-    assert main(["classroom", "make", str(tmp_path), "--overwrite", "--chapters", "04"]) == 0
-    assert (tmp_path / "gradebook.db").read_text() == "precious"
     (tmp_path / "nbgrader_config.py").write_text("# mine")
     assert main(["classroom", "make", str(tmp_path), "--overwrite", "--chapters", "04"]) == 0
+    assert (tmp_path / "gradebook.db").read_text() == "precious"
     assert (tmp_path / "nbgrader_config.py").read_text() == "# mine"
 
 
@@ -276,13 +214,12 @@ def test_bad_input(tmp_path, capsys):
     assert "is a file" in capsys.readouterr().err
 
 
-def test_an_exercise_without_its_parts_is_named(tmp_path):
-    notebook = nbformat.read(ROOT / "notebooks" / f"{CHAPTER}.ipynb", 4)
-    exercise = classroom.exercises_of(notebook)[0]
-    text = notebook.cells[exercise.text]
+def test_an_exercise_without_its_parts_is_named_and_no_half_course_is_left(tmp_path):
+    notebook = nbformat.read(ROOT / "notebooks" / "04_attention.ipynb", 4)
+    text = notebook.cells[exercises_of(notebook)[0].text]
     text.source = text.source.replace("<summary>Solution", "<summary>Answer")
     (tmp_path / "notebooks").mkdir()
     nbformat.write(notebook, tmp_path / "notebooks" / "04_attention.ipynb")
     with pytest.raises(ValueError, match=r"attention\.weights: no folded solution"):
-        classroom.make_course(tmp_path / "notebooks", tmp_path / "course")
+        make_course(tmp_path / "notebooks", tmp_path / "course")
     assert not (tmp_path / "course").exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from conftest import cases
-from lab import lab_process, running_lab, wait_for_address
+from lab import lab_process, wait_for_address
 
 from vit_course.commands.lab import with_ours
 
@@ -18,22 +18,16 @@ HERE = Path("here")
 
 
 @pytest.mark.slow
-def test_lab_opens_at_chapter_00():
-    with running_lab() as address:
-        with urllib.request.urlopen(address, timeout=30) as answer:
-            assert answer.url == f"{address}/lab/tree/00_start_here.ipynb"
-        for path in ("00_start_here.ipynb", "files/res/diagrams/model.svg"):
-            with urllib.request.urlopen(f"{address}/api/contents/{path}?content=0", timeout=30) as answer:
-                assert json.load(answer)["path"] == path
-
-
-@pytest.mark.slow
-def test_lab_starts_for_whoever_runs_it_with_a_token_and_for_this_machine_alone():
+def test_lab_opens_at_chapter_00_for_whoever_runs_it_with_a_token_and_for_this_machine_alone():
     with lab_process() as (lab, log):
         address = wait_for_address(lab, log)
         token = re.search(rf"{re.escape(address)}/lab\S*\?token=(\w{{32,}})", log.read_text())[1]
-        with urllib.request.urlopen(f"{address}/lab?token={token}", timeout=30) as answer:
-            assert answer.status == 200 and "/login" not in answer.url
+        with urllib.request.urlopen(f"{address}?token={token}", timeout=30) as answer:
+            assert answer.status == 200 and answer.url.startswith(f"{address}/lab/tree/00_start_here.ipynb")
+        for path in ("00_start_here.ipynb", "files/res/diagrams/model.svg"):
+            content = f"{address}/api/contents/{path}?content=0&token={token}"
+            with urllib.request.urlopen(content, timeout=30) as answer:
+                assert json.load(answer)["path"] == path
         with urllib.request.urlopen(f"{address}/lab", timeout=30) as answer:
             assert answer.url.startswith(f"{address}/login"), "without a token"
         with pytest.raises(urllib.error.HTTPError, match="403"):
@@ -46,15 +40,11 @@ def test_lab_starts_for_whoever_runs_it_with_a_token_and_for_this_machine_alone(
             urllib.request.urlopen(address, timeout=30)
 
 
-@pytest.mark.slow
-@cases("flags", [["--allow-root"], ["--ServerApp.allow_root=True"]], ids=str)
-def test_lab_starts_as_root_also_where_the_user_says_so(flags, monkeypatch):
+def test_lab_starts_as_root_also_where_the_user_says_so_and_other_users_need_no_leave(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
     assert "--allow-root" in with_ours([], HERE) and "--allow-root" in with_ours(["--no-browser"], HERE)
-    assert [flag for flag in with_ours(flags, HERE) if "root" in flag and "root_dir" not in flag] == flags
-
-
-def test_other_users_need_no_leave(monkeypatch):
+    for flag in ("--allow-root", "--ServerApp.allow_root=True"):
+        assert [one for one in with_ours([flag], HERE) if "root" in one and "root_dir" not in one] == [flag]
     monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
     assert "--allow-root" not in with_ours([], HERE)
     monkeypatch.delattr(os, "geteuid")  # Windows

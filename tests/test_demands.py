@@ -4,6 +4,7 @@ import inspect
 import re
 
 import exercises
+import nbformat
 import pytest
 import torch
 from test_mutants import TRAINED
@@ -36,7 +37,7 @@ PARTS = r"counts? (?:on its own|by itself)"
 def text_of(name: str) -> str:
     """The exercise's text, what is given with it and its stub; not its hints and not its solution."""
     path, exercise = exercises.all_exercises()[name]
-    cells = exercises.classroom.load(path).cells
+    cells = nbformat.read(path, as_version=4).cells
     start = next(i for i, cell in enumerate(cells) if cell.source.startswith(f"### Exercise {EXERCISES[name].number}:"))
     end = next(i for i in range(start, len(cells)) if cells[i].source == exercise.stub_code)
     text = "\n".join(cell.source for cell in cells[start : end + 1])

@@ -5,7 +5,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,9 +12,6 @@ import nbformat
 import pytest
 import tables
 from conftest import ROOT
-
-from vit_course.checks import EXERCISES
-from vit_course.checks.table import CHAPTERS
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [
@@ -86,32 +82,18 @@ def test_sentences_of_the_checks_are_british_and_calm():
                 assert "!" not in node.value and "\u2014" not in node.value, node.value
 
 
-def test_each_chapter_counts_its_exercises():
-    places = Counter()
-    for one in EXERCISES.values():
-        places[one.chapter] += 1
-        assert one.number == f"{int(CHAPTERS[one.chapter][0][:2])}.{places[one.chapter]}"
-
-
 def test_minutes_and_exercises_are_said_alike_everywhere():
     wrong = [path.name for path, text in tables.written().items() if text != path.read_text(encoding="utf-8")]
     assert wrong == [], "written by tests/tables.py"
 
 
-def test_no_common_misspelling(tmp_path):
+def test_no_common_misspelling_and_formatted_by_ruff(tmp_path):
     for page in [*PAGES, *KIT]:
         (tmp_path / f"{page.name}.txt").write_text(prose(page), encoding="utf-8")
-    places = [str(ROOT / "vit_course"), str(ROOT / "tests"), str(tmp_path), *map(str, DIAGRAMS)]
-    done = subprocess.run([sys.executable, "-m", "codespell_lib", *places], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-
-
-def test_ruff():
+    spelled = [str(ROOT / "vit_course"), str(ROOT / "tests"), str(tmp_path), *map(str, DIAGRAMS)]
     ours = [str(ROOT / name) for name in ("vit_course", "tests", "notebooks", "res")]  # not what users write beside it
-    for command in (["check"], ["format", "--check"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "ruff", *command, *ours], capture_output=True, text=True, check=False
-        )
+    for command in (["codespell_lib", *spelled], ["ruff", "check", *ours], ["ruff", "format", "--check", *ours]):
+        done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
 
 
@@ -135,18 +117,16 @@ def test_the_diagrams_are_what_their_scripts_draw(tmp_path):
 
 
 def test_only_the_promised_names_at_the_top():
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
-        "\n"
-    )
-    if not any(listed):
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    if not listed:
         pytest.skip("not a git checkout, so there is no list of tracked files to look at")
-    top = {name.split("/")[0] for name in listed if name}
+    top = {name.split("/")[0] for name in listed}
     visible = {name for name in top if not name.startswith(".")}
     assert visible <= {
         "notebooks", "vit_course", "tests", "res", "docs", "environment.yml", "README.md", "CONTRIBUTING.md",
             "pyproject.toml", "LICENSE", "CHANGELOG.md", "CITATION.cff", "constraints.txt"
     }  # fmt: skip
-    for name in filter(None, listed):
+    for name in listed:
         # The real model is what the course shows: as small as half precision makes it.
         most = 45_000_000 if name == "res/vit-s14/model.safetensors" else 5_000_000
         assert (ROOT / name).stat().st_size < most, name

@@ -84,7 +84,6 @@ def test_an_answer_that_a_person_reads_is_put_back():
         ('{"cells": 3}', None, "no notebook"), ("\0\x1b", None, "no notebook"),
         ('{"nbformat": 3}', None, "no notebook"),
     ],
-    ids=range(12),
 )  # fmt: skip
 def test_whatever_a_file_holds(tmp_path, text, sources, words):
     path = tmp_path / "a.ipynb"
@@ -100,6 +99,7 @@ def test_links_and_what_is_not_a_learners_do_not_come_along(tmp_path):
     place = tmp_path / "submitted" / "ada" / "final"
     (place / "data").mkdir(parents=True)
     (place / "data" / "mine.csv").write_text("1")
+    (place / "verdicts.txt").write_text("all right")
     (tmp_path / "secret").write_text("precious")
     (place / "secret").symlink_to(tmp_path / "secret")
     (place / "more").symlink_to(tmp_path)

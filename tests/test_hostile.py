@@ -1,8 +1,8 @@
 """Answers that would cheat or leave something behind: none passes, and all is as it was before."""
 
+import builtins
 import os
 import random
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -30,16 +30,9 @@ class Agrees(torch.Tensor):
         return torch.ones_like(found) if function is torch.isclose else found
 
 
-class Any(int):
-    """An int that equals everything."""
-
-    __hash__ = int.__hash__
-
-    def __eq__(self, other):
-        return True
-
-    def __ne__(self, other):
-        return False
+EQUAL = {"__eq__": lambda one, other: True, "__ne__": lambda one, other: False}
+Any = type("Any", (int,), EQUAL | {"__hash__": int.__hash__})  # an int, and a text, that equal everything
+Text = type("Text", (str,), EQUAL | {"__hash__": str.__hash__})
 
 
 class Pretends:
@@ -49,15 +42,6 @@ class Pretends:
 
     def __init__(self, shape):
         self.shape, self.dtype, self.device = torch.Size(shape), torch.float32, torch.device("cpu")
-
-
-class Text(str):
-    """A text that equals every other."""
-
-    __hash__ = str.__hash__
-
-    def __eq__(self, other):
-        return True
 
 
 def zeros(q, k, keep):
@@ -85,29 +69,16 @@ def test_what_gives_itself_out_for_a_tensor_is_refused():
     assert report.mistake == "wrong-type" and "gives itself out" in report.text
 
 
-def replaces_agree(q, k, keep):
-    tensors.agree = lambda *_: True
-    return zeros(q, k, keep)
+@cases(("owner", "name"), [(tensors, "agree"), (torch, "allclose"), (builtins, "isinstance")], ids=str)
+def test_a_function_that_an_answer_replaced_is_put_back(owner, name):
+    def replaces(q, k, keep):
+        setattr(owner, name, lambda *_, **__: True)
+        return zeros(q, k, keep)
 
-
-def replaces_allclose(q, k, keep):
-    torch.allclose = lambda *_, **__: True
-    return zeros(q, k, keep)
-
-
-def replaces_isinstance(q, k, keep):
-    import builtins
-
-    builtins.isinstance = lambda *_: True
-    return zeros(q, k, keep)
-
-
-@cases("replaces", [replaces_agree, replaces_allclose, replaces_isinstance])
-def test_a_function_that_an_answer_replaced_is_put_back(replaces):
-    before = tensors.agree, torch.allclose, isinstance
+    before = getattr(owner, name)
     report = checks.attention.weights(replaces)
     assert report.mistake == "library-changed" and "was put back" in report.text
-    assert (tensors.agree, torch.allclose, isinstance) == before
+    assert getattr(owner, name) is before
 
 
 def from_the_frames(q, k, keep):
@@ -184,29 +155,14 @@ def test_an_interrupt_is_a_verdict():
     finally:
         signal.signal(signal.SIGINT, before)
     assert report.mistake == "interrupted" and report.status == "failed"
-    assert not _frames_of(presses_stop), "it still runs, and slows down all that the kernel does later"
-
-
-def _frames_of(function) -> list:
-    return [frame for frame in sys._current_frames().values() if frame.f_code is function.__code__]
+    running = [frame.f_code for frame in sys._current_frames().values()]
+    assert presses_stop.__code__ not in running, "it still runs, and slows down all that the kernel does later"
 
 
 def test_a_list_that_holds_itself_ends():
     endless = []
     endless.append(endless)
     assert checks.start.sizes(lambda: endless).status == "failed"
-
-
-@pytest.mark.slow
-def test_what_pytorch_wraps_itself_is_nobodys_fault():
-    """In a fresh process, as in a learner's kernel: the first optimiser loads parts that replace torch.manual_seed."""
-    code = (
-        "import torch\nfrom vit_course import checks\nbefore = torch.manual_seed\n"
-        "def mine(tensors):\n    import torch._dynamo\n    raise NotImplementedError('mine')\n"
-        "report = checks.patchify.count(mine)\nprint(report.mistake, torch.manual_seed is before)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "raised-error True\n"
 
 
 def test_hooks_on_all_modules_are_taken_off():

@@ -8,12 +8,15 @@ import re
 import subprocess
 import sys
 
-import pytest
 from conftest import ROOT, cases
 from torch import nn
 
 PACKAGE = ROOT / "vit_course"
 MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
+USED_BY_COMMANDS = (
+    "classroom", "data", "explorer", "files", "inputs", "kit", "learner", "live", "plots", "pretrained", "site",
+    "training",
+)  # fmt: skip
 # A file or a folder of ours -> the files and folders that it may import; a folder may always import from itself. Where
 # a file and its folder are both named on the left, the file's own line counts.
 MAY_IMPORT = {
@@ -51,21 +54,23 @@ MAY_IMPORT = {
     "live": {"data.photographs", "explorer.scripts", "files.stored"},
     "site": {"data", "explorer", "files.stored", "inputs.extras", "live", "pretrained"},
     # It reads the chapters and imports no check.
-    "kit": {"classroom.exercises", "files", "inputs.extras", "site.mathml"},
+    "kit": {"classroom.exercises", "files", "site.mathml"},
     "commands": {
         *MODEL,
-        "classroom",
-        "data",
-        "explorer",
-        "files",
-        "inputs",
-        "kit",
-        "learner",
-        "live",
-        "plots",
-        "pretrained",
-        "site",
-        "training",
+        *[
+            "classroom",
+            "data",
+            "explorer",
+            "files",
+            "inputs",
+            "kit",
+            "learner",
+            "live",
+            "plots",
+            "pretrained",
+            "site",
+            "training",
+        ],
     },
     "__main__": {"commands"},
     "__init__": set(),
@@ -148,24 +153,16 @@ def test_components_need_torch_alone(module):
     assert roots <= {"torch", "vit_course"}
 
 
-@cases("module", WITHOUT_TORCH)
-def test_what_the_command_line_reads_first_imports_no_torch(module):
-    code = f"import sys, importlib; importlib.import_module('vit_course.{module}'); print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
-def test_importing_the_package_is_light():
-    heavy = {"torch", "matplotlib", "ipywidgets", "anywidget", "IPython"}
-    code = f"import sys, vit_course; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.slow
-def test_the_model_pulls_in_no_plots_and_no_widgets():
-    code = "import sys, vit_course.vit, vit_course.maps, vit_course.training.loop; "
-    code += "print(sorted({'matplotlib', 'ipywidgets', 'IPython'} & set(sys.modules)))"
+@cases(
+    ("modules", "heavy"),
+    [
+        *(([f"vit_course.{module}"], {"torch"}) for module in WITHOUT_TORCH),
+        (["vit_course"], {"torch", "matplotlib", "ipywidgets", "anywidget", "IPython"}),
+        (["vit_course.vit", "vit_course.maps", "vit_course.training.loop"], {"matplotlib", "ipywidgets", "IPython"}),
+    ],
+)
+def test_importing_is_light(modules, heavy):
+    code = f"import sys, {', '.join(modules)}; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

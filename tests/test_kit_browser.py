@@ -4,7 +4,7 @@ import os
 
 import pytest
 from accessible import violations
-from conftest import ROOT
+from conftest import ROOT, opening
 from lab import chromium
 
 from vit_course.kit.decks import DECKS
@@ -35,34 +35,16 @@ pytestmark = [
 
 @pytest.fixture
 def shown(browser, kit):
-    """A function that opens a page of the kit; in the end no request may have left its folder, and no error came."""
-    pages = []
-
-    def show(name: str, width: int = 1280, height: int = 720, **settings):
-        context = browser.new_context(viewport={"width": width, "height": height}, **settings)
-        page = context.new_page()
-        page.asked, page.wrong = [], []
-        context.on("request", lambda request: page.asked.append(request.url))
-        context.on("requestfailed", lambda request: page.wrong.append(request.url))
-        page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.on("console", lambda said: page.wrong.append(said.text) if said.type in ("error", "warning") else None)
-        pages.append((context, page))
-        page.goto((kit / name).as_uri())
-        return page
-
-    yield show
-    for context, page in pages:
-        ours = (kit.as_uri(), "data:", "about:blank", "blob:")
-        assert [url for url in page.asked if not url.startswith(ours)] == [] and page.asked
-        assert page.wrong == []
-        context.close()
+    """A function that opens a page of the kit."""
+    with opening(browser, kit) as open_page:
+        yield open_page
 
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("deck", DECKS)
 def test_every_slide_is_seen_whole_with_its_picture(shown, deck, width):
     height = 720 if width == 1280 else 844
-    page = shown(f"slides/{deck}.html", width, height)
+    page = shown(f"slides/{deck}.html", viewport={"width": width, "height": height})
     page.wait_for_function(READY)
     SCREENSHOTS.mkdir(exist_ok=True)
     for number in range(page.evaluate("Reveal.getTotalSlides()")):
@@ -78,10 +60,11 @@ def test_every_slide_is_seen_whole_with_its_picture(shown, deck, width):
         if number in (0, 4):
             page.screenshot(path=SCREENSHOTS / f"kit-{deck}-{number}-{width}.png")
         page.evaluate("Reveal.next()")
+    assert violations(page) == []
 
 
 def test_the_notes_open_beside_the_slides(shown):
-    page = shown("slides/lab.html")
+    page = shown("slides/lab.html", viewport={"width": 1280, "height": 720})
     page.wait_for_function(READY)
     with page.context.expect_page() as opened:
         page.keyboard.press("s")
@@ -94,15 +77,8 @@ def test_the_notes_open_beside_the_slides(shown):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["index.html", "install.html"])
 def test_the_pages_are_accessible_and_fit_a_telephone(shown, name, scheme):
-    page = shown(name, 390, 844, color_scheme=scheme)
+    page = shown(name, viewport={"width": 390, "height": 844}, color_scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert violations(page) == []
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"kit-{name}-{scheme}.png", full_page=True)
-
-
-@pytest.mark.parametrize("deck", DECKS)
-def test_a_deck_is_accessible(shown, deck):
-    page = shown(f"slides/{deck}.html")
-    page.wait_for_function(READY)
-    assert violations(page) == []

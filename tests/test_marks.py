@@ -1,7 +1,6 @@
-"""What could not be graded has no mark: from the verdict through the gradebook to the forms of export."""
+"""What could not be graded has no mark: from the verdict through the gradebook."""
 
-import csv
-from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
@@ -23,7 +22,7 @@ UNJUDGED = Verdict(GRADED, (), "the time for the whole submission was over")
 def gradebook(tmp_path):
     """One assignment of one check, and three learners."""
     # The gradebook's tables are made by alembic, which is found on the path.
-    grading.configure(SimpleNamespace(**{name: SimpleNamespace() for name in CONFIGURED}), str(tmp_path / "config.py"))
+    grading.configure(MagicMock(), str(tmp_path / "config.py"))
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as made:
         made.add_assignment("11_further")
         made.add_notebook("11_further", "11_further")
@@ -31,12 +30,6 @@ def gradebook(tmp_path):
         for name in ("wrong", "unjudged", "absent"):
             made.add_student(name, last_name=name.title(), first_name="Ada", email=f"{name}@example.org")
         yield made
-
-
-CONFIGURED = (
-    "CourseDirectory", "Exchange", "ExportApp", "ClearSolutions", "RunApart", "OverwriteCells", "Autograde",
-    "GenerateFeedback",
-)  # fmt: skip
 
 
 def save(gradebook: Gradebook, student: str, verdict: Verdict) -> None:
@@ -74,19 +67,3 @@ def test_a_mark_by_hand_is_a_mark_and_lateness_costs(gradebook):
     gradebook.db.commit()
     (one,) = marks.marks(gradebook, students=["unjudged"])
     assert (one.state, one.raw, one.points) == ("graded", 3.0, 2.0)
-
-
-def test_the_forms(gradebook, tmp_path):
-    save(gradebook, "wrong", WRONG)
-    found = marks.marks(gradebook)
-    marks.write_moodle(found, tmp_path / "moodle.csv")
-    marks.write_canvas(found, tmp_path / "canvas.csv")
-    with (tmp_path / "moodle.csv").open() as file:
-        heading, *rows = csv.reader(file)
-    assert heading == ["First name", "Last name", "ID number", "Email address", "11_further"]
-    assert ["Ada", "Wrong", "wrong", "wrong@example.org", "0"] in rows and rows[0][-1] == "-"
-    with (tmp_path / "canvas.csv").open() as file:
-        heading, points, *rows = csv.reader(file)
-    assert heading == ["Student", "ID", "SIS Login ID", "Section", "11_further"]
-    assert points == ["Points Possible", "", "", "", "4"]
-    assert ["Wrong, Ada", "", "wrong", "", "0"] in rows and rows[0] == ["Absent, Ada", "", "absent", "", ""]

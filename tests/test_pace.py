@@ -1,22 +1,18 @@
 """Which tests are quick, in what order files come, and that several test processes compute with one thread each."""
 
 import os
-import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pace
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from threadpoolctl import threadpool_info
 
 in_a_worker = pytest.mark.skipif(
     "PYTEST_XDIST_WORKER" not in os.environ, reason="one test process alone may take all processors"
 )
-THREADS = "import torch; print('threads', torch.get_num_threads())"
 
 
 class Item:
@@ -66,32 +62,6 @@ def test_every_file_of_the_order_exists():
     assert set(pace.FIRST) <= {path.stem for path in paths} and len(set(pace.FIRST)) == len(pace.FIRST)
 
 
-@cases(("used", "status"), [(None, 0), ("vit_course.vit", 1)])
-def test_a_module_that_no_quick_test_uses_fails_the_run(capsys, used, status):
-    option = SimpleNamespace(markexpr="quick", keyword="", collectonly=False)
-    config = SimpleNamespace(option=option, args=["tests"], getini=lambda name: ["tests"])
-    session = SimpleNamespace(config=config, exitstatus=0)
-    plugin = pace.QuickCovers()
-    plugin.pytest_testnodedown(SimpleNamespace(workeroutput={"modules": pace.all_modules() - {used}}))
-    loaded = sys.modules.pop(used, None)
-    plugin.pytest_sessionfinish(session, 0)
-    if loaded:
-        sys.modules[used] = loaded
-    assert session.exitstatus == status
-    assert capsys.readouterr().out == (f"\nno quick test uses {used}\n" if used else "")
-    assert {"vit_course", "vit_course.vit", "vit_course.explorer.widget"} <= pace.all_modules()
-
-
-def test_the_processors_time_of_a_kernel():
-    process = subprocess.Popen([sys.executable, "-c", "for _ in range(10**7): pass\ninput()"], stdin=subprocess.PIPE)
-    kernel = SimpleNamespace(km=SimpleNamespace(provisioner=process))
-    before = 0.0
-    while pace.processor_seconds(kernel) < 0.1:
-        assert process.poll() is None
-    process.communicate(b"\n")
-    assert before == pace.processor_seconds(kernel), "it has ended"
-
-
 def test_the_processors_time_is_added_up_and_has_a_limit():
     plugin = pace.NotebookTimes()
     for seconds in (100.0, 61.0):
@@ -122,23 +92,3 @@ def test_a_single_test_process_keeps_what_it_was_given(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     pace.one_thread_each()
     assert os.environ["OMP_NUM_THREADS"] == "7"
-
-
-@in_a_worker
-@pytest.mark.slow
-def test_a_kernel_computes_with_one_thread():
-    from jupyter_client.manager import run_kernel
-
-    said = []
-    with run_kernel() as client:
-        client.execute_interactive(THREADS, timeout=120, output_hook=lambda message: said.append(message["content"]))
-    assert [content["text"] for content in said if "text" in content] == ["threads 1\n"]
-
-
-@in_a_worker
-@pytest.mark.thorough
-def test_the_processes_of_torchrun_compute_with_one_thread(tmp_path):
-    (tmp_path / "threads.py").write_text(THREADS)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "threads.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True)
-    assert re.findall(r"threads (\d+)", done.stdout) == ["1", "1"]

@@ -55,14 +55,11 @@ def test_what_a_learner_wrote_is_shown_and_not_run():
     assert "<script>" not in shown(report)["text/html"] and "&lt;script&gt;" in shown(report)["text/html"]
 
 
-def test_an_untouched_stub_is_text_alone():
+def test_an_untouched_stub_is_text_alone_and_panels_can_be_switched_off(monkeypatch):
     def stub(q, k, keep):
         raise NotImplementedError
 
     assert list(shown(checks.attention.weights(stub))) == ["text/plain"]
-
-
-def test_panels_can_be_switched_off(monkeypatch):
     monkeypatch.setenv("VIT_COURSE_PANELS", "off")
     assert list(shown(checks.attention.weights(WRONG))) == ["text/plain"]
 
@@ -129,14 +126,8 @@ def test_a_cell_that_failed_is_noticed_and_the_definition_before_it_is_not_judge
     assert shell.user_ns["report"].status == "passed"
 
 
-def test_a_cell_that_failed_after_its_definition_costs_nothing(shell):
-    shell.run(DEFINITION + "1 / 0\n")
-    shell.run(CHECK)
-    assert shell.user_ns["report"].status == "passed"
-
-
-def test_other_cells_that_failed_cost_nothing(shell):
-    shell.run(DEFINITION)
-    shell.run("def other(:\n")
-    shell.run(CHECK)
+@cases("cells", [[DEFINITION + "1 / 0\n"], [DEFINITION, "def other(:\n"]])
+def test_a_cell_that_failed_after_the_definition_and_another_cell_cost_nothing(shell, cells):
+    for source in (*cells, CHECK):
+        shell.run(source)
     assert shell.user_ns["report"].status == "passed"

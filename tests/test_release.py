@@ -1,13 +1,12 @@
 """The version, and what is said of it: the changelog, the citation, and what is promised to stay the same."""
 
 import re
-import subprocess
-import sys
 import tomllib
 
 import pytest
 import yaml
 from conftest import ROOT
+from test_workflows import validated
 
 import vit_course
 from vit_course.commands import failures
@@ -38,14 +37,12 @@ def test_the_citation_is_of_this_release_and_has_its_form(tmp_path):
     assert citation["license"] == PROJECT["license"]
     assert citation["authors"] == PROJECT.get("authors", citation["authors"])
     right = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert validated(ROOT / "CITATION.cff").returncode == 0
+    assert validated("vendor.citation-file-format", ROOT / "CITATION.cff").returncode == 0
     (tmp_path / "CITATION.cff").write_text(right.replace("cff-version: 1.2.0\n", ""))
-    assert "'cff-version' is a required property" in validated(tmp_path / "CITATION.cff").stdout
-
-
-def validated(path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.citation-file-format", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (
+        "'cff-version' is a required property"
+        in validated("vendor.citation-file-format", tmp_path / "CITATION.cff").stdout
+    )
 
 
 def test_the_exit_codes_that_are_promised_are_those_of_the_commands():

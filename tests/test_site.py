@@ -1,32 +1,60 @@
 """The site of all chapters: built as the README says, then read page by page."""
 
-import base64
-import io
+import functools
 import json
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from conftest import ROOT
-from PIL import Image, ImageChops, ImageStat
-from site_pages import Page
 
 from vit_course.explorer import embedded
-from vit_course.site import build
-from vit_course.site.build import SITE_MARK
-from vit_course.site.outputs import AGAIN, VIEW, show_outputs, write_figure
-from vit_course.site.sources import lead_to_pages
+from vit_course.site.landing import LINKS
+from vit_course.site.outputs import VIEW
+from vit_course.site.reference import PARTS
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-TABLE = """Minutes are reading.
+MOST = 1_500_000
+DATA = re.compile(r"(<script type=\"application/[^>]*>)(.*?)(?=</script>)", re.DOTALL)
+ADDRESS = re.compile(r"url\(\s*[\"']?([^)\"']+)")
+NAMES = ["index.html", "search.html", "docs/install.html", "res/teachers_guide.html"]
+NAMES += [f"reference/{part.page}.html" for part in PARTS]
+NAMES += [f"notebooks/{path.stem}.html" for path in NOTEBOOKS]
 
-| chapter | you will see | minutes |
-|---|---|---|
-| [00 A](notebooks/00_a.ipynb) | b | 1 + 2 + 3 |
-"""
+
+class Page(HTMLParser):
+    """What a page refers to and what can be referred to."""
+
+    def __init__(self, path: Path):
+        super().__init__()
+        self.ids, self.links, self.loads, self.pictures = set(), [], [], []
+        self.explorers, self.modules, self.quiet, self.text = 0, 0, 0, []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        values = {name: value or "" for name, value in attributes}
+        self.ids |= {values[name] for name in ("id", "name") if name in values}
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        elif "src" in values or "href" in values:
+            self.loads.append(values.get("src") or values["href"])
+        if tag == "img":
+            self.pictures.append(values)
+        if tag == "script":
+            self.explorers += values.get("class") == "vit-explorer-state"
+            self.modules += values.get("type") == "module"
+        self.quiet += tag in ("script", "style", "pre", "code", "annotation")
+
+    def handle_endtag(self, tag):
+        self.quiet -= tag in ("script", "style", "pre", "code", "annotation")
+
+    def handle_data(self, data):
+        if not self.quiet:
+            self.text.append(data)
 
 
 @pytest.fixture(scope="session")
@@ -54,8 +82,8 @@ def test_every_chapter_is_a_page_in_order(site, pages):
         assert f"<h1>{title}" in page
 
 
-def test_no_page_shows_the_signs_of_markdown(pages):
-    signs = re.compile(r"`|(?<![\w*])\*\w(?:[^*\n]*\w)?\*(?!\w)|\]\(")
+def test_no_page_shows_the_signs_of_markdown_or_of_a_formula(pages):
+    signs = re.compile(r"[`$]|(?<![\w*])\*\w(?:[^*\n]*\w)?\*(?!\w)|\]\(")
     assert {path.name: found for path, page in pages.items() if (found := signs.findall("".join(page.text)))} == {}
 
 
@@ -108,64 +136,68 @@ def test_the_printed_text_is_there(site):
         assert page.count('class="output stream') == len(printed) > 0
 
 
-def test_links_to_code_become_pages_of_code(site, pages):
-    linked = set()
-    text = "[r](../README.md#x) [n](../notebooks) "
-    text += "[a](../vit_course/vit.py) [b](../res) [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
-    text = lead_to_pages(
-        f"{text}`vit_course.vit` `vit_course.no`\n```\n[a](../vit_course/vit.py)\n```\n",
-        ROOT / "notebooks" / "a.ipynb",
-        ROOT,
-        linked,
-    )
-    assert text == (
-        "[r](../index.md#x) [n](../index.md#the-chapters) [a](../vit_course/vit.py.md) [b](../res/index.md)"
-        " [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
-        "[`vit_course.vit`](../vit_course/vit.py.md) `vit_course.no`\n```\n[a](../vit_course/vit.py)\n```\n"
-    )
-    assert linked == {ROOT / "vit_course" / "vit.py", ROOT / "res"}
-    page = (site / "vit_course" / "attention.py.html").read_text(encoding="utf-8")
-    assert 'class="k">def</span>' in page, "highlighted"
+def test_the_first_page_has_the_opening_of_the_readme_and_every_chapter(site, pages):
+    page = pages[site / "index.html"]
+    words = " ".join("".join(page.text).split())
+    opening = (ROOT / "README.md").read_text().split("\n\n")[1]
+    assert opening in words
+    assert page.explorers == 1 and page.modules == 1
+    assert all(link in page.links and (site / link).is_file() for link in LINKS)
+    chapters = [link for link in page.links if link.startswith("notebooks/")]
+    assert chapters.count("notebooks/08_attention_maps.html") == 2, "in the contents, and its card"
+    code = (site / "vit_course" / "attention.py.html").read_text(encoding="utf-8")
+    assert 'class="k">def</span>' in code, "highlighted"
     assert "attention.py.html" in pages[site / "vit_course" / "index.html"].links
 
 
-def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(embedded, "unpack", lambda view: view.get("state"))
-    monkeypatch.setattr(embedded, "markup", lambda state: f"<div>{state}</div>")
-    monkeypatch.setattr(embedded, "script", lambda: "run()")
-    buffer = io.BytesIO()
-    Image.new("RGB", (7, 5), "red").save(buffer, "PNG")
-    picture = {
-        "output_type": "display_data",
-        "data": {"image/png": base64.b64encode(buffer.getvalue()).decode()},
-        "metadata": {"image/png": {"alt": 'a "b"'}},
-    }
-    other = {"output_type": "display_data", "data": {VIEW: {"model_id": "1"}}, "metadata": {}}
-    live = {"output_type": "display_data", "data": {VIEW: {"state": "S"}}, "metadata": {}}
-    again = {"output_type": "display_data", "data": {"text/html": [f"<p>{AGAIN}"]}, "metadata": {}}
-    cells = [{"cell_type": "code", "outputs": [picture, *more]} for more in ([again, live], [other], [live, live])]
-    cells.append({"cell_type": "markdown", "source": "words"})
-    shown = show_outputs({"cells": cells}, "nn", tmp_path / "figures")["cells"]
-    html = [[output["data"].get("text/html") for output in cell.get("outputs", [])] for cell in shown]
-    img = '<img src="figures/nn-{}-0.webp" alt="a &quot;b&quot;" width="7" height="5" loading="lazy">'
-    assert html[0] == [f"<noscript>{img.format(0)}</noscript><div>S</div>"]
-    assert html[1] == [img.format(1), None] and shown[1]["outputs"][1] == other
-    assert html[2][0] == f"<noscript>{img.format(2)}</noscript><div>S</div>", "one picture, one explorer"
-    assert html[2][1] == '<div>S</div><script type="module">run()</script>'
-    assert html[3] == []
+@functools.cache
+def loaded(page):
+    """All files that a page loads or may load: its own, its scripts, styles and pictures, and what the styles name."""
+    found, more = (
+        set(),
+        [(page.parent / name.partition("?")[0]).resolve() for name in Page(page).loads if name[0] != "#"],
+    )
+    while more:
+        file = more.pop()
+        if file.suffix == ".html" or file in found:  # the next page, the search
+            continue
+        found.add(file)
+        if file.suffix == ".css":
+            names = ADDRESS.findall(file.read_text(encoding="utf-8"))
+            more += [(file.parent / name).resolve() for name in names if not name.startswith(("data:", "#"))]
+    return found
 
 
-def test_a_figure_becomes_a_small_file_that_looks_the_same(tmp_path):
-    curve, photo = Image.new("RGB", (60, 40), "white"), Image.effect_noise((401, 300), 60).convert("RGB")
-    for x in range(60):
-        curve.putpixel((x, x // 2), (0, 0, 200))
-    for picture, most in ((curve, 0), (photo, 12)):
-        buffer = io.BytesIO()
-        picture.save(buffer, "PNG")
-        assert write_figure(buffer.getvalue(), tmp_path / "a.webp") == picture.size
-        difference = ImageStat.Stat(ImageChops.difference(picture, Image.open(tmp_path / "a.webp").convert("RGB")))
-        assert max(difference.mean) <= most
-    assert (tmp_path / "a.webp").stat().st_size < 0.8 * len(buffer.getvalue()), "what has no flat parts is squeezed"
+def test_a_page_is_light_without_the_data_of_its_explorers(site):
+    heavy = {}
+    for name in NAMES:
+        page = site / name
+        own = len(DATA.sub(r"\1", page.read_text(encoding="utf-8")).encode())
+        sizes = {file.relative_to(site).as_posix(): file.stat().st_size for file in loaded(page)}
+        assert any(name.endswith(".woff") for name in sizes) and any(name.endswith(".js") for name in sizes)
+        if own + sum(sizes.values()) >= MOST:
+            heavy[name] = own, sorted(sizes.items(), key=lambda item: -item[1])[:5]
+    assert heavy == {}
+
+
+def test_the_search_is_loaded_where_it_is_used(site):
+    with_words = [name for name in NAMES if site / "searchindex.js" in loaded(site / name)]
+    assert with_words == ["search.html"]
+
+
+def test_every_icon_is_drawn_without_the_theme(site):
+    icons = (site / "_static" / "icons.css").read_text()
+    shown = set()
+    for name in NAMES:
+        for classes in re.findall(
+            r'<(?:i|span) class="([^"]*fa-solid[^"]*)"', (site / name).read_text(encoding="utf-8")
+        ):
+            shown |= {one for one in classes.split() if one.startswith("fa-")} - {"fa-fw"}
+    assert {"fa-bars", "fa-moon", "fa-magnifying-glass", "fa-angle-right"} < shown
+    assert [one for one in shown if not re.search(rf"\.{one}\b", icons)] == []
+    theme = (site / "_static" / "styles" / "pydata-sphinx-theme.css").read_text(encoding="utf-8")
+    assert "fontawesome/webfonts" not in theme and "--fa:" not in theme and ".bd-sidebar-primary" in theme
+    assert not list(site.rglob("*fontawesome*"))
 
 
 def test_every_notebook_can_be_downloaded_as_it_is_stored(site, pages):
@@ -177,22 +209,6 @@ def test_every_notebook_can_be_downloaded_as_it_is_stored(site, pages):
         assert size in page.read_text(encoding="utf-8") or notebook.stat().st_size < 1e5
 
 
-def test_a_folder_with_something_else_is_left_alone(tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(ValueError, match="holds something that is no site"):
-        build(ROOT, tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_a_site_that_is_there_is_replaced_only_if_asked(tmp_path, monkeypatch):
-    (tmp_path / SITE_MARK).write_text("mine")
-    with pytest.raises(ValueError, match="holds a site: add --force to replace it"):
-        build(ROOT, tmp_path)
-    monkeypatch.setitem(build.__globals__, "PACKAGES", ("no_such_package",))
-    with pytest.raises(ValueError, match="the site needs no_such_package"):  # the next step
-        build(ROOT, tmp_path, overwrite=True)
-
-
 @pytest.mark.slow
 def test_without_sphinx_the_command_says_what_to_install(tmp_path):
     code = (
@@ -201,6 +217,9 @@ def test_without_sphinx_the_command_says_what_to_install(tmp_path):
     command = [sys.executable, "-c", code, "site", "-o", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and 'pip install -e ".[site]"' in done.stderr and "Traceback" not in done.stderr
+
+
+TABLE = "| chapter | you will see | minutes |\n|---|---|---|\n| [00 A](notebooks/00_a.ipynb) | b | 1 + 2 + 3 |\n"
 
 
 @pytest.mark.thorough
@@ -219,7 +238,9 @@ def test_what_is_broken_fails_the_build(tmp_path):
         {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "\n\n".join(["# A", *words.values()])}
     )
     (repository / "notebooks" / "00_a.ipynb").write_text(json.dumps(notebook))
-    (repository / "README.md").write_text("# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\n" + TABLE)
+    (repository / "README.md").write_text(
+        "# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\nMinutes are reading.\n\n" + TABLE
+    )
     (repository / "CONTRIBUTING.md").write_text("# House\n\nc\n")
     (repository / "CHANGELOG.md").write_text("# Changes\n\nc\n")
     (repository / "res" / "p.png").write_bytes((ROOT / "res" / "screenshot.png").read_bytes())

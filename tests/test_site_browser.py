@@ -11,7 +11,6 @@ from lab import chromium
 from vit_course.site.reference import PARTS
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-SAYS = """words => document.querySelector(".vit-words").textContent.replaceAll("\u00a0", " ").includes(words)"""
 # The widest that the page is in any frame, from the first on.
 WIDEST = """
 window.widest = 0;
@@ -32,22 +31,6 @@ def look(page, name: str) -> None:
     SCREENSHOTS.mkdir(exist_ok=True)
     at_rest(page)
     page.screenshot(path=SCREENSHOTS / f"site-{name}.png")
-
-
-def test_the_explorer_answers_the_pointer(opened):
-    page = opened("notebooks/08_attention_maps.html")
-    explorer = page.locator(".vit-explorer[data-ready]").first
-    main = explorer.locator(".vit-main").first
-    main.scroll_into_view_if_needed()
-    box = main.bounding_box()
-    said = set()
-    for column in (5.5, 13.5):  # of 16
-        page.mouse.move(box["x"] + column / 16 * box["width"], box["y"] + 3.5 / 16 * box["height"])
-        words = f"row 3, column {int(column)}"
-        page.wait_for_function(SAYS, arg=words)
-        said.add(explorer.locator(".vit-words").inner_text())
-    assert len(said) == 2 and not page.locator("noscript img").count()
-    look(page, "explorer")
 
 
 def test_without_scripts_the_picture_is_there(opened):
@@ -83,23 +66,6 @@ def test_formulas_have_a_shape(opened):
     above, below = fraction.evaluate("e => [...e.children].map((part) => part.getBoundingClientRect().toJSON())")
     assert below["y"] > above["y"] + 0.5 * above["height"], "a fraction"
     assert page.locator("td msqrt").first.bounding_box()["height"] > 10, "a root in the table of the card"
-
-
-def test_next_previous_and_folded_hints(opened):
-    page = opened("notebooks/04_attention.html")
-    look(page, "chapter")
-    details = page.locator("details", has=page.locator("summary", has_text="Solution")).first
-    code = details.locator(".highlight pre")
-    assert not code.is_visible()
-    details.locator("summary").click()
-    assert code.is_visible() and code.locator("span").count() > 10, "highlighted"
-    page.locator("a.right-next").click()
-    assert page.url.endswith("notebooks/05_encoder.html") and page.locator("article h1").inner_text().startswith(
-        "05 The encoder"
-    )
-    page.locator("a.left-prev").click()
-    page.locator("a.left-prev").click()
-    assert page.url.endswith("notebooks/03_position_embeddings.html")
 
 
 PREDICTED = [
@@ -220,3 +186,112 @@ def test_the_search_works_on_pages_opened_from_the_disk(opened):
     results.first.click()
     page.locator("article span.highlighted:visible").first.wait_for()  # others may be folded
     assert page.url.split("?")[0].split("#")[0].endswith("notebooks/04_attention.html")
+
+
+def test_no_code_and_no_output_is_cut(opened, some):
+    for width in some((390, 1280)):
+        nothing_is_cut(opened("notebooks/04_attention.html", viewport={"width": width, "height": 900}), width)
+
+
+def nothing_is_cut(page, width):
+    page.evaluate("() => document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    blocks = page.locator("div.highlight pre")
+    assert blocks.count() > 60
+    cut = blocks.evaluate_all("all => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)")
+    assert cut == []
+    # The second row of a long line stands right of where the line begins.
+    rows = page.locator("div.cell_input .ln").evaluate_all(
+        """all => all.map((line) => {
+            const range = document.createRange();
+            const inside = line.querySelector(":scope .in");
+            range.selectNodeContents(line);
+            if (inside) range.setStartAfter(inside);
+            return [...range.getClientRects()].filter((r) => r.width > 1).map((r) => [r.top, r.left]);
+        }).filter((rows) => rows.length && rows.at(-1)[0] > rows[0][0] + 8)"""
+    )
+    assert len(rows) > (3 if width == 1280 else 50)
+    for line in rows:
+        first = min(left for top, left in line if top < line[0][0] + 8)
+        assert min(left for top, left in line if top >= line[0][0] + 8) > first + 20
+
+
+def test_a_button_copies_the_code_by_pointer_and_by_keyboard(opened, browser):
+    page = opened("notebooks/04_attention.html", permissions=["clipboard-read"])
+    code = page.locator("div.cell_input pre", has_text="def ").first
+    words = code.evaluate("e => e.textContent").rstrip("\n")
+    assert "\n    " in words
+    marked = code.evaluate("e => { getSelection().selectAllChildren(e); return getSelection().toString(); }")
+    assert marked.rstrip("\n") == words, "what is marked with the pointer is copied as it is"
+    button = code.locator("xpath=following-sibling::button")
+    button.wait_for(state="attached")
+    assert button.evaluate("e => getComputedStyle(e).opacity") == "0", "out of the way"
+    button.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    page.wait_for_function("() => getComputedStyle(document.activeElement).opacity === '1'")
+    assert page.get_by_role("button", name="Copy to clipboard").count() > 30
+    page.keyboard.press("Enter")
+    page.wait_for_selector("button.copybtn.success")
+    assert pasted(page) == words
+    other = page.locator("div.cell_input pre").first
+    other.hover()
+    other.locator("xpath=following-sibling::button").click()
+    page.wait_for_selector(f"#{other.get_attribute('id')} + button.success")
+    assert pasted(page) == other.evaluate("e => e.textContent").rstrip("\n")
+    assert page.locator("div.cell_output button.copybtn").count() == 0, "only code has a button"
+
+
+def pasted(page) -> str:
+    """What a reader's paste gives."""
+    page.evaluate("() => document.body.append(Object.assign(document.createElement('textarea'), { id: 'paste' }))")
+    page.locator("#paste").focus()
+    page.keyboard.press("Control+v")
+    words = page.locator("#paste").input_value()
+    page.evaluate("() => document.getElementById('paste').remove()")
+    return words
+
+
+def test_the_explorer_is_in_the_first_view_and_answers(opened, some):
+    for width, height in some([(390, 844), (850, 1000), (1280, 800)]):
+        in_the_first_view(opened("index.html", viewport={"width": width, "height": height}), width, height)
+
+
+def in_the_first_view(page, width, height):
+    explorer = page.locator(".hero-explorer .vit-explorer[data-ready]")
+    explorer.wait_for()
+    button = page.locator(".hero-links a").first
+    assert button.inner_text() == "Start with chapter 00" and button.bounding_box()["y"] < 0.75 * height
+    # Wide, all of the photograph; on a telephone at least the beginning.
+    photograph = explorer.locator(".vit-main").first.bounding_box()
+    assert photograph["y"] + (1 if width > 400 else 0.25) * photograph["height"] < height
+    page.mouse.move(photograph["x"] + 30, photograph["y"] + 30)
+    page.wait_for_function("() => document.querySelector('.vit-words').textContent.includes('row')")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    page.locator(".chapters a", has_text="Attention maps").click()
+    page.wait_for_url("**/notebooks/08_attention_maps.html")
+
+
+def test_a_reader_finds_a_function_and_its_types(opened):
+    page = opened("search.html?q=record_attention")
+    page.locator("#search-results a[href*='reference/maps.html'][href$='record_attention']").first.click()
+    page.wait_for_selector("dt[id='vit_course.maps.record_attention']")
+    assert page.locator("dt[id='vit_course.maps.record_attention']").is_visible()
+    page.locator("dt[id='vit_course.maps.record_attention'] a", has_text="RecordedMaps").click()
+    page.wait_for_url("**#vit_course.maps.RecordedMaps")
+
+
+def test_no_name_in_the_contents_beside_a_page_is_cut(opened, some):
+    for part in some(PARTS):
+        no_name_is_cut(opened(f"reference/{part.page}.html").locator(".bd-sidebar-secondary"))
+
+
+def no_name_is_cut(contents):
+    sticking_out = """(contents) => {
+        const names = [...contents.querySelectorAll("a")].filter((name) => name.offsetParent);
+        const range = document.createRange();
+        const right = (name) => (range.selectNodeContents(name), range.getBoundingClientRect().right);
+        const edge = contents.getBoundingClientRect().right;
+        return [names.length, names.filter((name) => right(name) > edge).map((name) => name.textContent.trim())];
+    }"""
+    shown, cut = contents.evaluate(sticking_out)
+    assert shown > 3 and cut == []

@@ -3,18 +3,15 @@
 import html
 import importlib
 import inspect
-import os
 import pkgutil
 import re
 from types import ModuleType
 
 import pytest
 from conftest import ROOT
-from lab import chromium
 
 import vit_course
-from vit_course.site.docstrings import as_rst
-from vit_course.site.reference import MODEL, PARTS, VALUES, write_reference
+from vit_course.site.reference import MODEL, PARTS, VALUES
 
 # Of these a reader uses the commands.
 COMMANDS_ALONE = {"classroom", "kit", "learner", "live", "site"}
@@ -106,44 +103,3 @@ def test_it_is_found_from_the_first_page(site):
         assert f'href="{part.page}.html"' in index
     assert 'href="maps.html#vit_course.maps.record_attention"' in index
     assert 'href="../vit_course/vit.py.html"' in (site / "reference" / "model.html").read_text(encoding="utf-8")
-
-
-def test_docstrings_are_read_as_they_are_meant():
-    known = {"ViT": "vit_course.vit.ViT"}
-    assert as_rst(["(B, N, P*P*C) -> (B, C, H, W)"], known) == ["``(B, N, P*P*C) -> (B, C, H, W)``"]
-    assert as_rst(["(B, T) -> (B, D): each a_ *b*"], known) == ["``(B, T) -> (B, D)``: each a\\_ \\*b\\*"]
-    assert as_rst(["A dict -> a `ViT`, `x_*`."], known) == ["A dict -> a :py:obj:`ViT <vit_course.vit.ViT>`, ``x_*``."]
-    assert as_rst(["    num_layers: L.", "D."], known) == ["    num_layers: L\\.", "D\\."]
-
-
-def test_without_the_code_beside_it_there_is_no_link_to_it(tmp_path):
-    assert "[Source](../vit_course/vit.py)" in write_reference(ROOT)["reference/model.md"]
-    assert "[Source]" not in "".join(write_reference(tmp_path).values())
-
-
-@pytest.mark.skipif(chromium() is None and not os.environ.get("CI"), reason="no Chromium or Chrome")
-def test_a_reader_finds_a_function_and_its_types(opened):
-    page = opened("search.html?q=record_attention")
-    page.locator("#search-results a[href*='reference/maps.html'][href$='record_attention']").first.click()
-    page.wait_for_selector("dt[id='vit_course.maps.record_attention']")
-    assert page.locator("dt[id='vit_course.maps.record_attention']").is_visible()
-    page.locator("dt[id='vit_course.maps.record_attention'] a", has_text="RecordedMaps").click()
-    page.wait_for_url("**#vit_course.maps.RecordedMaps")
-
-
-@pytest.mark.skipif(chromium() is None and not os.environ.get("CI"), reason="no Chromium or Chrome")
-def test_no_name_in_the_contents_beside_a_page_is_cut(opened, some):
-    for part in some(PARTS):
-        no_name_is_cut(opened(f"reference/{part.page}.html").locator(".bd-sidebar-secondary"))
-
-
-def no_name_is_cut(contents):
-    sticking_out = """(contents) => {
-        const names = [...contents.querySelectorAll("a")].filter((name) => name.offsetParent);
-        const range = document.createRange();
-        const right = (name) => (range.selectNodeContents(name), range.getBoundingClientRect().right);
-        const edge = contents.getBoundingClientRect().right;
-        return [names.length, names.filter((name) => right(name) > edge).map((name) => name.textContent.trim())];
-    }"""
-    shown, cut = contents.evaluate(sticking_out)
-    assert shown > 3 and cut == []

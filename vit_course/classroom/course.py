@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import nbformat
 
-from vit_course.classroom.exercises import SOLUTION, ExerciseCells, exercises_of, load, with_holes
+from vit_course.classroom.exercises import SOLUTION, ExerciseCells, exercises_of, with_holes
 from vit_course.classroom.graded import Graded
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def make_course(notebooks: Path, folder: Path, chapters: list[str] | None = None
             raise ValueError(f"there is no chapter {chapter!r}; known are {known}")
     wanted = [path for path in every if not chapters or path.name.startswith(tuple(chapters))]
     # All are made before the first is written: a chapter that cannot be read leaves no half course behind.
-    made = {path: _assignment(load(path)) for path in wanted}
+    made = {path: _assignment(nbformat.read(path, as_version=4)) for path in wanted}
     if not folder.exists():
         # Solutions, seeds and marks are nobody else's business.
         folder.mkdir(parents=True)
@@ -71,14 +71,7 @@ def make_course(notebooks: Path, folder: Path, chapters: list[str] | None = None
 
 
 def course_id(folder: Path) -> str:
-    """The course's name for nbgrader: the folder's, of letters, digits and dashes alone.
-
-    Args:
-        folder: of the course; it need not be there yet.
-
-    Returns:
-        The name, "vit-course" where nothing of the folder's is left.
-    """
+    """The course's name for nbgrader: the folder's, of letters, digits and dashes alone, or else "vit-course"."""
     return re.sub(r"[^A-Za-z0-9_]+", "-", folder.resolve().name).strip("-") or "vit-course"
 
 
@@ -114,15 +107,8 @@ def _exercise(cells: ExerciseCells) -> "Exercise":
 
 
 def _mark(cell, identity: str, **options) -> None:
-    cell.metadata["nbgrader"] = {
-        "schema_version": 3,
-        "grade_id": identity,
-        "grade": False,
-        "locked": False,
-        "solution": False,
-        "task": False,
-        **options,
-    }
+    usual = {"schema_version": 3, "grade": False, "locked": False, "solution": False, "task": False}
+    cell.metadata["nbgrader"] = {**usual, "grade_id": identity, **options}
 
 
 def _bring_files(notebook, notebooks: Path, target: Path) -> None:

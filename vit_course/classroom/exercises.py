@@ -2,9 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
-
-import nbformat
 
 CHECK = re.compile(r"^(?:print\(checks\.(\w+\.\w+)\((\w+)\)\)|checks\.(\w+\.\w+)\((\w+)\))$")
 SOLUTION = re.compile(r"<details><summary>Solution</summary>\s*```python\n(.*?)```.*?</details>\s*", re.DOTALL)
@@ -37,7 +34,7 @@ def exercises_of(notebook) -> list[ExerciseCells]:
     """The exercises of a notebook, in order.
 
     Args:
-        notebook: a node of format 4, as from `load`.
+        notebook: a node of format 4.
 
     Raises:
         ValueError: an exercise that has not its four parts: text under "### Exercise", solution, stub and check.
@@ -69,47 +66,20 @@ def with_holes(exercise: ExerciseCells, begin: str = "### BEGIN SOLUTION", end: 
         exercise: whose.
         begin, end: the marks, each a line of its own with the hole's indent.
 
-    Returns:
-        The code of the learner's cell in the classroom's source.
-
     Raises:
         ValueError: a solution that changes a line of the stub.
     """
-    solution = exercise.solution.split("\n")
-    lines, place = [], 0
     stub = exercise.stub_code.split("\n")
-    for index, line in enumerate(stub):
-        if line.strip() != HOLE:
-            if place >= len(solution) or solution[place] != line:
-                raise ValueError(f"exercise {exercise.name}: the solution does not keep the stub's line {line!r}")
+    kept = "\n".join("(.+?)" if line.strip() == HOLE else re.escape(line) for line in stub)
+    found = re.fullmatch(kept, exercise.solution, re.DOTALL)
+    if not found:
+        raise ValueError(f"exercise {exercise.name}: the solution does not keep every line of the stub")
+    filled = iter(found.groups())
+    lines = []
+    for line in stub:
+        if line.strip() == HOLE:
+            indent = line[: len(line) - len(line.lstrip())]
+            lines += [indent + begin, next(filled), indent + end]
+        else:
             lines.append(line)
-            place += 1
-            continue
-        indent = line[: len(line) - len(line.lstrip())]
-        after = next((later for later in stub[index + 1 :] if later.strip()), None)
-        stop = len(solution) if after is None else solution.index(after, place) if after in solution[place:] else -1
-        if stop < 0:
-            raise ValueError(f"exercise {exercise.name}: the solution does not keep the stub's line {after!r}")
-        # Blank lines of the stub between the hole and the next line stay outside the marks.
-        blank = (
-            sum(1 for later in stub[index + 1 :] if not later.strip())
-            if after is None
-            else stub[index + 1 :].index(after)
-        )
-        filled = solution[place : stop - blank]
-        lines += [indent + begin, *filled, indent + end]
-        place = stop - blank
     return "\n".join(lines)
-
-
-def load(path: Path):
-    """A notebook file as a notebook node of format 4.
-
-    Args:
-        path: of the file.
-
-    Raises:
-        ValueError: a file that is not JSON.
-        OSError: no such file.
-    """
-    return nbformat.read(path, as_version=4)

@@ -22,6 +22,7 @@ SEEDS = re.compile(r"^for seed in \[([\d, ]*)\] if report\.score else \[\]:$", r
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?(### END HIDDEN TESTS\n?|\Z)", re.DOTALL)
 POINTS = re.compile(r"^(\d+) \* report\.score$", re.MULTILINE)
 
+VERDICTS = "verdicts.txt"  # beside the notebook, and with its feedback
 NOT_GRADED = "NotGraded"  # the error shown by a grading cell that has no points, not even none
 
 
@@ -50,19 +51,14 @@ class Graded:
 
 
 def without_hidden_tests(source: str) -> str:
-    """A cell as learners get it. Lines after a lost end mark go too.
-
-    Args:
-        source: of the cell; one without hidden tests comes back as it is.
-    """
+    """The source of a cell as learners get it. Lines after a lost end mark go too."""
     return HIDDEN.sub("", source)
 
 
 def read(source: str) -> Graded | None:
     """What a cell asks for, by its source; None where it is no grading cell of this course.
 
-    Args:
-        source: of any cell. One without the hidden tests, as learners have it, asks for no seeds.
+    One without the hidden tests, as learners have it, asks for no seeds.
     """
     call, seeds, points = CALL.search(source), SEEDS.search(source), POINTS.search(source)
     if not call or not points:

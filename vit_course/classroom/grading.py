@@ -24,45 +24,31 @@ from nbgrader.preprocessors import (
 from traitlets import Float, Integer, Unicode
 
 from vit_course.classroom.course import course_id
-from vit_course.classroom.graded import NOT_GRADED, without_hidden_tests
+from vit_course.classroom.graded import NOT_GRADED, VERDICTS, without_hidden_tests
 from vit_course.classroom.mended import Wanted, mend
-
-VERDICTS = "verdicts.txt"  # beside the notebook, and with its feedback
 
 
 class MendCells(NbGraderPreprocessor):
     """In the place of nbgrader's DeduplicateIds: copied, moved, renamed and lost cells are put right."""
 
     def preprocess(self, nb, resources):
-        """Mends one notebook; what was wrong stands at its top.
-
-        Args:
-            nb: what was handed in; it is changed.
-            resources: nbgrader's, which say whose it is and for what.
-
-        Returns:
-            Both.
-        """
+        """Mends one notebook in place; what was wrong stands at its top."""
         about = resources["nbgrader"]
         with Gradebook(about["db_url"]) as gradebook:
             wanted = wanted_cells(gradebook.find_notebook(about["notebook"], about["assignment"]))
-        # Set in any case: what a submission says here is not ours.
-        nb.metadata["vit_course"] = {"notes": mend(nb, wanted)}
-        for note in nb.metadata["vit_course"]["notes"]:
+        notes = mend(nb, wanted)
+        nb.metadata["vit_course"] = {"notes": notes}  # in any case: what a submission says here is not ours
+        for note in notes:
             self.log.warning("%s: %s", about["student"], note)
-        if nb.metadata["vit_course"]["notes"]:
-            lines = [f"- {note}" for note in nb.metadata["vit_course"]["notes"]]
+        if notes:
+            lines = [f"- {note}" for note in notes]
             nb.cells.insert(0, new_markdown_cell("\n".join(["**What was handed in was mended:**", "", *lines])))
         nb.nbformat_minor = 5
         return nb, resources
 
 
 def wanted_cells(notebook) -> list[Wanted]:
-    """The cells of an assignment's notebook, in their order.
-
-    Args:
-        notebook: the gradebook's.
-    """
+    """The cells of an assignment's notebook, one of the gradebook's, in their order."""
     points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
     solutions = {cell.name for cell in notebook.solution_cells}
     tasks = {cell.name for cell in notebook.task_cells}
@@ -90,14 +76,7 @@ class RunApart(NbGraderPreprocessor):
     _chosen = None
 
     def preprocess(self, nb, resources):
-        """Runs and grades one notebook; the verdicts are written beside it too.
-
-        Args:
-            nb: the mended notebook; its cells get their outputs.
-            resources: nbgrader's, which say whose it is and where it lies.
-
-        Returns:
-            Both.
+        """Runs and grades one mended notebook, whose cells get their outputs; the verdicts are written beside it too.
 
         Raises:
             ValueError: the wanted isolation does not work here.
@@ -129,12 +108,7 @@ class RunApart(NbGraderPreprocessor):
 
 
 def as_text(verdicts: list, notes: list[str]) -> str:
-    """A whole submission's verdicts for people who read no notebook.
-
-    Args:
-        verdicts: in the order of the notebook.
-        notes: what was mended, in sentences.
-    """
+    """A submission's verdicts, and what was mended in it, for people who read no notebook."""
     lines = [f"- {note}" for note in notes]
     for verdict in verdicts:
         points = "not graded" if verdict.points is None else f"{verdict.points:g} of {verdict.graded.points:g}"
@@ -162,16 +136,7 @@ class HideHiddenTests(ClearHiddenTests):
     """Takes hidden tests out of the feedback, and the tracebacks that would quote them."""
 
     def preprocess_cell(self, cell, resources, cell_index):
-        """Clears one cell.
-
-        Args:
-            cell: of the feedback; it is changed.
-            resources: nbgrader's.
-            cell_index: its place.
-
-        Returns:
-            The cell and the resources.
-        """
+        """Clears one cell of the feedback in place."""
         if cell.metadata.get("nbgrader", {}).get("grade"):
             for output in cell.get("outputs", []):
                 if output.output_type == "error":

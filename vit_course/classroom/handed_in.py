@@ -2,20 +2,20 @@
 
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
 
-from vit_course.classroom.graded import Graded, read
+from vit_course.classroom.graded import VERDICTS, Graded, read
 from vit_course.classroom.mended import defines
 from vit_course.classroom.readable import read_notebook
 
 SUBMITTED, READABLE = "submitted", "readable"
 TIMESTAMP = "timestamp.txt"
 MOST_FILES, MOST_BYTES = 1000, 500 * 2**20  # of one submission's folder
-OURS = ("verdicts.txt", ".ipynb_checkpoints")
+OURS = (VERDICTS, ".ipynb_checkpoints")
 
 
 @dataclass
@@ -94,7 +94,7 @@ def _folders(submitted: Path, assignment: str) -> dict[str, list[Path]]:
 
 def _of_one(student: str, folders: list[Path], assignment: str, exercises: tuple[Graded, ...]) -> HandedIn | None:
     notes, read_ones, names = [], [], {one.name for one in exercises}
-    for path in _candidates(folders, assignment):
+    for path in _candidates(folders):
         notebook, said = read_notebook(path)
         asked = set() if notebook is None else {e for cell in notebook.cells if (e := _asks(cell))}
         named = _alike(path, assignment)
@@ -118,23 +118,21 @@ def _of_one(student: str, folders: list[Path], assignment: str, exercises: tuple
         notes.append(f"several notebooks were handed in; {where} was graded, and not {others}")
     if notebook is not None and not holds:
         notes.append(f"{where} holds no check of this assignment; they were put back")
-    lost = () if notebook is None or not said else tuple(e.name for e in exercises if not _answers(notebook, e))
+    lost = ()
+    if notebook is not None and said:  # some of it was left out
+        lost = tuple(e.name for e in exercises if not any(defines(cell, e.answer) for cell in notebook.cells))
     if lost:
         notes.append(f"not to be found in what could be read: {', '.join(lost)}")
     return HandedIn(student, path.parent, notebook, said + notes, lost)
 
 
-def _answers(notebook, exercise: Graded) -> bool:
-    return any(defines(cell, exercise.answer) for cell in notebook.cells)
-
-
-def _candidates(folders: list[Path], assignment: str) -> list[Path]:
-    found = []
-    for folder in folders:
-        for path in sorted(folder.rglob("*.[iI][pP][yY][nN][bB]*")):
-            if path.is_file() and not path.is_symlink() and ".ipynb_checkpoints" not in path.parts:
-                found.append(path)
-    return found[:MOST_FILES]
+def _candidates(folders: list[Path]) -> list[Path]:
+    found = [path for folder in folders for path in sorted(folder.rglob("*.[iI][pP][yY][nN][bB]*"))]
+    return [
+        path
+        for path in found
+        if path.is_file() and not path.is_symlink() and ".ipynb_checkpoints" not in path.parts
+    ][:MOST_FILES]  # fmt: skip
 
 
 def _alike(path: Path, assignment: str) -> bool:
@@ -149,18 +147,28 @@ def _asks(cell) -> str | None:
 
 
 def _copy_files(one: HandedIn, place: Path) -> None:
-    # Data and helpers that lie beside the notebook. Links could lead anywhere, and other notebooks are not graded.
+    # Data and helpers that lie beside the notebook; other notebooks are not graded.
     total = 0
-    for count, path in enumerate(sorted(one.folder.rglob("*"))):
-        inner = path.relative_to(one.folder)
-        links = (one.folder.joinpath(*inner.parts[: i + 1]).is_symlink() for i in range(len(inner.parts)))
-        if not path.is_file() or any(links):
+    for count, inner in enumerate(plain_files(one.folder, OURS)):
+        if inner.suffix.lower() == ".ipynb":
             continue
-        if path.suffix.lower() == ".ipynb" or inner.parts[0] in OURS:
-            continue
-        total += path.stat().st_size
+        total += (one.folder / inner).stat().st_size
         if count > MOST_FILES or total > MOST_BYTES:
             one.notes.append("the folder holds more files than can be copied; some were left out")
             return
         (place / inner).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place / inner)
+        shutil.copyfile(one.folder / inner, place / inner)
+
+
+def plain_files(folder: Path, left_out: Iterable[str]) -> Iterator[Path]:
+    """The paths of a learner's files within a folder; none of a link, which could lead anywhere.
+
+    Args:
+        folder: the learner's.
+        left_out: what is passed over in it, by the first part of its path.
+    """
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        links = (folder.joinpath(*inner.parts[: i + 1]).is_symlink() for i in range(len(inner.parts)))
+        if path.is_file() and inner.parts[0] not in left_out and not any(links):
+            yield inner

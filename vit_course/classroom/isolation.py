@@ -22,8 +22,6 @@ SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localti
 INSIDE = "/submission"
 SPARE_USER = 64_200  # nobody's: above the users of people, below those of user namespaces
 IMAGE = "vit-course-empty"
-# What each way protects, whatever the process itself can still give up.
-EVERYTHING = {"files", "network", "processes", "memory"}
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Limited:
     """Limits alone: the process runs as the teacher."""
 
     name = "limits"
-    protects = frozenset({"memory", "processes"})
+    protects = frozenset({"memory", "processes"})  # whatever the process itself can still give up
 
     def wrap(self, command: list[str], home: Path, environment: dict, limits: Limits, hidden) -> tuple[list, dict]:
         """-> (the command that runs it, the options of `subprocess.Popen`).
@@ -66,7 +64,6 @@ class OtherUser(Limited):
     """As a user who owns nothing but the submission's copy; needs root."""
 
     name = "user"
-    protects = frozenset({"memory", "processes"})
 
     def wrap(self, command, home, environment, limits, hidden):
         for path in (home, *home.rglob("*")):
@@ -79,9 +76,27 @@ class OtherUser(Limited):
         return wanted
 
 
+class Inside(Limited):
+    """Of the system only Python and its libraries are to be seen, and there is no network."""
+
+    protects = frozenset({"files", "network", "processes", "memory"})
+
+    def place(self, home):
+        return INSIDE
+
+    def processes(self, wanted):
+        return wanted if os.getuid() == 0 else super().processes(wanted)
+
+
+def covered(hidden) -> list[str]:
+    """Those of the hidden folders that lie in one that is to be seen."""
+    seen = (*SYSTEM, *readable_folders(hidden))
+    return [str(path) for path in hidden if any(Path(path).is_relative_to(folder) for folder in seen)]
+
+
 @dataclass(frozen=True)
-class Bubblewrap(Limited):
-    """bwrap: of the system only Python and its libraries are to be seen, and there is no network.
+class Bubblewrap(Inside):
+    """bwrap.
 
     Args:
         other_user: run as a user of its own; needs root, and a Python that others may read.
@@ -89,44 +104,31 @@ class Bubblewrap(Limited):
 
     other_user: bool = False
     name = "bubblewrap"
-    protects = frozenset(EVERYTHING)
 
     def wrap(self, command, home, environment, limits, hidden):
         words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
         words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
         for path in SYSTEM:
-            words += (
-                ["--symlink", str(Path(path).readlink()), path]
-                if Path(path).is_symlink()
-                else ["--ro-bind-try", path, path]
-            )
+            is_link = Path(path).is_symlink()
+            words += ["--symlink", str(Path(path).readlink()), path] if is_link else ["--ro-bind-try", path, path]
         for path in (*SETTINGS, *readable_folders(hidden)):
             words += ["--ro-bind-try", path, path]
-        for path in hidden:
-            if any(Path(path).is_relative_to(folder) for folder in (*SYSTEM, *readable_folders(hidden))):
-                words += ["--tmpfs", str(path)]
+        for path in covered(hidden):
+            words += ["--tmpfs", path]
         words += ["--bind", str(home), INSIDE, "--chdir", f"{INSIDE}/work"]
         for name, value in environment.items():
             words += ["--setenv", name, value]
-        words += ["--cap-drop", "ALL"]
-        options = {"cwd": "/"}
+        options = {}
         if self.other_user:
-            options |= OtherUser().wrap(command, home, environment, limits, hidden)[1] | {"cwd": "/"}
-        return [*words, "--", *command], options
-
-    def place(self, home):
-        return INSIDE
-
-    def processes(self, wanted):
-        return wanted if os.getuid() == 0 else Limited.processes(self, wanted)
+            _, options = OtherUser().wrap(command, home, environment, limits, hidden)
+        return [*words, "--cap-drop", "ALL", "--", *command], options | {"cwd": "/"}
 
 
 @dataclass(frozen=True)
-class Container(Limited):
-    """podman or docker: an empty image in which only Python and its libraries are to be seen."""
+class Container(Inside):
+    """podman or docker, with an empty image."""
 
     program: str = "podman"
-    protects = frozenset(EVERYTHING)
 
     @cached_property
     def name(self) -> str:
@@ -147,18 +149,11 @@ class Container(Limited):
         for path in (*SYSTEM, *SETTINGS, *readable_folders(hidden)):
             if Path(path).exists():
                 words += ["--volume", f"{os.path.realpath(path)}:{path}:ro"]
-        for path in hidden:
-            if any(Path(path).is_relative_to(folder) for folder in (*SYSTEM, *readable_folders(hidden))):
-                words += ["--tmpfs", str(path)]
+        for path in covered(hidden):
+            words += ["--tmpfs", path]
         for name, value in environment.items():
             words += ["--env", f"{name}={value}"]
         return [*words, IMAGE, *command], {}
-
-    def place(self, home):
-        return INSIDE
-
-    def processes(self, wanted):
-        return wanted if os.getuid() == 0 else Limited.processes(self, wanted)
 
     def clean_up(self, home):
         subprocess.run([self.program, "rm", "--force", home.name], capture_output=True, timeout=60, check=False)
@@ -177,25 +172,19 @@ class Container(Limited):
 
 
 def choose(wanted: str | None = None) -> tuple[Limited, tuple[str, ...]]:
-    """-> (the best way that works here, what is not protected in it, in words).
-
-    Args:
-        wanted: the name of one way; by default each is tried in turn.
+    """-> (the best way that works here, or the one of this name; what is not protected in it, in words).
 
     Raises:
         ValueError: the wanted way does not work here, or there is none of that name.
     """
-    tried = [one for one in _ways() if wanted in (None, one.name)]
-    for one in tried:
-        lacks = _lacks(one)
-        if lacks is not None:
+    for one in _ways():
+        if wanted in (None, one.name) and (lacks := _lacks(one)) is not None:
             return one, lacks
     raise ValueError(f"cannot grade with {wanted or 'any isolation'} here: it is not installed or does not start")
 
 
 def _ways() -> list[Limited]:
-    found: list[Limited] = []
-    found += [Container(name) for name in ("podman", "docker") if shutil.which(name) and Container(name).ready()]
+    found = [Container(name) for name in ("podman", "docker") if shutil.which(name) and Container(name).ready()]
     root = hasattr(os, "getuid") and os.getuid() == 0
     if shutil.which("bwrap"):
         found += [Bubblewrap(other_user=True)] if root else []
@@ -212,10 +201,9 @@ def _lacks(isolation: Limited) -> tuple[str, ...] | None:
                 has = isolation.protects | set(process.confined)
         except (OSError, RuntimeError):
             return None
+    whose = "everybody on this machine" if isolation.name == OtherUser.name else "you"
     words = {
-        "files": "it can read whatever "
-        + ("everybody on this machine" if isolation.name == OtherUser.name else "you")
-        + " can: the sources with their solutions and seeds, and other learners' work",
+        "files": f"it can read whatever {whose} can: the sources with solutions and seeds, and other learners' work",
         "network": "it can use the network",
     }
     if sys.platform == "win32":

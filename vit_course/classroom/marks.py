@@ -101,98 +101,69 @@ def _mark(gradebook: Gradebook, assignment, student) -> Mark:
     return Mark(assignment.name, person, assignment.max_score, there.score, penalty, dates, without)
 
 
-def write_table(found: list[Mark], path: Path) -> None:
-    """A row for each learner and assignment, in nbgrader's columns; "score" is empty where there is no mark.
+def write(found: list[Mark], form: str, path: Path, missing_is_zero: bool = False) -> None:
+    """Writes marks as CSV.
 
     Args:
         found: the marks.
-        path: of the CSV file, which is written anew.
+        form: "table", "moodle" or "canvas".
+        path: of the file, which is written anew.
+        missing_is_zero: for Moodle and Canvas, whether who handed in nothing gets 0.
 
     Raises:
         OSError: a file that cannot be written.
     """
-    rows = [
+    rows = {"table": _table, "moodle": _moodle, "canvas": _canvas}[form](found, "0" if missing_is_zero else None)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+
+def _table(found: list[Mark], _) -> list[tuple]:
+    """A row for each learner and assignment, in nbgrader's columns; "score" is empty where there is no mark."""
+    return [COLUMNS] + [
         (
             one.assignment, *one.dates, *(one.student[name] for name in ("id", "last_name", "first_name", "email")),
             one.raw, one.penalty, one.points, one.most, one.state, " ".join(one.not_graded),
         )
         for one in found
     ]  # fmt: skip
-    _write(path, [COLUMNS, *rows])
 
 
-def write_moodle(found: list[Mark], path: Path, missing: str = "-") -> None:
-    """A row for each learner, a column for each assignment; Moodle finds learners by either of two columns.
-
-    Args:
-        found, path: see `write_table`.
-        missing: what stands where nothing was handed in.
-
-    Raises:
-        OSError: a file that cannot be written.
-    """
-    names = _assignments(found)
-    rows = [("First name", "Last name", "ID number", "Email address", *names)]
-    for student, by_name in _by_student(found):
-        number = student["lms_user_id"] or student["id"]
-        person = (student["first_name"], student["last_name"], number, student["email"])
-        rows.append((*person, *(_cell(by_name[name], "-", missing) for name in names)))
-    _write(path, rows)
+def _moodle(found: list[Mark], missing: str | None) -> list[tuple]:
+    """A row for each learner, a column for each assignment; Moodle finds learners by either of two columns."""
+    names, rows = _by_student(found, "-", missing)
+    table = [("First name", "Last name", "ID number", "Email address", *names)]
+    for one, cells in rows:
+        table.append((one["first_name"], one["last_name"], one["lms_user_id"] or one["id"], one["email"], *cells))
+    return table
 
 
-def write_canvas(found: list[Mark], path: Path, missing: str = "") -> None:
-    """A row for each learner, a column for each assignment, and before them the points possible.
-
-    Args:
-        found, path: see `write_table`.
-        missing: what stands where nothing was handed in.
-
-    Raises:
-        OSError: a file that cannot be written.
-    """
-    names = _assignments(found)
-    most = {one.assignment: one.most for one in found}
-    rows = [("Student", "ID", "SIS Login ID", "Section", *names)]
-    rows.append(("Points Possible", "", "", "", *(f"{most[name]:g}" for name in names)))
-    for student, by_name in _by_student(found):
-        full = ", ".join(filter(None, (student["last_name"], student["first_name"]))) or student["id"]
-        person = (full, student["lms_user_id"], student["id"], "")
-        rows.append((*person, *(_cell(by_name[name], "", missing) for name in names)))
-    _write(path, rows)
+def _canvas(found: list[Mark], missing: str | None) -> list[tuple]:
+    """A row for each learner, a column for each assignment, and before them the points possible."""
+    names, rows = _by_student(found, "", missing)
+    most = {one.assignment: f"{one.most:g}" for one in found}
+    table = [("Student", "ID", "SIS Login ID", "Section", *names)]
+    table.append(("Points Possible", "", "", "", *(most[name] for name in names)))
+    for one, cells in rows:
+        full = ", ".join(filter(None, (one["last_name"], one["first_name"]))) or one["id"]
+        table.append((full, one["lms_user_id"], one["id"], "", *cells))
+    return table
 
 
-def _assignments(found: list[Mark]) -> list[str]:
-    return sorted({one.assignment for one in found})
-
-
-def _by_student(found: list[Mark]) -> list[tuple]:
-    people = {one.student["id"]: (one.student, {}) for one in found}
+def _by_student(found: list[Mark], none: str, missing: str | None) -> tuple[list[str], list[tuple[dict, list[str]]]]:
+    """-> the assignments, and each learner with a cell for each of them."""
+    shown = {NOT_GRADED: none, MISSING: none if missing is None else missing}
+    cells: dict[str, dict[str, str]] = {}
     for one in found:
-        people[one.student["id"]][1][one.assignment] = one
-    return list(people.values())
-
-
-def _cell(one: Mark, not_graded: str, missing: str) -> str:
-    return {GRADED: f"{one.so_far:g}", NOT_GRADED: not_graded, MISSING: missing}[one.state]
-
-
-def _write(path: Path, rows: list) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([["" if cell is None else cell for cell in row] for row in rows])
+        cells.setdefault(one.student["id"], {})[one.assignment] = shown.get(one.state, f"{one.so_far:g}")
+    names, people = sorted({one.assignment for one in found}), {one.student["id"]: one.student for one in found}
+    return names, [(people[student], [row[name] for name in names]) for student, row in cells.items()]
 
 
 class Table(ExportPlugin):
-    """What `nbgrader export` writes in a course of ours."""
+    """What `nbgrader export` writes in a course of ours: the table, to the file that was asked for or to grades.csv."""
 
     def export(self, gradebook: Gradebook) -> None:
-        """Writes the table to the file that was asked for, or to grades.csv.
-
-        Args:
-            gradebook: nbgrader's, open.
-
-        Raises:
-            ValueError: an assignment that the gradebook does not have.
-            OSError: a file that cannot be written.
-        """
+        """Writes the table; raises what `marks` and `write` do."""
         found = marks(gradebook, map(str, self.assignment), map(str, self.student))
-        write_table(found, Path(self.to or "grades.csv"))
+        write(found, "table", Path(self.to or "grades.csv"))

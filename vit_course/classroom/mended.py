@@ -88,12 +88,7 @@ def mend(notebook: NotebookNode, wanted: Iterable[Wanted]) -> list[str]:
 
 
 def defines(cell: NotebookNode, name: str) -> bool:
-    """Whether a cell defines a name. By its words, for a cell with a syntax error or a magic has no tree.
-
-    Args:
-        cell: of any kind; a check defines nothing.
-        name: of a function, a class or a variable.
-    """
+    """Whether a cell defines a name; a check defines none. By its words: a syntax error or a magic leaves no tree."""
     if cell.cell_type != "code" or read(cell.source):
         return False
     own = re.escape(name)

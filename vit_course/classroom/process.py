@@ -19,6 +19,7 @@ from vit_course.checks.worker import Left
 from vit_course.classroom.apart.channel import Watched
 from vit_course.classroom.apart.objects import Receiving
 from vit_course.classroom.apart.session import Session
+from vit_course.classroom.handed_in import plain_files
 from vit_course.files.stored import PACKAGE, course
 
 START_SECONDS = 120.0
@@ -28,6 +29,7 @@ BOOT = (
     "sys.path.append(settings['work']); "
     "from vit_course.classroom.apart.learner import main; main(settings)"
 )
+# What would act before the notebook, or in a library's place, stays behind.
 SHADOWING = ("sitecustomize.py", "usercustomize.py", "vit_course", ".ipython", "ipython_config.py", ".jupyter")
 
 
@@ -79,19 +81,18 @@ class LearnerProcess:
         self._home = Path(tempfile.mkdtemp(prefix="vit-course-"))
         self._ended_for = ""
         try:
-            self.work = self._home / "work"
-            _copy_submission(folder, self.work)
+            work = self._home / "work"
+            work.mkdir()
+            for inner in plain_files(folder, SHADOWING):
+                (work / inner).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(folder / inner, work / inner)
             self._start(hidden)
         except BaseException:
             self.close()
             raise
 
     def run(self, source: str, seconds: float) -> tuple[list, int]:
-        """Runs one cell; -> (its outputs, its number).
-
-        Args:
-            source: of the cell.
-            seconds: that it may take.
+        """Runs one cell, which may take some seconds; -> (its outputs, its number).
 
         Raises:
             TimeoutError: it did not end in time; the process is of no more use.
@@ -206,42 +207,19 @@ class LearnerProcess:
 
 
 def libraries(hidden: tuple[Path, ...] = ()) -> list[str]:
-    """Where this Python finds libraries; not the folder that it was started in, nor what holds a hidden one.
-
-    Args:
-        hidden: folders that no learner's process may see.
-    """
+    """Where this Python finds libraries; not the folder that it was started in, nor what holds a hidden one."""
     found = [Path(path).resolve() for path in sys.path if path and Path(path).is_dir()]
-    secret = [Path(path).resolve() for path in (*hidden, os.curdir)]
-    return [
-        str(path)
-        for path in found
-        if not any(path.is_relative_to(one) or one.is_relative_to(path) for one in secret)
-    ]  # fmt: skip
+    for secret in (Path(path).resolve() for path in (*hidden, os.curdir)):
+        found = [path for path in found if not path.is_relative_to(secret) and not secret.is_relative_to(path)]
+    return [str(path) for path in found]
 
 
 def readable_folders(hidden: tuple[Path, ...] = ()) -> list[str]:
-    """The folders of Python, its libraries, the course's package and its files: what a learner's process reads.
-
-    Args:
-        hidden: see `libraries`.
-    """
+    """The folders of Python, its libraries, the course's package and its files: what a learner's process reads."""
     of_python = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parents[1])}
     ours = {str(PACKAGE), str(course() / "res")}
     others = {*libraries(hidden)} - {str(PACKAGE.parent)}
     return sorted(str(Path(path).resolve()) for path in of_python | ours | others)
-
-
-def _copy_submission(folder: Path, target: Path) -> None:
-    # Plain files alone: a link could lead anywhere. What would act before the notebook, or in a library's place, stays.
-    target.mkdir(parents=True)
-    for path in sorted(folder.rglob("*")):
-        inner = path.relative_to(folder)
-        if inner.parts[0] in SHADOWING or any(parent.is_symlink() for parent in (path, *path.parents)):
-            continue
-        if path.is_file():
-            (target / inner).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target / inner)
 
 
 def _environment(inside) -> dict[str, str]:

@@ -17,9 +17,6 @@ def read_notebook(path: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
     A cell keeps its kind, its source, pasted pictures and what nbgrader wrote beside it. Everything else, sound or not,
     is left out: no program after this one has to expect it.
 
-    Args:
-        path: of the file, whatever it holds.
-
     Raises:
         OSError: a file that cannot be read.
     """

@@ -57,9 +57,7 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
 def import_roster(gradebook: Gradebook, learners: list[dict[str, str]]) -> tuple[int, int]:
     """Adds learners, changes those that are there, removes nobody; -> (how many are new, how many were there).
 
-    Args:
-        gradebook: nbgrader's, open.
-        learners: as from `read_roster`; what is "" there stays as it is.
+    What is "" in the list of `read_roster` stays as it is.
     """
     new = 0
     for learner in learners:

@@ -13,19 +13,16 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
 from vit_course.classroom import marks, roster
-from vit_course.classroom.graded import Graded, read
+from vit_course.classroom.graded import VERDICTS, Graded, read
 from vit_course.classroom.handed_in import READABLE, HandedIn, make_readable
 
-CONFIG_NAME, REPORTS, VERDICTS = "nbgrader_config.py", "reports", "verdicts.txt"
+CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
 NBGRADERS = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own code begin
 
 
 @contextlib.contextmanager
 def gradebook_of(course: Path) -> Iterator[Gradebook]:
     """The gradebook of a course folder, by the course's own settings; open inside a `with`.
-
-    Args:
-        course: the course folder.
 
     Raises:
         ValueError: a folder that is no course.
@@ -40,14 +37,10 @@ def gradebook_of(course: Path) -> Iterator[Gradebook]:
 
 
 def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:
-    """Brings a class list into the gradebook; -> what was done, in a sentence.
-
-    Args:
-        course: the course folder.
-        file, id_column: see `roster.read_roster`.
+    """Brings a class list into a course's gradebook; -> what was done, in a sentence.
 
     Raises:
-        ValueError: a folder that is no course, a file that is no such list.
+        ValueError: a folder that is no course, or as `roster.read_roster`.
         OSError: a file that cannot be read.
     """
     learners = roster.read_roster(file, id_column)
@@ -94,23 +87,17 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
 
     Args:
         course: the course folder.
-        form: "table", "moodle" or "canvas".
-        path: of the file.
+        form, path, missing_is_zero: see `marks.write`.
         assignments, students: only these; by default all.
-        missing_is_zero: whether who handed in nothing gets 0 in the forms for Moodle and Canvas.
 
     Raises:
         ValueError: a folder that is no course, an assignment that the gradebook does not have.
         OSError: a file that cannot be written.
     """
-    zero = {"missing": "0"} if missing_is_zero else {}
     with gradebook_of(course) as gradebook:
         found = marks.marks(gradebook, assignments, students)
-        if form == "table":
-            marks.write_table(found, path)
-        else:
-            {"moodle": marks.write_moodle, "canvas": marks.write_canvas}[form](found, path, **zero)
-        return f"{path}: {_summary(found)}"
+    marks.write(found, form, path, missing_is_zero)
+    return f"{path}: {_summary(found)}"
 
 
 def _exercises(gradebook: Gradebook, assignment: str) -> dict[str, Graded]:
@@ -169,16 +156,12 @@ def _environment() -> dict[str, str]:
 
 
 def _summary(found: list[marks.Mark]) -> str:
-    counts = {state: sum(one.state == state for one in found) for state in (marks.GRADED, marks.NOT_GRADED)}
-    text = f"{counts[marks.GRADED]} graded, {counts[marks.NOT_GRADED]} not graded"
-    missing = sum(one.state == marks.MISSING for one in found)
-    lines = [f"{text}, {missing} missing"]
+    states = [one.state for one in found]
+    lines = [", ".join(f"{states.count(state)} {state}" for state in (marks.GRADED, marks.NOT_GRADED, marks.MISSING))]
     for one in found:
         if one.state == marks.NOT_GRADED:
-            parts = ", ".join(one.not_graded)
-            lines.append(
-                f"  not graded: {one.student['id']}, {one.assignment}: {parts} ({one.so_far:g} points without them)"
-            )
+            who, parts = f"{one.student['id']}, {one.assignment}", ", ".join(one.not_graded)
+            lines.append(f"  not graded: {who}: {parts} ({one.so_far:g} points without them)")
     return "\n".join(lines)
 
 

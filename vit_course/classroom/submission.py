@@ -1,9 +1,11 @@
 """One submission, cell by cell: code runs in the learner's process, verdicts are reached in this one."""
 
+import contextlib
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import nbformat
 from nbformat import NotebookNode
 
 from vit_course.checks import EXERCISES
@@ -13,12 +15,6 @@ from vit_course.classroom.graded import NOT_GRADED, Graded, read
 from vit_course.classroom.process import USUAL, Ended, LearnerProcess, Limits
 
 MOST_STARTS = 12
-FIELDS = {
-    "stream": ("name", "text"),
-    "display_data": ("data", "metadata"),
-    "execute_result": ("data", "metadata", "execution_count"),
-    "error": ("ename", "evalue", "traceback"),
-}
 
 
 @dataclass(frozen=True)
@@ -71,10 +67,7 @@ class Submission:
         self._given_up: set[int] = set()  # cells with which the process ended: they are not run again
 
     def grade(self) -> list[Verdict]:
-        """Runs all cells and judges all answers, in the order of the notebook.
-
-        Returns:
-            A verdict for each grading cell.
+        """Runs all cells and judges all answers, in the order of the notebook; -> a verdict for each grading cell.
 
         Raises:
             RuntimeError: the process for the learner's code does not start.
@@ -162,20 +155,12 @@ class _OutOfTime(Exception):
 
 
 def asked_for(cell: NotebookNode) -> Graded | None:
-    """What a grading cell asks for; None for any other cell.
-
-    Args:
-        cell: of kind "code".
-    """
+    """What a grading cell asks for; None for any other cell of code."""
     return read(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
 
 
 def shown(verdict: Verdict) -> list[NotebookNode]:
-    """The outputs of a grading cell: the reports, and the points in the form from which nbgrader reads them.
-
-    Args:
-        verdict: what the cell came to.
-    """
+    """The outputs of a grading cell: the reports, and the points in the form from which nbgrader reads them."""
     outputs = []
     for place, report in enumerate(verdict.reports):
         if place == 0 or report is verdict.report:
@@ -198,29 +183,11 @@ def _error(name: str, text: str) -> NotebookNode:
 
 
 def _outputs(outputs: list, count: int) -> tuple[list[NotebookNode], int]:
-    # Made anew from what may be in an output: whatever comes from the learner's process is only text and pictures.
+    # Whatever comes from the learner's process is only text and pictures in the form of a notebook's output.
     made = []
     for output in outputs:
-        kind = output.get("output_type") if isinstance(output, dict) else None
-        if kind not in tuple(FIELDS):  # it may be of any type
-            continue
-        fields = {name: output.get(name) for name in FIELDS[kind]}
-        right = {
-            "stream": lambda f: f["name"] in ("stdout", "stderr") and isinstance(f["text"], str),
-            "error": lambda f: all(isinstance(line, str) for line in [f["ename"], f["evalue"], *f["traceback"]]),
-        }.get(kind, _is_data)
-        try:
-            if right(fields):
-                made.append(NotebookNode(output_type=kind, **fields))
-        except (TypeError, AttributeError):
-            continue
+        with contextlib.suppress(nbformat.ValidationError, AttributeError, TypeError, RecursionError):
+            nbformat.validate(output, ref="output", version=4, version_minor=5)
+            if output.get("name", "stdout") in ("stdout", "stderr"):
+                made.append(nbformat.from_dict(output))
     return made, count
-
-
-def _is_data(fields: dict) -> bool:
-    if fields.get("execution_count", 0) is not None and type(fields.get("execution_count", 0)) is not int:
-        return False
-    return isinstance(fields["metadata"], dict) and all(
-        isinstance(kind, str) and (isinstance(value, str) or kind.endswith("json"))
-        for kind, value in fields["data"].items()
-    )

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from vit_course.files.stored import course
+from vit_course.inputs.extras import extra
 
 
 def add_to(commands) -> None:
@@ -63,7 +64,8 @@ def _add_lists(steps) -> None:
 
 def run_make(options) -> int:
     """Makes the nbgrader course and says what to do next; -> 0."""
-    from vit_course.classroom import make_course
+    with extra("classroom", "a classroom"):
+        from vit_course.classroom.course import make_course
 
     names = make_course(course() / "notebooks", options.folder, options.chapters, options.overwrite)
     print(f"{options.folder}: {len(names)} assignments: {', '.join(names)}")

@@ -1,6 +1,9 @@
 """`python -m vit_course kit`: one folder for a teacher."""
 
+from importlib import import_module
 from pathlib import Path
+
+from vit_course.inputs.extras import extra
 
 
 def add_to(commands) -> None:
@@ -28,10 +31,10 @@ def add_to(commands) -> None:
 
 def run(options) -> int:
     """Writes the folder and says where to begin; -> 0."""
-    from vit_course.kit.needs import need_packages
-
-    need_packages()  # before what imports them
-    from vit_course.kit import write_kit
+    with extra("kit", "the kit"):  # before anything is made
+        for package in ("sphinx", "sphinx_revealjs", "myst_parser", "typst", "ziamath"):
+            import_module(package)
+        from vit_course.kit.folder import write_kit
 
     files = write_kit(options.folder, options.address)
     print(f"{options.folder}: {files} files; open {options.folder / 'index.html'} in a browser")

@@ -44,11 +44,7 @@ class Minutes:
 
 
 class Chapter:
-    """One notebook.
-
-    Args:
-        path: its file.
-    """
+    """One notebook, by the path of its file."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -82,37 +78,18 @@ class Chapter:
         Raises:
             ValueError: there is none of this number.
         """
-        found = [
-            output
-            for cell in self.notebook.cells
-            for output in cell.get("outputs", [])
-            if "image/png" in output.get("data", {})
-        ]
+        outputs = [output for cell in self.notebook.cells for output in cell.get("outputs", [])]
+        found = [output for output in outputs if "image/png" in output.get("data", {})]
         if not 1 <= number <= len(found):
             raise ValueError(f"{self.path.name} has the figures 1 to {len(found)}, not {number}")
         output = found[number - 1]
         data = base64.b64decode(output.data["image/png"])
         return Picture(f"{self.number}-figure-{number}.png", data, output.metadata["image/png"]["alt"])
 
-    def cell(self, identity: str):
-        """The cell of this id.
-
-        Raises:
-            ValueError: there is none.
-        """
-        for cell in self.notebook.cells:
-            if cell.id == identity:
-                return cell
-        raise ValueError(f"{self.path.name} has no cell {identity!r}")
-
 
 @cache
 def chapters() -> dict[str, Chapter]:
-    """All chapters by their number, "00" to "12".
-
-    Raises:
-        ValueError: the notebooks are not there.
-    """
+    """All chapters by their number, "00" to "12"."""
     return {path.name[:2]: Chapter(path) for path in sorted((course() / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
 
 

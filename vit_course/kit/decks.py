@@ -22,12 +22,8 @@ KEPT = ("_images", "_static/slides.css", "_static/revealjs/dist/reveal.js", "_st
 def write_decks(folder: Path) -> None:
     """Builds all decks into a folder: a page each, and beside them what they are made of.
 
-    Args:
-        folder: where to.
-
     Raises:
         ValueError: a picture is not there, or Sphinx warns of anything; the sentence names it.
-        OSError: the folder cannot be written.
     """
     from sphinx.application import Sphinx
 
@@ -46,7 +42,9 @@ def write_decks(folder: Path) -> None:
         if app.statuscode:
             raise ValueError(f"Sphinx found something to mend in the slides:\n{warnings.getvalue()}")
         for kept in KEPT:
-            _copy(html / kept, folder / kept)
+            (folder / kept).parent.mkdir(parents=True, exist_ok=True)
+            copy = shutil.copytree if (html / kept).is_dir() else shutil.copyfile
+            copy(html / kept, folder / kept)
         for deck in DECKS:
             (folder / f"{deck}.html").write_text(
                 accessible((html / f"{deck}.html").read_text(encoding="utf-8")), "utf-8"
@@ -54,15 +52,7 @@ def write_decks(folder: Path) -> None:
 
 
 def with_pictures(text: str, folder: Path) -> str:
-    """A deck's Markdown with its pictures taken out of the chapters and laid beside it.
-
-    Args:
-        text: where a line such as `![What to see](figure:04/2)` names a picture.
-        folder: where the pictures are written to.
-
-    Raises:
-        ValueError: a picture is not there; the sentence names it.
-    """
+    """A deck's Markdown, with the pictures that it names taken out of the chapters and laid into a folder."""
 
     def replaced(match: re.Match) -> str:
         return "\n\n".join(_figure(*one, folder) for one in ONE.findall(match[0]))
@@ -115,11 +105,3 @@ def settings() -> dict:
         "revealjs_script_plugins": [{"name": "RevealNotes", "src": "revealjs/plugin/notes/notes.js"}],
         "html_copy_source": False,
     }
-
-
-def _copy(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, target, dirs_exist_ok=True)
-    else:
-        shutil.copyfile(source, target)

@@ -34,10 +34,9 @@ class PaperExercise:
         number, title, difficulty, minutes: as in its heading.
         chapter: where it is.
         text: what is asked, in Markdown.
-        names: of the answers, in the order of the solution.
         picture, caption: of the figure that it shows, if any.
         aid, aid_width: a drawing of the chapter that it is worked out with, if any, and its share of the page in %.
-        hints, code, explanation, answers: what the key says.
+        hints, code, explanation, answers: what the key says, the answers in the order of the solution.
         choices: what may be written, by the names of the answers.
     """
 
@@ -48,7 +47,6 @@ class PaperExercise:
     minutes: int
     chapter: Chapter
     text: str
-    names: tuple[str, ...]
     hints: tuple[str, ...]
     code: str
     explanation: str
@@ -57,6 +55,11 @@ class PaperExercise:
     aid: Picture | None = None
     aid_width: int = 100
     choices: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the answers."""
+        return tuple(answer.name for answer in self.answers)
 
     @property
     def file(self) -> str:
@@ -96,22 +99,13 @@ def _exercise(name: str, of: str, words: dict[str, str] | None = None, **more) -
     folded = dict(FOLDED.findall(whole))
     explanation = CODE.sub("", folded["Solution"]).strip()
     answers = _answers(cells)
+    shown = {kind: picture(more.pop(kind)) for kind in ("picture", "aid") if kind in more}
+    hints = tuple(text for title, text in folded.items() if title.startswith("Hint"))
+    number, title, difficulty, minutes = *heading.groups(), *map(int, effort.groups())
     return PaperExercise(
-        name,
-        heading[1],
-        heading[2],
-        int(effort[1]),
-        int(effort[2]),
-        source,
-        text,
-        tuple(answer.name for answer in answers),
-        tuple(text for title, text in folded.items() if title.startswith("Hint")),
-        cells.solution,
-        explanation,
-        answers,
-        **{kind: picture(more[kind]) for kind in ("picture", "aid") if kind in more},
-        **{kind: more[kind] for kind in ("aid_width", "choices") if kind in more},
-    )
+        name, number, title, difficulty, minutes, source, text, hints, cells.solution, explanation, answers,
+        **shown, **more,
+    )  # fmt: skip
 
 
 def _answers(cells: ExerciseCells) -> tuple[Answer, ...]:

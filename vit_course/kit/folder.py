@@ -33,8 +33,8 @@ def write_kit(out: Path, address: str | None = None) -> int:
             shell would hand on; a source names what is not there.
         OSError: it cannot be written.
     """
-    need_room(out)
-    address = _mark(out).get("address") if address is None else address
+    old = need_room(out)
+    address = old["address"] if address is None else address
     install(address)  # says what is wrong with the address before anything is made
     with tempfile.TemporaryDirectory() as name:
         made = Path(name)
@@ -46,7 +46,7 @@ def write_kit(out: Path, address: str | None = None) -> int:
         write_schedule(made / "schedule.pdf")
         write_html(made / INDEX, index(exercises))
         files = {path.relative_to(made).as_posix(): path for path in sorted(made.rglob("*")) if path.is_file()}
-        _replace(out, files, address)
+        _replace(out, old["files"], files, address)
     return len(files)
 
 
@@ -60,57 +60,43 @@ def index(exercises: list[PaperExercise]) -> str:
     return text.replace("{{sheets}}", "\n".join(lines))
 
 
-def need_room(out: Path) -> None:
-    """Makes sure that the kit can be written without harm to anything.
+def need_room(out: Path) -> dict:
+    """Makes sure that the kit can be written without harm to anything; -> what the last one noted of itself.
 
     Raises:
         ValueError: the folder holds something that is no kit, or a file that was changed since the kit wrote it.
     """
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return
+        return {"address": None, "files": {}}
     if not out.is_dir():
         raise ValueError(f"{out} is a file: name a folder")
     if not (out / MARK).is_file():
         raise ValueError(f"{out} holds something that is no kit: name another folder")
-    changed = [name for name, digest in _written(out).items() if _differs(out / name, digest)]
-    if changed:
-        raise ValueError(
-            f"{out / changed[0]} was changed since the kit wrote it: name another folder, or rename that file"
-        )
-
-
-def _mark(out: Path) -> dict:
-    """What the last kit noted of itself; nothing where there was none."""
-    return json.loads((out / MARK).read_text(encoding="utf-8")) if (out / MARK).is_file() else {}
-
-
-def _written(out: Path) -> dict[str, str]:
     try:
-        files = dict(_mark(out)["files"])
-    except (ValueError, KeyError, TypeError) as error:
+        noted = json.loads((out / MARK).read_text(encoding="utf-8"))
+        noted = {"address": noted.get("address"), "files": dict(noted["files"])}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{out / MARK} is not what the kit wrote: name another folder") from error
-    # What it names is removed when the kit is renewed, so nothing outside may be among it.
-    if not all((out / name).resolve().is_relative_to(out.resolve()) for name in files):
-        raise ValueError(f"{out / MARK} names a file outside of {out}: name another folder")
-    return files
+    for name, digest in noted["files"].items():
+        file = out / name
+        # It is removed when the kit is renewed, so nothing outside may be among them.
+        if not file.resolve().is_relative_to(out.resolve()):
+            raise ValueError(f"{out / MARK} names a file outside of {out}: name another folder")
+        if file.is_file() and _digest(file) != digest:
+            raise ValueError(f"{file} was changed since the kit wrote it: name another folder, or rename that file")
+    return noted
 
 
-def _replace(out: Path, files: dict[str, Path], address: str | None) -> None:
+def _replace(out: Path, old: dict[str, str], files: dict[str, Path], address: str | None) -> None:
     """Removes what the last kit wrote and writes the new one; what else lies in the folder stays."""
-    old = _written(out) if (out / MARK).is_file() else {}
     for name in old:
         (out / name).unlink(missing_ok=True)
     # First, so that a folder that was left half written is known as ours.
-    digests = {name: _digest(path.read_bytes()) for name, path in files.items()}
-    write_json(out / MARK, {"address": address, "files": digests})
+    write_json(out / MARK, {"address": address, "files": {name: _digest(path) for name, path in files.items()}})
     for name, path in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, out / name)
 
 
-def _differs(path: Path, digest: str) -> bool:
-    return path.is_file() and _digest(path.read_bytes()) != digest
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -26,7 +26,6 @@ def write_install(folder: Path, address: str | None = None) -> None:
 
     Raises:
         ValueError: an address that no shell would hand on as it is.
-        OSError: as `write_atomically`.
     """
     text = install(address)
     write_html(folder / "install.html", text, contents=True)
@@ -51,12 +50,9 @@ def install(address: str | None = None) -> str:
 
 
 def write_html(path: Path, text: str, contents: bool = False) -> None:
-    """Writes Markdown as a page that asks for no other file.
+    """Writes Markdown, whose first line is the title, as a page that asks for no other file.
 
-    Args:
-        path: the page.
-        text: its Markdown; the first line is its title.
-        contents: whether links to the sections stand under the first paragraph.
+    With `contents`, links to the sections stand under the first paragraph.
     """
     body = MarkdownIt("commonmark").enable("table").render(text)
     sections = re.findall(r"<h2>(.+?)</h2>", body)

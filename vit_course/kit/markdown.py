@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Callable, Sequence
+from xml.etree import ElementTree
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from vit_course.kit import formulas
+from vit_course.site.mathml import mathml
 
 AROUND = {"paragraph": "#par[{}]", "strong": "#strong[{}]", "em": "#emph[{}]", "list_item": "[{}],", "blockquote": "{}"}
 LISTS = {"bullet_list": "#list(tight: false, {})", "ordered_list": "#enum(tight: false, {})"}
 HEADER = "\0"  # marks a cell of the first row, until they are counted
+SIZE = 24.0  # of a formula, in points
 CELLS = ("thead", "tbody", "tr", "th", "td")
 
 
@@ -82,9 +84,18 @@ def _closed(token: Token, parts: list[str]) -> str:
 
 
 def _math(token: Token) -> str:
-    data, height, below = formulas.svg(token.content)
-    size = f"height: {height:.3f}em, alt: {quoted(token.content)}"
-    image = f"image(bytes({quoted(data.decode())}), {size})"
+    """A formula in TeX as a picture that stands in a line of text."""
+    import ziamath
+
+    try:
+        mathml(token.content)  # it refuses a command that it does not know; ziamath would set its name
+        svg = ziamath.Latex(token.content, size=SIZE, inline=True).svg()
+    except Exception as error:
+        # Neither has one class of errors: KeyError, IndexError and others come through.
+        raise ValueError(f"the formula {token.content!r} cannot be set: {type(error).__name__}: {error}") from error
+    _, top, _, height = (float(number) / SIZE for number in ElementTree.fromstring(svg).get("viewBox").split())  # ems
+    below = height + top
+    image = f"image(bytes({quoted(svg)}), height: {height:.3f}em, alt: {quoted(token.content)})"
     return f"#box(baseline: {below:.3f}em, {image})" if token.type == "math_inline" else f"#align(center, {image})\n"
 
 

@@ -11,27 +11,21 @@ from vit_course.kit.markdown import quoted
 TEMPLATE = "page.typ"
 
 
-def page(body: str, title: str, kicker: str = "", named: bool = False, flat: bool = False) -> str:
-    """A whole document around what is on its pages.
+def page(body: str, title: str, kicker: str = "", named: bool = False) -> str:
+    """A whole document, in Typst, around what is on its pages.
 
     Args:
         body: in Typst.
         title: what the document is called.
         kicker: the words at the foot of each page.
         named: whether there is a place for a name and the date on the first page.
-        flat: whether the pages lie on their long side.
     """
-    options = f"title: {quoted(title)}, kicker: {quoted(kicker)}, named: {_yes(named)}, flat: {_yes(flat)}"
+    options = f"title: {quoted(title)}, kicker: {quoted(kicker)}, named: {str(named).lower()}"
     return f'#import "{TEMPLATE}": *\n#show: course-page.with({options})\n{body}'
 
 
 def write_pdf(path: Path, document: str, pictures: tuple[Picture, ...] = ()) -> None:
-    """Sets a document and writes it.
-
-    Args:
-        path: the PDF.
-        document: in Typst.
-        pictures: those that it shows, by their names.
+    """Sets a document in Typst, which shows some pictures by their names, and writes the PDF.
 
     Raises:
         ValueError: what cannot be set; the sentence says where.
@@ -51,7 +45,3 @@ def write_pdf(path: Path, document: str, pictures: tuple[Picture, ...] = ()) -> 
         except typst.TypstError as error:
             raise ValueError(f"{path.name} cannot be set: {error}") from error
     write_atomically(path, data)
-
-
-def _yes(value: bool) -> str:
-    return "true" if value else "false"

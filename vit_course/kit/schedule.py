@@ -18,17 +18,12 @@ def write_schedule(path: Path) -> None:
 
     Raises:
         ValueError: the guide has not the two plans, or names what no chapter has.
-        OSError: as `write_pdf`.
     """
     write_pdf(path, page(typst(schedule()), "Schedule", "Minutes are those of the chapters' cards"))
 
 
 def schedule() -> str:
-    """The schedule as Markdown: `res/kit/schedule.md` with its three tables.
-
-    Raises:
-        ValueError: as `write_schedule`.
-    """
+    """The schedule as Markdown: `res/kit/schedule.md` with its three tables."""
     text = stored("kit/schedule.md").read_text(encoding="utf-8")
     for name, table in {"{{lab}}": lab(), "{{weeks}}": weeks(), "{{chapters}}": all_chapters()}.items():
         text = text.replace(name, table)
@@ -65,10 +60,7 @@ def all_chapters() -> str:
 
 
 def plan(name: str) -> list[list[str]]:
-    """The rows of a plan of the teacher's guide.
-
-    Args:
-        name: the bold words before its table.
+    """The rows of a plan of the teacher's guide, by the bold words before its table.
 
     Raises:
         ValueError: the guide has no such plan.

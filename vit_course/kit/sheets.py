@@ -12,12 +12,7 @@ from vit_course.kit.pdf import page, write_pdf
 
 
 def write_sheets(folder: Path, exercises: list[PaperExercise]) -> None:
-    """Writes a sheet for each exercise, and one file with all of them.
-
-    Args:
-        folder: where to.
-        exercises: as `paper_exercises` reads them.
-    """
+    """Writes a sheet for each exercise into a folder, and one file with all of them."""
     for exercise in exercises:
         title = f"{exercise.number} {exercise.title}"
         document = page(sheet(exercise), title, _foot(exercise), named=True)
@@ -26,12 +21,7 @@ def write_sheets(folder: Path, exercises: list[PaperExercise]) -> None:
 
 
 def write_keys(folder: Path, exercises: list[PaperExercise]) -> None:
-    """Writes the key of each exercise, and one file with all of them.
-
-    Args:
-        folder: where to; not the one of the sheets.
-        exercises: as `paper_exercises` reads them.
-    """
+    """Writes the key of each exercise into a folder that is not the sheets', and one file with all of them."""
     for exercise in exercises:
         document = page(key(exercise), f"Key to {exercise.number} {exercise.title}", "For the teacher")
         write_pdf(folder / f"{exercise.file}-key.pdf", document, pictures(exercise))

@@ -40,12 +40,13 @@ def open_folder(folder: Path) -> list[str]:
         elif known and known["hash"] != _hash(content):  # without a record it may be any version
             beside = _free(place, "new")
             _write(beside, content)
-            change = differences(_content(known), content)
+            change = differences(zlib.decompress(base64.b64decode(known["chapter"])), content)
             said.append(
                 f"There is a newer chapter {number}: {beside.name}, beside yours ({change}). "
                 f"Yours, {place.name}, is as you left it."
             )
-        record[chapter.name] = _entry(content)
+        packed = base64.b64encode(zlib.compress(content, 9)).decode()
+        record[chapter.name] = {"hash": _hash(content), "chapter": packed}
     _write(folder / RECORD, json.dumps(record, indent=1).encode())
     if made:
         said.insert(0, f"Your copy of the course: {_as_typed(folder)}, {new} chapters. What you change stays as it is.")
@@ -70,16 +71,12 @@ def fresh(folder: Path, number: str) -> str:
     if not number.isdigit() or number.zfill(2) not in known:
         raise ValueError(f"--fresh takes the number of a chapter, {' '.join(known)}, got {number!r}")
     chapter = known[number.zfill(2)]
-    record = _read(folder)
-    content, linked = prepare(chapter)
-    _put_files(folder, linked, record)
     place, said = folder / chapter.name, f"{chapter.name} is new"
     if place.exists():
         kept = _free(place, "mine")
         place.rename(kept)
         said += f"; what you had is {kept.name}"
-    _write(place, content)
-    _write(folder / RECORD, json.dumps(record | {chapter.name: _entry(content)}, indent=1).encode())
+    open_folder(folder)  # puts there what is missing
     return said
 
 
@@ -134,11 +131,3 @@ def _free(place: Path, word: str) -> Path:
 
 def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _entry(content: bytes) -> dict:
-    return {"hash": _hash(content), "chapter": base64.b64encode(zlib.compress(content, 9)).decode()}
-
-
-def _content(entry: dict) -> bytes:
-    return zlib.decompress(base64.b64decode(entry["chapter"]))

@@ -4,15 +4,14 @@ import io
 import re
 import shutil
 import tempfile
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 
-from vit_course.inputs.extras import install_line
+from vit_course.inputs.extras import extra
 
 HERE = Path(__file__).parent
 PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "ziamath", "fontTools", "markdown_it")
 SITE_MARK = "searchindex.js"
-LIVE = "vit_course.live"
 # Of no use to a reader: the theme's icons as scripts and fonts, its words in other languages.
 UNUSED = (
     ".buildinfo*", "_sources", "*.map", "*macros.html", "fontawesome*", "vendor", "locales",
@@ -34,21 +33,23 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         the number of pages.
 
     Raises:
-        ValueError: the folder is not empty, a package is missing, or Sphinx warns of anything.
+        ValueError: the folder is not empty, or Sphinx warns of anything.
+        MissingPackage: a package of the extra "site" is not installed.
     """
     _need_room(out, overwrite)
-    missing = [name for name in PACKAGES if find_spec(name) is None]
-    if missing:
-        raise ValueError(f"the site needs {', '.join(missing)}. Run: {install_line('site')}")
+    with extra("site", "the site"):
+        for package in PACKAGES:
+            import_module(package)
     from sphinx.application import Sphinx
 
     from vit_course.explorer import embedded
+    from vit_course.live import write_live
     from vit_course.site.sources import write_sources
 
     with tempfile.TemporaryDirectory() as name:
         sources, static, html, trees = (Path(name, part) for part in ("sources", "static", "html", "trees"))
         sources.mkdir()
-        write_sources(repository, sources, has_live())
+        write_sources(repository, sources)
         shutil.copytree(HERE / "static", static)
         (static / "explorer.css").write_text(embedded.style(), encoding="utf-8")
         warnings = io.StringIO()
@@ -59,8 +60,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         if app.statuscode:
             raise ValueError(f"Sphinx found something to mend:\n{warnings.getvalue()}")
         finish(html)
-        if has_live():
-            write_live(html / "live")
+        write_live(html / "live", home="../index.html")
         if out.exists():
             shutil.rmtree(out)
         shutil.copytree(html, out, ignore=shutil.ignore_patterns(*UNUSED))
@@ -77,8 +77,7 @@ def _need_room(out: Path, overwrite: bool) -> None:
 
 
 def finish(html: Path) -> None:
-    """Makes what depends on the rendered pages, in the folder that Sphinx has written: the font of their formulas,
-    lean styles."""
+    """Makes what depends on the pages that Sphinx has rendered: the font of their formulas, lean styles."""
     from vit_course.site.font import characters, write_font
 
     pages = []
@@ -91,25 +90,8 @@ def finish(html: Path) -> None:
     theme.write_text(ICON_RULES.sub("", theme.read_text(encoding="utf-8")), encoding="utf-8")
 
 
-def has_live() -> bool:
-    """Whether the package has the page that takes the visitor's own photograph."""
-    return find_spec(LIVE) is not None
-
-
-def write_live(folder: Path) -> None:
-    """Writes the page that takes the visitor's own photograph."""
-    from importlib import import_module
-
-    import_module(LIVE).write_live(folder, home="../index.html")
-
-
 def settings(sources: Path, static: Path) -> dict:
-    """What a conf.py would say.
-
-    Args:
-        sources: the folder of the pages.
-        static: the folder of style sheets, scripts and fonts.
-    """
+    """What a conf.py would say, of the folders of the pages and of style sheets, scripts and fonts."""
     return {
         "project": "The Vision Transformer, step by step",
         "extensions": [
@@ -150,7 +132,6 @@ def settings(sources: Path, static: Path) -> dict:
         # Of a prediction's cell alone; nothing else is hidden.
         "nb_code_prompt_show": "Your guess first. Then: show what came out",
         "nb_code_prompt_hide": "Hide what came out",
-        # Code that Pygments half understands is shown all the same.
         # The reference.
         "autodoc_inherit_docstrings": False,  # those of PyTorch's say nothing of ours
         "autodoc_member_order": "bysource",
@@ -160,5 +141,6 @@ def settings(sources: Path, static: Path) -> dict:
         "add_module_names": False,
         "toc_object_entries": False,
         "napoleon_numpy_docstring": False,
+        # Code that Pygments half understands is shown all the same.
         "suppress_warnings": ["misc.highlighting_failure"],
     }

@@ -13,10 +13,8 @@ SPACES = re.compile(r"^((?:<[^>]*>)*)( +)")
 def hang(block: str) -> str:
     """Highlighted code, each line in a span of its own that knows how many spaces it begins with.
 
-    The spaces are a span too, out of the flow: a browser would rather break behind them than inside a long name.
-
-    Args:
-        block: the HTML inside of a `pre`. No tag of it reaches over the end of a line.
+    The spaces are a span too, out of the flow: a browser would rather break behind them than inside a long name. No
+    tag of the block, which is the inside of a `pre`, may reach over the end of a line.
     """
     lines = []
     for line in re.findall(r"[^\n]*\n|[^\n]+", PLAIN.sub(r"\1", block)):

@@ -18,11 +18,9 @@ GIVEN = ("vit_course.maps.RecordedMaps",)
 
 
 def as_rst(lines: list[str], known: dict[str, str]) -> list[str]:
-    """The lines of a docstring as reStructuredText.
+    """The lines of a docstring, with names in single backquotes and Google's sections, as reStructuredText.
 
-    Args:
-        lines: with plain words, names in single backquotes, and Google's sections.
-        known: names that are links, and where they lead.
+    `known` has the names that are links, and where they lead.
     """
     first = SHAPES.match(lines[0]) if lines else None
     read = [_line(line, known) for line in lines]

@@ -26,11 +26,7 @@ def characters(pages: list[str]) -> set[str]:
 def write_font(wanted: set[str], target: Path) -> None:
     """Writes STIX Two Math, which comes inside ziamath, with nothing but what the characters need.
 
-    Roots and brackets still grow: the table of the taller forms, and these forms, stay.
-
-    Args:
-        wanted: the characters.
-        target: the file, a WOFF.
+    Roots and brackets still grow: the table of the taller forms, and these forms, stay. The file is a WOFF.
     """
     from fontTools.subset import Options, Subsetter
     from fontTools.ttLib import TTFont

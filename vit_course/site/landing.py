@@ -10,7 +10,11 @@ ROW = re.compile(r"^\| \[(\d+) ([^\]]*)\]\(([^)]*)\) \| (.*?) \| (\d+) \+ (\d+) 
 TABLE = re.compile(r"Minutes are reading.*?\n\n\|.*?\n(?!\|)", re.DOTALL)
 # No contents beside the page.
 HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
-LIVE = "live/index.html"
+LINKS = {
+    "notebooks/00_start_here.html": "Start with chapter 00",
+    "docs/install.html": "Install",
+    "live/index.html": "Try your own photograph",
+}
 REFERENCE = "The [reference](reference/index.md) has every public name of the package, with its shapes and its errors."
 CAPTION = """<strong>This is live:</strong> point at the photograph. A real Vision Transformer of 21.6 million
 parameters has read it in 256 patches; bright is where the patch under your pointer looks. The pages of the chapters
@@ -26,16 +30,9 @@ def opening_explorer() -> dict:
     return explore(real, data.photographs()["cat"].path, layer=8, head=1).everything()
 
 
-def hero(state: dict, live: bool) -> str:
-    """The HTML under the opening words: where to go, and an explorer to play with.
-
-    Args:
-        state: of an explorer.
-        live: whether the site has the page that takes the visitor's own photograph.
-    """
-    links = [("notebooks/00_start_here.html", "Start with chapter 00"), ("docs/install.html", "Install")]
-    links += [(LIVE, "Try your own photograph")] * live
-    buttons = "".join(f'<a href="{address}">{words}</a>' for address, words in links)
+def hero(state: dict) -> str:
+    """The HTML under the opening words: where to go, and an explorer in this state to play with."""
+    buttons = "".join(f'<a href="{address}">{words}</a>' for address, words in LINKS.items())
     play = (
         f'<div class="hero-explorer">{embedded.markup(state)}<script type="module">{embedded.script()}</script></div>'
     )

@@ -18,11 +18,7 @@ FORMULA = re.compile(r"(<math\b(?:(?!</math>).)*</math>[.,;:)]+)", re.DOTALL)
 
 
 def mathml(formula: str, block: bool = False) -> str:
-    """A formula as MathML.
-
-    Args:
-        formula: in TeX, without dollars.
-        block: whether it stands alone in the middle of the page.
+    """A formula in TeX as MathML; a block stands alone in the middle of the page.
 
     Raises:
         docutils.utils.math.MathError: a command is unknown.

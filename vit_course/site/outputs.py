@@ -20,9 +20,7 @@ QUALITY = 90
 def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
     """The notebook with HTML in place of its pictures and explorers: nothing else carries their alt text.
 
-    Args:
-        name: the notebook's, for the names of its figures.
-        figures: the folder for the files of the figures.
+    The files of the figures are named after the notebook and written into the folder `figures`.
     """
     figures.mkdir(parents=True, exist_ok=True)
     last = None

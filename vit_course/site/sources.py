@@ -27,13 +27,12 @@ JupyterLab. <span class="on-disk">In the folder of these pages it is <code>noteb
 <script>document.documentElement.classList.toggle("from-disk", location.protocol === "file:");</script>"""
 
 
-def write_sources(repository: Path, folder: Path, live: bool = False) -> None:
+def write_sources(repository: Path, folder: Path) -> None:
     """Writes all pages of the site, in the layout of the repository, so that their links need no change.
 
     Args:
         repository: a checkout of the course.
         folder: an empty folder.
-        live: whether the site will have the page that takes the visitor's own photograph.
     """
     pages = {path: path.read_text(encoding="utf-8") for path in sorted((repository / "notebooks").glob("*.ipynb"))}
     chapters = [path.relative_to(repository).as_posix() for path in pages]
@@ -49,7 +48,7 @@ def write_sources(repository: Path, folder: Path, live: bool = False) -> None:
     pages |= {repository / name: text for name, text in reference.items()}
     for about in sorted((repository / "res").glob("*/README.md")):  # what the weights and the photographs are
         pages[about] = UNLISTED_HEAD + about.read_text(encoding="utf-8")
-    (folder / "hero.html").write_text(hero(opening_explorer(), live), encoding="utf-8")
+    (folder / "hero.html").write_text(hero(opening_explorer()), encoding="utf-8")
     linked: set[Path] = set()
     extra = folder / "extra" / "notebooks"
     extra.mkdir(parents=True)
@@ -91,11 +90,9 @@ def offer_the_file(notebook: dict, path: Path) -> None:
 
 
 def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) -> str:
-    """Markdown whose links to files and folders of the repository, and whose names of modules, lead to pages of code.
+    """The Markdown of a page whose links to files and folders, and names of modules, lead to pages of code.
 
-    Args:
-        text: the Markdown of `page`.
-        linked: takes the files and folders for which a page is to be written.
+    `linked` takes the files and folders for which such a page is to be written.
     """
 
     def to_page(match: re.Match) -> str:

@@ -4,10 +4,8 @@ Started by `process.start` with its settings as the only argument. Standard inpu
 that asks; the learner's code finds others in their place.
 """
 
-import json
 import os
 import random
-import sys
 import tempfile
 
 
@@ -30,9 +28,8 @@ def main(settings: dict) -> None:
     from vit_course.classroom.apart.session import Session
     from vit_course.checks.restored import Library  # isort: skip
 
-    answers = Answers(shell)
-    session = Session(Stream(incoming, outgoing), "u", careful=False, serve=answers.serve, library=Library)
-    answers.session = session
+    session = Session(Stream(incoming, outgoing), "u", careful=False, library=Library)
+    session.operations |= answering(shell, session)
     torch.set_num_threads(settings["threads"])
     session.channel.send({"ready": done}, [])
     while True:
@@ -42,35 +39,29 @@ def main(settings: dict) -> None:
             os._exit(0)
 
 
-class Answers:
+def answering(shell, session) -> dict:
     """What the other side asks for beside calls: to run a cell, to hand over a name, to begin a check."""
+    import numpy as np
+    import torch
 
-    def __init__(self, shell):
-        self.shell, self.session = shell, None
+    from vit_course.classroom.apart.objects import Sending
 
-    def serve(self, tree: dict, blobs: list) -> tuple[dict, list]:
-        """See `Session`."""
-        return {"cell": self._cell, "answer": self._answer, "begin": self._begin}[tree["op"]](tree)
+    def cell(tree: dict, blobs: list) -> tuple[dict, list]:
+        return {"outputs": shell.run(tree["source"]), "count": shell.execution_count - 1}, []
 
-    def _cell(self, tree: dict) -> tuple[dict, list]:
-        return {"outputs": self.shell.run(tree["source"]), "count": self.shell.execution_count - 1}, []
+    def answer(tree: dict, blobs: list) -> tuple[dict, list]:
+        sending = Sending(session)
+        return {"value": sending.pack(shell.user_ns.get(tree["name"]))}, sending.blobs
 
-    def _answer(self, tree: dict) -> tuple[dict, list]:
-        from vit_course.classroom.apart.objects import Sending
-
-        sending = Sending(self.session)
-        return {"value": sending.pack(self.shell.user_ns.get(tree["name"]))}, sending.blobs
-
-    def _begin(self, tree: dict) -> tuple[dict, list]:
+    def begin(tree: dict, blobs: list) -> tuple[dict, list]:
         # The same numbers in every check, and none that says anything about the check's own.
-        import numpy as np
-        import torch
-
-        self.session.reset()
+        session.reset()
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002
         torch.manual_seed(0)
         return {}, []
+
+    return {"cell": cell, "answer": answer, "begin": begin}
 
 
 def _other_standard_files() -> int:
@@ -81,7 +72,3 @@ def _other_standard_files() -> int:
     os.dup2(captured, 1)
     os.dup2(captured, 2)
     return captured
-
-
-if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))

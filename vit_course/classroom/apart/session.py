@@ -31,7 +31,6 @@ class Session:
         channel: with `send(tree, blobs)` and `receive()`, which raises where the other side is gone.
         side: a letter that begins the keys of this side's objects.
         careful: whether the other side is not trusted: then nothing is unpickled.
-        serve: (operation, its tree, unpack, pack) -> a node, for operations that are not about calls.
         library: on the side that is not trusted, () -> an object whose `restore()` puts functions back that were
             replaced since, and names the first, or gives None.
         changed: on the other, name -> the error to raise where a call has replaced such a function.
@@ -42,13 +41,12 @@ class Session:
         channel,
         side: str,
         careful: bool,
-        serve: Callable | None = None,
         library: Callable | None = None,
         changed: Callable[[str], Exception] | None = None,
     ):
         self.channel, self.side, self.careful = channel, side, careful
         self._library, self._changed = library, changed
-        self._serve_other = serve
+        self.operations = {"call": self._called, "backward": self._backward, "hook": self._hook}
         # What ends a check on the careful side, such as the end of its time, is not the other side's business.
         self._caught = Exception if careful else BaseException
         self._count = self.asked = 0
@@ -154,12 +152,8 @@ class Session:
 
     def answer(self, tree: dict, blobs: list) -> None:
         """Does what the other side asks for and replies."""
-        operations = {"call": self._called, "backward": self._backward, "hook": self._hook}
         try:
-            operation = operations.get(tree["op"], self._serve_other)
-            if operation is None:
-                raise WireError("no such operation")
-            reply, blobs = operation(tree, blobs)
+            reply, blobs = self.operations[tree["op"]](tree, blobs)
         except self._caught as error:
             reply, blobs = {"error": self._told(error)}, []
         self.channel.send(reply, blobs)

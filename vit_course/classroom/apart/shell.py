@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -57,8 +58,8 @@ class Outputs:
         return self._length <= MOST_SHOWN
 
 
-class _Stream:
-    encoding, errors, closed = "utf-8", "replace", False
+class _Stream(io.TextIOBase):
+    encoding, errors = "utf-8", "replace"
 
     def __init__(self, shell, name: str, number: int):
         self._shell, self.name, self._number = shell, name, number
@@ -69,15 +70,8 @@ class _Stream:
         self._shell.outputs.stream(self.name, text)
         return len(text)
 
-    def writelines(self, lines) -> None:
-        for line in lines:
-            self.write(line)
-
-    def flush(self) -> None:
-        pass
-
-    def isatty(self) -> bool:
-        return False
+    def close(self) -> None:
+        """Never: the next cell prints too."""
 
     def writable(self) -> bool:
         return True
@@ -147,20 +141,19 @@ class Shell(InteractiveShell):
 
     def system(self, cmd):
         """`!command`, by pipes: IPython would open a terminal, and there is none to open."""
-        ran = subprocess.run(
-            self.var_expand(cmd, depth=1), shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
-        )
-        self.outputs.stream("stdout", ran.stdout.decode(errors="replace"))
-        self.user_ns["_exit_code"] = ran.returncode
+        text, self.user_ns["_exit_code"] = self._run(cmd, depth=1)
+        self.outputs.stream("stdout", text)
 
     def getoutput(self, cmd, split=True, depth=0):
         """`lines = !command`."""
-        ran = subprocess.run(
-            self.var_expand(cmd, depth=depth + 1),
-            shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-        )  # fmt: skip
-        text = ran.stdout.decode(errors="replace")
+        text, _ = self._run(cmd, depth + 1)
         return SList(text.splitlines()) if split else text
+
+    def _run(self, cmd: str, depth: int) -> tuple[str, int]:
+        # The command may name what stands `depth` frames above the caller.
+        cmd = self.var_expand(cmd, depth=depth + 1)
+        ran = subprocess.run(cmd, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        return ran.stdout.decode(errors="replace"), ran.returncode
 
     def ask_exit(self):
         """A notebook goes on."""

@@ -1,0 +1,163 @@
+"""The parts of the site by themselves: outputs, links, code that wraps, formulas and their font, the first page."""
+
+import base64
+import io
+import re
+
+import pytest
+from conftest import ROOT
+from fontTools.ttLib import TTFont
+from PIL import Image, ImageChops, ImageStat
+
+from vit_course.explorer import embedded
+from vit_course.site.code import hang
+from vit_course.site.docstrings import as_rst
+from vit_course.site.font import characters, write_font
+from vit_course.site.landing import cards
+from vit_course.site.mathml import mathml
+from vit_course.site.outputs import AGAIN, VIEW, show_outputs, write_figure
+from vit_course.site.reference import write_reference
+from vit_course.site.sources import lead_to_pages
+
+TABLE = """## The chapters
+
+Minutes are reading + doing + exercises.
+
+| chapter | you will see | minutes |
+|---|---|---|
+| [00 A & b](notebooks/00_a.ipynb) | one *and* `a < b`; two | 1 + 20 + 300 |
+| [11 C](notebooks/11_c.ipynb) | three | 4 + 5 + 6 |
+
+Words behind.
+"""
+
+
+def test_links_to_code_lead_to_pages_of_code():
+    linked = set()
+    text = "[r](../README.md#x) [n](../notebooks) "
+    text += "[a](../vit_course/vit.py) [b](../res) [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
+    text = lead_to_pages(
+        f"{text}`vit_course.vit` `vit_course.no`\n```\n[a](../vit_course/vit.py)\n```\n",
+        ROOT / "notebooks" / "a.ipynb",
+        ROOT,
+        linked,
+    )
+    assert text == (
+        "[r](../index.md#x) [n](../index.md#the-chapters) [a](../vit_course/vit.py.md) [b](../res/index.md)"
+        " [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
+        "[`vit_course.vit`](../vit_course/vit.py.md) `vit_course.no`\n```\n[a](../vit_course/vit.py)\n```\n"
+    )
+    assert linked == {ROOT / "vit_course" / "vit.py", ROOT / "res"}
+
+
+def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(embedded, "unpack", lambda view: view.get("state"))
+    monkeypatch.setattr(embedded, "markup", lambda state: f"<div>{state}</div>")
+    monkeypatch.setattr(embedded, "script", lambda: "run()")
+    buffer = io.BytesIO()
+    Image.new("RGB", (7, 5), "red").save(buffer, "PNG")
+    picture = {
+        "output_type": "display_data",
+        "data": {"image/png": base64.b64encode(buffer.getvalue()).decode()},
+        "metadata": {"image/png": {"alt": 'a "b"'}},
+    }
+    other = {"output_type": "display_data", "data": {VIEW: {"model_id": "1"}}, "metadata": {}}
+    live = {"output_type": "display_data", "data": {VIEW: {"state": "S"}}, "metadata": {}}
+    again = {"output_type": "display_data", "data": {"text/html": [f"<p>{AGAIN}"]}, "metadata": {}}
+    cells = [{"cell_type": "code", "outputs": [picture, *more]} for more in ([again, live], [other], [live, live])]
+    cells.append({"cell_type": "markdown", "source": "words"})
+    shown = show_outputs({"cells": cells}, "nn", tmp_path / "figures")["cells"]
+    html = [[output["data"].get("text/html") for output in cell.get("outputs", [])] for cell in shown]
+    img = '<img src="figures/nn-{}-0.webp" alt="a &quot;b&quot;" width="7" height="5" loading="lazy">'
+    assert html[0] == [f"<noscript>{img.format(0)}</noscript><div>S</div>"]
+    assert html[1] == [img.format(1), None] and shown[1]["outputs"][1] == other
+    assert html[2][0] == f"<noscript>{img.format(2)}</noscript><div>S</div>", "one picture, one explorer"
+    assert html[2][1] == '<div>S</div><script type="module">run()</script>'
+    assert html[3] == []
+
+
+def test_a_figure_becomes_a_small_file_that_looks_the_same(tmp_path):
+    curve, photo = Image.new("RGB", (60, 40), "white"), Image.effect_noise((401, 300), 60).convert("RGB")
+    for x in range(60):
+        curve.putpixel((x, x // 2), (0, 0, 200))
+    for picture, most in ((curve, 0), (photo, 12)):
+        buffer = io.BytesIO()
+        picture.save(buffer, "PNG")
+        assert write_figure(buffer.getvalue(), tmp_path / "a.webp") == picture.size
+        difference = ImageStat.Stat(ImageChops.difference(picture, Image.open(tmp_path / "a.webp").convert("RGB")))
+        assert max(difference.mean) <= most
+    assert (tmp_path / "a.webp").stat().st_size < 0.8 * len(buffer.getvalue()), "what has no flat parts is squeezed"
+
+
+def test_each_line_of_code_knows_where_it_begins_and_the_text_stays_what_it_was():
+    block = '<span class="k">def</span> <span class="nf">f</span><span class="p">():</span>\n\n'
+    block += '    <span class="c">x</span>\n'
+    assert hang(block) == (
+        '<span class="ln"><span class="k">def</span> <span class="nf">f</span>():\n</span>'
+        '<span class="ln">\n</span>'
+        '<span class="ln" style="--in:4"><span class="in">    </span><span class="c">x</span>\n</span>'
+    )
+    quoted = '<span class="s">{}&quot;a</span>'
+    inside = quoted.format('<span class="in">  </span>')
+    assert hang(quoted.format("  ")) == f'<span class="ln" style="--in:2">{inside}</span>'
+    assert hang("    \n") == '<span class="ln">    \n</span>', "nothing hangs on an empty line"
+    block = 'a <span class="n">b</span>\n  <span class="s">c\n</span>\td  \n\n'
+    assert re.sub("<[^>]*>", "", hang(block)) == re.sub("<[^>]*>", "", block)
+
+
+def test_formulas_as_the_converter_needs_them():
+    assert mathml(r"\tfrac12 A").split() == mathml(r"\tfrac{1}{2} A").split()
+    assert "…" in mathml(r"1, \dots, n")
+    assert "mspace" in mathml(r"\ln K") and "mspace" in mathml(r"\mathrm{erf}\frac{x}{2}")
+    assert "mspace" not in mathml(r"\ln(K)") and "mspace" not in mathml(r"\mathrm{SA}_1(z)")
+    with pytest.raises(ValueError, match="undefinedcommand"):
+        mathml(r"\undefinedcommand x")
+
+
+def test_the_characters_that_formulas_need():
+    page = "<p>$z</p><math><mi>h</mi><mi>&pi;</mi><mo>(</mo></math> q <math>\n<msqrt><mi>D</mi></msqrt></math>"
+    # Single letters are drawn in italics, of which the h stands apart; the root's sign is in no text.
+    assert characters([page]) == set("hπ(D√") | {"ℎ", "𝜋", "𝐷"}
+    assert characters(["<math><mn>2</mn></math>"]) == {"2"}
+
+
+def test_the_font_is_small_and_its_roots_and_brackets_grow(site, tmp_path):
+    write_font(set("x√("), tmp_path / "small.woff")
+    font = TTFont(tmp_path / "small.woff")
+    # And the bracket's mirror image, for those who write from the right.
+    assert set("x√()") == {chr(code) for code in font.getBestCmap()} and font.flavor == "woff"
+    grow = font["MATH"].table.MathVariants
+    taller = {
+        glyph: construction.VariantCount
+        for glyph, construction in zip(grow.VertGlyphCoverage.glyphs, grow.VertGlyphConstruction, strict=True)
+    }
+    assert taller[font.getBestCmap()[ord("√")]] > 3 and taller[font.getBestCmap()[ord("(")]] > 3
+    built = site / "_static" / "formulas.woff"
+    assert (tmp_path / "small.woff").stat().st_size < built.stat().st_size < 80_000
+    pages = [path.read_text(encoding="utf-8") for path in (site / "notebooks").glob("*.html")]
+    known = {chr(code) for code in TTFont(built).getBestCmap()}
+    # What the font lacks (an invisible operator is no glyph) the reader's machine draws.
+    assert characters(pages) - known <= {"\u2061"}
+
+
+def test_the_table_becomes_cards():
+    text = cards(TABLE)
+    assert text.startswith("## The chapters\n\n<ol") and text.rstrip().endswith("Words behind.") and "|" not in text
+    assert text.count("<li>") == 2 and 'href="notebooks/00_a.html"' in text
+    assert "A &amp; b</strong>" in text and ">One <em>and</em> <code>a &lt; b</code>; two.<" in text
+    assert ">321 min" in text and ">15 min" in text
+    with pytest.raises(ValueError, match="the table of the chapters needs rows"):
+        cards("## The chapters\n\nnone\n")
+
+
+def test_docstrings_are_read_as_they_are_meant():
+    known = {"ViT": "vit_course.vit.ViT"}
+    assert as_rst(["(B, N, P*P*C) -> (B, C, H, W)"], known) == ["``(B, N, P*P*C) -> (B, C, H, W)``"]
+    assert as_rst(["(B, T) -> (B, D): each a_ *b*"], known) == ["``(B, T) -> (B, D)``: each a\\_ \\*b\\*"]
+    assert as_rst(["A dict -> a `ViT`, `x_*`."], known) == ["A dict -> a :py:obj:`ViT <vit_course.vit.ViT>`, ``x_*``."]
+    assert as_rst(["    num_layers: L.", "D."], known) == ["    num_layers: L\\.", "D\\."]
+
+
+def test_without_the_code_beside_it_there_is_no_link_to_it(tmp_path):
+    assert "[Source](../vit_course/vit.py)" in write_reference(ROOT)["reference/model.md"]
+    assert "[Source]" not in "".join(write_reference(tmp_path).values())
