@@ -247,25 +247,6 @@ def test_patches_dropped_in_training_have_no_place(images):
         recorded(model.train(), images).stacked()
 
 
-def test_masked_keys_get_nothing():
-    layer = nn.TransformerEncoderLayer(12, 2, 20, batch_first=True).eval()
-    padding = torch.zeros(2, 7, dtype=torch.bool)
-    padding[1, 5:] = True
-    maps = recorded(layer, torch.randn(2, 7, 12), lambda x: layer(x, src_key_padding_mask=padding)).stacked()
-    assert maps[1, :, :, :, 5:].abs().max() == 0 and maps[0, :, :, :, 5:].min() > 0
-    torch.testing.assert_close(maps.sum(-1), torch.ones(2, 1, 2, 7))
-
-
-@cases("kind", ["deepvit.DeepViT", "cait.CaiT"])
-def test_heads_that_are_mixed_are_refused(kind):
-    module, name = kind.split(".")
-    sizes = dict(image_size=28, patch_size=7, num_classes=5, dim=12, depth=2, heads=2, mlp_dim=20)
-    made = getattr(__import__(f"vit_pytorch.{module}", fromlist=[name]), name)
-    model = made(**sizes, **({"cls_depth": 1} if name == "CaiT" else {})).eval()
-    with pytest.raises(ValueError, match="changes its weights between the softmax and the values"):
-        recorded(model, torch.randn(1, 3, 28, 28)).stacked()
-
-
 def test_a_part_of_a_model_with_two_towers():
     sizes = dict(num_hidden_layers=2, num_attention_heads=2, hidden_size=12, intermediate_size=20)
     model = transformers.CLIPModel(
