@@ -95,6 +95,9 @@ def test_an_address_says_what_differs_and_reads_back(page):
     assert call(page, "link", "m.encode(...a)", [USUAL, USUAL]) == ""
     assert text == "layer=3&query=40&fixed=0.25&pinned=1&smooth=0&fusion=mean&tour=look"
     assert {**USUAL, **call(page, "link", DECODE, f"#{text}")} == values
+    misfits = "a-section layer=12 layer=3.5 layer= query=257 key=-2 fixed=2 pinned=yes tour=<script> model=3"
+    for misfit in misfits.split():
+        assert call(page, "link", DECODE, f"#{misfit}") == {}, misfit
 
 
 def test_the_picture_has_lines_as_wide_and_panels_side_by_side_while_there_is_room(page):
