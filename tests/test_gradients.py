@@ -65,15 +65,19 @@ def test_the_gradient_of_another_class_is_another(model, odd_images):
 
 
 @cases("explicit_tokens", [256, 0])
-def test_a_frozen_model_has_the_same_gradients(model, odd_images, monkeypatch, explicit_tokens):
+@cases("context", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+def test_a_frozen_model_has_the_same_gradients_in_any_context(model, odd_images, monkeypatch, context, explicit_tokens):
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", explicit_tokens)
     classes = torch.tensor([1, 4])
     expected = attention_gradients(model, odd_images, classes)
     model.requires_grad_(False)
     for trained in (False, True):  # all frozen, all but the head
         model.head.requires_grad_(trained)
-        for found, right in zip(attention_gradients(model, odd_images, classes), expected, strict=True):
-            assert torch.equal(found, right) and not found.requires_grad
+        with context():
+            made = odd_images + 0, classes + 0  # inside, as a batch is that was just normalised
+            found = attention_gradients(model, *made)
+        for one, right in zip(found, expected, strict=True):
+            assert torch.equal(one, right) and not one.requires_grad
     assert not odd_images.requires_grad and not any(p.requires_grad for p in model.encoder.parameters())
 
 
@@ -88,17 +92,6 @@ def test_gradients_of_other_peoples_models():
         assert torch.equal(frozen[0], maps) and torch.equal(frozen[1], gradients), name
     with pytest.raises(ValueError, match="no part in the logits"):
         attention_gradients(MODELS["torchvision"][0]().eval(), torch.randn(1, 3, 21, 21), classes[:1])
-
-
-@cases("context", [torch.no_grad, torch.inference_mode])
-@cases("frozen", [False, True])
-def test_inside_contexts_without_gradients(model, odd_images, context, frozen):
-    expected = attention_gradients(model, odd_images, torch.tensor([1, 4]))
-    with context():
-        # Made inside, as a batch is that was just normalised.
-        images, classes = odd_images + 0, torch.tensor([1, 4]) + 0
-        found = attention_gradients(model.requires_grad_(not frozen), images, classes)
-    assert all(torch.equal(a, b) for a, b in zip(found, expected, strict=True))
 
 
 @cases(
