@@ -242,6 +242,17 @@ def test_the_outline_is_bright_where_half_of_the_weight_is(page, panel):
     np.testing.assert_allclose(share, wanted, atol=0.02)
 
 
+def test_the_sets_are_the_smallest(page):
+    weights = np.random.default_rng(5).standard_gamma(0.3, 42).astype(np.float32)
+    script = "async (w) => Array.from((await import('/outline.js')).smallestSets(new Float32Array(w), 2, 40))"
+    got = np.array(page.evaluate(script, weights.tolist()))
+    order = np.argsort(-weights[2:], kind="stable")
+    running = np.cumsum(weights[2:][order].astype(float)) / weights[2:].sum()
+    for level, share in ((3, 0.5), (2, 0.8), (1, 0.95)):
+        wanted = set(order[: np.searchsorted(running, share) + 1].tolist())
+        assert set(np.flatnonzero(got >= level).tolist()) == wanted
+
+
 def test_borders_run_between_in_and_out_and_not_along_the_edge_of_the_picture(page):
     inside = np.random.default_rng(6).integers(0, 4, (ROWS, COLUMNS))
     script = "async ([i, level]) => (await import('/outline.js')).borders(Uint8Array.from(i), 5, 8, level)"
