@@ -48,9 +48,7 @@ def from_timm(name: str, size: tuple[int, int], *rest, kept: dict | None = None,
 
 
 def of_stages(name: str, size: tuple[int, int], refused: str, **options):
-    return Architecture(
-        lambda: timm.create_model(name, pretrained=False, num_classes=5, **options), size, (), None, refused
-    )
+    return from_timm(name, size, (), None, refused, kept={}, **options)
 
 
 def from_huggingface(name: str, size: tuple[int, int], *rest, model="Model", **options):
@@ -63,13 +61,6 @@ def from_huggingface(name: str, size: tuple[int, int], *rest, model="Model", **o
         return getattr(transformers, f"{name}{model}")(config)
 
     return Architecture(make, size, *rest)
-
-
-def whole_huggingface(name: str, size: tuple[int, int], refused: str, **options):
-    return Architecture(
-        lambda: getattr(transformers, f"{name}Model")(getattr(transformers, f"{name}Config")(**options)),
-        size, (), None, refused,
-    )  # fmt: skip
 
 
 def detr():
@@ -90,8 +81,6 @@ def torchvision_vit():
 
 
 SAM = dict(window_size=2, global_attn_indexes=(1,))
-FOUR = dict(hidden_sizes=[8] * 4, num_attention_heads=[1] * 4, depths=[1] * 4)
-DECODER = dict(decoder_num_hidden_layers=2, decoder_hidden_size=12, decoder_num_attention_heads=2)
 ROWS = {
     "torchvision ViT": Architecture(torchvision_vit, (21, 21), CLASS, (3, 3)),
     "torchvision Swin": Architecture(
@@ -107,9 +96,7 @@ ROWS = {
     "timm registers, no class token": from_timm(
         "vit_base_patch16_reg4_gap_256", (48, 32), registers(3), (6, 4), reg_tokens=3
     ),
-    "timm DINOv2 with registers": from_timm(
-        "vit_small_patch14_reg4_dinov2", (48, 32), CLASS + registers(4), (6, 4)
-    ),
+    "timm DINOv2 with registers": from_timm("vit_small_patch14_reg4_dinov2", (48, 32), CLASS + registers(4), (6, 4)),
     "timm DINOv3": from_timm("vit_small_patch16_dinov3", (48, 32), CLASS + registers(4), (6, 4)),
     "timm DeiT": from_timm("deit_tiny_patch16_224", (48, 32), CLASS, (6, 4)),
     "timm DeiT distilled": from_timm("deit_tiny_distilled_patch16_224", (48, 32), DISTILLED, (6, 4)),
@@ -162,9 +149,7 @@ ROWS = {
     "transformers DINOv2 with registers": from_huggingface(
         "Dinov2WithRegisters", (42, 56), CLASS + registers(3), (6, 8), image_size=42, num_register_tokens=3
     ),
-    "transformers DINOv3": from_huggingface(
-        "DINOv3ViT", (42, 28), CLASS + registers(2), (6, 4), num_register_tokens=2
-    ),
+    "transformers DINOv3": from_huggingface("DINOv3ViT", (42, 28), CLASS + registers(2), (6, 4), num_register_tokens=2),
     "transformers BEiT": from_huggingface("Beit", (42, 28), CLASS, (6, 4), use_relative_position_bias=True),
     "transformers Data2Vec": from_huggingface("Data2VecVision", (42, 28), CLASS, (6, 4)),
     "transformers MSN": from_huggingface("ViTMSN", (42, 28), CLASS, (6, 4)),
@@ -175,28 +160,18 @@ ROWS = {
     "transformers OWL-ViT": from_huggingface("OwlViTVision", (42, 42), CLASS, (6, 6), image_size=42),
     "transformers ViTPose": from_huggingface("VitPoseBackbone", (42, 28), (), (6, 4), model="", patch_size=[7, 7]),
     "transformers MAE": from_huggingface("ViTMAE", (42, 28), (), None, "at random"),
-    "transformers MAE, nothing masked": from_huggingface("ViTMAE", (42, 28), (), None, "at random", mask_ratio=0.0),
-    "transformers MAE with decoder": Architecture(
-        lambda: transformers.ViTMAEForPreTraining(
-            transformers.ViTMAEConfig(image_size=42, patch_size=7, num_hidden_layers=2, num_attention_heads=2,
-                                      hidden_size=12, intermediate_size=20, **DECODER)
-        ), (42, 42), (), None, STAGES,
+    "transformers MAE with decoder": from_huggingface(
+        "ViTMAE", (42, 42), (), None, STAGES, model="ForPreTraining", image_size=42, decoder_num_hidden_layers=2,
+        decoder_hidden_size=12, decoder_num_attention_heads=2,
     ),
     "transformers YOLOS": from_huggingface("Yolos", (42, 28), (), None, "behind its patches", num_detection_tokens=5),
     "transformers DETR": Architecture(detr, (64, 96), (), None, OTHER_TOKENS),
     "transformers ViTDet": from_huggingface("VitDet", (42, 42), (), None, AXES, image_size=42, window_size=2,
                                             window_block_indices=[0]),
-    "transformers SAM": whole_huggingface("SamVision", (64, 64), WINDOWS, image_size=64, patch_size=8, hidden_size=12,
-                                          num_hidden_layers=3, num_attention_heads=2, window_size=3,
-                                          global_attn_indexes=[1], mlp_dim=20, output_channels=8),
-    "transformers Swin": whole_huggingface("Swin", (64, 64), WINDOWS, image_size=64, embed_dim=12, depths=[1, 1],
-                                           num_heads=[2, 2], window_size=4),
-    "transformers PVT": whole_huggingface("Pvt", (64, 64), OTHER_TOKENS, image_size=64, **FOUR),
-    "transformers SegFormer": whole_huggingface("Segformer", (64, 64), OTHER_TOKENS, **FOUR),
-    "transformers LeViT": whole_huggingface("Levit", (224, 224), OTHER_TOKENS),
-    "transformers MobileViT": whole_huggingface("MobileViT", (64, 64), WINDOWS, image_size=64),
-    "transformers Hiera": whole_huggingface("Hiera", (224, 224), AXES, embed_dim=12, depths=[1] * 4,
-                                            num_heads=[1] * 4),
+    "transformers SAM": from_huggingface("SamVision", (64, 64), (), None, WINDOWS, image_size=64, patch_size=8,
+                                         window_size=3, global_attn_indexes=[1], mlp_dim=20, output_channels=8),
+    "transformers SegFormer": from_huggingface("Segformer", (64, 64), (), None, OTHER_TOKENS, hidden_sizes=[8] * 4,
+                                               num_attention_heads=[1] * 4, depths=[1] * 4),
 }  # fmt: skip
 
 

@@ -9,9 +9,11 @@ from conftest import ROOT, cases
 from PIL import Image
 from sent import features_of, layer_of, maps_of, picture_of
 
+from vit_course import pretrained
 from vit_course.attention import attention_weights
-from vit_course.explorer import AttentionExplorer, embedded
-from vit_course.maps import interpret
+from vit_course.data import photographs
+from vit_course.explorer import AttentionExplorer, embedded, explore
+from vit_course.maps import interpret, record_attention
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 L, H, D, ROWS, COLUMNS = 3, 2, 5, 2, 4
@@ -53,6 +55,19 @@ def test_queries_and_keys_are_sent_and_give_the_same_rows(pair, image):
     assert explorer.attention().shape == (T,) and explorer.layer == L - 1 and explorer.query == 0
     five = AttentionExplorer(tuple(each[None].double().numpy() for each in pair), image)
     np.testing.assert_array_equal(maps_of(five), maps_of(explorer))
+
+
+@pytest.mark.slow
+def test_of_the_real_model_too_rows_agree_to_a_share_of_the_largest_weight(some):
+    # A few coordinates of its keys are far from 0 for every token, and it is sharper than what is drawn at random.
+    for size, most in some([(224, 4.6e6), (518, 23e6)]):
+        real, path = pretrained.load_run("vit-s14", image_size=size), photographs()["cat"].path
+        explorer = explore(real, path)
+        with torch.no_grad(), record_attention(real.model) as maps:
+            real.model.features(real.preprocess(path))
+        for layer, ((exact,),) in enumerate(maps.by_layer):  # layer by layer, for memory
+            close(layer_of(explorer, layer), exact)
+        assert len(explorer._data) < most
 
 
 def test_maps_are_sent_exact_to_half_a_step(maps, image):

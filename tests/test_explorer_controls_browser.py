@@ -106,8 +106,8 @@ def test_the_maps_of_the_grid_are_those_of_the_query(page, maps):
     point(page, 2, 5, ROWS, COLUMNS)
     page.wait_for_selector(".vit-grid[data-complete=true]")
     drawn(page)
-    size = page.locator(".vit-cells canvas").evaluate("e => [e.height, e.width]")
-    picture = np.array(pixels(page, ".vit-cells canvas"), float).reshape(*size, 4)[..., :3].mean(axis=-1)
+    picture = pixels(page, ".vit-cells canvas").mean(axis=-1)
+    size = picture.shape
     for layer in range(LAYERS):
         for head in range(HEADS):
             weights = maps[layer, head, 22, 1:].reshape(ROWS, COLUMNS)
@@ -121,7 +121,7 @@ def test_the_maps_of_the_grid_are_those_of_the_query(page, maps):
             assert np.corrcoef(np.ravel(got), wanted.ravel())[0, 1] > 0.9, (layer, head)
 
 
-def test_keys_do_all_that_the_pointer_does(page):
+def test_keys_do_all_that_the_pointer_does(page, maps):
     page.locator(".vit-main").focus()
     page.keyboard.press("ArrowDown")  # from the class token to the first patch
     says(page, "row 0, column 0 looks")
@@ -134,7 +134,8 @@ def test_keys_do_all_that_the_pointer_does(page):
         ("d", "row 1, column 1 is looked at most by"), ("d", "row 1, column 1 looks"), ("c", "the class token looks"),
     ):  # fmt: skip
         page.keyboard.press(key)
-        says(page, sentence)
+        text = says(page, sentence)
+        assert "looked at" not in text or f"{100 * maps[2, 0, :, 10].max():.1f}"[:-1] in text
     for key, name, values in (
         ("o", "overlay", ["heat", "outline", "off", "spotlight"]), ("s", "scale", ["layer", "fixed", "own"]),
         ("v", "view", ["similarity", "colours", "attention"]),
@@ -153,20 +154,13 @@ def test_keys_do_all_that_the_pointer_does(page):
     says(page, "In layer 2, head 0, the class token looks")
 
 
-def test_the_legend_is_drawn_like_the_picture_and_keeps_still(page):
-    bar = np.array(pixels(page, ".vit-bar"), float).reshape(28, 320, 4)[14, :, :3]
+def test_the_legend_is_drawn_like_the_picture(page):
+    bar = pixels(page, ".vit-bar")[14]
     ramp = np.clip((np.arange(320) + 0.5 - 2.5) / 315, 0, 1)[:, None]
     np.testing.assert_allclose(bar, np.broadcast_to(236 * (0.15 + 0.85 * ramp), bar.shape), atol=4)
     choose(page, "Heat")
-    hot = np.array(pixels(page, ".vit-bar"), float).reshape(28, 320, 4)[14, :, :3]
+    hot = pixels(page, ".vit-bar")[14]
     np.testing.assert_allclose(hot, 236 * (1 - 0.7 * ramp) + np.array([204, 0, 255]) * 0.7 * ramp, atol=4)
-    boxes = set()
-    for row, column in POINTS:
-        point(page, row, column, ROWS, COLUMNS)
-        drawn(page)
-        nodes = [page.locator(name).bounding_box() for name in (".vit-bar", ".vit-high", ".vit-about", ".vit-cells")]
-        boxes.add(str(nodes))
-    assert len(boxes) == 1
 
 
 def test_pointing_asks_and_leaving_goes_back(page, maps):

@@ -1,10 +1,10 @@
-"""The explorer's modules without a page of their own: what they compute, in Chromium, beside NumPy."""
+"""The explorer's modules without a page of their own: what they compute and draw, in Chromium, beside NumPy."""
 
 import numpy as np
 import pytest
 import torch
 from conftest import cases
-from explored import NEEDS_CHROMIUM, maps_of, random_panel
+from explored import NEEDS_CHROMIUM, decoded, maps_of, random_panel
 from explorer_parts import ORIGIN, call, module_page
 
 from vit_course.explorer import AttentionExplorer, scripts
@@ -103,16 +103,6 @@ def test_maps_that_were_sent_whole(page):
     assert page.evaluate("() => ['query', 'key', 'scores'].map((name) => whole[name](1, 2, 4))") == [None] * 3
 
 
-@cases("length", [2, 9, 256])
-def test_percentiles_are_those_of_numpy(page, length):
-    values = np.random.default_rng(length).standard_gamma(0.4, length + 3).astype(np.float32)
-    values[4 % length] = values[1]  # twice the same
-    for share in (0, 0.37, 0.98, 1):
-        given = [values.tolist(), length, share]
-        got = call(page, "scales", "m.percentile(new Float32Array(a[0]), 3, a[1], a[2])", given)
-        assert got == pytest.approx(np.percentile(values[3:], 100 * share), rel=1e-6)
-
-
 def test_the_own_top_is_the_98th_percentile_but_not_of_noise(page):
     values = np.random.default_rng(0).random(100).astype(np.float32)
     own = "m.ownTop(new Float32Array(a), 1, a.length - 1)"
@@ -168,6 +158,116 @@ def test_rollout_is_that_of_the_matrices(page, panel):
         for direction, wanted in (("from", through[7]), ("to", through[:, 7])):
             got = page.evaluate("a => Array.from(rollout.flow(...a))", [layer, 7, direction])
             np.testing.assert_allclose(got, wanted, atol=2e-4)
+
+
+# ---- what is drawn, pixel by pixel
+
+ROWS, COLUMNS, TIMES = 5, 8, 18  # 18: so many pixels of a mask each side of a patch, see FINE in photo.js
+HEIGHT, WIDTH = ROWS * TIMES, COLUMNS * TIMES
+PAINT = """async ([values, style, extra]) => {
+    const { canvasOf, scaled } = await import("/compose.js");
+    const { Mask, paintPanel } = await import("/photo.js");
+    const [width, height] = [panel.columns * 18, panel.rows * 18];
+    const bright = scaled(panel.picture, width, height);
+    const canvas = canvasOf(width, height);
+    const drawn = new Float32Array(values);
+    const one = { panel, drawn, map: drawn, low: 0, high: 1, ready: true, nearest: -1, key: -1, q: -1, framed: true };
+    const context = canvas.getContext("2d");
+    if (extra.colours) extra.colours = Uint8ClampedArray.from(extra.colours);
+    paintPanel(context, { bright, mask: new Mask(panel) }, { ...one, ...extra }, style);
+    return [bright.toDataURL(), canvas.toDataURL()];
+}"""
+
+
+@pytest.fixture(scope="module")
+def strength():
+    """(2 + N): how strongly each token is drawn, some beyond full strength."""
+    return np.random.default_rng(3).uniform(-0.1, 1.3, 2 + ROWS * COLUMNS).astype(np.float32)
+
+
+def painted(page, values, style, **extra):
+    """-> the picture and what was painted over it, (H, W, 3) each."""
+    given = [values.tolist(), {"ratio": 1, **style}, extra]
+    pictures = [decoded(address) for address in page.evaluate(PAINT, given)]
+    assert all((picture[..., 3] == 255).all() for picture in pictures), "nothing shines through"
+    return [picture[..., :3] for picture in pictures]
+
+
+def enlarged(strength, smooth):
+    """-> (H, W, 1), from 0 to 1"""
+    cut = torch.tensor(strength[2:]).clamp(0, 1).view(1, 1, ROWS, COLUMNS)
+    way = dict(mode="bilinear", align_corners=False) if smooth else dict(mode="nearest")
+    return torch.nn.functional.interpolate(cut, (HEIGHT, WIDTH), **way)[0, 0, ..., None].numpy()
+
+
+@cases("smooth", [True, False])
+def test_a_spotlight_is_15_to_100_percent_of_the_picture_and_heat_one_hue_over_it(page, panel, strength, smooth):
+    picture, got = painted(page, strength, {"overlay": "spotlight", "smooth": smooth})
+    np.testing.assert_allclose(got, picture * (0.15 + 0.85 * enlarged(strength, smooth)), atol=3)
+    assert got.min() < 0.3 * picture.min() + 20 and (got == picture).any(), "from the dark to the picture itself"
+    picture, got = painted(page, strength, {"overlay": "heat", "smooth": smooth})
+    opacity = 0.7 * enlarged(strength, smooth)
+    np.testing.assert_allclose(got, picture * (1 - opacity) + np.array([204, 0, 255]) * opacity, atol=3)
+
+
+def test_off_and_not_ready_are_the_picture_and_colours_take_its_place(page, panel, strength):
+    for style, extra in (({"overlay": "off"}, {}), ({"overlay": "spotlight"}, {"ready": False})):
+        picture, got = painted(page, strength, {"smooth": True, **style}, **extra)
+        assert (got == picture).all()
+    middles, sent = np.s_[TIMES // 2 :: TIMES, TIMES // 2 :: TIMES], random_panel()["image"].permute(1, 2, 0).numpy()
+    np.testing.assert_allclose(picture[middles], sent[4::9, 4::9], atol=6, err_msg="and the picture is what was sent")
+    colours = np.random.default_rng(4).integers(0, 256, (ROWS, COLUMNS, 3))
+    _, got = painted(page, strength, {"overlay": "spotlight"}, colours=colours.flatten().tolist())
+    np.testing.assert_array_equal(got, np.kron(colours, np.ones((TIMES, TIMES, 1))))
+
+
+def test_the_query_has_a_frame_of_black_inside_white(page, panel, strength):
+    picture, got = painted(page, strength, {"overlay": "off", "smooth": True}, q=2 + 2 * COLUMNS + 3)
+    top, left = 2 * TIMES - 2, 3 * TIMES - 2  # around the patch
+    assert (got[top : top + 2, left : left + TIMES + 4] == 255).all()
+    assert (got[top + 2 : top + 4, left + 4 : left + TIMES] == 0).all()
+    inside = np.s_[top + 4 : top + TIMES, left + 4 : left + TIMES]
+    assert (got[inside] == picture[inside]).all(), "and the patch itself is seen"
+
+
+def test_the_outline_is_bright_where_half_of_the_weight_is(page, panel):
+    values = np.zeros(2 + ROWS * COLUMNS, np.float32)
+    values[[2, 3, 10, 41]] = [0.3, 0.25, 0.3, 0.15]  # two of them hold 60 %, three 85 %, four all
+    picture, got = painted(page, values, {"overlay": "outline", "smooth": True})
+    middle = np.s_[TIMES // 2 :: TIMES]
+    share = (got[middle, middle].sum(axis=-1) / picture[middle, middle].sum(axis=-1))[:ROWS, :COLUMNS]
+    wanted = np.full((ROWS, COLUMNS), 0.4)
+    wanted[0, 0] = wanted[1, 0] = 1
+    wanted[0, 1], wanted[4, 7] = 0.75, 0.55
+    np.testing.assert_allclose(share, wanted, atol=0.02)
+
+
+def test_the_sets_are_the_smallest(page):
+    weights = np.random.default_rng(5).standard_gamma(0.3, 42).astype(np.float32)
+    script = "async (w) => Array.from((await import('/outline.js')).smallestSets(new Float32Array(w), 2, 40))"
+    got = np.array(page.evaluate(script, weights.tolist()))
+    order = np.argsort(-weights[2:], kind="stable")
+    running = np.cumsum(weights[2:][order].astype(float)) / weights[2:].sum()
+    for level, share in ((3, 0.5), (2, 0.8), (1, 0.95)):
+        wanted = set(order[: np.searchsorted(running, share) + 1].tolist())
+        assert set(np.flatnonzero(got >= level).tolist()) == wanted
+
+
+def test_borders_run_between_in_and_out_and_not_along_the_edge_of_the_picture(page):
+    inside = np.random.default_rng(6).integers(0, 4, (ROWS, COLUMNS))
+    script = "async ([i, level]) => (await import('/outline.js')).borders(Uint8Array.from(i), 5, 8, level)"
+    for level in (1, 2, 3):
+        lines = page.evaluate(script, [inside.flatten().tolist(), level])
+        units = set()
+        for x0, y0, x1, y1 in lines:
+            steps = max(x1 - x0, y1 - y0)
+            for step in range(steps):
+                across = x1 > x0
+                units.add((x0 + step * across, y0 + step * (not across), across))
+        held = inside >= level
+        wanted = {(c, r, True) for r in range(1, ROWS) for c in range(COLUMNS) if held[r, c] != held[r - 1, c]}
+        wanted |= {(c, r, False) for r in range(ROWS) for c in range(1, COLUMNS) if held[r, c] != held[r, c - 1]}
+        assert units == wanted and len(lines) < len(units), "and neighbours in a line are joined"
 
 
 def test_two_widgets_of_a_notebook_keep_their_controls_apart(page):

@@ -5,13 +5,11 @@ import json
 import os
 import re
 
-import numpy as np
 import pytest
 import torch
-from conftest import cases
 
 from vit_course.explorer import AttentionExplorer, scripts
-from vit_course.explorer.encoding import UNSAFE, to_text
+from vit_course.explorer.encoding import UNSAFE
 
 
 @pytest.fixture
@@ -41,21 +39,6 @@ def test_a_page_is_replaced_only_if_asked(explorer, tmp_path):
     assert path.read_text().startswith("<!doctype html>") and list(tmp_path.iterdir()) == [path]
 
 
-@cases("before", [None, "mine"])
-def test_a_full_disk_leaves_what_was_there(explorer, tmp_path, monkeypatch, before):
-    path = tmp_path / "page.html"
-    if before:
-        path.write_text(before)
-
-    def full(_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match=r"page\.html could not be written .* bytes are needed"):
-        explorer.save_html(path, overwrite=True)
-    assert [one.read_text() for one in tmp_path.iterdir()] == ([before] if before else [])
-
-
 def test_a_path_that_is_none(explorer, tmp_path):
     (tmp_path / "folder.html").mkdir()
     for path, message in (
@@ -78,22 +61,6 @@ def from_text(text: str) -> bytes:
     codes = {mark: code for code, mark in UNSAFE.items()}
     bits = "".join(f"{codes.get(one, ord(one)):07b}" for one in text)
     return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8))
-
-
-@cases("size", [0, 1, 6, 7, 8, 13, 14, 1000])
-def test_seven_bits_a_character_and_none_that_a_page_loses(size, tmp_path):
-    content = np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8).tobytes()
-    text = to_text(content)
-    assert from_text(text) == content and len(text) == -(-8 * size // 7)
-    assert not set(text) & {"\0", "\r", "<"} and max(text, default="") < "\u00c3"
-
-
-def test_long_content_is_cut_in_whole_groups():
-    content = bytes(range(256)) * 2000
-    text = to_text(content)
-    assert len(text) == -(-8 * len(content) // 7)
-    for start in (0, 7 * 2**15 - 7, 7 * 2**15):
-        assert from_text(text[start // 7 * 8 :][:80]) == content[start : start + 70]
 
 
 def test_a_script_ends_no_element(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from accessible import violations
 from conftest import cases
-from explored import NEEDS_CHROMIUM, SCREENSHOTS, choose, drawn, maps_of, opening, patch, random_panel
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, choose, maps_of, opening, patch, random_panel
 from PIL import Image
 
 from vit_course.explorer.widget import AttentionExplorer
@@ -63,8 +63,6 @@ def test_why_follows_a_pinned_query_and_what_is_clicked_next(opened, given):
     says(page, ".vit-why-words", "of its attention to the patch in row 4, column 6")
     times = float(page.locator(".vit-why-words").inner_text().split(", ")[3].split(" times")[0])
     assert abs(times - weights[1 + 4 * 8 + 6]) < 0.06
-    page.mouse.move(5, 5)  # what was clicked stays
-    says(page, ".vit-why-words", "of its attention to the patch in row 4, column 6")
     page.mouse.click(*at(page, 1, 3))  # on the query itself: free again
     page.mouse.move(*at(page, 0, 0))
     says(page, ".vit-why-words", "The patch in row 0, column 0 gives")
@@ -168,9 +166,6 @@ def test_the_tour_sees_what_was_found_and_goes_on(opened):
         page.keyboard.press(key)
     says(page, ".vit-tour-found", "In layer 1, head 2, 32 of 32 patches look most at the patch right above them.")
     assert "3 of 8" in tour.inner_text() and page.locator(".vit-tour-dots .vit-done").count() == 1
-    page.keyboard.press("ArrowRight")  # what was found stays
-    drawn(page)
-    assert page.locator(".vit-passed").count() == 1
     page.get_by_role("button", name="Leave the tour").click()
     page.locator(".vit-tour-body").wait_for(state="hidden")
     page.get_by_role("button", name="Take the tour again").click()
@@ -209,15 +204,3 @@ def test_nothing_overflows_and_axe_finds_nothing(opened, width, scheme):
         assert violations(page) == []
     SCREENSHOTS.mkdir(exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"explorer-{width}-{scheme}.png", full_page=True)
-
-
-def test_pointing_changes_the_height_of_no_part(opened):
-    heights = "() => Array.from(document.querySelectorAll('.vit-part, .vit-tour'), (part) => part.offsetHeight)"
-    for width, height in ((390, 1200), (850, 2400), (1280, 1600)):
-        page = opened(page={"width": width, "height": height}, tour="look")
-        usual, before = page.evaluate(heights), page.locator(".vit-why-words").inner_text()
-        for row, column in ((0, 0), (3, 4), (4, 7), (2, 2)):
-            page.mouse.move(*at(page, row, column))
-            page.wait_for_function("(a) => document.querySelector('.vit-why-words').innerText !== a", arg=before)
-            before = page.locator(".vit-why-words").inner_text()
-            assert page.evaluate(heights) == usual, (width, row, column)

@@ -238,7 +238,3 @@ def test_arguments_say_what_the_model_does_not(picture):
         assert explore(model, image, prefix=prefix)._panels[0]["names"] == names
     with raises(ValueError, match=r"the maps have 20 tokens, and 4 x 4 patches with a, b make 18"):
         explore(model, image, grid=(4, 4), prefix=["a", "b"])
-    for prefix in (-1, True, "class token", [1]):
-        for call in (lambda p=prefix: explore(model, image, prefix=p), lambda p=prefix: upload(model, prefix=p)):
-            with raises(ValueError, match="prefix must be the names of the tokens before the patches"):
-                call()

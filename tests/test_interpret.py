@@ -28,15 +28,6 @@ def test_rollout_rows_sum_to_one_and_follow_the_layers_in_order():
     torch.testing.assert_close(flow, layers[2] @ layers[1] @ layers[0])
 
 
-def test_rollout_of_uniform_maps_is_uniform_but_for_the_residual():
-    flow = rollout(torch.full((1, 40, h, T, T), 1 / T))
-    torch.testing.assert_close(flow, torch.full((1, T, T), 1 / T))
-
-
-def test_rollout_of_identity_is_identity():
-    assert torch.equal(rollout(torch.eye(T).expand(B, L, h, T, T)), torch.eye(T).expand(B, T, T))
-
-
 def test_distance_of_a_diagonal_map_is_zero_and_by_hand():
     assert attention_distance(torch.eye(T).expand(B, L, h, T, T), GRID, 4).eq(0).all()
     maps = torch.zeros(1, 1, 1, N, N)
@@ -45,23 +36,11 @@ def test_distance_of_a_diagonal_map_is_zero_and_by_hand():
     assert attention_distance(maps, GRID, 4).item() == pytest.approx(4 * sum(away) / N)
 
 
-def test_distance_ignores_the_class_token():
-    maps = random_maps()
-    maps[..., 0] += 5
-    rescaled = maps[..., 1:, 1:] / maps[..., 1:, 1:].sum(-1, keepdim=True)
-    distance = attention_distance(maps, GRID, 4)
-    assert distance.shape == (L, h)
-    torch.testing.assert_close(distance, attention_distance(rescaled, GRID, 4))
-
-
 def test_registers_are_left_out_where_their_number_is_given():
     maps = torch.randn(B, L, h, N + 4, N + 4).softmax(-1)
     assert torch.equal(patch_part(maps, GRID, 4), maps[..., 4:, 4:])
     alone = maps[..., 4:, 4:] / maps[..., 4:, 4:].sum(-1, keepdim=True)
     torch.testing.assert_close(attention_distance(maps, GRID, 4, num_prefix=4), attention_distance(alone, GRID, 4))
-    for count, message in ((3, "behind 3 tokens has 9, the maps have 10"), (-1, "at least 0"), (1.0, "an int")):
-        with pytest.raises(ValueError, match=message):
-            patch_part(maps, GRID, count)
 
 
 def test_mask_score_inside_outside_and_uniform():
@@ -75,33 +54,10 @@ def test_mask_score_inside_outside_and_uniform():
     assert mask_score(inside, mask).item() == pytest.approx(0.5)
 
 
-def test_mask_score_of_a_batch():
-    maps, masks = torch.rand(5, 2, 3), torch.rand(5, 8, 12) > 0.5
-    torch.testing.assert_close(mask_score(maps, masks)[3], mask_score(maps[3], masks[3]))
-
-
 def test_patch_part_drops_the_class_token():
     maps = random_maps()
     assert torch.equal(patch_part(maps, GRID), maps[..., 1:, 1:])
     assert torch.equal(patch_part(maps[..., :N, :N], GRID), maps[..., :N, :N])
-
-
-@cases(
-    ("call", "message"),
-    [
-        (lambda: rollout(torch.zeros(3, 7, 7)), r"maps must be \(B, L, h, T, T\), got shape \(3, 7, 7\)"),
-        (lambda: rollout(torch.zeros(1, 1, 1, 6, 7)), r"got shape \(1, 1, 1, 6, 7\)"),
-        (lambda: attention_distance(torch.zeros(1, 1, 1, 9, 9), GRID, 4), "2 x 3 has 6 or 7 tokens, the maps have 9"),
-        (
-            lambda: mask_score(torch.ones(2, 3), torch.ones(9, 12, dtype=torch.bool)),
-            "mask of 9 x 12 is no multiple of a map of 2 x 3",
-        ),
-        (lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12).bool()), "0 everywhere in 4 of 4 images"),
-    ],
-)
-def test_bad_input(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
 
 
 def test_relevance_by_hand():
@@ -114,8 +70,6 @@ def test_relevance_by_hand():
             expected = expected + rise @ expected
         torch.testing.assert_close(found[image], expected)
     assert torch.equal(relevance(maps, -torch.ones_like(maps)), torch.eye(T).expand(B, T, T))
-    with pytest.raises(ValueError, match=r"gradients have shape \(2, 3, 4, 7, 6\)"):
-        relevance(maps, gradients[..., 1:])
 
 
 def test_pointing_game_asks_for_the_centre_of_the_largest_patch():
@@ -128,14 +82,13 @@ def test_pointing_game_asks_for_the_centre_of_the_largest_patch():
     map[0, 1, 2] = 2.0
     assert pointing_game(map, mask).tolist() == [False, False]
     assert pointing_game(map[:, None].expand(-1, 4, -1, -1), mask[:, None]).shape == (2, 4)
-    with pytest.raises(ValueError, match="8 x 12 is no multiple of a map of 3 x 3"):
-        pointing_game(torch.ones(3, 3), mask[0])
 
 
 @cases("dtype", [torch.float16, torch.bfloat16])
 def test_distance_in_half_precision(dtype):
     maps = torch.randn(B, L, h, T, T).softmax(dim=-1)
     half = attention_distance(maps.to(dtype), GRID, 4)
+    assert half.dtype == dtype
     torch.testing.assert_close(half.float(), attention_distance(maps, GRID, 4), atol=0.1, rtol=0.02)
 
 
@@ -161,12 +114,10 @@ def with_nan(x):
         (MAPS.tolist(), TypeError, "maps must be a torch.Tensor, got list"),
         (MAPS[0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(3, 4, 7, 7\)"),
         (MAPS[:0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(0, 3, 4, 7, 7\)"),
-        (MAPS[..., :0, :0], ValueError, r"got shape \(2, 3, 4, 0, 0\)"),
+        (MAPS[..., 1:], ValueError, r"got shape \(2, 3, 4, 7, 6\)"),
         (MAPS.long(), ValueError, "maps must be floating-point numbers, got int64"),
-        (MAPS > 0, ValueError, "maps must be floating-point numbers, got bool"),
         (with_nan(MAPS), ValueError, "maps must be finite, 168 of 1176 numbers are NaN or infinite"),
         (MAPS.to("meta"), ValueError, "maps must hold numbers, got a tensor on the device meta"),
-        (MAPS.to_sparse(), ValueError, "maps must be a dense tensor, got a sparse_coo one"),
     ],
 )
 def test_maps_that_are_none(name, maps, error, message):
@@ -174,39 +125,32 @@ def test_maps_that_are_none(name, maps, error, message):
         TAKE_MAPS[name](maps)
 
 
+CLASS_TOKEN_ALONE = MAPS.clone()
+CLASS_TOKEN_ALONE[1, 2, 3, 4] = torch.eye(T)[0]
+
+
 @cases(
-    ("gradients", "error", "message"),
+    ("call", "error", "message"),
     [
-        (None, TypeError, "gradients must be a torch.Tensor, got NoneType"),
-        (MAPS.double(), ValueError, "maps are float32, gradients are float64: convert one of them"),
-        (MAPS.long(), ValueError, "gradients must be floating-point numbers, got int64"),
-        (with_nan(MAPS), ValueError, "gradients must be finite, 168 of 1176"),
+        (lambda: relevance(MAPS, None), TypeError, "gradients must be a torch.Tensor, got NoneType"),
+        (lambda: relevance(MAPS, MAPS.double()), ValueError, "maps are float32, gradients are float64: convert one"),
+        (lambda: relevance(MAPS, MAPS[..., 1:]), ValueError, r"gradients have shape \(2, 3, 4, 7, 6\)"),
+        (lambda: relevance(MAPS, MAPS.long()), ValueError, "gradients must be floating-point numbers, got int64"),
+        (lambda: relevance(MAPS, with_nan(MAPS)), ValueError, "gradients must be finite, 168 of 1176"),
+        (lambda: patch_part(MAPS, (0, 6)), ValueError, r"grid must be \(rows, columns\), two ints of at least 1, got "),
+        (lambda: attention_distance(MAPS, 6, 4), ValueError, r"grid must be \(rows, columns\), two ints"),
+        (lambda: patch_part(MAPS, (2, 4)), ValueError, "2 x 4 has 8 or 9 tokens, the maps have 7"),
+        (lambda: patch_part(MAPS, GRID, 3), ValueError, "behind 3 tokens has 9, the maps have 7"),
+        (lambda: patch_part(MAPS, GRID, -1), ValueError, "num_prefix must be at least 0, got -1"),
+        (lambda: attention_distance(MAPS, GRID, 0), ValueError, "patch_size must be at least 1, got 0"),
+        (lambda: attention_distance(CLASS_TOKEN_ALONE, GRID, 4), ValueError, "1 of 144 rows give no attention to any"),
+        (lambda: mask_score(-torch.ones(2, 3), torch.ones(8, 12).bool()), ValueError, "not be negative, 6 of 6"),
+        (lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12).bool()), ValueError, "0 everywhere in 4 of 4"),
     ],
 )
-def test_gradients_that_are_none(gradients, error, message):
+def test_what_cannot_be_computed(call, error, message):
     with pytest.raises(error, match=message):
-        relevance(MAPS, gradients)
-
-
-@cases("grid", [(0, 6), (-2, -3), (2.0, 3), 6, (6,), None, "23", (True, 6)])
-def test_grids(grid):
-    for call in (lambda: patch_part(MAPS, grid), lambda: attention_distance(MAPS, grid, 4)):
-        with pytest.raises(ValueError, match=r"grid must be \(rows, columns\), two ints of at least 1, got "):
-            call()
-
-
-@cases("patch_size", [0, -4, 4.0, None, True])
-def test_patch_sizes(patch_size):
-    with pytest.raises(ValueError, match=r"patch_size must be (an int of )?at least 1, got "):
-        attention_distance(MAPS, GRID, patch_size)
-
-
-def test_a_row_that_attends_to_the_class_token_alone():
-    maps = MAPS.clone()
-    maps[1, 2, 3, 4] = 0
-    maps[1, 2, 3, 4, 0] = 1
-    with pytest.raises(ValueError, match="1 of 144 rows give no attention to any patch"):
-        attention_distance(maps, GRID, 4)
+        call()
 
 
 @cases("score", [mask_score, pointing_game])
@@ -215,11 +159,9 @@ def test_a_row_that_attends_to_the_class_token_alone():
     [
         ([[1.0]], torch.ones(8, 12).bool(), TypeError, "map must be a torch.Tensor, got list"),
         (torch.ones(2, 3), [[True]], TypeError, "mask must be a torch.Tensor, got list"),
-        (torch.ones(2, 3).long(), torch.ones(8, 12).bool(), ValueError, "map must be floating-point numbers, got int"),
         (torch.ones(2, 3), torch.ones(8, 12), ValueError, "mask must be torch.bool, .* got torch.float32"),
         (torch.ones(3), torch.ones(8, 12).bool(), ValueError, r"map must have at least 2 axes.* got shape \(3,\)"),
         (torch.ones(2, 3), torch.ones(0, 12).bool(), ValueError, r"mask must have .* got shape \(0, 12\)"),
-        (torch.ones(0, 3), torch.ones(8, 12).bool(), ValueError, r"map must have .* got shape \(0, 3\)"),
         (torch.ones(2, 3), torch.ones(8, 13).bool(), ValueError, "8 x 13 is no multiple of a map of 2 x 3"),
         (torch.ones(5, 2, 3), torch.ones(4, 8, 12).bool(), ValueError, r"\(5, 2, 3\) and masks of shape \(4, 8, 12\)"),
         (with_nan(torch.ones(2, 3)), torch.ones(8, 12).bool(), ValueError, "map must be finite, 2 of 6"),
@@ -231,20 +173,8 @@ def test_maps_and_masks(score, map, mask, error, message):
         score(map, mask)
 
 
-def test_a_map_below_zero_has_no_share():
-    with pytest.raises(ValueError, match="the map must not be negative, 6 of 6 numbers are"):
-        mask_score(-torch.ones(2, 3), torch.ones(8, 12).bool())
-
-
 def test_one_map_beside_several_masks():
     map, masks = torch.rand(2, 3), torch.rand(5, 8, 12) > 0.5
     assert mask_score(map, masks).shape == pointing_game(map, masks).shape == (5,)
     assert pointing_game(map, masks)[3] == pointing_game(map, masks[3])
-
-
-def test_maps_without_numbers_and_in_half_precision():
-    for call in TAKE_MAPS.values():
-        with pytest.raises(ValueError, match=r"maps (must hold numbers, got a tensor on the|are on) .*meta"):
-            call(MAPS.to("meta"))
-    found = attention_distance(random_maps().half(), GRID, 4)
-    assert found.dtype == torch.float16 and found.isfinite().all()
+    torch.testing.assert_close(mask_score(map, masks)[3], mask_score(map, masks[3]))

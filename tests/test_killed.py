@@ -1,6 +1,5 @@
 """Kills at any moment and full disks: whole files stay behind, and the run goes on."""
 
-import errno
 import json
 import os
 import subprocess
@@ -9,13 +8,10 @@ import sys
 import pytest
 from conftest import ROOT
 from runs import RECIPE, files, new_model
-from torch import nn
 
 from vit_course import data
-from vit_course.__main__ import main
 from vit_course.files import atomic
 from vit_course.files.atomic import remove_leftovers, write_atomically
-from vit_course.files.weights import load_weights, save_weights
 from vit_course.training import train
 from vit_course.training.run_folder import FILES
 
@@ -28,38 +24,15 @@ def dataset():
 @pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the children are forked, which this system cannot")
 def test_a_kill_at_any_moment_changes_nothing(tmp_path):
-    outcome = subprocess.run(
-        [sys.executable, ROOT / "tests" / "kills.py", tmp_path],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    command = [sys.executable, ROOT / "tests" / "kills.py", tmp_path]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    outcome = subprocess.run(command, env=env, capture_output=True, text=True, timeout=600)
     assert outcome.returncode == 0, outcome.stderr
     result = json.loads(outcome.stdout.splitlines()[-1])
     assert result["files"] == ["best.safetensors", "config.json", "last.safetensors", "log.csv"]
     # 4 epochs of at least 2 files, each with 4 moments; at some of them a part of a file is left behind.
-    assert result["moments"] > 32 and result["leftovers"] > 8 and result["kills"] > 2
+    assert result["moments"] > 32 and result["leftovers"] > 8
     assert result["wrong"] == []
-
-
-KILLS = """
-import itertools, random, kills
-print(kills.outcome(kills.child(lambda: 1 / 0)), kills.outcome(kills.child(lambda: None)))
-print(max(itertools.islice(kills.pauses(random.Random(0)), 60)))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the children are forked, which this system cannot")
-def test_the_program_of_the_kills_tells_failures_and_gets_on():
-    path = os.pathsep.join([str(ROOT), str(ROOT / "tests")])
-    outcome = subprocess.run(
-        [sys.executable, "-c", KILLS], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
-    )
-    codes, longest = outcome.stdout.splitlines()
-    assert codes == "1 0" and "ZeroDivisionError" in outcome.stderr
-    assert float(longest) > 10
 
 
 def test_a_full_disk_is_named_and_the_run_goes_on_later(dataset, tmp_path, monkeypatch):
@@ -73,9 +46,8 @@ def test_a_full_disk_is_named_and_the_run_goes_on_later(dataset, tmp_path, monke
         real(number)
 
     monkeypatch.setattr(atomic.os, "fsync", full)
-    with pytest.raises(
-        OSError, match=r"could not be written \(No space left on device\): \d+ bytes are needed, \d+ are"
-    ):
+    message = r"could not be written \(No space left on device\): \d+ bytes are needed, \d+ are"
+    with pytest.raises(OSError, match=message):
         train(new_model(), dataset, RECIPE, tmp_path / "cut", progress=False)
     monkeypatch.undo()
     assert not [name for name in files(tmp_path / "cut") if name.startswith(".")]
@@ -83,27 +55,11 @@ def test_a_full_disk_is_named_and_the_run_goes_on_later(dataset, tmp_path, monke
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 
-def test_a_full_disk_on_the_command_line(tmp_path, monkeypatch, capsys):
-    def full(number):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(atomic.os, "fsync", full)
-    command = "train --data digits --patch-size 4 --hidden-dim 8 --num-layers 1 --num-heads 1 --mlp-dim 8 --epochs 1"
-    assert main([*command.split(), "--out", str(tmp_path / "run")]) == 2
-    assert "error: " in (error := capsys.readouterr().err) and "bytes are needed" in error and "Errno" not in error
-
-
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match=r"could not be written .* what was there before is intact") as caught:
         write_atomically(tmp_path / "file" / "run" / "log.csv", b"x")
     assert "bytes" not in str(caught.value), "the disk is not full"
-
-
-def test_an_error_of_the_system_keeps_the_name_of_its_file(tmp_path, monkeypatch, capsys):
-    out = tmp_path / "no" / "such" / "page.html"
-    assert main(["explore", str(ROOT / "res" / "screenshot.png"), "-o", str(out)]) == 2
-    assert capsys.readouterr().err == f"error: {out}: {os.strerror(errno.ENOENT)}\n"
 
 
 def test_only_our_own_dead_leftovers_are_removed(tmp_path):
@@ -115,11 +71,7 @@ def test_only_our_own_dead_leftovers_are_removed(tmp_path):
         (tmp_path / name).write_text("")
     (tmp_path / ".log.csv.123").mkdir()
     remove_leftovers(tmp_path, FILES)
-    assert sorted(files_and_folders(tmp_path)) == sorted([*stay, ".log.csv.123"])
-
-
-def files_and_folders(folder):
-    return [path.name for path in folder.iterdir()]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*stay, ".log.csv.123"])
 
 
 def test_a_new_file_appears_whole_in_one_step(tmp_path, monkeypatch):
@@ -127,32 +79,11 @@ def test_a_new_file_appears_whole_in_one_step(tmp_path, monkeypatch):
     write_atomically(path, b"old")
 
     def power_cut(self, target):
-        assert (
-            self.read_bytes() == b"new" and target == path
-        )  # the whole content is on the disk before the name changes
+        # The whole content is on the disk before the name changes.
+        assert self.read_bytes() == b"new" and target == path
         raise KeyboardInterrupt
 
     monkeypatch.setattr(atomic.Path, "replace", power_cut)
     with pytest.raises(KeyboardInterrupt):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
-
-
-def test_a_crash_while_writing_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-
-    def full_disk(number):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(atomic.os, "fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"):
-        write_atomically(path, b"new")
-    assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
-
-
-def test_metadata_round_trip(tmp_path):
-    save_weights(tmp_path / "w.safetensors", nn.Linear(2, 3), note={"a": [1, 2]})
-    state, metadata = load_weights(tmp_path / "w.safetensors")
-    assert state["weight"].shape == (3, 2) and metadata == {"note": {"a": [1, 2]}}
-    assert json.dumps(metadata)

@@ -19,39 +19,26 @@ from vit_course.vit import ViT
 SMALL = dict(image_size=8, patch_size=4, num_classes=5, hidden_dim=24, num_layers=2, num_heads=3, mlp_dim=20)
 
 
-def state_of(name: str) -> dict:
-    return PUBLISHED[name].theirs().state_dict()
-
-
-def swin():
-    return timm.create_model("swin_tiny_patch4_window7_224", embed_dim=12, depths=(1, 1, 1, 1))
-
-
-def huggingface_swin():
-    return transformers.SwinModel(transformers.SwinConfig(embed_dim=12, depths=[1, 1], num_heads=[1, 2]))
-
-
-def bert():
-    return transformers.BertModel(
-        transformers.BertConfig(
-            vocab_size=50, hidden_size=24, num_hidden_layers=1, num_attention_heads=2, intermediate_size=30
-        )
-    )
-
-
-def torchvision_swin():
-    return torchvision.models.SwinTransformer([4, 4], 12, [1, 1], [1, 2], [7, 7])
+TINY = {
+    **{"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 1, "intermediate_size": 30},
+    **{"image_size": 32, "patch_size": 8},
+}
 
 
 @pytest.mark.parametrize("load, make, message", [
-    (pretrained.load_timm, swin, "'pos_embed' is missing .*a Swin Transformer"),
-    (pretrained.load_torchvision, torchvision_swin, "not the state dict of a torchvision ViT .*a Swin Transformer"),
-    (pretrained.load_huggingface, huggingface_swin, "'embeddings.position_embeddings' is missing .*a Swin Transformer"),
+    (pretrained.load_timm, lambda: timm.create_model("swin_tiny_patch4_window7_224", embed_dim=12, depths=(1, 1, 1, 1)),
+     "'pos_embed' is missing .*a Swin Transformer"),
+    (pretrained.load_torchvision, lambda: torchvision.models.SwinTransformer([4, 4], 12, [1, 1], [1, 2], [7, 7]),
+     "not the state dict of a torchvision ViT .*a Swin Transformer"),
+    (pretrained.load_huggingface, lambda: transformers.SwinModel(
+        transformers.SwinConfig(embed_dim=12, depths=[1, 1], num_heads=[1, 2])),
+     "'embeddings.position_embeddings' is missing .*a Swin Transformer"),
     (pretrained.load_timm, lambda: timm.create_model("resnet18"), "not the state dict of a timm ViT .*a ResNet"),
     (pretrained.load_torchvision, torchvision.models.resnet18,
      "'conv_proj.weight' is missing: this is not the state dict of a torchvision ViT .*a ResNet"),
     (pretrained.load_timm, lambda: published.timm_vit(qk_norm=True), "'blocks.0.attn.q_norm.weight' is left over"),
-    (pretrained.load_huggingface, bert, "is missing: this is not the state dict of a Hugging Face ViT .*such as BERT"),
+    (pretrained.load_huggingface, lambda: transformers.BertModel(transformers.BertConfig(vocab_size=50, **TINY)),
+     "is missing: this is not the state dict of a Hugging Face ViT .*such as BERT"),
     (pretrained.load_timm, published.torchvision_vit, r"not .* a timm ViT \(its names are those of torchvision\)"),
     (pretrained.load_torchvision, published.huggingface_vit, r"\(its names are those of Hugging Face\)"),
     (pretrained.load_huggingface, published.timm_vit, r"\(its names are those of timm\)"),
@@ -132,10 +119,6 @@ def test_models_of_timm_are_named(name):
     assert "give num_" not in str(caught.value)
 
 
-TINY = {
-    **{"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 1, "intermediate_size": 30},
-    **{"image_size": 32, "patch_size": 8},
-}
 HUGGINGFACE_KINDS = {
     "BeitForImageClassification": "BEiT",
     "BeitModel": "BEiT",
@@ -162,6 +145,6 @@ def test_models_of_hugging_face_are_named(name):
 @cases("prefix", ["module.", "model.", "module.backbone.", "_orig_mod."])
 @cases("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
 def test_a_prefix_is_named(name, prefix):
-    state = {prefix + key: value for key, value in state_of(name).items()}
+    state = {prefix + key: value for key, value in PUBLISHED[name].theirs().state_dict().items()}
     with pytest.raises(ValueError, match=rf"is missing: .* \(its names begin with '{prefix}': take that away"):
         PUBLISHED[name].load(state, 3)

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import math
 import re
 import runpy
 import shutil
@@ -20,43 +21,34 @@ LIVE = ROOT / "res" / "live"
 TYPES = {1: ("F32", 4), 10: ("F16", 2)}  # what ONNX and safetensors call them, and bytes a number
 
 
+def varint(message: bytes, at: int) -> tuple[int, int]:
+    """A number of Protocol Buffers, and where the next byte lies."""
+    end = next(place for place in range(at, len(message)) if message[place] < 128) + 1
+    return sum((byte & 127) << 7 * place for place, byte in enumerate(message[at:end])), end
+
+
 def fields(message: bytes):
     """The fields of a message of Protocol Buffers: (number, an int or bytes)."""
     at = 0
-
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
     while at < len(message):
-        key = number()
+        key, at = varint(message, at)
         if key & 7 == 0:
-            yield key >> 3, number()
+            value, at = varint(message, at)
         else:
-            size = {1: 8, 5: 4}.get(key & 7) or number()
-            yield key >> 3, message[at : at + size]
-            at += size
+            size, at = ({1: 8, 5: 4}[key & 7], at) if key & 7 in (1, 5) else varint(message, at)
+            value, at = message[at : at + size], at + size
+        yield key >> 3, value
 
 
 def numbers(values) -> list[int]:
     """A repeated number, which may be packed into bytes."""
     if isinstance(values, int):
         return [values]
-    out, value, shift = [], 0, 0
-    for byte in values:
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            out.append(value)
-            value = shift = 0
-    return out
+    found, at = [], 0
+    while at < len(values):
+        value, at = varint(values, at)
+        found.append(value)
+    return found
 
 
 def initialisers(name: str) -> list[dict]:
@@ -105,10 +97,7 @@ def test_a_graph_points_at_the_weights_as_they_lie(name):
         first, end = entry["data_offsets"]
         assert (kind, tensor["dims"]) == (entry["dtype"], entry["shape"]), tensor["name"]
         assert (int(where["offset"]), int(where["length"])) == (start + first, end - first), tensor["name"]
-        count = 1
-        for side in tensor["dims"]:
-            count *= side
-        assert end - first == size * count
+        assert end - first == size * math.prod(tensor["dims"])
         pointed[where["location"]].add(tensor["name"])
     # Every number that was learned is used, but for the token that stood for hidden patches in training.
     for file, (_, entries) in stored.items():
@@ -168,10 +157,8 @@ def test_first_comes_the_cat_and_a_link_only_where_there_is_a_place_for_it(folde
 def test_the_command_says_how_to_open_it(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["live"]) == 0
-    assert re.search(
-        r"^live: \d+ MB; .*python -m http\.server -d live .*http://localhost:8000$", capsys.readouterr().out
-    )
-    assert (tmp_path / "live" / "index.html").is_file()
+    said = r"^live: \d+ MB; .*python -m http\.server -d live .*http://localhost:8000$"
+    assert re.search(said, capsys.readouterr().out) and (tmp_path / "live" / "index.html").is_file()
 
 
 def test_nothing_is_overwritten_unasked(folder, tmp_path, capsys):
@@ -199,8 +186,7 @@ def test_a_half_written_folder_can_be_replaced(tmp_path, monkeypatch):
     assert (tmp_path / "index.html").exists()
 
 
-def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):
-    """By which a browser throws away what it has kept."""
+def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):  # by which a browser forgets the old one
     version = json.loads((folder / "live.json").read_text())["version"]
     copied = tmp_path / "live"
     shutil.copytree(LIVE, copied)

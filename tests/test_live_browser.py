@@ -2,13 +2,12 @@
 
 import base64
 import io
-import os
 
 import numpy as np
 import pytest
 from accessible import violations
-from conftest import ROOT, cases
-from lab import chromium
+from conftest import cases
+from explored import NEEDS_CHROMIUM, SCREENSHOTS
 from live_page import HAND_OVER, TAKE, compare, give, question, visit, wait_shown, words
 from PIL import Image
 from served import served
@@ -16,11 +15,7 @@ from served import served
 from vit_course import data, pretrained
 from vit_course.live import write_live
 
-pytestmark = pytest.mark.skipif(
-    chromium() is None and not os.environ.get("CI"),
-    reason="no Chromium or Chrome on this machine: the live page's files are tested, but not run in a browser",
-)
-SCREENSHOTS = ROOT / "screenshots"
+pytestmark = NEEDS_CHROMIUM
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +76,7 @@ def test_a_photograph_at_224_pixels_as_in_pytorch(live):
 
 
 @pytest.mark.thorough
-def test_more_patches_as_in_pytorch_and_the_page_answers_meanwhile(live):
+def test_the_page_answers_while_more_patches_are_computed(live):
     turns = live.evaluate(
         """async () => {
             const { dataset } = document.documentElement, before = dataset.shown;
@@ -149,15 +144,14 @@ def test_a_picture_of_the_visitors_own_is_seen_as_in_python(small):
         rgba = rgba.rotate(90, expand=True)
 
 
+HEIC = b"\0\0\0\x18ftypheic\0\0\0\0"
+
+
 @cases(
     ("name", "content", "expected"),
     [
         ("holiday.jpg", b"no picture", "holiday.jpg is no picture that this browser can open: choose a JPEG, PNG or"),
-        (
-            "phone.heic",
-            b"\0\0\0\x18ftypheic\0\0\0\0",
-            "phone.heic is a HEIC photograph, which this browser cannot open",
-        ),
+        ("phone.heic", HEIC, "phone.heic is a HEIC photograph, which this browser cannot open"),
         ("nothing.png", b"", "nothing.png is empty: choose another picture."),
     ],
 )
@@ -195,7 +189,7 @@ def test_what_was_set_stays_from_picture_to_picture(live):
 
 
 @pytest.mark.thorough
-def test_the_address_says_what_is_looked_at(live, context, server):
+def test_the_address_says_what_is_looked_at_and_the_browser_keeps_the_weights(live, context, server):
     before = question(live)
     live.click('[data-photograph="photographs/pagoda.jpg"]')
     wait_shown(live, "vit-s14 224", before)
@@ -203,19 +197,14 @@ def test_the_address_says_what_is_looked_at(live, context, server):
     live.click('[data-photograph="photographs/cat.jpg"]')
     wait_shown(live, "vit-s14 224", before + 1)
     assert live.url == f"{server.address}/"
-    page = visit(context, f"{server.address}/?photograph=rocket&model=tiny-cifar&size=9")
+    asked = len(server.asked)
+    page = visit(context, f"{server.address}/?photograph=rocket&model=tiny-cifar&size=9#layer=3&head=2")
     wait_shown(page, "tiny-cifar 32")
     assert page.inner_text(".live-credit").startswith("a Falcon 9 rocket") and page.is_disabled("#live-size")
-    assert page.url == f"{server.address}/?photograph=rocket&model=tiny-cifar"
-    page.close()
-
-
-@pytest.mark.thorough
-def test_a_second_visit_takes_the_weights_from_the_browser(live, context, server):
-    asked = len(server.asked)
-    page = visit(context, f"{server.address}/#layer=3&head=2")
+    assert page.inner_text(".vit-words").startswith("In layer 3, head 2,")
+    assert page.url == f"{server.address}/?photograph=rocket&model=tiny-cifar#layer=3&head=2"
+    page.check("[value=vit-s14]")
     wait_shown(page, "vit-s14 224")
-    assert page.inner_text(".vit-words").startswith("In layer 3, head 2,"), "as the address says"
     assert [path for path in server.asked[asked:] if path.startswith("models/") or path.endswith(".gz")] == []
     assert page.outside == [] and page.errors == []
     page.close()
@@ -229,16 +218,16 @@ def test_what_does_not_come_is_said_and_asked_for_again(browser, server):
     line = "words => document.querySelector('.live-progress-words').textContent.includes(words)"
     page.wait_for_function(line, arg="models/vit-s14.onnx came with 100 bytes", timeout=30_000)
     wait_shown(page, "tiny-cifar")
-    context.unroute("**/vit-s14.onnx")
-    context.route("**/vit-s14.onnx", lambda route: route.abort())
-    page.click(".live-again")
-    page.wait_for_function(line, arg="models/vit-s14.onnx did not come: is the server still running?")
     graph = bytearray((server.folder / "models" / "vit-s14.onnx").read_bytes())
     graph[-1] ^= 1
-    context.unroute("**/vit-s14.onnx")
-    context.route("**/vit-s14.onnx", lambda route: route.fulfill(body=bytes(graph)))
-    page.click(".live-again")
-    page.wait_for_function(line, arg="models/vit-s14.onnx is another file than the page was written with")
+    for answer, message in (
+        (lambda route: route.abort(), "models/vit-s14.onnx did not come: is the server still running?"),
+        (lambda route: route.fulfill(body=bytes(graph)), "vit-s14.onnx is another file than the page was written with"),
+    ):
+        context.unroute("**/vit-s14.onnx")
+        context.route("**/vit-s14.onnx", answer)
+        page.click(".live-again")
+        page.wait_for_function(line, arg=message)
     context.unroute("**/vit-s14.onnx")
     page.click(".live-again")
     wait_shown(page, "vit-s14 224")

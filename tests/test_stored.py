@@ -13,15 +13,10 @@ def test_a_file_of_the_checkout():
     assert course() == ROOT and is_checkout()
 
 
-@cases("name", ["convnet/no.csv", ""])
-def test_no_such_file_is_named(name):
-    with pytest.raises(ValueError, match=f"the course has no file '{name}'"):
+@cases(("name", "message"), [("convnet/no.csv", "has no file 'convnet/no.csv'"), (3, "name must be text, got 3")])
+def test_no_such_file_is_named(name, message):
+    with pytest.raises(ValueError, match=message):
         stored(name)
-
-
-def test_what_is_no_name_is_refused():
-    with pytest.raises(ValueError, match="name must be text, got 3"):
-        stored(3)
 
 
 def test_an_installation_without_files_says_so(monkeypatch, tmp_path):

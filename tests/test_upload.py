@@ -1,15 +1,12 @@
 """The button for the reader's own picture, without a browser: what Python does with what the browser sends."""
 
 import io
-import json
 
-import nbformat
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import cases
 from PIL import Image
-from regenerate import VIEW, regenerate
 from torch import nn
 
 from vit_course import data
@@ -37,9 +34,8 @@ def photograph(size=(40, 60), seed=0, **options):
 
 def send(button, content, name="photo.jpg", note="", refusal=""):
     """As the browser sends it."""
-    button.children[0]._handle_custom_msg(
-        {"name": name, "note": note, "refusal": refusal}, [memoryview(content)] if not refusal else []
-    )
+    said = {"name": name, "note": note, "refusal": refusal}
+    button.children[0]._handle_custom_msg(said, [memoryview(content)] if not refusal else [])
 
 
 def said(button):
@@ -67,6 +63,7 @@ def test_the_picture_is_explored_as_its_file_would_be(model, tmp_path):
 
 def test_another_picture_takes_the_place_and_the_note_is_told(model):
     button = upload(model)
+    assert button._repr_mimebundle_()["text/plain"] == WORDS
     send(button, photograph())
     first = button.explorer
     send(button, photograph(seed=1), name="second.jpg", note="Your browser made it smaller.")
@@ -115,22 +112,3 @@ def test_a_model_of_grey_images_gets_a_grey_picture():
     button = upload(ViT(ViTConfig(**{**SIZES, "in_channels": 1})))
     send(button, photograph())
     assert button.explorer is not None, said(button)
-
-
-@pytest.mark.slow
-def test_a_stored_notebook_keeps_a_sentence(model, tmp_path):
-    assert upload(model)._repr_mimebundle_()["text/plain"] == WORDS
-    source = (
-        "from vit_course import pretrained\nfrom vit_course.explorer import upload\nupload(pretrained.load('shapes'))"
-    )
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
-    nbformat.write(notebook, tmp_path / "upload.ipynb")
-    regenerate(tmp_path / "upload.ipynb")
-    stored = json.loads((tmp_path / "upload.ipynb").read_text())
-    (output,) = stored["cells"][0]["outputs"]
-    assert output["data"] == {"text/plain": [WORDS]} and VIEW not in output["data"]
-
-
-def test_the_package_carries_the_script_and_the_style():
-    for name in ("upload.js", "upload.css"):
-        assert (ROOT / "vit_course" / "explorer" / "js" / name).is_file()

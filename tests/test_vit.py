@@ -3,11 +3,9 @@ import math
 import pytest
 import torch
 import torch.nn.functional as F
-import torchvision
 from conftest import cases
 from torch import nn
 
-from vit_course import pretrained
 from vit_course.config import PRESETS, ViTConfig
 from vit_course.embeddings import LearnedPositions, SinCos2DPositions
 from vit_course.vit import ViT
@@ -21,42 +19,23 @@ def small(**changes) -> ViT:
     return ViT(ViTConfig(**{**SMALL, **changes})).eval()
 
 
-def count(model) -> int:
-    return sum(p.numel() for p in model.parameters())
+# The counts of timm and torchvision, for 1000 classes at 224, and the width of a head, which changes no count.
+PUBLISHED = {
+    "vit-ti/16": (5_717_416, 64),
+    "vit-s/16": (22_050_664, 64),
+    "vit-b/16": (86_567_656, 64),
+    "vit-l/16": (304_326_632, 64),
+    "vit-h/14": (632_045_800, 80),
+    "tiny-cifar": (119_194, 12),
+}
 
 
-@cases(
-    ("name", "parameters"),
-    [  # timm's and torchvision's published counts, 1000 classes at 224
-        ("vit-ti/16", 5_717_416),
-        ("vit-s/16", 22_050_664),
-        ("vit-b/16", 86_567_656),
-        ("vit-l/16", 304_326_632),
-        ("vit-h/14", 632_045_800),
-        ("tiny-cifar", 119_194),
-    ],
-)
-def test_published_parameter_counts(name, parameters):
+@cases("name", PRESETS)
+def test_presets_have_the_published_sizes(name):
+    config = ViTConfig.preset(name)
     with torch.device("meta"):
-        assert count(ViT(ViTConfig.preset(name))) == parameters
-
-
-def test_counts_equal_torchvisions():
-    with torch.device("meta"):
-        for name, builder in (("vit-b/16", "vit_b_16"), ("vit-l/16", "vit_l_16"), ("vit-h/14", "vit_h_14")):
-            assert count(ViT(ViTConfig.preset(name))) == count(getattr(torchvision.models, builder)())
-
-
-@pytest.mark.slow
-def test_torchvisions_weights_give_torchvisions_logits():
-    theirs = torchvision.models.vit_b_16().eval()
-    torch.nn.init.normal_(theirs.heads.head.weight, std=0.02)  # torchvision's own is zero: any model would agree
-    torch.nn.init.normal_(theirs.class_token, std=0.02)
-    ours = pretrained.load_torchvision(theirs.state_dict())
-    assert ours.config == ViTConfig.preset("vit-b/16")
-    images = torch.randn(2, 3, 224, 224)
-    with torch.no_grad():
-        torch.testing.assert_close(ours(images), theirs(images), atol=1e-4, rtol=0)
+        parameters = sum(p.numel() for p in ViT(config).parameters())
+    assert (parameters, config.head_dim) == PUBLISHED[name] and config.num_parameters == parameters
 
 
 @cases("position", ["learned", "sincos2d", "none"])
@@ -83,23 +62,20 @@ def test_equations_1_to_4():
     torch.testing.assert_close(model(images), model.head(y))
 
 
-def test_mean_pool_averages_all_tokens():
-    model, images = small(pool="mean"), torch.randn(3, 2, 8, 12)
-    torch.testing.assert_close(model(images), model.head(model.features(images).mean(dim=1)))
-
-
 @cases("position", ["learned", "sincos2d", "none"])
 @cases("pool", ["cls", "mean"])
-def test_registers_take_part_have_no_position_and_are_not_averaged(pool, position):
-    model, images = small(pool=pool, position=position, num_registers=3), torch.randn(3, 2, 8, 12)
+@cases("registers", [0, 3])
+def test_registers_take_part_have_no_position_and_are_not_averaged(registers, pool, position):
+    model, images = small(pool=pool, position=position, num_registers=registers), torch.randn(3, 2, 8, 12)
     first = int(pool == "cls")
-    assert model.config.num_prefix == 3 + first
+    assert (model.config.num_prefix, model.config.num_positions) == (registers + first, 6 + first)
     x = model.positions(model.class_token(model.patch_embedding(images)))  # (B, N or N + 1, D)
-    x = torch.cat([x[:, :first], model.registers.tokens.expand(3, -1, -1), x[:, first:]], dim=1)
+    if registers:
+        x = torch.cat([x[:, :first], model.registers.tokens.expand(3, -1, -1), x[:, first:]], dim=1)
     z = model.encoder(x)
-    assert z.shape[1] == model.config.num_tokens == 9 + first
+    assert z.shape[1] == model.config.num_tokens == 6 + registers + first
     torch.testing.assert_close(model.features(images), z)
-    y = z[:, 0] if pool == "cls" else z[:, 3:].mean(dim=1)
+    y = z[:, 0] if pool == "cls" else z[:, registers:].mean(dim=1)
     torch.testing.assert_close(model(images), model.head(y))
 
 
@@ -123,11 +99,6 @@ def test_first_loss_is_the_logarithm_of_the_classes(classes, width):
     assert model(torch.randn(4, 2, 8, 12)).std() > 0  # small, but a gradient reaches the body
 
 
-def test_logits_do_not_depend_on_batch_mates():
-    model, images = small().double(), torch.randn(5, 2, 8, 12, dtype=torch.float64)
-    torch.testing.assert_close(model(images)[3:4], model(images[3:4]))
-
-
 def test_gelu_and_bias_reach_the_blocks():
     model = small(gelu="tanh", qkv_bias=False, dropout=0.1, attention_dropout=0.2)
     block = model.encoder.blocks[0]
@@ -139,7 +110,6 @@ def test_gelu_and_bias_reach_the_blocks():
     ("shape", "message"),
     [
         ((3, 2, 12, 8), r"takes images \(B, 2, 8, 12\), got shape \(3, 2, 12, 8\)"),
-        ((2, 8, 12), r"takes images \(B, 2, 8, 12\), got shape \(2, 8, 12\)"),
         ((3, 3, 8, 12), "images have 3 channels, the model takes 2"),
         ((0, 2, 8, 12), "batch is empty"),
     ],
@@ -155,20 +125,9 @@ def test_images_that_do_not_fit(shape, message):
         ({"image_size": (8, 13)}, "image width 13 is not a multiple of patch size 4"),
         ({"num_heads": 5}, "hidden_dim 24 is not a multiple of num_heads 5"),
         ({"position": "sincos2d", "hidden_dim": 6, "num_heads": 1}, "multiple of 4, got 6"),
-        (
-            {"image_size": (8, 12, 3)},
-            r"image_size must be .*\(height, width\), two ints of at least 1, got \(8, 12, 3\)",
-        ),
-        ({"image_size": 0}, "image_size must be at least 1, got 0"),
-        ({"num_layers": 0}, "num_layers must be at least 1, got 0"),
-        ({"patch_size": 4.0}, "patch_size must be an int of at least 1, got 4.0"),
-        ({"pool": "max"}, "pool must be 'cls' or 'mean', got 'max'"),
-        ({"position": "rotary"}, "position must be 'learned', 'sincos2d' or 'none', got 'rotary'"),
-        ({"gelu": "relu"}, "gelu must be 'none' or 'tanh', got 'relu'"),
-        ({"dropout": 1.0}, "dropout must be at least 0 and less than 1, got 1.0"),
     ],
 )
-def test_bad_configurations(changes, message):
+def test_sizes_that_do_not_fit_together(changes, message):
     with pytest.raises(ValueError, match=message):
         small(**changes)
 
@@ -177,9 +136,10 @@ def test_config_round_trip_presets_and_changes():
     config = ViTConfig.preset("vit-s/16", image_size=(224, 160), num_classes=7)
     assert config.image_size == (224, 160) and config.grid == (14, 10) and config.head_dim == 64
     assert ViTConfig(**config.to_dict()) == config
-    assert set(PRESETS) == {"tiny-cifar", "vit-ti/16", "vit-s/16", "vit-b/16", "vit-l/16", "vit-h/14"}
-    with pytest.raises(ValueError, match="unknown preset 'vit-x/9'; known are tiny-cifar, vit-ti/16"):
-        ViTConfig.preset("vit-x/9")
+    assert set(PRESETS) == set(PUBLISHED)
+    for name in ("vit-x/9", ["vit-b/16"]):
+        with pytest.raises(ValueError, match=r"unknown preset .*'vit-.*; known are tiny-cifar, vit-ti/16"):
+            ViTConfig.preset(name)
 
 
 def test_every_layer_that_draws_weights_is_in_the_model(monkeypatch):
@@ -193,11 +153,3 @@ def test_every_layer_that_draws_weights_is_in_the_model(monkeypatch):
         sizes = dict(num_classes=3, hidden_dim=8, num_layers=2, num_heads=2, mlp_dim=12)
         model = ViT(ViTConfig(8, 4, **{**sizes, **changes}))
         assert set(drawn) == {module for module in model.modules() if isinstance(module, nn.Linear)}
-
-
-def test_registers_draw_random_numbers_only_where_there_are_some():
-    weights = []
-    for changes in ({}, {"num_registers": 0}, {"num_registers": 2}):
-        torch.manual_seed(3)
-        weights.append(small(**changes).head.weight)
-    assert torch.equal(weights[0], weights[1]) and not torch.equal(weights[0], weights[2])

@@ -139,27 +139,17 @@ def _linear(inputs: int, outputs: int, bias: bool = True) -> int:
     return inputs * outputs + outputs * bias
 
 
-def _imagenet(patch_size: int, hidden_dim: int, num_layers: int, num_heads: int) -> dict:
-    # The MLP is four times as wide as the tokens in all of Table 1; Ti and S are DeiT's (arXiv:2012.12877, Table 1).
-    return dict(
-        image_size=224,
-        patch_size=patch_size,
-        num_classes=1000,
-        hidden_dim=hidden_dim,
-        num_layers=num_layers,
-        num_heads=num_heads,
-        mlp_dim=4 * hidden_dim,
-    )
-
-
+_SIZES = ("image_size", "patch_size", "num_classes", "hidden_dim", "num_layers", "num_heads")
 # Any: each field has a type of its own, and the config looks at all of them.
 PRESETS: dict[str, dict[str, Any]] = {
-    "tiny-cifar": dict(
-        image_size=32, patch_size=4, num_classes=10, hidden_dim=48, num_layers=4, num_heads=4, mlp_dim=192
-    ),
-    "vit-ti/16": _imagenet(16, 192, 12, 3),
-    "vit-s/16": _imagenet(16, 384, 12, 6),
-    "vit-b/16": _imagenet(16, 768, 12, 12),
-    "vit-l/16": _imagenet(16, 1024, 24, 16),
-    "vit-h/14": _imagenet(14, 1280, 32, 16),
+    # The MLP is four times as wide as the tokens in all of Table 1.
+    name: {**dict(zip(_SIZES, sizes, strict=True)), "mlp_dim": 4 * sizes[3]}
+    for name, sizes in {
+        "tiny-cifar": (32, 4, 10, 48, 4, 4),
+        "vit-ti/16": (224, 16, 1000, 192, 12, 3),  # Ti and S are DeiT's (arXiv:2012.12877, Table 1)
+        "vit-s/16": (224, 16, 1000, 384, 12, 6),
+        "vit-b/16": (224, 16, 1000, 768, 12, 12),
+        "vit-l/16": (224, 16, 1000, 1024, 24, 16),
+        "vit-h/14": (224, 14, 1000, 1280, 32, 16),
+    }.items()
 }

@@ -5,40 +5,29 @@ import os
 import random
 import time
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from statistics import median, quantiles
 
 import torch
 from torch import nn
 
-from vit_course.config import ViTConfig
+from vit_course.config import PRESETS, ViTConfig
 from vit_course.vit import ViT
 
 REFERENCE = "timm"
 
-# Each library is imported by its own function: a process that measures memory then holds no other, and a comparison of
-# a few needs only those.
+# Each library is imported by its own function, so that a comparison of a few needs only those.
 
 
-def ours_like_simple_vit(c: ViTConfig) -> nn.Module:
-    """SimpleViT has no class token and no table to learn; this is our model without them."""
-    return ViT(replace(c, pool="mean", position="sincos2d"))
-
-
-def timm_fused(c: ViTConfig) -> nn.Module:
+def timm_vit(c: ViTConfig, fused: bool = True) -> nn.Module:
     import timm
 
-    return timm.models.VisionTransformer(
+    model = timm.models.VisionTransformer(
         img_size=c.image_size, patch_size=c.patch_size, embed_dim=c.hidden_dim, depth=c.num_layers,
         num_heads=c.num_heads, mlp_ratio=c.mlp_dim / c.hidden_dim, num_classes=c.num_classes,
     )  # fmt: skip
-
-
-def timm_unfused(c: ViTConfig) -> nn.Module:
-    model = timm_fused(c)
     for block in model.blocks:
-        block.attn.fused_attn = False
+        block.attn.fused_attn &= fused
     return model
 
 
@@ -62,51 +51,33 @@ def huggingface_vit(c: ViTConfig, attention: str = "sdpa") -> nn.Module:
     return transformers.ViTForImageClassification(config)
 
 
-def huggingface_eager(c: ViTConfig) -> nn.Module:
-    return huggingface_vit(c, "eager")
-
-
-def vit_pytorch_vit(c: ViTConfig, kind: str = "ViT") -> nn.Module:
+def vit_pytorch_vit(c: ViTConfig) -> nn.Module:
     import vit_pytorch
 
-    return getattr(vit_pytorch, kind)(
+    return vit_pytorch.ViT(
         image_size=c.image_size, patch_size=c.patch_size, num_classes=c.num_classes, dim=c.hidden_dim,
         depth=c.num_layers, heads=c.num_heads, dim_head=c.head_dim, mlp_dim=c.mlp_dim,
     )  # fmt: skip
 
 
-def simple_vit(c: ViTConfig) -> nn.Module:
-    return vit_pytorch_vit(c, "SimpleViT")
-
-
 CONTENDERS: dict[str, Callable[[ViTConfig], nn.Module]] = {
     "ours": ViT,
-    "ours, as SimpleViT": ours_like_simple_vit,
-    "timm": timm_fused,
-    "timm, unfused": timm_unfused,
+    "timm": timm_vit,
+    "timm, unfused": partial(timm_vit, fused=False),
     "torchvision": torchvision_vit,
-    "vit-pytorch SimpleViT": simple_vit,
-    "vit-pytorch ViT": vit_pytorch_vit,
+    "vit-pytorch": vit_pytorch_vit,
     "Hugging Face": huggingface_vit,
-    "Hugging Face, eager": huggingface_eager,
+    "Hugging Face, eager": partial(huggingface_vit, attention="eager"),
 }
 
 
 def build(name: str, config: ViTConfig, device: str = "cpu") -> nn.Module:
-    """-> a contender's model, with as many parameters as ours to 1 %.
-
-    Raises:
-        ValueError: an unknown name, or a model of another size.
-    """
-    if name not in CONTENDERS:
-        raise ValueError(f"unknown contender {name!r}; known are {', '.join(CONTENDERS)}")
+    """-> a contender's model, with as many parameters as ours to 1 %; a `ValueError` for one of another size."""
     torch.manual_seed(0)
     model = CONTENDERS[name](config)
-    with torch.device("meta"):  # counts, allocates nothing
-        twin = ours_like_simple_vit(config) if "SimpleViT" in name else ViT(config)
-    count, expected = (sum(p.numel() for p in m.parameters()) for m in (model, twin))
-    if abs(count - expected) > 0.01 * expected:
-        raise ValueError(f"{name} has {count:,} parameters, ours has {expected:,}: not the same model")
+    count = sum(p.numel() for p in model.parameters())
+    if abs(count - config.num_parameters) > 0.01 * config.num_parameters:
+        raise ValueError(f"{name} has {count:,} parameters, ours has {config.num_parameters:,}: not the same model")
     return model.to(device)
 
 
@@ -122,27 +93,24 @@ def checked(name: str, out: torch.Tensor, shape: tuple[int, ...]) -> None:
         raise ValueError(f"{name} gave shape {tuple(out.shape)} where {shape} was due, or numbers that are not finite")
 
 
-def take_turns(
-    contenders: dict[str, Callable[[], object]], rounds: int, warmup: int, clock: str, device: str
-) -> dict[str, list[float]]:
+def take_turns(contenders: dict[str, Callable[[], object]], arguments: argparse.Namespace) -> dict[str, list[float]]:
     """-> seconds of each contender, one a round.
 
     Round after round each contender runs once, in an order drawn anew, so that whatever else slows the machine down
     meets all of them alike.
     """
-    now = {"wall": time.perf_counter, "cpu": time.process_time}[clock]
-    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    wait = torch.cuda.synchronize if arguments.device == "cuda" else lambda: None
     order, rng = list(contenders), random.Random(0)
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for i in range(warmup + rounds):
+    for i in range(arguments.warmup + arguments.rounds):
         rng.shuffle(order)
         for name in order:
             wait()
-            start = now()
+            start = time.perf_counter()
             contenders[name]()
             wait()
-            if i >= warmup:
-                seconds[name].append(now() - start)
+            if i >= arguments.warmup:
+                seconds[name].append(time.perf_counter() - start)
     return seconds
 
 
@@ -164,12 +132,8 @@ def options(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=2, help="of PyTorch, on the processor")
     parser.add_argument("--rounds", type=int, default=15, help="at least 2")
     parser.add_argument("--warmup", type=int, default=2, help="rounds before the first that counts")
-    parser.add_argument(
-        "--clock",
-        choices=("wall", "cpu"),
-        default="wall",
-        help="cpu takes the processor's time: for one thread, on a machine that has other work",
-    )
+    parser.add_argument("--models", nargs="+", choices=PRESETS, default=["tiny-cifar"], metavar="PRESET")
+    parser.add_argument("--batch", type=int, default=128)
     return parser
 
 
@@ -177,21 +141,6 @@ def begin(arguments: argparse.Namespace) -> None:
     """Sets the threads and says what machine this is, without its name."""
     if arguments.rounds < 2:
         raise SystemExit(f"--rounds must be at least 2 for quartiles, got {arguments.rounds}")
-    if arguments.clock == "cpu" and (arguments.threads > 1 or arguments.device == "cuda"):
-        raise SystemExit("--clock cpu adds up the threads' waiting; it needs --threads 1 and --device cpu")
     torch.set_num_threads(arguments.threads)
-    print(machine(arguments.device, arguments.clock))
-
-
-def machine(device: str, clock: str) -> str:
-    """-> cores, threads, torch's version, and what the processor can do with bfloat16."""
-    info = Path("/proc/cpuinfo")
-    flags = set(info.read_text().split()) if info.exists() else set()
-    bf16 = " ".join(sorted(flags & {"avx512_bf16", "amx_bf16", "bf16"})) or "none known"
-    parts = [
-        f"{os.cpu_count()} cores, {torch.get_num_threads()} threads, torch {torch.__version__}",
-        f"{torch.backends.cpu.get_cpu_capability()}, bfloat16 instructions: {bf16}, {clock} clock",
-    ]
-    if device == "cuda":
-        parts.append(torch.cuda.get_device_name())
-    return "\n".join(parts)
+    device = torch.cuda.get_device_name() if arguments.device == "cuda" else torch.backends.cpu.get_cpu_capability()
+    print(f"{os.cpu_count()} cores, {torch.get_num_threads()} threads, torch {torch.__version__}, {device}")

@@ -6,7 +6,7 @@
 
 The contenders take turns. The speed is the time of timm in float32 divided by the contender's, round by round: 1.25 is
 a quarter faster. All peers come with `pip install -e ".[test]"`. A training step is forward pass, cross-entropy,
-backward pass and an AdamW step. For ViT-B/16 the nine models with AdamW's state are some 12 GB, their activations not
+backward pass and an AdamW step. For ViT-B/16 the seven models with AdamW's state are some 10 GB, their activations not
 counted; `--contenders` takes fewer.
 """
 
@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from contenders import CONTENDERS, REFERENCE, begin, build, checked, logits, options, table, take_turns
 from torch import nn
 
-from vit_course.config import PRESETS, ViTConfig
+from vit_course.config import ViTConfig
 
 PRECISIONS = {"float32": None, "bfloat16": torch.bfloat16}
 
@@ -46,7 +46,7 @@ def compare(models: dict[str, nn.Module], config: ViTConfig, mode: str, argument
     for name, model in models.items():
         model.train(mode == "training")
         # One optimiser for both precisions: its state is as large as two models.
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=arguments.fused)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
         for precision in arguments.precisions:
             if mode == "training":
                 run = partial(training_step, model, optimizer, images, labels, PRECISIONS[precision])
@@ -54,32 +54,25 @@ def compare(models: dict[str, nn.Module], config: ViTConfig, mode: str, argument
                 run = partial(inference, model, images, PRECISIONS[precision])
             checked(f"{name} {precision}", run(), (arguments.batch, config.num_classes))
             runs[f"{name} {precision}"] = run
-    seconds = take_turns(runs, arguments.rounds, arguments.warmup, arguments.clock, arguments.device)
+    seconds = take_turns(runs, arguments)
     return table(seconds, f"{REFERENCE} {arguments.precisions[0]}", f"{mode}, batch {arguments.batch}")
 
 
 def main() -> None:
     parser = options(__doc__)
-    parser.add_argument("--models", nargs="+", choices=PRESETS, default=["tiny-cifar"], metavar="PRESET")
     parser.add_argument("--modes", nargs="+", choices=("training", "inference"), default=["training", "inference"])
     parser.add_argument(
         "--precisions", nargs="+", choices=PRECISIONS, default=list(PRECISIONS), help="the first is timm's of speed 1"
     )
-    parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--contenders", nargs="+", choices=CONTENDERS, default=list(CONTENDERS), metavar="NAME")
-    parser.add_argument("--fused", action="store_true", help="AdamW's fused step, for all")
-    parser.add_argument("--compile", action="store_true", help="one more: ours through torch.compile; needs a compiler")
     arguments = parser.parse_args()
     begin(arguments)
     for preset in arguments.models:
         config = ViTConfig.preset(preset)
         names = [name for name in CONTENDERS if name in (*arguments.contenders, REFERENCE)]
         models = {name: build(name, config, arguments.device) for name in names}
-        if arguments.compile:
-            models["ours, compiled"] = torch.compile(build("ours", config, arguments.device))
-        parameters = sum(p.numel() for p in models[REFERENCE].parameters())
         for mode in arguments.modes:
-            print(f"\n{preset}, {parameters:,} parameters")
+            print(f"\n{preset}, {config.num_parameters:,} parameters")
             print(compare(models, config, mode, arguments), flush=True)
 
 

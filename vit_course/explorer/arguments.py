@@ -104,11 +104,11 @@ def need_attention(given) -> QueriesAndKeys | Maps:
 
 def _need_four(name: str, given) -> torch.Tensor:
     # -> (L, h, T, d), finite and of 32 bits.
+    last = "T" if name == "maps" else "d"
     if not isinstance(given, (torch.Tensor, np.ndarray)) or not (
         given.is_floating_point() if isinstance(given, torch.Tensor) else given.dtype.kind == "f"
     ):
         hint = ": give its stacked()[0], or its queries_and_keys()" if hasattr(given, "stacked") else ""
-        last = "T" if name == "maps" else "d"
         raise ValueError(f"{name} must be a tensor or an array (L, h, T, {last}) of floats, got {shown(given)}{hint}")
     given = torch.as_tensor(given)
     check_dense(name, given)
@@ -117,7 +117,6 @@ def _need_four(name: str, given) -> torch.Tensor:
     if given.ndim == 5 and len(given) == 1:
         given = given[0]
     if given.ndim != 4 or 0 in given.shape:
-        last = "T" if name == "maps" else "d"
         raise ValueError(f"{name} must be (L, h, T, {last}) of one image, got shape {tuple(given.shape)}")
     if not bool(given.isfinite().all()):
         raise ValueError(f"{name} hold {int((~given.isfinite()).sum())} numbers that are NaN or infinite")

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -95,19 +96,20 @@ def explore(
     return AttentionExplorer(**listed, titles=titles, **state)
 
 
+@dataclass
 class _Run:
     """A model that has seen one picture, and what of that an explorer shows."""
 
-    def __init__(
-        self, model: nn.Module, preprocess: Callable | None, prepared: Prepared, panel: dict[str, Any], order: Tokens
-    ):
-        self.model, self.preprocess, self.prepared = model, preprocess, prepared
-        self.panel, self.order = panel, order
+    model: nn.Module
+    preprocess: Callable | None
+    prepared: Prepared
+    panel: dict[str, Any]
+    order: Tokens
 
     def changed(self, how: str, grid: Grid, prefix: Prefix, labels: Labels) -> "_Run":
         """The same model on the same picture, changed."""
         shown, given = self.prepared.shown[None], self.prepared.given
-        prepared = type(self.prepared)(changed(shown, self.order, how)[0], changed(given, self.order, how))
+        prepared = Prepared(changed(shown, self.order, how)[0], changed(given, self.order, how))
         other = _seen(self.model, self.preprocess, prepared, grid, prefix, labels)
         other.panel["link"] = link_of(self.order, how)
         return other

@@ -4,6 +4,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -30,12 +31,11 @@ class Unnormalised(UserWarning):
     """Numbers from 0 to 1 go to a model that was most likely trained on normalised ones."""
 
 
-class Prepared:
+class Prepared(NamedTuple):
     """One picture: `shown` (C, H, W) from 0 to 1, and `given` to the model (1, C, H, W), of the same crop."""
 
-    def __init__(self, shown: torch.Tensor, given: torch.Tensor):
-        self.shown = shown
-        self.given = given
+    shown: torch.Tensor
+    given: torch.Tensor
 
 
 def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
@@ -87,11 +87,8 @@ def way_of(preprocess) -> Callable | None:
     if hasattr(preprocess, "transforms") and hasattr(preprocess, "meta"):  # an entry of torchvision's weights
         preprocess = preprocess.transforms()
     place, name = type(preprocess).__module__, type(preprocess).__name__
-    return (
-        _Transform(preprocess)
-        if place.startswith(("torchvision.transforms", "timm.data")) and name != "Normalize"
-        else None
-    )
+    takes_pictures = place.startswith(("torchvision.transforms", "timm.data")) and name != "Normalize"
+    return _Transform(preprocess) if takes_pictures else None
 
 
 def way_of_model(model: nn.Module) -> Callable | None:

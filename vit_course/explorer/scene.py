@@ -5,6 +5,7 @@ Everything here is arrays; what computed them is nobody's business.
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -97,6 +98,7 @@ class Maps:
         return {"kind": self.kind}
 
 
+@dataclass(eq=False)
 class Panel:
     """One image with what a model computed of it.
 
@@ -110,18 +112,13 @@ class Panel:
         link: for each token of the first panel the one of this panel that shows the same, or None.
     """
 
-    def __init__(
-        self,
-        attention: QueriesAndKeys | Maps,
-        picture: np.ndarray,
-        order: Tokens,
-        title: str = "",
-        features: np.ndarray | None = None,
-        says: dict | None = None,
-        link: list[int] | None = None,
-    ):
-        self.attention, self.picture, self.order = attention, picture, order
-        self.title, self.features, self.says, self.link = title, features, says, link
+    attention: QueriesAndKeys | Maps
+    picture: np.ndarray
+    order: Tokens
+    title: str = ""
+    features: np.ndarray | None = None
+    says: dict | None = None
+    link: list[int] | None = None
 
     def shown(self, layer: int, head: int, fusion: str, token: int, direction: str) -> np.ndarray:
         """-> (T,): the map that the browser draws, unrounded.

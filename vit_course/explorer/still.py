@@ -45,7 +45,8 @@ def picture_of(panel: Panel, layer: int, head: int, fusion: str, query: int, dir
             axes.set_axis_off()
             continue
         _light(axes, panel, panel.shown(layer, index, "head", query, direction), None, smooth)
-        axes.set_title(f"head {index}", fontsize=9, pad=2, fontweight="bold" if _is(fusion, head, index) else "normal")
+        weight = "bold" if (fusion, head) == ("head", index) else "normal"
+        axes.set_title(f"head {index}", fontsize=9, pad=2, fontweight=weight)
     what = {"head": f"head {head}", "mean": "mean of heads", "rollout": "rollout"}[fusion]
     where = "where {} looks" if direction == "from" else "who looks at {}"
     name = f"the {order.name(query)}" if query < order.num_prefix else order.name(query)
@@ -62,10 +63,6 @@ def outputs(figure: Figure, alt: str) -> list[tuple[dict, dict]]:
     """
     picture = {"image/png": base64.b64encode(_png(figure)).decode(), "text/plain": "the explorer's picture"}
     return [(picture, {"image/png": {"alt": alt}}), ({"text/html": AGAIN, "text/plain": WORDS}, {})]
-
-
-def _is(fusion: str, head: int, index: int) -> bool:
-    return fusion == "head" and head == index
 
 
 def _columns(count: int, wide: float, tall: float, ratio: float) -> int:

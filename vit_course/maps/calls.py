@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -23,12 +24,12 @@ HARMLESS = {
 TOKENS_AGAIN = {"linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "group_norm", "rms_norm"}
 
 
+@dataclass(eq=False)
 class Scores:
     """Where a tensor comes from: a product of queries and keys and, once it went through one, its softmax."""
 
-    def __init__(self, weights: torch.Tensor | None = None, changed: str = ""):
-        self.weights = weights  # after the softmax, (B, h, T, S)
-        self.changed = changed  # the function that changed them since
+    weights: torch.Tensor | None = None  # after the softmax, (B, h, T, S)
+    changed: str = ""  # the function that changed them since
 
 
 class AttentionCalls(TorchFunctionMode):

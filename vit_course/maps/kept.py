@@ -44,7 +44,9 @@ class Kept:
         if self._weights is not None:
             self._check_unchanged()
             return self._weights if self._weights.shape == self.shape else self._weights.unsqueeze(1)
-        return attention_weights(*self.queries_and_keys())
+        q, k = self.queries_and_keys()
+        with in_full_precision(q):  # also where they are asked for under autocast
+            return attention_weights(q, k)
 
     def queries_and_keys(self) -> Pair | None:
         """-> queries and keys, in 32 bits where the model has 16, or None where only weights were seen.

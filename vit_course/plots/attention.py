@@ -56,17 +56,15 @@ def attention_grid(image, maps, title: str = "", query: tuple[int, int] | None =
     figure = Figure(figsize=(1.7 * heads + 1.3, 1.75 * layers * height / width + 0.6), layout="constrained")
     all_axes = figure.subplots(layers, heads, squeeze=False)
     high = float(maps.max())
-    for layer in range(layers):
-        for head in range(heads):
-            axes = all_axes[layer, head]
-            drawn = overlay(axes, image, maps[layer, head], high)
-            axes.set(xticks=[], yticks=[])
-            if query is not None:
-                outline(axes, query, height / maps.shape[2], width / maps.shape[3])
-            if layer == layers - 1:
-                axes.set_xlabel(f"head {head}")
-            if head == 0:
-                axes.set_ylabel(f"layer {first_layer + layer}")
+    for (layer, head), axes in np.ndenumerate(all_axes):
+        drawn = overlay(axes, image, maps[layer, head], high)
+        axes.set(xticks=[], yticks=[])
+        if query is not None:
+            outline(axes, query, height / maps.shape[2], width / maps.shape[3])
+        if layer == layers - 1:
+            axes.set_xlabel(f"head {head}")
+        if head == 0:
+            axes.set_ylabel(f"layer {first_layer + layer}")
     figure.colorbar(drawn, ax=all_axes, label="attention weight", shrink=0.7)
     figure.suptitle(title or "attention by layer and head", fontsize=11)
     return figure

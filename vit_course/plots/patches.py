@@ -25,17 +25,12 @@ def image_with_grid(image, patch_size: int, title: str = "") -> Figure:
     figure = Figure(figsize=(5, 5 * height / width + 0.6), layout="constrained")
     axes = figure.subplots()
     axes.imshow(image, cmap="gray", vmin=0, vmax=1, extent=(0, width, height, 0))
-    for x in range(0, width + 1, patch_size):
-        axes.axvline(x, color="white", linewidth=1.6)
-        axes.axvline(x, color="black", linewidth=0.6)
-    for y in range(0, height + 1, patch_size):
-        axes.axhline(y, color="white", linewidth=1.6)
-        axes.axhline(y, color="black", linewidth=0.6)
-    axes.set(
-        title=title or f"{height} x {width} pixels, patches of {patch_size} x {patch_size}",
-        xlabel="column (pixel)",
-        ylabel="row (pixel)",
-    )
+    for line, side in ((axes.axvline, width), (axes.axhline, height)):
+        for place in range(0, side + 1, patch_size):
+            line(place, color="white", linewidth=1.6)
+            line(place, color="black", linewidth=0.6)
+    title = title or f"{height} x {width} pixels, patches of {patch_size} x {patch_size}"
+    axes.set(title=title, xlabel="column (pixel)", ylabel="row (pixel)")
     return figure
 
 
@@ -57,16 +52,8 @@ def patch_grid(patches, grid: tuple[int, int], title: str = "", numbers: bool = 
     for index, axes in enumerate(figure.subplots(rows, columns, squeeze=False).flat):
         _picture(axes, patches[index], low, high)
         if numbers:
-            axes.text(
-                0.04,
-                0.94,
-                str(index),
-                transform=axes.transAxes,
-                va="top",
-                fontsize=7,
-                color="black",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8},
-            )
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+            axes.text(0.04, 0.94, str(index), transform=axes.transAxes, va="top", fontsize=7, color="black", bbox=box)
     figure.suptitle(title or f"{rows} x {columns} = {rows * columns} patches", fontsize=11)
     figure.supxlabel("column of patches", fontsize=9)
     figure.supylabel("row of patches", fontsize=9)
@@ -115,15 +102,13 @@ def position_similarity(table, grid: tuple[int, int], title: str = "") -> Figure
     figure = Figure(figsize=(7.2, 6.4 * rows / columns + 0.4), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.015, h_pad=0.015, wspace=0.02, hspace=0.02)
     all_axes = figure.subplots(rows, columns, squeeze=False)
-    for row in range(rows):
-        for column in range(columns):
-            axes = all_axes[row, column]
-            drawn = axes.imshow(similarity[row, column], cmap=COLOUR_MAP, vmin=-1, vmax=1)
-            axes.set(xticks=[], yticks=[])
-            if row == rows - 1:
-                axes.set_xlabel(column, fontsize=8)
-            if column == 0:
-                axes.set_ylabel(row, fontsize=8)
+    for (row, column), axes in np.ndenumerate(all_axes):
+        drawn = axes.imshow(similarity[row, column], cmap=COLOUR_MAP, vmin=-1, vmax=1)
+        axes.set(xticks=[], yticks=[])
+        if row == rows - 1:
+            axes.set_xlabel(column, fontsize=8)
+        if column == 0:
+            axes.set_ylabel(row, fontsize=8)
     figure.colorbar(drawn, ax=all_axes, label="cosine similarity", shrink=0.8)
     figure.supxlabel("column of the patch", fontsize=9)
     figure.supylabel("row of the patch", fontsize=9)

@@ -42,15 +42,8 @@ def curves(
     axes = figure.subplots()
     for i, (name, values) in enumerate(lines.items()):
         places = np.arange(1, len(values) + 1) if x is None else to_array("x", x)
-        axes.plot(
-            places,
-            values,
-            label=name,
-            linestyle=LINES[i % len(LINES)],
-            marker=MARKERS[i % len(MARKERS)],
-            markersize=4,
-            markevery=max(1, len(values) // 12),
-        )
+        look = {"linestyle": LINES[i % len(LINES)], "marker": MARKERS[i % len(MARKERS)], "markersize": 4}
+        axes.plot(places, values, label=name, markevery=max(1, len(values) // 12), **look)
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     if "x" in log:
         axes.set_xscale("log")
