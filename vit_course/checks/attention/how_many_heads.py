@@ -1,6 +1,6 @@
 """Exercise attention.how_many_heads: an experiment, its numbers and the conclusion from them."""
 
-from collections.abc import Mapping
+from functools import cache
 from statistics import mean
 
 from vit_course.checks.exercise import exercise
@@ -42,6 +42,7 @@ def how_many_heads(answer, draw):
         made_again(__name__, found, {"seed": runs}, _error, draw, near=0.006, only=only)
 
 
+@cache
 def _error(setting: tuple[int, int], seed: int) -> float:
     (error_after_training,) = of_chapter("04_attention", "error_after_training")
     return error_after_training(*setting, seed)
