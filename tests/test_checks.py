@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import itertools
 import sys
 import time
 
@@ -14,7 +15,9 @@ from conftest import ROOT
 from torch import nn
 
 from vit_course import checks
+from vit_course.checks import limited
 from vit_course.checks.exercise import EXERCISES
+from vit_course.checks.tools.words import told_apart
 
 NAMES = list(EXERCISES)
 every = pytest.mark.parametrize("name", NAMES)
@@ -30,7 +33,7 @@ def is_passed(report) -> bool:
 
 
 def is_named(report, mistake: str) -> bool:
-    named = (report.status, report.mistake) == ("failed", mistake) and f"[{mistake}]" in report.text
+    named = (report.status, report.mistake) == ("failed", mistake)
     return named and report.score < 1
 
 
@@ -197,24 +200,39 @@ def test_an_operation_that_torch_has_not_is_an_error_and_no_stub():
     assert check("attention.weights", answer).mistake == "raised-error"
 
 
-@pytest.mark.parametrize("answer", [endless, Endless])
-def test_what_never_returns_is_stopped(monkeypatch, answer):
-    monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: real_run(f, 0.5))
-    from vit_course.checks.limited import run_limited as real_run
+@pytest.fixture
+def within(monkeypatch):
+    """A check with other limits: seconds of the processor, and how many more by the clock."""
 
-    started = time.monotonic()
-    report = check("attention.weights" if answer is endless else "capstone.attention", answer)
-    assert report.mistake == "never-returned" and time.monotonic() - started < 4
+    def check_within(name, answer, seconds, clock=30.0):
+        monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: limited.run_limited(f, seconds))
+        monkeypatch.setattr(limited, "LEAST", clock)
+        monkeypatch.setattr(limited, "MOST", clock)
+        return check(name, answer)
+
+    return check_within
+
+
+@pytest.mark.parametrize("answer", [endless, Endless])
+def test_what_never_returns_is_stopped(within, answer):
+    report = within("attention.weights" if answer is endless else "capstone.attention", answer, 0.5)
+    assert report.mistake == "never-returned"
     assert "It was then at line" in report.text and "could not be stopped" not in report.text
 
 
 @pytest.mark.slow
-def test_what_cannot_be_stopped_is_said(monkeypatch):
-    monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: real_run(f, 0.2))
-    from vit_course.checks.limited import run_limited as real_run
+def test_what_waits_is_not_stopped_by_its_processor_time(within):
+    report = within("attention.weights", lambda q, k, keep: time.sleep(6), 20, clock=0.2)
+    assert report.mistake == "never-returned" and "waits for something" in report.text
+    assert "restart the kernel" in report.text
 
-    report = check("attention.weights", lambda q, k, keep: time.sleep(6))
-    assert report.mistake == "never-returned" and "restart the kernel" in report.text
+
+def test_on_a_busy_machine_nothing_is_said_of_an_answer(within, monkeypatch):
+    used = itertools.chain([0.0, 5.0], itertools.repeat(9.0))  # of the 20 seconds that the check gives
+    monkeypatch.setattr(limited, "_processor_time", lambda threads: next(used))
+    report = within("attention.weights", endless, 20, clock=0.3)
+    assert (report.status, report.mistake, report.score) == ("not attempted", "machine-busy", 0.0)
+    assert "The machine is busy: your code had the processor for" in report.text
 
 
 def test_the_learners_own_line_is_shown():
@@ -224,6 +242,32 @@ def test_the_learners_own_line_is_shown():
 
     text = check("attention.weights", broken).text
     assert "IndexError" in text and "`return scores.softmax(dim=7)`" in text
+
+    def long(q, k, keep):
+        return torch.where(keep[:, None], (q @ k.mT).softmax(dim=7), torch.zeros(()), out=None) + 0 * q.sum()
+
+    assert "`... (q @ k.mT).softmax(dim=7) ...`" in check("attention.weights", long).text
+
+
+def test_two_numbers_are_shown_in_as_many_digits_as_it_takes():
+    assert told_apart(0.5, 0.75) == ("0.500", "0.750") and told_apart(0.1234, 0.1231) == ("0.1234", "0.1231")
+    assert told_apart(2, 3) == ("2", "3") and told_apart(torch.tensor(1e-9), 0.0) == ("1e-09", "0")
+
+
+def test_an_argument_that_was_changed_is_called_by_its_name():
+    def changes(queries, k, keep):
+        out = answers.RIGHT["attention.weights"][0][0](queries.clone(), k, keep)
+        queries.mul_(2)
+        return out
+
+    assert "The argument queries is not the same" in check("attention.weights", changes).text
+    assert "Argument 1 is" in check("attention.weights", lambda *a: changes(*a)).text
+
+
+def test_what_is_wrong_stands_before_what_is_right():
+    right = answers.RIGHT["attention.unnoticed"][0][0]()
+    lines = check("attention.unnoticed", lambda: right | {"traded": "moved"}).text.splitlines()
+    assert [line.split()[0] for line in lines[1:7]] == ["wrong", *["right"] * 5]
 
 
 def test_output_random_state_and_dtype_are_as_before(capsys):

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 
 import answers
@@ -15,6 +16,7 @@ from conftest import ROOT, cases
 from vit_course import classroom
 from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
+from vit_course.classroom.grading import VERDICTS
 
 CHAPTER = "04_attention"
 NAMES = ["weights", "mended", "unnoticed", "how_many_heads"]
@@ -164,16 +166,17 @@ def test_the_unreadable_submission_is_named_and_the_others_are_graded(course):
 
 @cases("name", NAMES)
 def test_foreseen_mistakes_are_named_to_the_learner(course, name):
-    cell = cell_of(autograded(course, "d_foreseen"), f"attention-{name}")
-    assert f"[{FORESEEN[name][0]}]" in text_of(cell)
+    said = text_of(cell_of(autograded(course, "d_foreseen"), f"attention-{name}")).splitlines()
     html = (course[0] / "feedback" / "d_foreseen" / CHAPTER / f"{CHAPTER}.html").read_text()
-    assert f"[{FORESEEN[name][0]}]" in html
+    assert said[0].startswith(f"attention.{name}: ") and escape(said[1], quote=False) in html
+    verdicts = (course[0] / "autograded" / "d_foreseen" / CHAPTER / VERDICTS).read_text()
+    assert f"  the mistake's name: {FORESEEN[name][0]}" in verdicts
 
 
 def test_the_hostile_submission_harms_nothing(course):
     notebook = autograded(course, "e_hostile")
-    assert "[never-returned]" in text_of(cell_of(notebook, "attention-weights"))
-    assert "[tried-to-exit]" in text_of(cell_of(notebook, "attention-mended"))
+    assert "did not return" in text_of(cell_of(notebook, "attention-weights"))
+    assert "tries to end the program" in text_of(cell_of(notebook, "attention-mended"))
     refused = text_of(cell_of(notebook, "attention-how_many_heads-answer")).split()
     assert len(refused) == 2 and set(refused) <= {"PermissionError", "FileNotFoundError"}, "its own home is its own"
     assert not (Path.home() / OUTSIDE).exists()

@@ -67,7 +67,7 @@ def exercise(number: str, title: str, section: str, difficulty: int, minutes: in
 
     Args:
         number, title, section, difficulty, minutes: see `Exercise`; points are twice the difficulty.
-        seconds: the time limit of the whole check.
+        seconds: of the processor that the whole check may take; more where it trains.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., Report]:
@@ -128,6 +128,8 @@ def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float)
     if outcome.interrupted:
         details = [f"It was then at {outcome.line}"] if outcome.line else []
         error = Wrong("interrupted", "The check was stopped before it came to an end.", details)
+    if outcome.busy:
+        return Report(exercise.name, NOT_ATTEMPTED, 0.0, mistake="machine-busy", sentence=_busy(outcome, seconds))
     if outcome.timed_out:
         error = _too_slow(outcome, seconds)
     if isinstance(error, NotAttempted):
@@ -192,4 +194,13 @@ def _too_slow(outcome: Outcome, seconds: float) -> Wrong:
     details = [f"It was then at {outcome.line}"] if outcome.line else []
     if outcome.still_running:
         details.append("It could not be stopped and still runs: restart the kernel when you have mended it.")
-    return Wrong("never-returned", f"Your code did not return within {seconds:.0f} seconds.", details)
+    if outcome.used < seconds:
+        sentence = "Your code did not return, and hardly used the processor: it waits for something."
+        return Wrong("never-returned", sentence, details)
+    sentence = f"Your code did not return within {seconds:.0f} seconds of the processor."
+    return Wrong("never-returned", sentence, details)
+
+
+def _busy(outcome: Outcome, seconds: float) -> str:
+    had = f"your code had the processor for {outcome.used:.0f} of the {seconds:.0f} seconds that this check gives"
+    return f"The machine is busy: {had}. This counts as nothing; run the check again when less is going on."

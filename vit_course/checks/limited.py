@@ -1,11 +1,13 @@
 """Runs code that may never return, print, exit or fail, in any notebook on any system.
 
 A thread and not a process: the learner's function lives in the notebook and cannot be sent elsewhere, and the
-signals that could interrupt it in place do not exist on Windows.
+signals that could interrupt it in place do not exist on Windows. Time is that of the processor: on a busy machine a
+right answer takes long by the clock, and is none the worse for it.
 """
 
 import contextlib
 import ctypes
+import functools
 import io
 import linecache
 import sys
@@ -17,12 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 
+import psutil
+import torch
+
 from vit_course.checks.restored import all_as_before
 from vit_course.checks.worker import Worker
 
 # Files under these are not the learner's.
 _NOT_THEIRS = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _PACKAGE = str(Path(__file__).parents[1])
+_LONG = 60  # characters of a line that is shown whole
+# By the clock a check may take so many times its seconds of the processor, at least and at most so many seconds more.
+TIMES, LEAST, MOST = 6, 30, 300
 
 
 class _Stop(BaseException):
@@ -36,6 +44,8 @@ class Outcome:
     Args:
         error: what the function raised, or None.
         timed_out: whether its time was up.
+        used: seconds of the processor that it had.
+        busy: whether it was stopped by the clock because others had the processor.
         line: where the learner's code was when the time was up, or None.
         printed: the lines that it printed.
         interrupted: whether the user stopped it.
@@ -44,6 +54,8 @@ class Outcome:
 
     error: BaseException | None = None
     timed_out: bool = False
+    used: float = 0.0
+    busy: bool = False
     line: str | None = None
     printed: int = 0
     interrupted: bool = False
@@ -51,11 +63,14 @@ class Outcome:
 
 
 def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
-    """Calls `function` in a thread for at most so many seconds; never raises what the function raises.
+    """Calls `function` in a thread for so many seconds of the processor; never raises what the function raises.
+
+    What waits without the processor, such as a sleep, is ended by the clock, after several times as many seconds.
 
     What the function calls by `worker.run` runs in a second thread, which has its time with the first. Output is
     swallowed and counted. Settings, random states and libraries are as before afterwards.
     """
+    _warm_up()
     outcome = Outcome()
     worker = Worker()
 
@@ -77,11 +92,13 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
     with all_as_before(), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
             thread.start()
-            _wait(ended, seconds)
+            outcome.used = _wait(ended, seconds, (thread, worker.thread))
         except KeyboardInterrupt:  # the stop button
             outcome.interrupted = True
         if not ended.is_set():
             outcome.timed_out = not outcome.interrupted
+            # What had next to nothing waits for something; what had its share was slow by itself.
+            outcome.busy = outcome.timed_out and 0.1 * seconds < outcome.used < seconds
             frames = sys._current_frames()
             outcome.line = _line_of(frames.get(worker.thread.ident)) or _line_of(frames.get(thread.ident))
             worker.end()
@@ -98,16 +115,44 @@ def learners_line(error: BaseException) -> str | None:
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
         if _is_theirs(trace.tb_frame):
-            found = _describe(trace.tb_frame, trace.tb_lineno)
+            found = _describe(trace.tb_frame, trace.tb_lineno, trace.tb_lasti)
         trace = trace.tb_next
     return found
 
 
-def _wait(ended: threading.Event, seconds: float) -> None:
-    # In short waits: on Windows, or where another thread asks for the interrupt, a long one would not be broken off.
-    end = time.monotonic() + seconds
-    while not ended.is_set() and (left := end - time.monotonic()) > 0:
-        ended.wait(min(left, 0.1))
+@functools.cache
+def _warm_up() -> None:
+    # The first optimiser of a process imports for seconds, and that is nobody's answer.
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)]).step()
+
+
+def _wait(ended: threading.Event, seconds: float, threads: tuple[threading.Thread, ...]) -> float:
+    # Until it has ended or had its time; -> the seconds of the processor. In short waits: on Windows, or where another
+    # thread asks for the interrupt, a long one would not be broken off.
+    began, before, used = time.monotonic(), _processor_time(threads), 0.0
+    patience = min(max(TIMES * seconds, seconds + LEAST), seconds + MOST)
+    while not ended.is_set() and used < seconds:
+        ended.wait(0.1 if seconds > 1 else 0.02)
+        clock = time.monotonic() - began
+        used = min(clock, _processor_time(threads) - before)
+        if clock > patience:
+            break
+    return used
+
+
+def _processor_time(threads: tuple[threading.Thread, ...]) -> float:
+    # Of these threads, where the system tells, else of the process; and of the processes that it has started.
+    mine = psutil.Process()
+    children = 0.0
+    for child in mine.children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            children += sum(child.cpu_times()[:2])
+    try:
+        numbers = {thread.native_id for thread in threads}
+        own = sum(one.user_time + one.system_time for one in mine.threads() if one.id in numbers)
+    except psutil.Error:
+        own = time.process_time()
+    return own + children
 
 
 def _stop(ended: dict[threading.Thread, threading.Event]) -> bool:
@@ -125,7 +170,7 @@ def _stop(ended: dict[threading.Thread, threading.Event]) -> bool:
 def _line_of(frame: FrameType | None) -> str | None:
     while frame is not None:
         if _is_theirs(frame):
-            return _describe(frame, frame.f_lineno)
+            return _describe(frame, frame.f_lineno, frame.f_lasti)
         frame = frame.f_back
     return None
 
@@ -134,6 +179,18 @@ def _is_theirs(frame: FrameType) -> bool:
     return not frame.f_code.co_filename.startswith((*_NOT_THEIRS, _PACKAGE, "<frozen"))
 
 
-def _describe(frame: FrameType, line: int) -> str:
-    text = linecache.getline(frame.f_code.co_filename, line).strip()
-    return f"line {line}: `{text}`" if text else f"line {line} of {frame.f_code.co_name}"
+def _describe(frame: FrameType, line: int, instruction: int) -> str:
+    text = linecache.getline(frame.f_code.co_filename, line).rstrip()
+    if len(text.strip()) > _LONG:
+        text = _cut(frame, text, line, instruction)
+    return f"line {line}: `{text.strip()}`" if text.strip() else f"line {line} of {frame.f_code.co_name}"
+
+
+def _cut(frame: FrameType, text: str, line: int, instruction: int) -> str:
+    # To the place in a long line where it happened; columns count bytes.
+    positions = list(frame.f_code.co_positions())
+    first, last, start, end = positions[instruction // 2] if instruction >= 0 else (None,) * 4
+    if first != line or start is None or end is None:
+        return text
+    cut = text.encode()[start : end if last == line else None].decode(errors="ignore")
+    return f"... {cut} ..." if cut.strip() else text

@@ -26,14 +26,14 @@ def panel(report) -> str:
         rows += [f'<p style="margin:8px 0">{escape(report.sentence)}</p>', _details(report.details), _picture(report)]
     if report.next:
         rows.append(f'<p style="margin:8px 0 0"><b>Next:</b> {escape(report.next)}</p>')
-    small = [report.exercise + (f" [{report.mistake}]" if report.mistake else ""), *report.notes]
+    small = [report.exercise, *report.notes]
     rows.append(f'<p style="{_SMALL}">{"<br>".join(map(escape, small))}</p>')
     return f'<div role="status" style="{_BOX.format(colour=colour)}">{"".join(rows)}</div>'
 
 
 def _parts(report) -> str:
     lines = []
-    for name, wrong in report.parts:
+    for name, wrong in report.wrong_first:
         mark, text = ("&#10003;", "") if wrong is None else ("&#10007;", f": {escape(wrong.sentence)}")
         lines.append(f"<div>{mark} <b>{escape(name)}</b>{text}</div>{_details(wrong.details) if wrong else ''}")
     return f'<div style="margin:8px 0">{"".join(lines)}</div>'

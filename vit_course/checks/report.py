@@ -17,7 +17,8 @@ class Report:
         exercise: such as "attention.weights".
         status: "passed", "failed" or "not attempted".
         score: from 0 to 1; between them where an exercise has parts.
-        mistake: a short stable name of what was done wrong, such as "softmax-over-queries", or None.
+        mistake: a short stable name of what was done wrong, such as "softmax-over-queries", or None; for teachers and
+            tests, and not shown to the learner.
         sentence: what was done wrong, or what to do first; "" where all is right.
         details: further lines, such as "Expected: (2, 3)".
         parts: of an exercise that gives partial credit: its parts, each with what is wrong there, or None.
@@ -48,19 +49,22 @@ class Report:
         return f"in part, {self.score:.2f} of 1" if self.score > 0 else "not yet"
 
     @property
+    def wrong_first(self) -> list[tuple[str, "Wrong | None"]]:
+        """The parts in the order in which they are shown."""
+        return sorted(self.parts, key=lambda part: part[1] is None)
+
+    @property
     def text(self) -> str:
         """The whole for the learner."""
         lines = [f"{self.exercise}: {self.verdict}."]
         if self.parts:
-            for part, wrong in self.parts:
+            for part, wrong in self.wrong_first:
                 lines.append(f"  right  {part}" if wrong is None else f"  wrong  {part}: {wrong.sentence}")
                 lines += [f"           {detail}" for detail in (wrong.details if wrong else ())]
         else:
             lines += [self.sentence, *self.details]
         if self.next:
             lines.append(f"Next: {self.next}")
-        if self.mistake:
-            lines.append(f"[{self.mistake}]")
         return "\n".join([line for line in lines if line] + list(self.notes))
 
     def __str__(self) -> str:

@@ -140,7 +140,9 @@ def as_text(verdicts: list, notes: list[str]) -> str:
         points = "not graded" if verdict.points is None else f"{verdict.points:g} of {verdict.graded.points:g}"
         lines += ["", f"{verdict.graded.name}: {points}"]
         lines += [verdict.why] if verdict.why else []
-        lines += [f"  {line}" for line in (verdict.report.text.splitlines() if verdict.report else [])]
+        if verdict.report:
+            name = [f"the mistake's name: {verdict.report.mistake}"] if verdict.report.mistake else []
+            lines += [f"  {line}" for line in [*verdict.report.text.splitlines(), *name]]
     return "\n".join(lines).strip() + "\n"
 
 

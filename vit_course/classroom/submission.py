@@ -120,6 +120,8 @@ class Submission:
                 return Verdict(graded, tuple(reports), f"the answer could not be fetched: {error}")
             except _OutOfTime as error:
                 return Verdict(graded, tuple(reports), str(error))
+            if reports[-1].mistake == "machine-busy":
+                return Verdict(graded, tuple(reports), reports[-1].sentence)
             if not self._process.usable:
                 self._close()
             if not reports[-1].score:

@@ -1,6 +1,8 @@
 """Calls the learner's function; whatever goes wrong is a `Wrong` with a name."""
 
+import contextlib
 import copy
+import inspect
 from collections.abc import Callable, Mapping
 
 import torch
@@ -34,8 +36,18 @@ def call(function: Callable, *arguments, **keywords):
         raise raised(error) from error
     for index, (old, new) in enumerate(zip(before, arguments, strict=True)):
         if not _unchanged(old, new):
-            raise Wrong("input-changed", f"Argument {index + 1} is not the same after the call: your code changed it.")
+            sentence = f"{_called(function, index)} is not the same after the call: your code changed it."
+            raise Wrong("input-changed", sentence)
     return result
+
+
+def _called(function: Callable, index: int) -> str:
+    # An argument as the learner calls it, where that can be seen.
+    with contextlib.suppress(TypeError, ValueError, IndexError):
+        parameter = list(inspect.signature(function).parameters.values())[index]
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            return f"The argument {parameter.name}"
+    return f"Argument {index + 1}"
 
 
 def ask(function: Callable, *arguments, **keywords):

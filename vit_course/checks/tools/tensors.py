@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.words import capital, describe, number
+from vit_course.checks.tools.words import capital, describe, told_apart
 
 TOLERANCE = dict(rtol=1e-4, atol=1e-5)
 
@@ -69,13 +69,14 @@ def equal(
         return
     apart = ~torch.isclose(received.detach(), expected.detach(), **TOLERANCE)
     place = tuple(apart.nonzero()[0].tolist())
+    right, wrong = told_apart(expected[place], received[place])
     raise Wrong(
         mistake,
         sentence,
         [
             *context,
-            f"Expected: {number(expected[place])} at {list(place)}{f' {axes}' if axes else ''}",
-            f"Received: {number(received[place])}; {int(apart.sum())} of {apart.numel()} numbers differ",
+            f"Expected: {right} at {list(place)}{f' {axes}' if axes else ''}",
+            f"Received: {wrong}; {int(apart.sum())} of {apart.numel()} numbers differ",
         ],
         expected=expected.detach(),
         received=received.detach(),

@@ -26,10 +26,16 @@ def describe(thing, depth: int = 2) -> str:
     return f"an object of type {type(thing).__name__}"
 
 
-def number(value: torch.Tensor) -> str:
-    """One number of a tensor, rounded so that it prints the same on every machine."""
-    value = value.item()
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+def told_apart(expected, received) -> tuple[str, str]:
+    """Two numbers, rounded so that they print the same on every machine, in as many digits as it takes to differ."""
+    one, other = (value.item() if isinstance(value, torch.Tensor) else value for value in (expected, received))
+    if not isinstance(one, float) or not isinstance(other, float):
+        return str(one), str(other)
+    for digits in range(3, 8):
+        words = f"{one:.{digits}f}", f"{other:.{digits}f}"
+        if words[0] != words[1]:
+            return words
+    return f"{one:.7g}", f"{other:.7g}"
 
 
 def capital(text: str) -> str:
