@@ -7,11 +7,11 @@ import torch
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.axes import axes_named
-from vit_course.checks.tools.functions import Mistake, same_function
-from vit_course.checks.tools.slips import by_results, named_by_details
+from vit_course.checks.tools.functions import same_function
+from vit_course.checks.tools.slips import Mistake, by_results, named_by_details
 from vit_course.checks.tools.table import known, table
 from vit_course.checks.tools.tensors import agree
-from vit_course.checks.tools.usual import given, usual_slips
+from vit_course.checks.tools.usual import given
 
 
 @exercise("4.2", "Self-attention from a fused matrix, repaired", "All heads in one product", difficulty=2, minutes=12)
@@ -30,7 +30,7 @@ def mended(answer, draw):
                 heads,
             )
         )
-    mistakes = [*table(__name__, "mistakes", attention), *usual_slips(answer, attention, draws)]
+    mistakes = table(__name__, "mistakes", attention)
     sentence = "Of several heads, the first alone is right."
     mistakes.append(Mistake("first-head-alone-right", sentence, partial(_first_head, answer)))
     x, qkv, _, heads = draws[0]

@@ -8,7 +8,6 @@ from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.slips import by_results, named_by_details
 from vit_course.checks.tools.table import known, table
-from vit_course.checks.tools.usual import right_in_part, usual_slips
 
 
 @exercise("4.1", "Weights with a mask", section="All queries at once", difficulty=2, minutes=10)
@@ -18,15 +17,13 @@ def weights(answer, draw):
     for batch, heads, queries, keys, width in (draw.sizes(5, low=3, high=10), draw.sizes(5, low=3, high=10)):
         q, k = draw.normal(batch, heads, queries, width), draw.normal(batch, heads, keys, width)
         draws.append((q, k, _mask(draw, batch, queries, keys)))
-    usual = usual_slips(answer, share_out, draws, "sequence")
-    sentence = "Of several heads, the first alone is right."
-    usual.append(right_in_part(answer, share_out, "first-head-alone-right", sentence, lambda out, *_: out[:, :1]))
     by_result = by_results(table(__name__, "mistakes", share_out))
-    mistakes = [*table(__name__, "raised"), *by_result, *usual, *seen_in(answer, share_out, dot)]
+    mistakes = [*table(__name__, "raised"), *by_result]
     q, k, _ = draws[0]
     axes = dict(zip("BhTd", zip(q.shape, ("sequences", "heads", "queries", "width"), strict=True), strict=True))
     with named_by_details(*known(__name__, "mistakes")), axes_named(axes | {"S": (k.shape[2], "keys")}, "(B, h, T, S)"):
-        same_function(answer, share_out, draws, mistakes, axes="(B, h, T, S)")
+        seen = seen_in(answer, share_out, dot)
+        same_function(answer, share_out, draws, mistakes, "(B, h, T, S)", otherwise=seen)
 
 
 def _mask(draw, batch: int, queries: int, keys: int) -> torch.Tensor:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from vit_course.checks.tools.functions import Mistake
+from vit_course.checks.tools.slips import Mistake
 from vit_course.checks.tools.table import table
 from vit_course.checks.tools.tensors import agree
 from vit_course.checks.tools.usual import given

@@ -11,8 +11,9 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.functions import Mistake, same_function
+from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.numbers import real, without_graph
+from vit_course.checks.tools.slips import Mistake
 from vit_course.checks.tools.table import refuse, refuse_number, table
 
 

@@ -9,7 +9,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
 from vit_course.checks.tools.tensors import agree
-from vit_course.checks.tools.usual import given, usual_slips
+from vit_course.checks.tools.usual import given
 
 
 @exercise("1.2", "Cut a video", section="Step 1: six axes", difficulty=2, minutes=10)
@@ -23,7 +23,7 @@ def video(answer, draw):
     # One block in each video, and blocks of one number.
     draws.append((draw.normal(3, 2, 1, 4, 4), 2, 4))
     draws.append((draw.normal(2, 3, 1, 2, 5), 1, 1))
-    mistakes = [*table(__name__, "mistakes", right), *usual_slips(answer, right, draws, "video")]
+    mistakes = table(__name__, "mistakes", right)
     try:
         same_function(answer, right, draws, axes="(B, N, frames*P*P*C)", mistakes=mistakes)
     except Wrong as wrong:

@@ -5,7 +5,7 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
-from vit_course.checks.tools.usual import right_in_part, usual_slips
+from vit_course.checks.tools.usual import right_in_part
 
 
 @exercise("3.3", "Debug: the input of the encoder", section="Build it: a learned table", difficulty=2, minutes=8)
@@ -22,7 +22,7 @@ def mended(answer, draw):
         "The patches are right, and the class token is not.",
         lambda out, *_: out[:, 1:],
     )
-    mistakes = [*table(__name__, "mistakes"), *usual_slips(answer, _right, draws), patches_right]
+    mistakes = [*table(__name__, "mistakes"), patches_right]
     same_function(answer, _right, draws, axes="(B, T, D)", mistakes=mistakes)
 
 

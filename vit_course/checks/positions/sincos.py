@@ -5,7 +5,6 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
-from vit_course.checks.tools.usual import usual_slips
 from vit_course.embeddings import sincos2d
 
 
@@ -19,16 +18,7 @@ def sincos(answer, draw):
     # One row, one column and one patch: an axis of length 1 is an axis.
     draws += [((1, 5), 12), ((4, 1), 16), ((1, 1), 12)]
 
-    same_function(
-        answer,
-        sincos2d,
-        draws,
-        axes="(N, D)",
-        mistakes=[
-            *table(__name__, "mistakes", _joined),
-            *usual_slips(answer, sincos2d, draws, "patch"),
-        ],
-    )
+    same_function(answer, sincos2d, draws, axes="(N, D)", mistakes=table(__name__, "mistakes", _joined))
 
 
 def _angles(grid, hands, line=None, first=0, exponents=None, frequencies=None):

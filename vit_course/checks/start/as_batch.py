@@ -10,7 +10,7 @@ from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
 from vit_course.checks.tools.tensors import agree
-from vit_course.checks.tools.usual import given, usual_slips
+from vit_course.checks.tools.usual import given
 from vit_course.checks.tools.words import describe
 
 
@@ -32,8 +32,7 @@ def as_batch(answer, draw):
     inverted = _inverted(answer, *batches[0])
     for draws, name in ((images, "image"), (batches, "batch")):
         mistakes = [*table(__name__, name, seen=locals()), *table(__name__, "told-by-length")]
-        usual = usual_slips(answer, _right, draws)
-        same_function(answer, _right, draws, axes="(B, C, H, W)", mistakes=[*mistakes, *usual])
+        same_function(answer, _right, draws, axes="(B, C, H, W)", mistakes=mistakes)
 
 
 def _repeated(received, image) -> None:

@@ -4,7 +4,6 @@ import copy
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -12,24 +11,10 @@ import torch
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import ask, call
+from vit_course.checks.tools.slips import Mistake
 from vit_course.checks.tools.tensors import agree, equal, on_cpu
+from vit_course.checks.tools.usual import usual_slips
 from vit_course.checks.tools.words import describe
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong answer that people give: what it computes, and the sentence that says what was done.
-
-    Args:
-        slug: short and stable.
-        sentence: what was done wrong; never what to write instead.
-        function: the wrong function, called with the same arguments as the learner's; it may raise.
-    """
-
-    slug: str
-    sentence: str
-    function: Callable
-
 
 _SIZES = ("wrong-shape", "raised-error", "wrong-values")  # where it is right for some sizes and not for others
 
@@ -40,6 +25,7 @@ def same_function(
     draws: Sequence[tuple],
     mistakes: Sequence[Mistake] = (),
     axes: str = "",
+    otherwise: Sequence[Mistake] = (),
     differentiable: bool = True,
     mistakes_change: bool = True,
 ) -> None:
@@ -53,8 +39,9 @@ def same_function(
         reference: the right one: tensors (and other values) in, one tensor out.
         draws: tuples of arguments, in at least two different sizes.
         mistakes: tried in order where the result is not right; the first that gives the learner's result on
-            every draw names the mistake.
+            every draw names the mistake. After them come those of any function, by the axes.
         axes: of the result, such as "(B, N, D)".
+        otherwise: mistakes that say less, tried last.
         differentiable: whether a gradient must reach each floating-point input that `reference` lets it reach.
         mistakes_change: whether a mistake's function may change its arguments. If not, models among them, which take
             long to copy, are shared.
@@ -77,7 +64,8 @@ def same_function(
             # A mistake that shows with several images is looked for among them alone: with one, axes may fit by chance.
             tried = draws if index >= several else draws[:several]
             batched = axes.startswith("(B")  # elsewhere the first axis may be that of steps or of places
-            raise _explained(wrong, answer, reference, mistakes, tried, index, mistakes_change, batched) from None
+            every = [*mistakes, *usual_slips(answer, reference, tried, axes), *otherwise]
+            raise _explained(wrong, answer, reference, every, tried, index, mistakes_change, batched) from None
         results.append(result)
     if not agree(call(answer, *_copies(draws[0])), results[0]):
         raise Wrong("keeps-state", "After calls with other inputs, your function gives another result than before.")

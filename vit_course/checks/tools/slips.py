@@ -3,11 +3,26 @@
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.functions import Mistake
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong answer that people give: what it computes, and the sentence that says what was done.
+
+    Args:
+        slug: short and stable.
+        sentence: what was done wrong; never what to write instead.
+        function: the wrong function, called with the same arguments as the learner's; it may raise.
+    """
+
+    slug: str
+    sentence: str
+    function: Callable
 
 
 def by_results(mistakes: Sequence[Mistake]) -> list[Mistake]:

@@ -36,8 +36,7 @@ import torch.nn.functional as F
 from einops import rearrange
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.functions import Mistake
-from vit_course.checks.tools.slips import Known
+from vit_course.checks.tools.slips import Known, Mistake
 from vit_course.checks.tools.tensors import agree
 
 COMMON = dict(torch=torch, F=F, math=math, rearrange=rearrange, agree=agree, inf=math.inf, nan=math.nan)

@@ -1,33 +1,37 @@
-"""Slips that happen in any function of tensors: the right result, and then one thing too much."""
+"""Slips that happen in any function of tensors: the right result, and then one thing too much, told by its axes."""
 
 import copy
-from collections.abc import Callable, Sequence
-from itertools import permutations
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, permutations
 
 import torch
 
 from vit_course.checks.tools.calling import ask
-from vit_course.checks.tools.functions import Mistake
+from vit_course.checks.tools.slips import Mistake, by_results
 from vit_course.checks.tools.tensors import agree
 
+Row = tuple[str, str, Callable[[torch.Tensor], torch.Tensor]]
 
-def usual_slips(answer: Callable, reference: Callable, draws: Sequence[tuple], first: str = "image") -> list[Mistake]:
-    """Mistakes to try after those of the exercise itself; for draws of which one has axes of length 1.
+
+def usual_slips(answer: Callable, reference: Callable, draws: Sequence[tuple], axes: str) -> list[Mistake]:
+    """Mistakes to try after those of the exercise itself, with sentences that name the axes.
 
     Args:
         answer: the learner's function.
         reference: the right one, which returns a tensor.
-        draws: the arguments that both will be given.
-        first: what one entry of the first axis is, such as "image".
+        draws: the arguments that both are given. What changes nothing in any of them is no mistake.
+        axes: of the result, such as "(B, h, T, S)"; "" where they have no names.
     """
-    found, rights = [], [reference(*arguments) for arguments in draws]
-    for slug, sentence, changes in (*_AXES, *_entries(first), *_NUMBERS):
-        wrong = [change for change in changes if any(_differs(change, right) for right in rights)]
-        found += [Mistake(slug, sentence, _after(reference, change)) for change in wrong]
+    names = [name.strip() for name in axes.strip("()").split(",") if name.strip()]
+    rights = [reference(*copy.deepcopy(arguments)) for arguments in draws]
+    wrong = (row for row in _rows(names) if any(_differs(row[2], right) for right in rights))
+    found = [Mistake(slug, sentence, _after(reference, change)) for slug, sentence, change in wrong]
     sentence = "Every number is the right one times a factor."
     found.append(Mistake("scaled", sentence, lambda *a: _fitted(answer, reference, *a)))
-    slug, sentence = f"first-{first}-alone-right", f"Of several, the first {first} alone is right."
-    return [*found, right_in_part(answer, reference, slug, sentence, lambda out, *_: out[:1])]
+    for place, name in enumerate(names):
+        sentence = f"Along the axis {name}, the first entry alone is right."
+        found.append(right_in_part(answer, reference, "first-entry-right", sentence, _first(place)))
+    return by_results(found)
 
 
 def right_in_part(answer: Callable, reference: Callable, slug: str, sentence: str, part: Callable) -> Mistake:
@@ -53,78 +57,6 @@ def right_in_part(answer: Callable, reference: Callable, slug: str, sentence: st
     return Mistake(slug, sentence, function)
 
 
-def _after(reference: Callable, change: Callable) -> Callable:
-    return lambda *arguments: change(reference(*arguments))
-
-
-def _differs(change: Callable, right: torch.Tensor) -> bool:
-    # What changes nothing in these draws, such as the loss of an axis that is never short, is no mistake in them.
-    try:
-        return not agree(change(right), right)
-    except Exception:  # an axis that the result has not
-        return True
-
-
-def _each(change: Callable) -> list[Callable]:
-    # The change along each axis, counted from either end; of an axis that a tensor lacks it raises.
-    return [lambda out, axis=axis: change(out, axis) for axis in (0, 1, 2, -1, -2, -3)]
-
-
-_AXES = (
-    (
-        "axis-of-one-dropped",
-        "An axis whose length is 1 is dropped, and it is an axis like the others.",
-        (torch.squeeze, *_each(torch.squeeze)),
-    ),
-    ("axis-too-many", "The result has one axis too many, of length 1.", _each(torch.unsqueeze)),
-    (
-        "axes-in-another-order",
-        "The numbers are right and the axes stand in another order.",
-        [lambda out, order=order: out.permute(order) for n in (2, 3, 4) for order in list(permutations(range(n)))[1:]],
-    ),
-    ("axes-joined", "Two axes have become one.", [lambda out, k=k: out.flatten(k, k + 1) for k in range(3)]),
-    (
-        "axis-summed-up",
-        "One axis is gone: its numbers were added up or averaged.",
-        [
-            lambda out, how=how, axis=axis, keep=keep: how(out, axis, keep)
-            for how in (torch.sum, torch.mean)
-            for axis in range(4)
-            for keep in (True, False)
-        ],
-    ),
-)
-_NUMBERS = (
-    ("backwards", "The numbers are right and run backwards along an axis.", _each(lambda out, axis: out.flip(axis))),
-    ("zeros", "Every number is 0.", [torch.zeros_like]),
-    ("sign-changed", "Every number has the other sign.", [torch.neg]),
-)
-
-
-def _entries(first: str) -> list[tuple]:
-    return [
-        (
-            f"only-the-first-{first}",
-            f"Of all, only the first {first} comes back.",
-            [lambda out: out[:1], lambda out: out[0], lambda out: out[:1].expand_as(out)],
-        ),
-        (
-            "one-mean-for-all",
-            "The first axis was averaged away: every entry of the result is the same mean.",
-            [lambda out: out.float().mean(dim=0).expand_as(out)],
-        ),
-        (f"only-the-last-{first}", f"Of all, only the last {first} comes back.", [lambda out: out[-1:]]),
-    ]
-
-
-def _fitted(answer: Callable, reference: Callable, *arguments) -> torch.Tensor:
-    # The right numbers times the factor that comes nearest to what the learner's function gives.
-    received, right = given(answer, *arguments), reference(*arguments)
-    if received.shape != right.shape or received.dtype != right.dtype or agree(received, right):
-        raise LookupError("not of the same kind, or nothing wrong with the numbers")
-    return right * (received * right).sum() / right.square().sum()
-
-
 def given(answer: Callable, *arguments) -> torch.Tensor:
     """What the learner's function gives, for a mistake that is known by it.
 
@@ -138,3 +70,65 @@ def given(answer: Callable, *arguments) -> torch.Tensor:
     if not isinstance(received, torch.Tensor):
         raise LookupError("no tensor")
     return received
+
+
+def _differs(change: Callable, right: torch.Tensor) -> bool:
+    try:
+        return not agree(change(right), right)
+    except Exception:  # an axis that the result has not
+        return True
+
+
+def _after(reference: Callable, change: Callable) -> Callable:
+    return lambda *arguments: change(reference(*arguments))
+
+
+def _first(place: int) -> Callable:
+    return lambda out, *_: out.narrow(place, 0, 1)
+
+
+def _fitted(answer: Callable, reference: Callable, *arguments) -> torch.Tensor:
+    # The right numbers times the factor that comes nearest to what the learner's function gives.
+    received, right = given(answer, *arguments), reference(*arguments)
+    if received.shape != right.shape or received.dtype != right.dtype or agree(received, right):
+        raise LookupError("not of the same kind, or nothing wrong with the numbers")
+    return right * (received * right).sum() / right.square().sum()
+
+
+def _rows(names: list[str]) -> Iterator[Row]:
+    yield "axis-of-one-dropped", "Axes of length 1 are dropped, and they are axes like the others.", torch.squeeze
+    for place, name in enumerate(names):
+        yield from _along(place, name)
+    yield from _orders(names)
+    for place in range(-1, len(names)):
+        sentence = "The result has one axis too many, of length 1."
+        yield "axis-too-many", sentence, lambda out, place=place: out.unsqueeze(place)
+    yield "zeros", "Every number is 0.", torch.zeros_like
+    yield "sign-changed", "Every number has the other sign.", torch.neg
+
+
+def _along(i: int, name: str) -> Iterator[Row]:
+    # What is done along one axis: the numbers of one length that come out, and what came in their place.
+    yield "axis-of-one-dropped", f"The axis {name} is dropped where its length is 1.", lambda out: out.squeeze(i)
+    for slug, done, change in (
+        ("axis-summed-up", "its numbers are added up", lambda out: out.sum(i, keepdim=True)),
+        ("axis-averaged", "its numbers are averaged", lambda out: out.float().mean(i, keepdim=True)),
+        ("first-entry-only", "only its first entry is left", lambda out: out.narrow(i, 0, 1)),
+        ("last-entry-only", "only its last entry is left", lambda out: out.narrow(i, out.shape[i] - 1, 1)),
+    ):
+        yield slug, f"The axis {name} is gone: {done}.", lambda out, change=change: change(out).squeeze(i)
+        yield slug, f"The axis {name} has length 1: {done}.", change
+        sentence = f"Along the axis {name} all entries are alike: {done}, and that stands everywhere."
+        yield slug, sentence, lambda out, change=change: change(out).expand_as(out)
+    yield "backwards", f"The numbers are right and run backwards along the axis {name}.", lambda out: out.flip(i)
+
+
+def _orders(names: list[str]) -> Iterator[Row]:
+    asked = f"({', '.join(names)})"
+    for order in list(permutations(range(len(names))))[1:] if len(names) < 5 else ():
+        found = f"({', '.join(names[place] for place in order)})"
+        sentence = f"The axes stand in the order {found}, where {asked} is asked for."
+        yield "axes-in-another-order", sentence, lambda out, order=order: out.permute(order)
+    for place, (one, other) in enumerate(pairwise(names)):
+        sentence = f"The axes {one} and {other} have become one."
+        yield "axes-joined", sentence, lambda out, place=place: out.flatten(place, place + 1)

@@ -11,9 +11,9 @@ from torch.nn.utils import clip_grad_norm_
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.functions import Mistake, same_function
+from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.numbers import real, without_graph
-from vit_course.checks.tools.slips import named_by_details
+from vit_course.checks.tools.slips import Mistake, named_by_details
 from vit_course.checks.tools.table import known, refuse, refuse_number, table
 
 
