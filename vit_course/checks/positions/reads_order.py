@@ -6,6 +6,7 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.modules import scatter
 from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.words import describe
 from vit_course.encoder import Encoder
@@ -18,11 +19,12 @@ def reads_order(answer, draw):
     tokens = draw.normal(1, patches + 1, width)
     cases = _encoders(draw, tokens)
     # Each once: how an answer is to draw its orders is free.
-    moved = {name: set() for name in cases}  # the places whose patch some order has moved
+    given = {name: set() for name in cases}
     found = {
-        name: _truth(call(answer, _careful(encoder, tokens, moved[name]), tokens.clone()))
+        name: _truth(call(answer, _careful(encoder, tokens, given[name]), tokens.clone()))
         for name, (encoder, _) in cases.items()
     }
+    every = set().union(*given.values())
 
     def missed(*names) -> bool:
         return all(found[name] != cases[name][1] for name in names)
@@ -42,15 +44,24 @@ _WORDS = {
 }
 
 
-def _careful(encoder, tokens, moved: set):
-    # Takes a batch of orders too, but not fewer or other tokens than were given.
+_PAIRS = [*((-1 - k, k) for k in range(4)), *((k, k + 3) for k in range(4)), *((k + 1, k) for k in range(6))]
+
+
+def _careful(encoder, tokens, given: set):
+    # Takes a batch of orders too, but not fewer or longer tokens; notes what else it was given.
     def encode(x):
         if not isinstance(x, torch.Tensor) or x.ndim != 3 or x.shape[1:] != tokens.shape[1:]:
             details = [f"Expected: {tuple(tokens.shape)} (1, T, D)", f"Received: {describe(x)}"]
             raise Wrong("encoder-called-wrongly", "The encoder is called with something of another shape.", details)
-        moved.update(
-            place for place in (1, -1) if not torch.equal(x[:, place], tokens[:, place].expand_as(x[:, place]))
-        )
+        same = (x[:, :, None] == tokens).all(dim=-1)  # (B, T, T): which token stands where
+        notes = {
+            "other tokens": not same.any(dim=2).all(),
+            "not all tokens": not same.any(dim=1).all(),
+            "class token moved": not same[:, 0, 0].all(),
+            "first patch moved": not same[:, 1, 1].all(),
+            "last patch moved": not same[:, -1, -1].all(),
+        }
+        given.update(note for note, so in notes.items() if so)
         return encoder(x)
 
     return encode
@@ -109,30 +120,16 @@ def _encoders(draw, tokens: torch.Tensor) -> dict:
         "last place": (_reading(lambda x: x[:, 0] + x[:, -1]), True),
         "seeing": (seeing, True),
         # Of two patches and of no others: which orders an answer must try is known by these.
-        **{f"pair {k}": (_pair(-1 - k, k), True) for k in range(4)},
-        **{f"pair {k + 4}": (_pair(k, k + 3), True) for k in range(4)},
-        **{f"pair {k + 8}": (_pair(k + 1, k), True) for k in range(6)},
+        **{f"pair {high} {low}": (_pair(high, low), True) for high, low in _PAIRS},
     }
 
 
 def _networks(draw, table: torch.Tensor) -> tuple:
     # Two layers of attention, without positions and with a table of them.
     width = table.shape[2]
-    network = Encoder(num_layers=2, hidden_dim=width, num_heads=2, mlp_dim=2 * width).eval()
-    with torch.no_grad():
-        for weight in network.parameters():
-            if weight.ndim == 2:
-                weight.copy_(0.4 * draw.normal(*weight.shape))
-
-    @torch.no_grad()
-    def blind(x):
-        return network(x)
-
-    @torch.no_grad()
-    def seeing(x):
-        return network(x + table)
-
-    return blind, seeing
+    network = Encoder(num_layers=2, hidden_dim=width, num_heads=2, mlp_dim=2 * width).eval().requires_grad_(False)
+    scatter(network, draw)
+    return network, lambda x: network(x + table)
 
 
 def _reading(of_class, rest=torch.zeros_like):
