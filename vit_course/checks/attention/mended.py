@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 from itertools import permutations
 
-
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.functions import same_function

@@ -84,11 +84,11 @@ def _encoders(draw, tokens: torch.Tensor) -> dict:
     patches, width = tokens.shape[1] - 1, tokens.shape[2]
     weights = torch.linspace(-1, 1, patches)[:, None]  # (N, 1), another one for every place
     table = draw.normal(1, patches + 1, width)
-    blind, seeing = _networks(draw, table)
+    network = Encoder(num_layers=2, hidden_dim=width, num_heads=2, mlp_dim=2 * width).eval().requires_grad_(False)
+    scatter(network, draw)
     # (N, D): the lowest number of a column has the lowest weight, so any other order makes the sum smaller.
     ranks = weights[tokens[0, 1:].argsort(dim=0).argsort(dim=0), 0]
-    first, last = torch.eye(width)[0], torch.eye(width)[-1]
-    place = _by_place(weights)
+    first, last, place = torch.eye(width)[0], torch.eye(width)[-1], _by_place(weights)
 
     def moved(x):  # (B, 1): 1 where the patches do not stand as they were given
         return (x[:, 1:, 0] != tokens[:, 1:, 0]).any(dim=1, keepdim=True).float()
@@ -102,9 +102,10 @@ def _encoders(draw, tokens: torch.Tensor) -> dict:
         "mean": (_reading(lambda x: x[:, 0] + x[:, 1:].mean(dim=1) + x.shape[1]), False),
         "maximum": (_reading(lambda x: x.amax(dim=1), lambda x: x + 1), False),
         "places of patches": (_reading(lambda x: x.amax(dim=1), lambda x: x * table[:, 1:]), False),
-        "sum": (_reading(_added), False),
+        # One after the other, so that rounding depends on the order.
+        "sum": (_reading(lambda x: x.cumsum(dim=1)[:, -1]), False),
         "rounding": (_reading(lambda x: 9e-6 * moved(x) * last), False),
-        "blind": (blind, False),
+        "blind": (network, False),
         "places": (_reading(lambda x: x[:, 0] + place(x)), True),
         "there and back": (_reading(lambda x: x[:, 0] + _by_place(weights.abs())(x)), True),
         "largest": (_reading(lambda x: x[:, 0] + _by_place(ranks)(x)), True),
@@ -118,18 +119,10 @@ def _encoders(draw, tokens: torch.Tensor) -> dict:
         "ring": (_reading(lambda x: x[:, 0] + _ring(x)), True),
         "first place": (_reading(lambda x: x[:, 0] + x[:, 1]), True),
         "last place": (_reading(lambda x: x[:, 0] + x[:, -1]), True),
-        "seeing": (seeing, True),
+        "seeing": (lambda x: network(x + table), True),
         # Of two patches and of no others: which orders an answer must try is known by these.
         **{f"pair {high} {low}": (_pair(high, low), True) for high, low in _PAIRS},
     }
-
-
-def _networks(draw, table: torch.Tensor) -> tuple:
-    # Two layers of attention, without positions and with a table of them.
-    width = table.shape[2]
-    network = Encoder(num_layers=2, hidden_dim=width, num_heads=2, mlp_dim=2 * width).eval().requires_grad_(False)
-    scatter(network, draw)
-    return network, lambda x: network(x + table)
 
 
 def _reading(of_class, rest=torch.zeros_like):
@@ -139,14 +132,6 @@ def _reading(of_class, rest=torch.zeros_like):
 
 def _by_place(weights: torch.Tensor):
     return lambda x: (weights * x[:, 1:]).sum(dim=1)
-
-
-def _added(x: torch.Tensor) -> torch.Tensor:
-    # One after the other, so that rounding depends on the order.
-    total = 3.0 * x[:, 0]
-    for place in range(1, x.shape[1]):
-        total = total + x[:, place]
-    return total
 
 
 def _ring(x: torch.Tensor) -> torch.Tensor:
