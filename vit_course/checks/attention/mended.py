@@ -2,16 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
-
-import torch
+from itertools import permutations
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.slips import Mistake, by_results, named_by_details
 from vit_course.checks.tools.table import known, table
-from vit_course.checks.tools.tensors import agree
-from vit_course.checks.tools.usual import given
 
 
 @exercise("4.2", "Self-attention from a fused matrix, repaired", "All heads in one product", difficulty=2, minutes=12)
@@ -22,31 +19,20 @@ def mended(answer, draw):
         hidden = heads * width
         # Weights of this size make the weights uneven enough that no mistake hides in the rounding.
         scale = hidden**-0.5
-        draws.append(
-            (
-                draw.normal(batch, tokens, hidden),
-                2 * scale * draw.normal(3 * hidden, hidden),
-                scale * draw.normal(hidden, hidden),
-                heads,
-            )
-        )
-    mistakes = table(__name__, "mistakes", attention)
-    sentence = "Of several heads, the first alone is right."
-    mistakes.append(Mistake("first-head-alone-right", sentence, partial(_first_head, answer)))
+        qkv, projection = 2 * scale * draw.normal(3 * hidden, hidden), scale * draw.normal(hidden, hidden)
+        draws.append((draw.normal(batch, tokens, hidden), qkv, projection, heads))
+    sentence = (
+        "When the heads are joined, their axes do not stand in the order images, tokens, heads, width, so a token's "
+        "output holds pieces of other tokens."
+    )
+    orders = set(permutations(range(4))) - {(0, 2, 1, 3), (0, 2, 3, 1), (0, 1, 2, 3)}  # the right one, two in the table
+    joins = [Mistake("merged-by-bare-reshape", sentence, partial(attention, join=_permuted(one))) for one in orders]
+    mistakes = by_results([*joins, *table(__name__, "mistakes", attention)])
     x, qkv, _, heads = draws[0]
     axes = dict(zip("BTD", zip(x.shape, ("images", "tokens", "hidden width"), strict=True), strict=True))
     axes |= {"h": (heads, "heads"), "d": (x.shape[2] // heads, "width of a head"), "3D": (len(qkv), "fused width")}
     with named_by_details(*known(__name__, "known")), axes_named(axes, asked="(B, T, D)"):
-        same_function(answer, attention, draws, by_results(mistakes), axes="(B, T, D)")
-
-
-def _first_head(answer, x, qkv, projection, num_heads):
-    # The learner's result, if the first head alone is right; with this projection the heads come out as they are.
-    alone, width = torch.eye(x.shape[-1]), x.shape[-1] // num_heads
-    received, right = given(answer, x, qkv, alone, num_heads), attention(x, qkv, alone, num_heads)
-    if received.shape != right.shape or agree(received, right) or not agree(received[..., :width], right[..., :width]):
-        raise LookupError("wrong in the first head, or right in all")
-    return given(answer, x, qkv, projection, num_heads)
+        same_function(answer, attention, draws, mistakes, axes="(B, T, D)")
 
 
 def _cut(y, heads):
@@ -85,20 +71,5 @@ def _permuted(order: tuple[int, ...]) -> Callable:
     return lambda out, x: out.permute(order).reshape(x.shape)
 
 
-def _reshaped(y, heads):
-    return [part.reshape(len(y), heads, y.shape[1], -1) for part in y.chunk(3, dim=-1)]
-
-
-def _masked(mask: Callable) -> Callable:
-    return lambda scores: scores.masked_fill(mask(torch.ones(scores.shape[-2:])).bool(), -torch.inf).softmax(-1)
-
-
 def _by_token(y, heads):
     return y.unflatten(2, (3, heads, -1)).permute(2, 0, 1, 3, 4)  # (3, B, T, h, d)
-
-
-def _blocks_of(matrices: torch.Tensor, width: int) -> torch.Tensor:
-    # Of each matrix (D, D), however many are below each other, the blocks on the diagonal.
-    size = matrices.shape[1]
-    number = torch.arange(size) // width  # of the head
-    return matrices * (number.repeat(len(matrices) // size)[:, None] == number)

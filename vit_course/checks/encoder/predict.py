@@ -34,45 +34,26 @@ def predict(answer, draw, parts):
         return next((name for name, output in options.items() if agree(new, output)), "other")
 
     equal_numbers = nn.LayerNorm(12, eps=NORM_EPSILON)(torch.full((12,), 7.0))
-    names = {0.0: "zeros", 1.0: "ones", 7.0: "sevens"}
-    silent = _silent(pre_norm)
-    same_answers(
-        received,
-        {
-            "equal_numbers": names.get(equal_numbers.mean().item(), "nan"),
-            "pre_norm_plus_5": change(pre_norm, x + 5, plus_5=lambda old: old + 5),
-            "post_norm_plus_5": change(post_norm, x + 5, plus_5=lambda old: old + 5),
-            "pre_norm_times_10": change(pre_norm, 10 * x, times_10=lambda old: 10 * old),
-            "silent_without_residuals": _what_is_left(silent, x),
-            "tokens_moved": _tokens_moved(pre_norm, x),
-            "survivor": round(dropped.max().item(), 4),
-        },
-        parts,
-        mistakes=by_answer(__name__, "by-hand", locals()),
-    )  # fmt: skip
+    silent, apart = _silent(pre_norm, "attention.projection", "mlp.contract"), _silent(pre_norm, "attention.projection")
+    left = silent.mlp(silent.norm2(silent.attention(silent.norm1(x))))  # the block without `x +`
+    other = torch.cat([x[:, :2], -x[:, 2:3], x[:, 3:]], dim=1)
+    moved = (apart(apart(other)) - apart(apart(x))).abs().amax(dim=(0, 2)) > 1e-5  # (T,)
+    right = {
+        "equal_numbers": {0.0: "zeros", 1.0: "ones", 7.0: "sevens"}.get(equal_numbers.mean().item(), "nan"),
+        "pre_norm_plus_5": change(pre_norm, x + 5, plus_5=lambda old: old + 5),
+        "post_norm_plus_5": change(post_norm, x + 5, plus_5=lambda old: old + 5),
+        "pre_norm_times_10": change(pre_norm, 10 * x, times_10=lambda old: 10 * old),
+        "silent_without_residuals": "zeros" if agree(left, torch.zeros_like(x)) else "other",
+        "tokens_moved": int(moved.sum()),
+        "survivor": round(dropped.max().item(), 4),
+    }
+    same_answers(received, right, parts, mistakes=by_answer(__name__, "by-hand", locals()))
 
 
-def _silent(block: EncoderBlock) -> EncoderBlock:
+def _silent(block: EncoderBlock, *names: str) -> EncoderBlock:
+    # A copy in which these layers give 0.
     block = copy.deepcopy(block)
-    for layer in (block.attention.projection, block.mlp.contract):
-        nn.init.zeros_(layer.weight)
-        nn.init.zeros_(layer.bias)
+    for name in names:
+        for parameter in block.get_submodule(name).parameters():
+            nn.init.zeros_(parameter)
     return block
-
-
-def _what_is_left(block: EncoderBlock, x: torch.Tensor) -> str:
-    # The block without `x +`.
-    out = block.mlp(block.norm2(block.attention(block.norm1(x))))
-    return "zeros" if agree(out, torch.zeros_like(x)) else "same" if agree(out, x) else "other"
-
-
-@torch.no_grad()
-def _tokens_moved(block: EncoderBlock, x: torch.Tensor) -> int:
-    # Two blocks, both with a silent attention.
-    block = copy.deepcopy(block)
-    nn.init.zeros_(block.attention.projection.weight)
-    nn.init.zeros_(block.attention.projection.bias)
-    changed = x.clone()
-    changed[:, 2] = -changed[:, 2]
-    moved = (block(block(changed)) - block(block(x))).abs().amax(dim=(0, 2)) > 1e-5  # (T,)
-    return int(moved.sum())

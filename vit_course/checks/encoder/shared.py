@@ -1,4 +1,4 @@
-"""What a module of the encoder must do, whichever it is: for drop_branch and stack."""
+"""What a module of the encoder must do, whichever it is: for stack."""
 
 import torch
 from torch import nn
@@ -6,12 +6,6 @@ from torch import nn
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.modules import feed
 from vit_course.checks.tools.slips import Known
-
-CONSTRUCTOR = Known(
-    r"takes \d+ positional arguments? but \d+ were given|missing \d+ required positional",
-    "constructor-arguments",
-    "The constructor does not take the arguments that the stub has.",
-)
 
 
 def never_set(module: nn.Module) -> Known:

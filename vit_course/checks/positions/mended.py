@@ -5,7 +5,6 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
-from vit_course.checks.tools.usual import right_in_part
 
 
 @exercise("3.3", "Debug: the input of the encoder", section="Build it: a learned table", difficulty=2, minutes=8)
@@ -15,15 +14,7 @@ def mended(answer, draw):
     # Of the last two, one holds a single patch and one a single image with one number a token.
     for batch, patches, width in (draw.sizes(3), draw.sizes(3), (3, 1, 5), (1, 4, 1)):
         draws.append((draw.normal(batch, patches, width), draw.normal(1, 1, width), draw.normal(1, patches + 1, width)))
-    patches_right = right_in_part(
-        answer,
-        _right,
-        "class-token-alone-wrong",
-        "The patches are right, and the class token is not.",
-        lambda out, *_: out[:, 1:],
-    )
-    mistakes = [*table(__name__, "mistakes"), patches_right]
-    same_function(answer, _right, draws, axes="(B, T, D)", mistakes=mistakes)
+    same_function(answer, _right, draws, table(__name__, "mistakes"), axes="(B, T, D)")
 
 
 def _joined(patches, token):
@@ -40,7 +31,3 @@ def _first_rows(patches, token, table):
 
 def _without_row(patches, token, table):
     return _joined(patches + table[:, 1:], token)
-
-
-def _at_the_end(function):
-    return lambda *parts: function(*parts).roll(-1, dims=1)

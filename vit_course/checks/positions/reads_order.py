@@ -1,11 +1,14 @@
 """Exercise positions.reads_order: a test that finds out whether positions arrive."""
 
+from functools import reduce
+
 import numpy as np
 import torch
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.modules import scatter
 from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.words import describe
 from vit_course.encoder import Encoder
@@ -18,11 +21,12 @@ def reads_order(answer, draw):
     tokens = draw.normal(1, patches + 1, width)
     cases = _encoders(draw, tokens)
     # Each once: how an answer is to draw its orders is free.
-    moved = {name: set() for name in cases}  # the places whose patch some order has moved
+    given = {name: set() for name in cases}
     found = {
-        name: _truth(call(answer, _careful(encoder, tokens, moved[name]), tokens.clone()))
+        name: _truth(call(answer, _careful(encoder, tokens, given[name]), tokens.clone()))
         for name, (encoder, _) in cases.items()
     }
+    every = set().union(*given.values())
 
     def missed(*names) -> bool:
         return all(found[name] != cases[name][1] for name in names)
@@ -42,15 +46,24 @@ _WORDS = {
 }
 
 
-def _careful(encoder, tokens, moved: set):
-    # Takes a batch of orders too, but not fewer or other tokens than were given.
+_PAIRS = [*((-1 - k, k) for k in range(4)), *((k, k + 3) for k in range(4)), *((k + 1, k) for k in range(6))]
+
+
+def _careful(encoder, tokens, given: set):
+    # Takes a batch of orders too, but not fewer or longer tokens; notes what else it was given.
     def encode(x):
         if not isinstance(x, torch.Tensor) or x.ndim != 3 or x.shape[1:] != tokens.shape[1:]:
             details = [f"Expected: {tuple(tokens.shape)} (1, T, D)", f"Received: {describe(x)}"]
             raise Wrong("encoder-called-wrongly", "The encoder is called with something of another shape.", details)
-        moved.update(
-            place for place in (1, -1) if not torch.equal(x[:, place], tokens[:, place].expand_as(x[:, place]))
-        )
+        same = (x[:, :, None] == tokens).all(dim=-1)  # (B, T, T): which token stands where
+        notes = {
+            "other tokens": not same.any(dim=2).all(),
+            "not all tokens": not same.any(dim=1).all(),
+            "class token moved": not same[:, 0, 0].all(),
+            "first patch moved": not same[:, 1, 1].all(),
+            "last patch moved": not same[:, -1, -1].all(),
+        }
+        given.update(note for note, so in notes.items() if so)
         return encoder(x)
 
     return encode
@@ -73,11 +86,11 @@ def _encoders(draw, tokens: torch.Tensor) -> dict:
     patches, width = tokens.shape[1] - 1, tokens.shape[2]
     weights = torch.linspace(-1, 1, patches)[:, None]  # (N, 1), another one for every place
     table = draw.normal(1, patches + 1, width)
-    blind, seeing = _networks(draw, table)
+    network = Encoder(num_layers=2, hidden_dim=width, num_heads=2, mlp_dim=2 * width).eval().requires_grad_(False)
+    scatter(network, draw)
     # (N, D): the lowest number of a column has the lowest weight, so any other order makes the sum smaller.
     ranks = weights[tokens[0, 1:].argsort(dim=0).argsort(dim=0), 0]
-    first, last = torch.eye(width)[0], torch.eye(width)[-1]
-    place = _by_place(weights)
+    first, last, place = torch.eye(width)[0], torch.eye(width)[-1], _by_place(weights)
 
     def moved(x):  # (B, 1): 1 where the patches do not stand as they were given
         return (x[:, 1:, 0] != tokens[:, 1:, 0]).any(dim=1, keepdim=True).float()
@@ -91,9 +104,10 @@ def _encoders(draw, tokens: torch.Tensor) -> dict:
         "mean": (_reading(lambda x: x[:, 0] + x[:, 1:].mean(dim=1) + x.shape[1]), False),
         "maximum": (_reading(lambda x: x.amax(dim=1), lambda x: x + 1), False),
         "places of patches": (_reading(lambda x: x.amax(dim=1), lambda x: x * table[:, 1:]), False),
-        "sum": (_reading(_added), False),
+        # One after the other, so that rounding depends on the order.
+        "sum": (_reading(lambda x: reduce(torch.add, x.unbind(dim=1))), False),
         "rounding": (_reading(lambda x: 9e-6 * moved(x) * last), False),
-        "blind": (blind, False),
+        "blind": (network, False),
         "places": (_reading(lambda x: x[:, 0] + place(x)), True),
         "there and back": (_reading(lambda x: x[:, 0] + _by_place(weights.abs())(x)), True),
         "largest": (_reading(lambda x: x[:, 0] + _by_place(ranks)(x)), True),
@@ -107,32 +121,10 @@ def _encoders(draw, tokens: torch.Tensor) -> dict:
         "ring": (_reading(lambda x: x[:, 0] + _ring(x)), True),
         "first place": (_reading(lambda x: x[:, 0] + x[:, 1]), True),
         "last place": (_reading(lambda x: x[:, 0] + x[:, -1]), True),
-        "seeing": (seeing, True),
+        "seeing": (lambda x: network(x + table), True),
         # Of two patches and of no others: which orders an answer must try is known by these.
-        **{f"pair {k}": (_pair(-1 - k, k), True) for k in range(4)},
-        **{f"pair {k + 4}": (_pair(k, k + 3), True) for k in range(4)},
-        **{f"pair {k + 8}": (_pair(k + 1, k), True) for k in range(6)},
+        **{f"pair {high} {low}": (_pair(high, low), True) for high, low in _PAIRS},
     }
-
-
-def _networks(draw, table: torch.Tensor) -> tuple:
-    # Two layers of attention, without positions and with a table of them.
-    width = table.shape[2]
-    network = Encoder(num_layers=2, hidden_dim=width, num_heads=2, mlp_dim=2 * width).eval()
-    with torch.no_grad():
-        for weight in network.parameters():
-            if weight.ndim == 2:
-                weight.copy_(0.4 * draw.normal(*weight.shape))
-
-    @torch.no_grad()
-    def blind(x):
-        return network(x)
-
-    @torch.no_grad()
-    def seeing(x):
-        return network(x + table)
-
-    return blind, seeing
 
 
 def _reading(of_class, rest=torch.zeros_like):
@@ -142,14 +134,6 @@ def _reading(of_class, rest=torch.zeros_like):
 
 def _by_place(weights: torch.Tensor):
     return lambda x: (weights * x[:, 1:]).sum(dim=1)
-
-
-def _added(x: torch.Tensor) -> torch.Tensor:
-    # One after the other, so that rounding depends on the order.
-    total = 3.0 * x[:, 0]
-    for place in range(1, x.shape[1]):
-        total = total + x[:, place]
-    return total
 
 
 def _ring(x: torch.Tensor) -> torch.Tensor:

@@ -7,6 +7,7 @@ import torch
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.modules import scatter
 from vit_course.checks.tools.table import by_answer
 from vit_course.encoder import Encoder
 
@@ -15,22 +16,14 @@ from vit_course.encoder import Encoder
 def shuffle(answer, draw, parts):
     """`answer()` -> {"mean_without_table", "one_vector_for_all", "table_of_places", "rows_shuffled_too",
     "pixels_inside", "class_outputs"}: "same", "shuffled" or "different", the last one a number."""
-    same_answers(
-        call(answer),
-        _experiment(draw),
-        parts,
-        mistakes=by_answer(__name__, "by-hand"),
-    )
+    same_answers(call(answer), _experiment(draw), parts, mistakes=by_answer(__name__, "by-hand"))
 
 
 def _experiment(draw) -> dict:
     # The predictions are not written down here: a small encoder with random weights gives them.
     patches, pixels, width = 4, 9, 16
     encoder = Encoder(num_layers=2, hidden_dim=width, num_heads=2, mlp_dim=2 * width).double().eval()
-    with torch.no_grad():
-        for weight in encoder.parameters():
-            if weight.ndim == 2:
-                weight.copy_(0.4 * draw.normal(*weight.shape, dtype=torch.float64))
+    scatter(encoder, draw)
     x, embedding, class_token, table, one = (
         draw.normal(1, *shape, dtype=torch.float64)
         for shape in ((patches, pixels), (pixels, width), (1, width), (patches, width), (1, width))

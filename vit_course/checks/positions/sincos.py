@@ -17,57 +17,42 @@ def sincos(answer, draw):
     draws = [((rows, columns), 4 * hands) for rows, columns, hands in (draw.sizes(3, low=3), draw.sizes(3, low=3))]
     # One row, one column and one patch: an axis of length 1 is an axis.
     draws += [((1, 5), 12), ((4, 1), 16), ((1, 1), 12)]
-
-    same_function(answer, sincos2d, draws, axes="(N, D)", mistakes=table(__name__, "mistakes", _joined))
-
-
-def _angles(grid, hands, line=None, first=0, exponents=None, frequencies=None):
-    # (N, hands) by column and by row; the options are the mistakes.
-    patch = torch.arange(grid[0] * grid[1])
-    line = line or grid[1]
-    if frequencies is None:
-        frequencies = 10_000 ** -(exponents(hands) if exponents else torch.linspace(0, 1, hands))
-    return (patch % line + first)[:, None] * frequencies, (patch // line + first)[:, None] * frequencies
+    same_function(answer, sincos2d, draws, table(__name__, "mistakes", by_steps), axes="(N, D)")
 
 
-# Of the four quarters of a row the right order is sine and cosine of the column, then of the row.
-def _quarters(grid, width, **options):
-    column, row = _angles(grid, width // 4, **options)
-    return column.sin(), column.cos(), row.sin(), row.cos()
+def _equal_ratios(hands):
+    return 10_000 ** -torch.linspace(0, 1, hands)
 
 
-def _joined(grid, width, order=(0, 1, 2, 3), **options):
-    parts = _quarters(grid, width, **options)
-    return torch.cat([parts[index] for index in order], dim=1)
+def by_steps(
+    grid,
+    width,
+    places=lambda n, r, c: (n % c, n // c),
+    frequencies=_equal_ratios,
+    turn=lambda x, y: (x.sin(), x.cos(), y.sin(), y.cos()),
+    join=lambda *parts: torch.cat(parts, dim=1),
+):
+    """The right table, and with one of the steps replaced a wrong one.
+
+    Args:
+        grid, width: (rows, columns), D.
+        places: (number of the patch, rows, columns) -> (column, row).
+        frequencies: how many there are -> (D/4,), one for each hand.
+        turn: (angles of the column, of the row), each (N, D/4) -> the four parts of the table.
+        join: the four parts -> (N, D).
+    """
+    x, y = places(torch.arange(grid[0] * grid[1]), *grid)
+    hands = frequencies(width // 4)
+    return join(*turn(x[:, None] * hands, y[:, None] * hands))
 
 
-def _interleaved(grid, width):
-    a, b, c, d = _quarters(grid, width)
-    return torch.cat([torch.stack([a, b], dim=2).flatten(1), torch.stack([c, d], dim=2).flatten(1)], dim=1)
+def _one_step_early(hands):
+    return 10_000 ** (-torch.arange(hands) / hands)
 
 
-def _axes_added(grid, width):
-    a, b, c, d = _quarters(grid, 2 * width)
-    return torch.cat([a, b], dim=1) + torch.cat([c, d], dim=1)
+def _of_words(grid, width, in_turn, frequencies=_equal_ratios):
+    # As for the words of a sentence, after Vaswani et al.: sines and cosines of the patch's number, or in turn.
+    def turn(x, y):
+        return (torch.stack([x.sin(), x.cos()], dim=2).flatten(1),) if in_turn else (x.sin(), x.cos())
 
-
-def _axes_multiplied(grid, width):
-    a, b, c, d = _quarters(grid, 2 * width)
-    return torch.cat([a, b], dim=1) * torch.cat([c, d], dim=1)
-
-
-def _places(column, row):
-    def table(grid, width):
-        patch, frequencies = torch.arange(grid[0] * grid[1]), 10_000 ** -torch.linspace(0, 1, width // 4)
-        x, y = (place(patch, *grid)[:, None] * frequencies for place in (column, row))
-        return torch.cat([x.sin(), x.cos(), y.sin(), y.cos()], dim=1)
-
-    return table
-
-
-def _column_of(n, rows, columns):
-    return n % columns
-
-
-def _row_of(n, rows, columns):
-    return n // columns
+    return by_steps((1, grid[0] * grid[1]), 2 * width, frequencies=frequencies, turn=turn)

@@ -56,14 +56,14 @@ def accuracies(values, name: str, lowest: float, fewest: int = 3, images: int | 
     return numbers
 
 
-def losses(values, name: str, low: float, high: float, what: str = "loss") -> list[float]:
+def losses(values, name: str, low: float, high: float, what: str = "loss", may_repeat: bool = False) -> list[float]:
     """The losses of one setting, one for each of at least three seeds, all from `low` to `high`."""
     numbers = _measured(values, name, 3)
     _possible(numbers, name, what, most=math.inf)
     if max(numbers) >= 1 and all(number == int(number) for number in numbers):
         sentence = f"{name!r} holds whole numbers, as where something is counted: this is hardly a {what}."
         raise Wrong("counts", sentence)
-    for number in _not_repeated(numbers, name):
+    for number in numbers if may_repeat else _not_repeated(numbers, name):
         if not low <= number <= high:
             raise Wrong("wrong-answer", f"{name!r} holds {number:g}: these runs do not end with such a {what}.")
     return numbers
