@@ -3,9 +3,9 @@
 import torch
 from torch import nn
 
-from vit_course.checks.capstone.shared import counted
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.modules import alone, build, feed, repeats, token_in_front, trained_by
 from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known
@@ -25,7 +25,8 @@ def tokens(answer, draw):
             details = [f"Expected: {(batch, number + 1, width)} (B, N + 1, D)", f"Received: {tuple(out.shape)}"]
             raise Wrong("a-token-too-many", "Two tokens have been put in, and one is asked for.", details)
         tensor(out, (batch, number + 1, width), "(B, N + 1, D)", "the output")
-        _token_parameters(module, number, width)
+        table = any(p.requires_grad and p.numel() == (number + 1) * width for p in module.parameters())
+        counted(module, [(number + 2) * width], __name__, locals(), f"N = {number}, D = {width}")
         with torch.no_grad():  # random, because learned parts may well start at 0
             for parameter in module.parameters():
                 parameter.copy_(draw.normal(*parameter.shape))
@@ -116,34 +117,3 @@ def _added_once(module: nn.Module, x: torch.Tensor, out: torch.Tensor) -> None:
             sentence = "The class token is added to the patch tokens besides, and it is one token in front of them."
             raise Wrong("class-token-added", sentence)
     raise Wrong("position-twice", "A patch gets its position twice.", ["Expected: each position added once"])
-
-
-def _token_parameters(module: nn.Module, number: int, width: int) -> None:
-    right = (number + 2) * width
-    one_short = (
-        "positions-for-patches-only",
-        "There is a row too few: either no class token is learned, or one token gets no position.",
-    )
-    if any(p.requires_grad and p.numel() == (number + 1) * width for p in module.parameters()):
-        one_short = (
-            "class-token-not-learned",
-            "There are positions for all tokens, and no vector for the class token is among what is learned.",
-        )
-    counted(
-        module,
-        {right},
-        {
-            right - width: one_short,
-            right - width + 1: ("one-number-as-class-token", "The class token is one number, and it needs D of them."),
-            right + width: (
-                "a-row-too-many",
-                "One vector of width D too many is learned.",
-            ),
-            number + 1 + width: ("one-number-a-place", "Each place has one number as its position, not D numbers."),
-            0: ("no-parameters", "Nothing here can be learned."),
-            2 * width: ("two-vectors", "Two vectors of width D are learned: each token needs a position of its own."),
-            width: ("positions-not-learned", "The class token is learned, the positions are not."),
-            (number + 1) * width + number * width: ("class-token-per-patch", "There is a class token for each patch."),
-        },
-        f"N = {number}, D = {width}",
-    )

@@ -5,7 +5,8 @@ from torch import nn
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.modules import alone, build, count, feed, token_in_front
+from vit_course.checks.tools.accountant import counted
+from vit_course.checks.tools.modules import alone, build, feed, token_in_front
 from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
@@ -19,19 +20,10 @@ def module(answer, draw):
         x = draw.normal(batch, patches, width)
         out = _for_any_batch(layer, x)
         token_in_front(layer, out, x, "no-longer-sequence", "(B, T, D)")
-        if isinstance(out, torch.Tensor) and out.shape == (batch, patches, 2 * width):
-            raise Wrong(
-                "wider-not-longer",
-                "Every token is twice as long: something is joined along the width, and not along the tokens.",
-                [f"Expected: {(batch, patches + 1, width)} (B, T, D)", f"Received: {tuple(out.shape)}"],
-            )
         tensor(out, (batch, patches + 1, width), "(B, T, D)", "the output")
-        again = feed(layer, x)
-        if not agree(again, out):
-            raise Wrong(
-                "token-drawn-anew",
-                "Called twice with the same patch tokens, the module gives two results: it draws numbers in forward.",
-            )
+        if not agree(feed(layer, x), out):
+            sentence = "Called twice with the same patch tokens, the module gives two results: it draws numbers in "
+            raise Wrong("token-drawn-anew", f"{sentence}forward.")
         # Not the numbers that it began with: where they are zeros, a mistake could hide.
         with torch.no_grad():
             for parameter in layer.parameters():
@@ -41,14 +33,9 @@ def module(answer, draw):
         _one_token_for_all(layer, out, x)
         alone(layer, x)
         layer.eval()
-        equal(
-            feed(layer, x),
-            out,
-            "other-in-evaluation",
-            "After eval(), the module gives something else than in training.",
-            axes="(B, T, D)",
-        )
-        _one_parameter(layer, width)
+        sentence = "After eval(), the module gives something else than in training."
+        equal(feed(layer, x), out, "other-in-evaluation", sentence, axes="(B, T, D)")
+        counted(layer, [width], __name__, locals(), f"D = {width}")
         _learns(layer, x, draw.normal(*out.shape))
 
 
@@ -84,81 +71,18 @@ def _for_any_batch(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
 def _patches_behind(out: torch.Tensor, x: torch.Tensor) -> None:
     if agree(out[:, 1:], x):
         return
-    context = "Tokens 1 to N of the output are not the patch tokens."
-    for mistake, sentence, found, expected in (
-        ("appended-last", "The token comes behind the patches: index 0 is the first patch.", out[:, :-1], x),
-        (
-            "last-patch-lost",
-            "One patch is missing: its place at the end holds something else.",
-            out[:, 1:-1],
-            x[:, :-1],
-        ),
-        (
-            "first-patch-lost",
-            "One patch is missing: its place at the beginning holds something else.",
-            out[:, 2:],
-            x[:, 1:],
-        ),
-        (
-            "patches-too-early",
-            "The patches stand one place too early: the first is lost, and the last place holds something else.",
-            out[:, 1:-1],
-            x[:, 1:],
-        ),
-        ("patches-reversed", "The patches are there in the reverse order.", out[:, 1:].flip(1), x),
-    ):
-        if agree(found, expected):
-            equal(out[:, 1:], x, mistake, sentence, axes="(B, N, D)", context=[context])
+    context = ["Tokens 1 to N of the output are not the patch tokens."]
     added = out[:, 1:] - x
-    if agree(added, added[:1, :1].expand_as(added)):
-        sentence = "One and the same vector is added to every patch token."
-        equal(out[:, 1:], x, "added-to-every-patch", sentence, axes="(B, N, D)", context=[context])
-    equal(out[:, 1:], x, axes="(B, N, D)", context=[context])
+    refuse(__name__, "patches", locals(), context)
+    equal(out[:, 1:], x, axes="(B, N, D)", context=context)
 
 
 def _one_token_for_all(layer: nn.Module, out: torch.Tensor, x: torch.Tensor) -> None:
-    token = out[:, 0]
-    if agree(token, token[:1].expand_as(token)):
-        return
-    same = feed(layer, x[:1].expand_as(x).clone())[:, 0]
-    if agree(same, same[:1].expand_as(same)):
-        equal(
-            token,
-            token[:1].expand_as(token),
-            "token-from-the-image",
-            "The token going in depends on the image: other patch tokens, other numbers at index 0.",
-            axes="(B, D)",
-        )
-    equal(
-        same,
-        same[:1].expand_as(same),
-        "token-for-each-place",
-        "One image in every place of the batch gets different tokens: there is one for each place.",
-        axes="(B, D)",
-    )
-
-
-def _one_parameter(layer: nn.Module, width: int) -> None:
-    found = count(layer)
-    if found == width:
-        return
-    if found == 0:
-        raise Wrong(
-            "nothing-to-learn",
-            "An optimiser finds nothing to train in this module: the token stays as it began.",
-            [f"Expected: {width} numbers to learn", "Received: 0"],
-        )
-    if found == 1:
-        raise Wrong(
-            "one-number",
-            "The module learns one number, and all D numbers of the token are equal.",
-            [f"Expected: {width} numbers to learn", "Received: 1"],
-        )
-    raise Wrong(
-        "wrong-parameters",
-        "The module does not learn as many numbers as one token has.",
-        [f"Expected: {width} numbers to learn, at D = {width}", f"Received: {found}"],
-    )
+    token, same = out[:, 0], feed(layer, x[:1].expand_as(x).clone())[:, 0]
+    sentence = "One image in every place of the batch gets different tokens: there is one for each place."
+    equal(same, same[:1].expand_as(same), "token-for-each-place", sentence, axes="(B, D)")
+    sentence = "The token going in depends on the image: other patch tokens, other numbers at index 0."
+    equal(token, token[:1].expand_as(token), "token-from-the-image", sentence, axes="(B, D)")
 
 
 def _learns(layer: nn.Module, x: torch.Tensor, weights: torch.Tensor) -> None:

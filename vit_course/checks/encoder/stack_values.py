@@ -10,50 +10,11 @@ from vit_course.checks.encoder.shared import set_norms
 from vit_course.checks.encoder.stack_parts import Factory
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.modules import feed
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.rows_of_blocks import run, slips
 from vit_course.checks.tools.tensors import agree, equal
 from vit_course.encoder import NORM_EPSILON
 
-
-def run(
-    x,
-    blocks,
-    norm,
-    norms=(0, 0, 0, 1),
-    around=0,
-    pick=lambda blocks: blocks,
-    between=lambda z: z,
-    end=lambda out, x, norm: out,
-):
-    """The right output, and with one of the steps replaced a wrong one.
-
-    Args:
-        x: (B, T, D).
-        blocks: in order.
-        norm: a function.
-        norms: how often it runs: before the first block, before each, between two, after the last.
-        around: how often the input of each block is added to its output.
-        pick: which blocks run.
-        between: what becomes of the output of each block.
-        end: what becomes of the last output.
-    """
-    first, before, inside, last = norms
-    z = _often(norm, first, x)
-    blocks = pick(blocks)
-    for number, block in enumerate(blocks):
-        z = around * z + between(block(_often(norm, before, z)))
-        z = _often(norm, inside if number < len(blocks) - 1 else last, z)
-    return end(z if blocks else _often(norm, last, z), x, norm)
-
-
-def _often(norm, times, z):
-    for _ in range(times):
-        z = norm(z)
-    return z
-
-
 _STREAM = ("norms", "around", "end", "between")  # what goes wrong with the way through the blocks
-_NO_NORM = (0, 0, 0, 0)
 
 
 def right_values(module: nn.Module, factory: Factory, x: torch.Tensor, scale: torch.Tensor) -> None:
@@ -77,7 +38,7 @@ def right_values(module: nn.Module, factory: Factory, x: torch.Tensor, scale: to
                 return
             sentence = "The last norm has no scale and no shift that are learned."
             raise Wrong("norm-without-parameters", sentence)
-        for mistake in table(__name__, "mistakes", run):
+        for mistake in slips():
             output = mistake.function(x, blocks, norm)
             if agree(received, output) and not agree(expected, output):
                 equal(received, expected, mistake.slug, mistake.sentence, axes="(B, T, D)")
@@ -97,11 +58,7 @@ def second_fault(module: nn.Module, factory: Factory, x: torch.Tensor, scale: to
         if not ran or agree(received, run(x, ran, norm)):
             return None
         return next(
-            (
-                one.sentence
-                for one in table(__name__, "mistakes", run, _STREAM)
-                if agree(received, one.function(x, ran, norm))
-            ),
+            (one.sentence for one in slips(_STREAM) if agree(received, one.function(x, ran, norm))),
             None,
         )
 

@@ -12,10 +12,11 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
     roles       find_roles: which of them make queries, keys, values and the output, found by changing them
     heads       attend, name_the_slip: what attention gives for them, and what its usual slips give
     biases      draw_biases: the same for biases
+    accountant  counted: every reading of a wrong number of parameters
     tokens_meet  each token sees all, in no order
-    block_parts, block_shape    a block's norms and branches; what is added, and where the norms stand
-    whole_parts, whole_shape    the same inside a whole model
-    whole_embedding             its patches and positions
+    parts, whole_parts          norms and branches of a block, and of a whole model, found by changing their numbers
+    blocks, rows_of_blocks      what pre-norm blocks and a norm behind them give, and with one step replaced
+    block, whole, whole_embedding    whether a module is an encoder block, or a Vision Transformer
     watched_steps               what the optimisers do while a learner's code trains
     tensors     tensor, equal, agree: one tensor that came back
     by_hand     same_answers, same_answer: numbers and choices, the right ones never shown

@@ -1,116 +1,14 @@
-"""What attention gives for the units that `roles` has found, and what its usual slips give."""
+"""What attention gives for the units that `roles` has found, step by step, and which slip gives something else."""
 
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 import torch
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.functions import Mistake
 from vit_course.checks.tools.roles import Head, Roles
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A way to compute attention.
-
-    Args:
-        scale: what the products of queries and keys are multiplied with, from d, D, T and h.
-        weights: scores (B, h, T, T) -> weights of the same shape.
-        after: what the output becomes, from output and tokens (B, T, D).
-    """
-
-    scale: str = "1/sqrt(d)"
-    weights: str = "softmax"
-    after: str = "as it is"
-
-
-_SCALES = {
-    "1/sqrt(d)": lambda d, width, tokens, heads: d**-0.5,
-    "1": lambda d, width, tokens, heads: 1.0,
-    "1/d": lambda d, width, tokens, heads: 1 / d,
-    "sqrt(d)": lambda d, width, tokens, heads: d**0.5,
-    "1/sqrt(D)": lambda d, width, tokens, heads: width**-0.5,
-    "1/D": lambda d, width, tokens, heads: 1 / width,
-    "1/sqrt(T)": lambda d, width, tokens, heads: tokens**-0.5,
-    "1/sqrt(h)": lambda d, width, tokens, heads: heads**-0.5,
-}
-_WEIGHTS = {
-    "softmax": lambda s: s.softmax(-1),
-    "over queries": lambda s: s.softmax(-2),
-    "over heads": lambda s: s.softmax(1),
-    "over all": lambda s: s.flatten(2).softmax(-1).unflatten(-1, s.shape[-2:]),
-    "none": lambda s: s,
-    "divided by the sum": lambda s: s / s.sum(-1, keepdim=True),
-    "sigmoid": lambda s: s.sigmoid(),
-    "twice": lambda s: s.softmax(-1).softmax(-1),
-    "log": lambda s: s.log_softmax(-1),
-    "turned": lambda s: s.softmax(-1).mT,
-    "minus": lambda s: (-s).softmax(-1),
-    "mean of heads": lambda s: s.softmax(-1).mean(1, keepdim=True).expand_as(s),
-    "sum of heads": lambda s: s.softmax(-1).sum(1, keepdim=True).expand_as(s),
-    "mean of scores": lambda s: s.mean(1, keepdim=True).softmax(-1).expand_as(s),
-    "sum of scores": lambda s: s.sum(1, keepdim=True).softmax(-1).expand_as(s),
-    "without oneself": lambda s: s.masked_fill(torch.eye(s.shape[-1], dtype=torch.bool), -torch.inf).softmax(-1),
-}
-_AFTER = {
-    "as it is": lambda out, x, scale: out,
-    "input added": lambda out, x, scale: out + x,
-    "scaled": lambda out, x, scale: out * scale,
-    "doubled": lambda out, x, scale: 2 * out,
-}
-RIGHT = Kind()
-
-_ONE_HEAD = "one-head"
-# slug: (sentence, the ways to compute it)
-MISTAKES: dict[str, tuple[str, tuple[Kind, ...]]] = {
-    "softmax-over-queries": (  # with queries and keys exchanged, the two are one
-        "The softmax runs over the queries, or the weights are transposed after it.",
-        (Kind(weights="over queries"), Kind(weights="turned")),
-    ),
-    "no-scale": ("The scores go into the softmax without being scaled.", (Kind("1"),)),
-    "sqrt-of-hidden-width": (
-        "The scores are divided by the root of the hidden width, not of the width of a head.",
-        (Kind("1/sqrt(D)"),),
-    ),
-    "scale-by-d": (
-        "The scores are divided by the width of a head itself, or by its root twice.",
-        (Kind("1/d"),),
-    ),
-    "scale-upside-down": ("The scores are multiplied with the root of d, not divided by it.", (Kind("sqrt(d)"),)),
-    "scale-by-other-size": (
-        "The scores are divided by a size that is not the root of the width of a head.",
-        (Kind("1/sqrt(T)"), Kind("1/sqrt(h)"), Kind("1/D")),
-    ),
-    "scale-after-softmax": (
-        "The division by the root of d comes after the softmax.",
-        (Kind("1", after="scaled"),),
-    ),
-    "softmax-over-heads": ("The softmax runs over the heads.", (Kind(weights="over heads"),)),
-    "softmax-over-all": ("The softmax runs over queries and keys together.", (Kind(weights="over all"),)),
-    "no-softmax": (
-        "The scores are used as weights without a softmax.",
-        (Kind(weights="none"), Kind("1", "none"), Kind(weights="divided by the sum"), Kind("1", "divided by the sum")),
-    ),
-    "not-a-softmax": (
-        "Another function than a softmax makes weights of the scores.",
-        (Kind(weights="sigmoid"), Kind(weights="log"), Kind(weights="minus"), Kind("1", "sigmoid")),
-    ),
-    "softmax-twice": ("The softmax is taken twice.", (Kind(weights="twice"),)),
-    "heads-averaged": (
-        "The weights of the heads are averaged or added up before they meet the values.",
-        (Kind(weights="mean of heads"), Kind(weights="sum of heads")),
-    ),
-    "scores-averaged": (
-        "The scores of the heads are averaged or added up, so there is one set of weights for all heads.",
-        (Kind(weights="mean of scores"), Kind(weights="sum of scores")),
-    ),
-    "own-token-masked": ("No token attends to itself.", (Kind(weights="without oneself"),)),
-    "input-added": (
-        "The input is added to the output: that is the block's part, not the attention's.",
-        (Kind(after="input added"),),
-    ),
-}  # fmt: skip
+from vit_course.checks.tools.table import table
 
 
 @dataclass(frozen=True)
@@ -130,21 +28,43 @@ class Vectors:
         return cls(row[head.query], row[head.key], row[head.value], row[head.out])
 
 
-def attend(heads: list[Vectors], x: torch.Tensor, kind: Kind = RIGHT) -> torch.Tensor:
-    """(B, T, D) -> (B, T, D): softmax(q k^T / sqrt(d)) v of each head, projected and summed; without its last bias."""
-    width = heads[0].query.shape[0]
-    scale = _SCALES[kind.scale](width, x.shape[-1], x.shape[-2], len(heads))
+def attend(
+    heads: Sequence[Vectors],
+    x: torch.Tensor,
+    scale: Callable = lambda d, heads, tokens: d**0.5,
+    share: Callable = lambda s: s.softmax(-1),
+    after: Callable = lambda out, x: out,
+) -> torch.Tensor:
+    """(B, T, D) -> (B, T, D): softmax(q k^T / sqrt(d)) v of each head, projected and summed; without its last bias.
+
+    Args:
+        heads: with all their numbers.
+        x: (B, T, D).
+        scale: (d, h, T) -> what the scores are divided by.
+        share: scores (B, h, T, T) -> weights of the same shape.
+        after: output and input (B, T, D) -> what comes out.
+    """
     scores = torch.stack([(x @ head.query.T + head.query_bias) @ (x @ head.key.T).mT for head in heads], 1)
-    weights = _WEIGHTS[kind.weights](scale * scores).unbind(1)
+    weights = share(scores / scale(len(heads[0].query), len(heads), x.shape[-2])).unbind(1)
     outs = [w @ (x @ head.value.T + head.value_bias) @ head.out for w, head in zip(weights, heads, strict=True)]
-    return _AFTER[kind.after](sum(outs), x, width**-0.5)
+    return after(sum(outs), x)
+
+
+def one(d: int, heads: int, tokens: int) -> float:
+    """What scores are divided by that are not scaled."""
+    return 1.0
+
+
+def root(heads: Sequence[Sequence[Head]], x: torch.Tensor) -> float:
+    """The root of the width of a head."""
+    return len(heads[0][0].query) ** 0.5
 
 
 def heads_of(roles: Roles, width: int, number: int) -> list[Head]:
-    """The heads, where all is as it should be.
+    """The heads, where all is as it should be; none where the units do not form so many that work by themselves.
 
     Raises:
-        Wrong: units that are not used, or that have two parts; pairs that do not form so many heads.
+        Wrong: units that are not used, or that have two parts.
     """
     if not roles.regular(width) or roles.unused:
         raise _irregular(roles, width)
@@ -187,51 +107,90 @@ def _irregular(roles: Roles, width: int) -> Wrong:
     return Wrong("wrong-behaviour", "What the parameters do is not self-attention.", details)
 
 
-def _partitions(roles: Roles, number: int) -> Iterator[tuple[str, list[Head]]]:
-    # As found; all in one; and cut in the order of the parameters, one after the other or every h-th, for layers whose
-    # heads cannot be told because they act on each other. A learner's queries come before the keys or after them.
-    low = sorted(roles.pairs, key=min)
-    for pairs in (roles.pairs, [tuple(sorted(pair)) for pair in low], [tuple(sorted(pair))[::-1] for pair in low]):
-        values = sorted(roles.outs)
-        yield _ONE_HEAD, [roles.head(pairs, values)]
-        ordered = sorted(pairs)
-        size = len(pairs) // number
-        yield "", [roles.head(ordered[at : at + size], values[at : at + size]) for at in range(0, size * number, size)]
-        yield "", [roles.head(ordered[at::number], values[at::number]) for at in range(number)]
+def name_the_slip(
+    layers: Sequence[Roles],
+    width: int,
+    number: int,
+    run: Callable,
+    received: torch.Tensor,
+    more: Sequence[Mistake] = (),
+) -> tuple[str, str, list[str]] | None:
+    """(slug, sentence, details) of the first slip that gives what was received, or None.
 
-
-def name_the_slip(roles: Roles, number: int, row: torch.Tensor, x: torch.Tensor, received: torch.Tensor):
-    """(slug, sentence, what it gives) of the first slip that gives what was received, or None."""
-    for partition, heads in _partitions(roles, number):
-        vectors = [Vectors.of(head, row) for head in heads]
-        if partition == _ONE_HEAD:
-            for scale in ("1/sqrt(d)", "1", f"{number}"):
-                out = _one_head(vectors, x, scale, number)
-                if close(out, received):
-                    sentence = "There is one head of the full width: the heads are not cut, or joined again before."
-                    return _ONE_HEAD, sentence, out
-            continue
-        for slug, (sentence, kinds) in MISTAKES.items():
-            for kind in kinds:
-                out = attend(vectors, x, kind)
-                if close(out, received):
-                    return slug, sentence, out
-        for scale in _SCALES:  # two slips at once
-            for slug in ("softmax-over-queries", "softmax-over-heads", "heads-averaged"):
-                sentence, kinds = MISTAKES[slug]
-                if close(out := attend(vectors, x, replace(kinds[0], scale=scale)), received):
-                    return slug, sentence, out
-        doubled = attend(vectors, x, replace(RIGHT, after="doubled"))
-        if close(doubled, received):
-            return "wrong-values", "The output is twice as large as it should be.", doubled
+    Args:
+        layers: the roles in each attention, none irregular.
+        width, number: D and h.
+        run: the heads of each attention, and steps of `attend` as keywords -> the output.
+        received: what the learner's module gave.
+        more: slips around the attention: functions of `run` and the heads.
+    """
+    found = [roles.groups() for roles in layers]
+    if all(all(len(a) == len(b) for a, b in groups) for groups in found):
+        cut = [[roles.head(*group) for group in groups] for roles, groups in zip(layers, found, strict=True)]
+        sizes = sorted({len(pairs) for groups in found for pairs, _ in groups})
+        if (
+            [len(groups) for groups in found] != [number] * len(found)
+            and len(sizes) == 1
+            and _gives(run, cut, received)
+        ):
+            return _another_number(width, number, len(found[0]), sizes[0])
+    for cut in zip(*(_in_one(roles) for roles in layers), strict=True):
+        for scale in (None, one, lambda d, heads, tokens: (d / number) ** 0.5):
+            if _gives(run, cut, received, **({"scale": scale} if scale else {})):
+                sentence = "There is one head of the full width: the heads are not cut, or joined again before."
+                return "one-head", sentence, []
+    mistakes = [*table(__name__, "mistakes", _with), *more]
+    for cut in zip(*(_cuts(roles, width, number) for roles in layers), strict=False):
+        if _gives(run, cut, received):
+            return None
+        for mistake in mistakes:
+            if close(mistake.function(run, cut), received):
+                return mistake.slug, mistake.sentence, []
     return None
 
 
-def _one_head(vectors: list[Vectors], x: torch.Tensor, scale: str, number: int) -> torch.Tensor:
-    if scale in _SCALES:
-        return attend(vectors, x, Kind(scale))
-    wider = replace(vectors[0], query=vectors[0].query * math.sqrt(number))  # divided by the root of d, not of D
-    return attend([wider], x)
+def _with(run: Callable, heads: Sequence, **steps):
+    return run(heads, **steps)
+
+
+def _gives(run: Callable, cut: Sequence, received: torch.Tensor, **steps) -> bool:
+    return all(cut) and close(run(cut, **steps), received)
+
+
+def _another_number(width: int, number: int, heads: int, size: int) -> tuple[str, str, list[str]]:
+    details = [f"Expected: {number} heads of width {width // number}", f"Received: {heads} heads of width {size}"]
+    if heads == width // number:
+        return "heads-and-width-exchanged", "The number of heads and their width have changed places.", details
+    if heads == 1:
+        return "one-head", "There is one head of the full width: the heads are not cut.", details
+    return "wrong-number-of-heads", "There are not as many heads as were asked for.", details
+
+
+def _orders(roles: Roles) -> Iterator[list[tuple[int, int]]]:
+    # The pairs with queries before or behind keys: in layers whose heads act on each other the asking token does not
+    # tell queries from keys.
+    low = [tuple(sorted(pair)) for pair in sorted(roles.pairs, key=min)]
+    yield from sorted((low, [pair[::-1] for pair in low]), key=lambda pairs: pairs[0] not in roles.pairs)
+
+
+def _in_one(roles: Roles) -> Iterator[list[Head]]:
+    yield from ([roles.head(pairs, sorted(roles.outs))] for pairs in _orders(roles))
+
+
+def _cuts(roles: Roles, width: int, number: int) -> Iterator[list[Head]]:
+    # As found, or cut in the order of the parameters: one after the other, or every h-th.
+    if heads_of(roles, width, number):
+        # A slip may hide, for each pair, which of the two asks: then the lower one, or the higher one, in all pairs.
+        for turned in (tuple, sorted, lambda pair: sorted(pair)[::-1]):
+            yield [roles.head([tuple(turned(pair)) for pair in pairs], values) for pairs, values in roles.groups()]
+        return
+    values, size = sorted(roles.outs), width // number
+    for pairs in _orders(roles):
+        slices = (
+            [slice(at, at + size) for at in range(0, width, size)],
+            [slice(at, None, number) for at in range(number)],
+        )
+        yield from ([roles.head(pairs[part], values[part]) for part in parts] for parts in slices)
 
 
 def close(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -97,6 +97,11 @@ class Roles:
             found.append((group, [value for value in self.outs if any(self._linked(pair, (value,)) for pair in group)]))
         return found
 
+    def described(self) -> str:
+        """How many groups there are, and of how many."""
+        sizes = [str(len(pairs)) for pairs, _ in self.groups()]
+        return f"{len(sizes)} groups of queries and keys that act on each other, of {', '.join(sizes)}"
+
     def _linked(self, units: tuple[int, ...], others: tuple[int, ...]) -> bool:
         return bool(self.links[list(units)][:, list(others)].any())
 

@@ -6,7 +6,6 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.heads import close
 from vit_course.checks.tools.modules import feed
 from vit_course.checks.tools.whole_parts import WholeParts
-from vit_course.checks.tools.whole_shape import blocks_in_a_row
 
 
 def patches_apart(parts: WholeParts, images: torch.Tensor, draw) -> None:
@@ -19,7 +18,7 @@ def patches_apart(parts: WholeParts, images: torch.Tensor, draw) -> None:
     """
     row, patch = parts.flat.get(), parts.patch
     parts.flat.set(0.3 * draw.normal(parts.flat.total))
-    before, table = feed(parts.model, images).detach(), parts.table()
+    before, table = feed(parts.module, images).detach(), parts.table()
     columns = images.shape[3] // patch
     # The first and the last keep their places in any order of a grid, the two beside the first do not.
     for words, (one, other) in (
@@ -31,7 +30,7 @@ def patches_apart(parts: WholeParts, images: torch.Tensor, draw) -> None:
         for here, there in ((one, other), (other, one)):
             _patch(swapped, here, patch)[:] = _patch(images, there, patch)
         parts.set_table(table[order])
-        if not close(feed(parts.model, swapped).detach(), before):
+        if not close(feed(parts.module, swapped).detach(), before):
             raise Wrong(
                 "patches-mixed",
                 f"{words} change places, and their positions too, and the logits change: a token is not made of one "
@@ -46,37 +45,17 @@ def _patch(images: torch.Tensor, index: int, side: int) -> torch.Tensor:
     return images[..., row : row + side, column : column + side]
 
 
-def tokens_and_blocks(parts: WholeParts, images: torch.Tensor, layers: int, heads: int, draw) -> None:
-    """Raises `Wrong` unless the tokens are made as they should be, and read by blocks that are put together right.
-
-    Args:
-        parts: of the learner's model.
-        images: (B, C, H, W).
-        layers, heads: L and h.
-        draw: of the check.
-    """
-    patches_apart(parts, images, draw)
-    if layers > 2:  # once is enough, for it takes a second
-        try:
-            blocks_in_a_row(parts, layers, heads, draw)
-        except Wrong as wrong:
-            if wrong.mistake == "wrong-values":
-                _brighter_by_the_matrix(parts, images, draw)
-            raise
-    _brighter_by_the_matrix(parts, images, draw)
-
-
-def _brighter_by_the_matrix(parts: WholeParts, images: torch.Tensor, draw) -> None:
-    # 1 more in every pixel must be for the tokens what the sums of the matrix are.
+def by_one_matrix(parts: WholeParts, images: torch.Tensor, draw) -> None:
+    """Raises `Wrong` unless 1 more in every pixel is for the tokens what the sums of the matrix are; see above."""
     row, (matrix,) = parts.flat.get(), parts.embedding
     parts.flat.set(0.3 * draw.normal(parts.flat.total))
     axes = [axis for axis, size in enumerate(matrix.shape) if size == parts.width]
     if len(axes) == 1:
-        expected = feed(parts.model, images + 1).detach()
+        expected = feed(parts.module, images + 1).detach()
         table = parts.table()
         table[1:] += matrix.detach().movedim(axes[0], 0).flatten(1).sum(1)
         parts.set_table(table)
-        received = feed(parts.model, images).detach()
+        received = feed(parts.module, images).detach()
         if not close(received, expected):
             raise Wrong(
                 "embedding-not-linear",

@@ -1,33 +1,14 @@
 """The numbers of a whole model, told apart by what they do: table of positions, head, branches of the blocks."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from torch import nn
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.block_parts import Norm, normed
-from vit_course.checks.tools.flat import Flat
 from vit_course.checks.tools.modules import feed
-
-FAR = 1e6  # tokens of this length: what a branch adds is so small beside them that the last norm is a straight line
-
-
-@dataclass
-class Branch:
-    """An attention or an MLP inside the model.
-
-    Args:
-        matrices: their places, those of its last one first.
-        through: the places of all that acts through it alone.
-        is_mlp: which of the two it is.
-        norm: before it, once found.
-    """
-
-    matrices: list[torch.Tensor]
-    through: torch.Tensor
-    is_mlp: bool
-    norm: Norm | None = None
+from vit_course.checks.tools.parts import Branch, Norm, Parts
 
 
 def distinct_sizes(draw, layers: int) -> tuple[dict, tuple[int, int]]:
@@ -47,7 +28,7 @@ def distinct_sizes(draw, layers: int) -> tuple[dict, tuple[int, int]]:
             return sizes, (rows, columns)
 
 
-class WholeParts:
+class WholeParts(Parts):
     """A model whose tokens are put in by its table of positions, and whose class token is read through its head.
 
     Args:
@@ -55,33 +36,23 @@ class WholeParts:
         sizes: its keyword arguments, such that no two widths are alike.
     """
 
-    def __init__(self, model: nn.Module, sizes: dict):
-        self.model, self.width, self.inner = model, sizes["hidden_dim"], sizes["mlp_dim"]
-        (height, width), patch = sizes["image_size"], sizes["patch_size"]
-        self.patch = patch
-        self.images = torch.zeros(1, sizes["in_channels"], height, width)
-        self.tokens = height // patch * (width // patch) + 1
-        self.classes = sizes["num_classes"]
-        self.flat = Flat(list(model.parameters()))
-        pixels = patch * patch * sizes["in_channels"]
-        self.embedding = self._of_size(pixels * self.width)
-        self.positions = self._of_size(self.tokens * self.width)
-        self.head = self._of_size(self.classes * self.width)
-        named = [*self.embedding, *self.positions, *self.head]
-        layers, rest = sizes["num_layers"], []
-        for parameter in self.flat.parameters:
-            if not any(parameter is one for one in named):
-                places = self.flat.places(parameter)  # of all layers at once, perhaps
-                rest += places.unbind() if places.ndim > 2 and len(places) == layers else [places]
-        self.matrices = [one for one in rest if one.numel() > 3 * self.width]
-        vectors = [one for one in rest if one.numel() <= 3 * self.width]
-        self.inner_biases = [one for one in vectors if one.numel() == self.inner]
-        self.slices = [
-            part for one in vectors if one.numel() % self.width == 0 for part in one.reshape(-1, self.width).unbind()
-        ]
+    asker = 0
+    inside = "Inside the blocks: "
+    ends_in_norm = True
+    far = 1e6  # what a branch adds is so small beside tokens of this length that the last norm is a straight line
 
-    def _of_size(self, numbers: int) -> list[nn.Parameter]:
-        return [p for p in self.flat.parameters if p.numel() == numbers]
+    def __init__(self, model: nn.Module, sizes: dict):
+        (height, width), self.patch = sizes["image_size"], sizes["patch_size"]
+        hidden, self.classes = sizes["hidden_dim"], sizes["num_classes"]
+        self.images = torch.zeros(1, sizes["in_channels"], height, width)
+        self.tokens = height // self.patch * (width // self.patch) + 1
+        pixels = self.patch**2 * sizes["in_channels"]
+        self.embedding, self.positions, self.head = (
+            [p for p in model.parameters() if p.numel() == numbers * hidden]
+            for numbers in (pixels, self.tokens, self.classes)
+        )
+        others = [*self.embedding, *self.positions, *self.head]
+        super().__init__(model, hidden, sizes["mlp_dim"], sizes["num_layers"], others)
 
     @property
     def known(self) -> bool:
@@ -90,19 +61,10 @@ class WholeParts:
 
     def row(self, value: float = 0.0) -> torch.Tensor:
         """A row with silent branches, vectors of this value, and a head that gives the class token's numbers."""
-        row = torch.zeros(self.flat.total)
-        for part in self.slices:
-            row[part] = value
+        row = super().row(value)
         places = self.flat.places(self.head[0]).squeeze()
         places = places if places.shape[0] == self.classes else places.T
         row[places[range(self.width), range(self.width)]] = 1
-        return row
-
-    def drawn(self, row: torch.Tensor, matrices: list[torch.Tensor], draw, gain: float = 0.5) -> torch.Tensor:
-        """The row with these matrices random."""
-        row = row.clone()
-        for matrix in matrices:
-            row[matrix] = gain * self.width**-0.5 * draw.normal(*matrix.shape)
         return row
 
     def table(self) -> torch.Tensor:
@@ -120,12 +82,7 @@ class WholeParts:
     def output(self, tokens: torch.Tensor) -> torch.Tensor:
         """(T, D) -> (K,): the logits for these tokens, with the row that is set."""
         self.set_table(tokens)
-        return feed(self.model, self.images)[0]
-
-    def slopes(self, row: torch.Tensor, tokens: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        """The gradient of the weighted logits in the row."""
-        self.flat.set(row)
-        return self.flat.slopes((self.output(tokens) * weights).sum())
+        return feed(self.module, self.images)[0]
 
     def branches(self, draw) -> list[Branch]:
         """Every branch, found by its last matrix: set to 0, nothing before it in its branch has a gradient."""
@@ -133,19 +90,22 @@ class WholeParts:
         for part in (*self.slices, *self.inner_biases):
             row[part] = 0.5 + draw.normal(*part.shape)
         tokens, weights = draw.normal(self.tokens, self.width), draw.normal(self.classes)
-        base, found = self.slopes(row, tokens, weights).abs(), []
-        least = 1e-9 * base.max()
+
+        def slopes(row: torch.Tensor) -> torch.Tensor:
+            self.flat.set(row)
+            return self.flat.slopes((self.output(tokens) * weights).sum()).abs()
+
+        base, found = slopes(row), []
+        acts = base > 1e-9 * base.max()
         for matrix in self.matrices:
-            if not (base[matrix] > least).any():
-                raise Wrong(
-                    "block-unused",
-                    "Part of the blocks has no share in the logits: a block is built and not run, or not all of it.",
-                )
+            if not acts[matrix].any():
+                sentence = "Part of the blocks has no share in the logits: a block is built and not run, or not all "
+                raise Wrong("block-unused", f"{sentence}of it.")
             silent = row.clone()
             silent[matrix] = 0
-            gone = (base > least) & (self.slopes(silent, tokens, weights).abs() < 1e-6 * base)
-            others = [p for p in self.matrices if p is not matrix and _all_gone(gone, base > least, p)]
-            found.append(Branch([matrix, *others], gone.nonzero().flatten(), self.inner in matrix.shape))
+            gone = slopes(silent) < 1e-6 * base
+            others = [p for p in self.matrices if p is not matrix and bool(gone[p][acts[p]].all())]
+            found.append(Branch([matrix, *others], self.inner in matrix.shape))
         sets = [{id(matrix) for matrix in branch.matrices} for branch in found]
         return [
             branch
@@ -153,27 +113,27 @@ class WholeParts:
             if not any(own < other for other in sets) and own not in sets[:index]
         ]
 
-    def find_norms(self, branches: list[Branch], draw) -> Norm | None:
-        """Gives each branch the norm that it reads through; returns the last norm, or None where there is none.
+    def by_kind(self, branches: Sequence[Branch], number: int) -> tuple[list[Branch], list[Branch]]:
+        """As many attentions as MLPs and layers; raises `Wrong` where they are not."""
+        attentions, mlps = super().by_kind(branches, number)
+        if len(attentions) == self.layers * number:  # each has a projection; they share a norm
+            norms = {id(one.norm and one.norm.scale): one.norm for one in attentions}
+            by_norm = [[one for one in attentions if id(one.norm and one.norm.scale) == key] for key in norms]
+            attentions = [replace(those[0], matrices=[m for one in those for m in one.matrices]) for those in by_norm]
+        if len(attentions) != self.layers or len(mlps) != self.layers:
+            raise Wrong(
+                "wrong-behaviour",
+                "The blocks are not made of an attention and an MLP each, both added to what they read.",
+                [f"Expected: {self.layers} of each", f"Received: {len(attentions)} attentions and {len(mlps)} MLPs"],
+            )
+        return attentions, mlps
 
-        As in `BlockParts.norm_before`: a scale has the gradient of its shift times the normed token. All vectors are
-        1, which the norms take away again.
-        """
-        token = draw.normal(self.width)
-        tokens, weights = token.expand(self.tokens, -1), draw.normal(self.classes)
-        for branch in branches:
-            slopes = self.slopes(self.drawn(self.row(1.0), branch.matrices, draw), tokens, weights)
-            branch.norm = self._norm(slopes, token)
-        return self._norm(self.slopes(self.row(1.0), tokens, weights), token)
-
-    def _norm(self, slopes: torch.Tensor, token: torch.Tensor) -> Norm | None:
-        for scale in self.slices:
-            for shift in self.slices:
-                apart = slopes[scale] - normed(token) * slopes[shift]
-                if slopes[shift].norm() > 0 and apart.norm() < 1e-2 * slopes[scale].norm():
-                    return Norm(scale, shift)
-        return None
-
-
-def _all_gone(gone: torch.Tensor, active: torch.Tensor, matrix: torch.Tensor) -> bool:
-    return bool(gone[matrix][active[matrix]].all())
+    def complete(self, branches: Sequence[Branch], last: Norm | None) -> None:
+        """Raises `Wrong` unless all the norms are there, each with one place."""
+        if last is None:
+            raise Wrong("no-last-norm", "Behind the last block stands no norm with a scale and a shift of its own.")
+        if all(branch.norm for branch in branches):
+            return
+        if self.runs_twice():
+            raise Wrong("branch-twice", "Attentions or MLPs run more than once for each image.")
+        raise Wrong("norm-missing", "Not every attention and MLP reads its tokens behind a LayerNorm of its own.")
