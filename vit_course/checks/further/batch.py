@@ -4,7 +4,6 @@ import functools
 
 from vit_course import training
 from vit_course.checks.exercise import exercise
-from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
 from vit_course.checks.tools.experiments import choice, paired, ranges, shares
@@ -30,7 +29,8 @@ def batch(answer, draw):
     found = {name: shares(received[name], name, what="accuracy", may_repeat=True) for name in SETTINGS}
     paired({"seeds": used} | found)
     said = choice(received["conclusion"], "conclusion", ("repairs", "helps", "cannot tell"))
-    made_again(__name__, found, {"seed": used}, _accuracy, draw, near=0.05)
+    # Other numbers of threads and weights that differ by a millionth gave the same; of 200 digits four may turn.
+    made_again(__name__, found, {"seed": used}, _accuracy, draw, near=0.02, runs=2)
     gains = min(found["scaled"]) > max(found["large"])
     reaches = max(found["scaled"]) >= min(found["small"])
     right = "repairs" if gains and reaches else "helps" if gains else "cannot tell"

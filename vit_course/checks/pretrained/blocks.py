@@ -38,7 +38,9 @@ def blocks(answer, draw):
     if said != right:
         run = next(run for run, block in enumerate(ahead) if block != said)
         details = [f"{labelled[run]}: {', '.join(f'{one:.2f} after {block}' for block, one in runs[run].items())}"]
-        raise Wrong("does-not-follow", "By your own numbers that block is not ahead of all others in every run.", details)
+        raise Wrong(
+            "does-not-follow", "By your own numbers that block is not ahead of all others in every run.", details
+        )
 
 
 def _ahead(run: dict[str, float]) -> str:
