@@ -23,7 +23,7 @@ SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}
     seconds=120,
 )
 def batch(answer, draw):
-    """`answer()` -> {"seeds": [...], "small": an accuracy for each, "large", "scaled", "conclusion"}, three seeds or more."""
+    """`answer()` -> {"seeds", "small", "large", "scaled", "conclusion"}: accuracies of three seeds or more."""
     received = named(call(answer), ("seeds", *SETTINGS, "conclusion"))
     used = seeds(received["seeds"], fewest=3)
     found = {name: shares(received[name], name, what="accuracy", may_repeat=True) for name in SETTINGS}

@@ -1,7 +1,5 @@
 """Exercise further.gradient: one gradient from those of many processes."""
 
-import functools
-
 import torch
 
 from vit_course.checks.exercise import exercise

@@ -18,9 +18,8 @@ def share(answer, draw):
         last = world + draw.choose([0, 1])  # a shorter last batch, with an image for each
         order = 100 + draw.permutation(3 * size + last)
         with named_by_details(*known(__name__, "errors")):
-            found, again = (
-                [_indices(call(answer, order, rank, world, size)) for rank in range(world)] for _ in range(2)
-            )
+            found = [_indices(call(answer, order, rank, world, size)) for rank in range(world)]
+        again = [_indices(call(answer, order, rank, world, size)) for rank in range(world)]
         if again != found:
             raise Wrong("random-result", "Called twice with the same input, your function gives two results.")
         _look_at(found, order.tolist(), world, size)

@@ -20,7 +20,7 @@ BLOCKS, UNCLEAR = ("block 2", "block 5", "block 8", "block 11"), "unclear"
     "10.4", "Which block describes objects best?", section="What the tokens know", difficulty=2, minutes=15, seconds=120
 )
 def blocks(answer, draw):
-    """`answer()` -> {"photographs": [...], "block 2": [an overlap for each], ..., "conclusion": a block or "unclear"}."""
+    """`answer()` -> {"photographs": [...], "block 2": [an overlap for each], ..., "conclusion": such as "block 2"}."""
     received = named(call(answer), ("photographs", *BLOCKS, "conclusion"))
     (seven,) = of_chapter("10_pretrained", "seven")
     labelled = chosen(received["photographs"], seven, fewest=3)
@@ -38,9 +38,8 @@ def blocks(answer, draw):
     if said != right:
         run = next(run for run, block in enumerate(ahead) if block != said)
         details = [f"{labelled[run]}: {', '.join(f'{one:.2f} after {block}' for block, one in runs[run].items())}"]
-        raise Wrong(
-            "does-not-follow", "By your own numbers that block is not ahead of all others in every run.", details
-        )
+        sentence = "By your own numbers that block is not ahead of all others in every run."
+        raise Wrong("does-not-follow", sentence, details)
 
 
 def _ahead(run: dict[str, float]) -> str:

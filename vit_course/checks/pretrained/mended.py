@@ -57,9 +57,8 @@ def _compare(model: ViT, right: ViT, draw) -> None:
     other_epsilon = epsilons != {right.config.norm_epsilon}
     details = [f"The first difference is at {name!r}."] if name else []
     if other_epsilon:
-        details.append(
-            f"The config has epsilon {right.config.norm_epsilon:g}, the norms {', '.join(f'{e:g}' for e in epsilons)}."
-        )
+        received = ", ".join(f"{epsilon:g}" for epsilon in sorted(epsilons))
+        details += [f"Expected: epsilon {right.config.norm_epsilon:g}", f"Received: epsilon {received}"]
     keys = [key for key in right.state_dict() if key.endswith("attention.projection.weight")]
     projections = [one.state_dict()[key] for one in (model, right) for key in keys]
     if not all(map(torch.equal, projections[: len(keys)], projections[len(keys) :])) and "output" not in name:
