@@ -2,13 +2,23 @@
 
 from answers import reported, right, unforeseen, wrong
 
+ORDER = (2, 1, 0, 3, 4)  # of the seeds, so that the slips differ clearly in the run that the check makes again
 CHOSEN, HELD_OUT = [0.1995, 0.1748, 0.1699, 0.1933, 0.1862], [0.1619, 0.1588, 0.1535, 0.162, 0.1748]
 ROUNDED = {"chosen": [0.2, 0.17, 0.17, 0.19, 0.19], "held_out": [0.16, 0.16, 0.15, 0.16, 0.17]}
-MEASURED = {"seeds": [0, 1, 2, 3, 4], "chosen": CHOSEN, "held_out": HELD_OUT, "conclusion": "the choice"}
+
+
+def _luck(**changes) -> dict:
+    said = {"seeds": [0, 1, 2, 3, 4], "chosen": CHOSEN, "held_out": HELD_OUT, "conclusion": "the choice"} | changes
+    return {
+        name: [one[k] for k in ORDER] if isinstance(one, list) and len(one) == 5 else one for name, one in said.items()
+    }
+
+
+MEASURED = _luck()
 
 right("evidence.luck")(lambda: MEASURED)
-right("evidence.luck")(lambda: MEASURED | ROUNDED)
-right("evidence.luck")(lambda: {name: said if name == "conclusion" else said[::-1] for name, said in MEASURED.items()})
+right("evidence.luck")(lambda: _luck(**ROUNDED))
+right("evidence.luck")(lambda: MEASURED | {"seeds": tuple(MEASURED["seeds"])})
 reported("evidence.luck", MEASURED, "chosen", "held_out", fewest=5)
 
 for slug, changes in (
@@ -45,5 +55,5 @@ for slug, changes in (
     ("chance-taken-away", dict(
         chosen=[0.0495, 0.0248, 0.0199, 0.0433, 0.0362], held_out=[0.0119, 0.0088, 0.0035, 0.012, 0.0248])),
 ):  # fmt: skip
-    wrong("evidence.luck", slug)(lambda changes=changes: MEASURED | changes)
-unforeseen("evidence.luck")(lambda: MEASURED | {"held_out": [0.02, 0.03, 0.01, 0.02, 0.04]})
+    wrong("evidence.luck", slug)(lambda changes=changes: _luck(**changes))
+unforeseen("evidence.luck")(lambda: _luck(held_out=[0.02, 0.03, 0.01, 0.02, 0.04]))

@@ -26,7 +26,10 @@ for slug, changes in (
     ("more-than-the-numbers-say", dict(large=[0.905, 0.855, 0.905])),
     ("not-possible", dict(small=[1.21, 1.1, 1.35], large=[4.3, 4.1, 4.4], scaled=[1.5, 1.4, 1.6])),
     # Each slip measured for seeds 0 to 2.
-    ("errors-for-accuracies", dict(small=[0.055, 0.03, 0.035], large=[0.11, 0.145, 0.105], scaled=[0.07, 0.095, 0.075])),
+    (
+        "errors-for-accuracies",
+        dict(small=[0.055, 0.03, 0.035], large=[0.11, 0.145, 0.105], scaled=[0.07, 0.095, 0.075]),
+    ),
     ("a-loss", dict(small=[0.296, 0.256, 0.269], scaled=[0.357, 0.438, 0.305])),
     ("after-one-epoch", dict(small=[0.75, 0.7, 0.85], large=[0.665, 0.505, 0.675], scaled=[0.695, 0.565, 0.75])),
     ("another-setting", dict(small=MEASURED["large"], large=MEASURED["small"])),
