@@ -9,9 +9,8 @@ ROUNDED = {"chosen": [0.2, 0.17, 0.17, 0.19, 0.19], "held_out": [0.16, 0.16, 0.1
 
 def _luck(**changes) -> dict:
     said = {"seeds": [0, 1, 2, 3, 4], "chosen": CHOSEN, "held_out": HELD_OUT, "conclusion": "the choice"} | changes
-    return {
-        name: [one[k] for k in ORDER] if isinstance(one, list) and len(one) == 5 else one for name, one in said.items()
-    }
+    of_each = [name for name, one in said.items() if isinstance(one, list) and len(one) == 5]
+    return said | {name: [said[name][place] for place in ORDER] for name in of_each}
 
 
 MEASURED = _luck()
