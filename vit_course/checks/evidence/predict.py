@@ -18,55 +18,44 @@ from vit_course.vit import ViT
 def predict(answer, draw, parts):
     """`answer()` -> {"head", "mlp_2", "values_4", "values_4_logits", "patch_rows_4_logits", "patch_rows_3_logits"}."""
     received = call(answer)
-    (rows, columns), batch = draw.sizes(2, 2, 4), 3
-    model = small_model(draw, (rows, columns), 5, 3, 4)
-    images = draw.normal(batch, 3, *model.config.image_size)
-    logits, maps = _look(model, images)
+    model = small_model(draw, draw.sizes(2, 2, 4), 5, 3, 4)
+    images = draw.normal(3, 3, *model.config.image_size)
 
-    def changed(change):
-        """How many layers' maps change, and whether the logits do."""
+    def look(model: ViT) -> tuple[torch.Tensor, torch.Tensor]:
+        with torch.no_grad(), record_attention(model) as recorded:
+            logits = model(images)
+        return recorded.stacked().unbind(dim=1), logits  # L times (B, h, T, T), (B, K)
+
+    def changed(change) -> tuple[int, bool]:
+        # How many layers' maps change, and whether the logits do.
         other = copy.deepcopy(model)
-        change(other)
-        new_logits, new_maps = _look(other, images)
-        layers = sum(not _same(maps[:, layer], new_maps[:, layer]) for layer in range(maps.shape[1]))
-        return layers, not _same(logits, new_logits)
+        change(other.encoder.blocks, other.head)
+        (maps, logits), (new_maps, new_logits) = look(model), look(other)
+        return sum(not _same(*both) for both in zip(maps, new_maps, strict=True)), not _same(logits, new_logits)
 
-    def new_values(other):
-        with torch.no_grad():
-            values = other.encoder.blocks[4].attention.qkv.weight[-other.config.hidden_dim :]
-            values.copy_(draw.normal(*values.shape))
+    def new_values(blocks, head):
+        values = blocks[4].attention.qkv.weight.chunk(3)[2]
+        values.data.copy_(draw.normal(*values.shape))
 
-    values = changed(new_values)
-    same_answers(
-        received,
-        {
-            "head": changed(lambda other: fill(draw, other.head))[0],
-            "mlp_2": changed(lambda other: fill(draw, other.encoder.blocks[2].mlp))[0],
-            "values_4": values[0],
-            "values_4_logits": values[1],
-            "patch_rows_4_logits": changed(lambda other: _even_patch_rows(other, 4))[1],
-            "patch_rows_3_logits": changed(lambda other: _even_patch_rows(other, 3))[1],
-        },
-        parts,
-        mistakes=by_answer(__name__, "by-hand"),
-    )
-
-
-def _look(model: ViT, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    with torch.no_grad(), record_attention(model) as recorded:
-        logits = model(images)
-    return logits, recorded.stacked()  # (B, K), (B, L, h, T, T)
+    expected = {
+        "head": changed(lambda blocks, head: fill(draw, head))[0],
+        "mlp_2": changed(lambda blocks, head: fill(draw, blocks[2].mlp))[0],
+        **dict(zip(("values_4", "values_4_logits"), changed(new_values), strict=True)),
+        "patch_rows_4_logits": changed(lambda blocks, head: _even_patch_rows(blocks[4].attention))[1],
+        "patch_rows_3_logits": changed(lambda blocks, head: _even_patch_rows(blocks[3].attention))[1],
+    }
+    same_answers(received, expected, parts, by_answer(__name__, "by-hand"))
 
 
 def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
     return torch.allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
-def _even_patch_rows(model: ViT, layer: int) -> None:
+def _even_patch_rows(layer) -> None:
     def hook(attention, inputs, output):
         q, k, v = attention.split_heads(inputs[0])  # (B, h, T, d) each
         weights = attention_weights(q, k)  # (B, h, T, T)
         weights[:, :, 1:] = 1 / weights.shape[-1]
         return attention.projection((weights @ v).transpose(1, 2).flatten(2))  # (B, T, D)
 
-    model.encoder.blocks[layer].attention.register_forward_hook(hook)
+    layer.register_forward_hook(hook)

@@ -1,7 +1,6 @@
 """Exercise further.parts: a training step in parts, to debug."""
 
 import math
-from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -16,93 +15,40 @@ from vit_course.checks.tools.numbers import real, without_graph
 from vit_course.checks.tools.slips import Mistake
 from vit_course.checks.tools.table import refuse, refuse_number, table
 
+RATE = 0.5
+
 
 @exercise("11.3", "Debug a step in parts", section="One gradient from many parts", difficulty=2, minutes=12)
 def parts(answer, draw):
     """`answer(model, images, labels, optimiser, parts)` moves the weights once -> the mean loss, a float."""
     draws = []
-    for count in (3, 4):
+    # Parts of 3, 3, 1; of 3, 3, 3, 1; of 5, 4: no fixed number of parts, nor of images in a part, fits all.
+    for batch, count in ((7, 3), (10, 4), (9, 2)):
         classes, features = draw.sizes(2, low=3)
-        batch = 2 * count + 1 if count == 3 else 3 * count - 2  # 3, 3, 1 and 3, 3, 3, 1
         labels = draw.permutation(2 * batch).reshape(2, batch) % classes
         draws.append((3 * draw.normal(2, batch, features), labels, draw.normal(classes, features), count))
-    for draw_of_one in (draws[0], draws[1], (*_nine(draw), 2)):
-        _one_batch(answer, draw_of_one)
-    same_function(
-        partial(_weights_after_each, answer),
-        partial(_weights_after_each, right_step),
-        draws,
-        axes="(step, K, D)",
-        differentiable=False,
-        mistakes=[
-            Mistake(one.slug, one.sentence, partial(_weights_after_each, one.function))
-            for one in table(__name__, "mistakes", right_step)
-        ],
-    )
-    _returned_loss(answer, draws[0])
+    for images, labels, weight, count in draws:
+        _one_step(answer, images[0], labels[0], weight, count)
+    slips = table(__name__, "mistakes", right_step)
+    mistakes = [Mistake(one.slug, one.sentence, partial(_weights_after_each, one.function)) for one in slips]
+    after_each = partial(_weights_after_each, answer), partial(_weights_after_each, right_step)
+    same_function(*after_each, draws, mistakes, axes="(step, K, D)", differentiable=False)
+    _returned_loss(answer, *draws[0])
 
 
-def _nine(draw) -> tuple:
-    # Nine images for two parts, which no fixed number of parts, nor of images in a part, fits as well as the others.
-    classes, features = draw.sizes(2, low=3)
-    labels = draw.permutation(18).reshape(2, 9) % classes
-    return 3 * draw.normal(2, 9, features), labels, draw.normal(classes, features)
-
-
-_RATE = 0.5
-
-
-@dataclass
-class _Call:
-    """One call of the model: how many images, and whether before the step and with gradients."""
-
-    images: int
-    before_step: bool
-    with_gradients: bool
-
-
-class _Linear(nn.Module):
-    """Notes its calls."""
-
-    def __init__(self, weight: torch.Tensor):
-        super().__init__()
-        self.weight = nn.Parameter(weight.clone())
-        self.calls: list[_Call] = []
-        self.stepped = False
-
-    def forward(self, x):
-        self.calls.append(_Call(len(x), not self.stepped, torch.is_grad_enabled()))
-        return F.linear(x, self.weight)
-
-
-def _model_and_optimiser(weight: torch.Tensor):
-    model = _Linear(weight)
-    return model, torch.optim.SGD(model.parameters(), lr=_RATE)
-
-
-def _weights_after_each(function, images, labels, weight, parts) -> torch.Tensor:
-    """(2, B, D), (2, B), (K, D) -> (2, K, D): the weights after each of two steps."""
-    model, optimiser = _model_and_optimiser(weight)
-    after = []
-    for x, y in zip(images, labels, strict=True):
-        function(model, x, y, optimiser, parts)
-        after.append(model.weight.detach().clone())
-    return torch.stack(after)
-
-
-def right_step(model, images, labels, optimiser, parts, clear="once", scale=lambda x, whole, parts: len(x) / whole):
-    """One step in parts, and with what people do wrong: `clear` at "once", "each" part or "never"."""
+def right_step(model, images, labels, optimiser, parts, clear="before", scale=lambda x, whole, parts: len(x) / whole):
+    """One step in parts, and with what people do wrong: `clear` at "each" part, "after" the step or "never"."""
     pieces = list(zip(images.chunk(parts), labels.chunk(parts), strict=True))
     total = 0.0
-    if clear == "once":
-        optimiser.zero_grad()
-    for x, y in pieces:
-        if clear == "each":
+    for place, (x, y) in enumerate(pieces):
+        if clear == "each" or (clear == "before" and not place):
             optimiser.zero_grad()
         loss = scale(x, len(images), len(pieces)) * F.cross_entropy(model(x), y)
         loss.backward()
         total += loss.item()
     optimiser.step()
+    if clear == "after":
+        optimiser.zero_grad()
     return total
 
 
@@ -115,39 +61,50 @@ def _running_sum(model, images, labels, optimiser, parts) -> None:
     optimiser.step()
 
 
-def _one_batch(answer, draw) -> None:
+def _made(weight: torch.Tensor) -> tuple[nn.Linear, torch.optim.Optimizer]:
+    model = nn.Linear(weight.shape[1], len(weight), bias=False)
+    model.weight.data.copy_(weight)
+    model.weight.grad = torch.ones_like(weight)  # of what went before
+    return model, torch.optim.SGD(model.parameters(), lr=RATE)
+
+
+def _weights_after_each(function, images, labels, weight, parts) -> torch.Tensor:
+    """(2, B, D), (2, B), (K, D) -> (2, K, D): the weights after each of two steps."""
+    model, optimiser = _made(weight)
+    after = []
+    for x, y in zip(images, labels, strict=True):
+        function(model, x, y, optimiser, parts)
+        after.append(model.weight.detach().clone())
+    return torch.stack(after)
+
+
+def _one_step(answer, images, labels, weight, count) -> None:
     """What happens in one step, before numbers are compared: calls, moves."""
-    images, labels, weight, count = draw
-    model, optimiser = _model_and_optimiser(weight)
-    steps = []
+    model, optimiser = _made(weight)
+    calls, early, learning, steps = [], [], [], []  # images in each call; of these before the step; with gradients
 
-    def stepped(*_):
-        model.stepped = True
-        steps.append(model.weight.grad is not None)
+    def called(_, inputs):
+        number = len(inputs[0])
+        calls.append(number)
+        early.extend([number] * (not steps))
+        learning.extend([number] * (not steps and torch.is_grad_enabled()))
 
-    optimiser.register_step_post_hook(stepped)
-    result = call(answer, model, images[0], labels[0], optimiser, count)
-    _look_at_calls(model.calls, len(labels[0]), count)
+    model.register_forward_pre_hook(called)
+    optimiser.register_step_post_hook(lambda *_: steps.append(model.weight.grad is not None))
+    result = call(answer, model, images, labels, optimiser, count)
+    batch, total = len(images), sum(calls)
+    again = sum(learning) == batch and len(calls) > len(learning)  # beside the parts
+    # Moved after each part: what is said of the steps names it.
+    moved = total == batch and len(learning) == 1 < len(calls)
+    details = [f"Expected: {batch} images", f"Received: calls with {calls} images, for {count} parts"]
+    refuse(__name__, "calls", locals(), details)
     refuse(__name__, "step", locals(), [f"Received: {len(steps)} steps"] if len(steps) > 1 else ())
     without_graph(result)
     real(result)
-    refuse(__name__, "afterwards", locals())
 
 
-def _look_at_calls(calls: list[_Call], batch: int, count: int) -> None:
-    early = [one for one in calls if one.before_step]
-    learning = [one for one in early if one.with_gradients]
-    through, total = sum(one.images for one in learning), sum(one.images for one in calls)
-    again = through == batch and len(calls) > len(learning)  # beside the parts
-    # Moved after each part: what is said of the steps names it.
-    moved = total == batch and len(learning) == 1 < len(calls)
-    shown = [f"Received: calls with {[one.images for one in calls]} images, for {count} parts"]
-    refuse(__name__, "calls", locals(), [f"Expected: {batch} images", *shown])
-
-
-def _returned_loss(answer, draw) -> None:
-    images, labels, weight, count = draw
-    model, optimiser = _model_and_optimiser(weight)
+def _returned_loss(answer, images, labels, weight, count) -> None:
+    model, optimiser = _made(weight)
     received = real(call(answer, model, images[0], labels[0], optimiser, count))
     losses = F.cross_entropy(F.linear(images[0], weight), labels[0], reduction="none")  # (B,)
     expected = losses.mean().item()

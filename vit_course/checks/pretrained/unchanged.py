@@ -31,9 +31,8 @@ def unchanged(answer, draw, parts):
     right = output(state)
     changes = _changes(state, draw, config)
     expected = {name: torch.allclose(output(state | change), right, atol=1e-8) for name, change in changes.items()}
-    same_answers(
-        received, expected, parts, {name: {not expected[name]: why} for name, why in values(__name__, "wrong").items()}
-    )
+    wrong = {name: {not expected[name]: why} for name, why in values(__name__, "wrong").items()}
+    same_answers(received, expected, parts, wrong)
 
 
 def _changes(state: dict, draw, config: ViTConfig) -> dict[str, dict]:
@@ -56,6 +55,3 @@ def _changes(state: dict, draw, config: ViTConfig) -> dict[str, dict]:
             **{NORM + kind: 2 * state[NORM + kind] for kind in ("weight", "bias")},
         },
     }
-
-
-# Of the answer that is not right; which one that is, the sentence does not say.

@@ -41,6 +41,12 @@ def _different(given: list, name: str, fewest: int, what: str) -> list:
     return given
 
 
+def last_digit(numbers: Sequence[float]) -> float:
+    """Half a unit of the last digit to which all of these are given, from two digits to four: what rounding changes."""
+    places = next((n for n in (2, 3) if all(round(number, n) == number for number in numbers)), 4)
+    return 0.5 * 10**-places
+
+
 def made_again(
     module: str,
     reported: Mapping[object, Sequence[float]],
@@ -81,7 +87,7 @@ def _named(module: str, received: float, near: float, seen: Mapping, details: Se
         slips = values(module, "again", seen)
     except KeyError:  # no table of this name
         slips = {}
-    for number, said in slips.items():
-        if abs(received - number) <= near:
-            return Wrong(*said, details)
+    fitting = {said for number, said in slips.items() if abs(received - number) <= near}
+    if len(fitting) == 1:  # of several no one can say which it was
+        return Wrong(*fitting.pop(), details)
     return Wrong("not-repeated", "A run, made again by the check, gives another number than this report.", details)
