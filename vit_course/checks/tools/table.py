@@ -12,6 +12,7 @@ expression is depends on who asks:
         ]
         scale = [ ... ]             any other key is a step, a keyword of the right function; the expression its value
     values         of what the check has seen: a wrong shape, count or number, under `rows`
+    readings       the same, and all rows that have a value
     by_answer      the same under the name of each answer that was worked out by hand
     refuse         of what the check has seen: whether it is so, under `rows`
     known          none: a row of `errors` is a pattern of what an error or a shape says, a slug and a sentence
@@ -130,6 +131,16 @@ def values(module: str, name: str, seen: Mapping | None = None) -> dict:
         seen: what they see besides the module, such as the check's `locals()`.
     """
     return _by_value(_read(module)[name]["rows"], _names(module, seen))
+
+
+def readings(module: str, name: str, value, seen: Mapping) -> list[tuple[str, str]]:
+    """(slug, sentence) of every row of a table of values that has this value; see `values`."""
+    names = _names(module, seen)
+    return [
+        (slug, sentence)
+        for slug, sentence, *expressions in _read(module)[name]["rows"]
+        if any(_evaluated(expression, names) == value for expression in expressions)
+    ]
 
 
 def by_answer(module: str, name: str, seen: Mapping | None = None) -> dict[str, dict]:
