@@ -71,8 +71,8 @@ def _first_output(answer, module, images, side, hidden):
         return feed(module, images)
     except Wrong as wrong:
         if wrong.mistake == "raised-error":
-            height, width = images.shape[2:]
-            refuse(__name__, "refused", locals(), wrong.details)
+            (height, width), details = images.shape[2:], wrong.details
+            refuse(__name__, "refused", locals(), details)
         raise
 
 

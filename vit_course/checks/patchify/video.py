@@ -9,7 +9,8 @@ from einops import rearrange
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.table import table
-from vit_course.checks.tools.usual import right_at, usual_slips
+from vit_course.checks.tools.usual import usual_slips
+from vit_course.checks.tools.usual_size import right_at
 
 
 @exercise("1.2", "Cut a video", section="Step 1: six axes", difficulty=2, minutes=10)

@@ -7,6 +7,7 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
     table       table, known, values, by_answer, refuse: what goes wrong, read from NAME.toml beside the exercise
     slips       by_results, named_by_details: a mistake known by its result, an error or a shape known by what it says
     usual       usual_slips: what happens in any function: an axis dropped, turned, summed up, a factor
+    usual_size  right_at: right for the usual size alone
     modules     build, feed, count, repeats, alone, trained_by, ...: a module of the learner's, whatever its parts
     flat        Flat: all numbers that a module learns as one row
     roles       find_roles: which of them make queries, keys, values and the output, found by changing them

@@ -26,12 +26,11 @@ def counted(module: nn.Module, right: Sequence[int], table: str, seen: Mapping, 
     if found in right:
         return
     details = [f"Expected: {max(right)} parameters at {sizes}", f"Received: {found}"]
-    said: dict[str, str] = {}
+    said: dict[int, tuple[str, str]] = {}
     for one in right:
-        for slug, sentence in readings(table, "parameters", found - one, {**seen, "right": one}):
-            said.setdefault(sentence, slug)
+        said |= readings(table, "parameters", found - one, {**seen, "right": one})
     if not said:
         raise Wrong("wrong-parameters", "The number of parameters is not the right one.", details)
-    first, *others = said
-    also = "".join(f" Or: {other[0].lower()}{other[1:]}" for other in others)
-    raise Wrong(said[first], f"{first}{also}", details)
+    (slug, first), *others = (said[number] for number in sorted(said))
+    also = "".join(f" Or: {other[0].lower()}{other[1:]}" for _, other in others if other != first)
+    raise Wrong(slug, f"{first}{also}", details)

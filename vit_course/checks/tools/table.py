@@ -133,14 +133,14 @@ def values(module: str, name: str, seen: Mapping | None = None) -> dict:
     return _by_value(_read(module)[name]["rows"], _names(module, seen))
 
 
-def readings(module: str, name: str, value, seen: Mapping) -> list[tuple[str, str]]:
-    """(slug, sentence) of every row of a table of values that has this value; see `values`."""
+def readings(module: str, name: str, value, seen: Mapping) -> dict[int, tuple[str, str]]:
+    """(slug, sentence) of every row of a table of values that has this value, by the row's number; see `values`."""
     names = _names(module, seen)
-    return [
-        (slug, sentence)
-        for slug, sentence, *expressions in _read(module)[name]["rows"]
+    return {
+        number: (slug, sentence)
+        for number, (slug, sentence, *expressions) in enumerate(_read(module)[name]["rows"])
         if any(_evaluated(expression, names) == value for expression in expressions)
-    ]
+    }
 
 
 def by_answer(module: str, name: str, seen: Mapping | None = None) -> dict[str, dict]:
