@@ -40,6 +40,12 @@ EQUIVALENT = {
         ],
         "both sides are looked at in one way": ["W, H = images.shape[2:]"],
     },
+    "patchify.cuts": {
+        "the run of this seed is not the one that is made again": ["return {'seeds': [0, 1, 3]"],
+    },
+    "class_token.rates": {
+        "the run of this seed is not the one that is made again": ["return {'seeds': [0, 1, 3]"],
+    },
     "class_token.padded": {
         "True counts as 1": ["weights = real[:, :, None]", "weights = real[:, :, None].long()"],
     },

@@ -1,12 +1,13 @@
 """Exercises of several answers: one slip that shows in several of them is explained once."""
 
-from answers.start.removed import MEASURED
-from answers.start.sizes import RIGHT_SIZES
+import exercises
 from conftest import cases
 
 from vit_course import checks
 from vit_course.checks.draw import Draw
 from vit_course.checks.tools.whole_parts import distinct_sizes
+
+RIGHT_SIZES, MEASURED = exercises.solution("start.sizes")(), exercises.solution("start.removed")()
 
 
 def sentences(report) -> dict:

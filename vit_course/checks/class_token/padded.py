@@ -11,19 +11,12 @@ from vit_course.checks.tools.table import table
 def padded(answer, draw):
     """`answer(z, real)`: (B, T, D) with a class token in front, bool (B, N) -> (B, D), each image's own mean."""
     draws = []
-    for batch, patches, width in (draw.sizes(3, low=4), draw.sizes(3, low=4)):
+    for batch, patches, width in (draw.sizes(3, low=4), draw.sizes(3, low=4), (3, 5, 1)):
         draws.append((draw.normal(batch, 1 + patches, width), _masks(draw, batch, patches)))
     # All patches of all images are real; then a single image, a single patch, and one number a token.
     draws.append((draw.normal(2, 5, 3), torch.ones(2, 4, dtype=torch.bool)))
     draws.append((draw.normal(1, 2, 1), torch.ones(1, 1, dtype=torch.bool)))
-    draws.append((draw.normal(3, 6, 1), _masks(draw, 3, 5)))
-    same_function(
-        answer,
-        _right,
-        draws,
-        axes="(B, D)",
-        mistakes=table(__name__, "mistakes"),
-    )
+    same_function(answer, right, draws, table(__name__, "mistakes", right), "(B, D)")
 
 
 def _masks(draw, batch: int, patches: int) -> torch.Tensor:
@@ -36,30 +29,11 @@ def _masks(draw, batch: int, patches: int) -> torch.Tensor:
     return real
 
 
-def _weights(real):
-    return real.float()[..., None]  # (B, N, 1)
+def _count(kept):
+    return kept.sum(dim=1, keepdim=True)
 
 
-def _right(z, real):
-    return _mean(z[:, 1:], real)
-
-
-def _mean(tokens, real):
-    return (tokens * _weights(real)).sum(dim=1) / _weights(real).sum(dim=1)
-
-
-def _sum(z, real):
-    return (z[:, 1:] * _weights(real)).sum(dim=1)
-
-
-def _with_class_token(real):
-    return torch.cat([torch.ones_like(real[:, :1]), real], dim=1)
-
-
-def _first_ones(real):
-    # As many as are real, from the first on.
-    return torch.arange(real.shape[1]) < real.sum(dim=1, keepdim=True)
-
-
-def _same_for_all(mask):
-    return lambda z, real: _mean(z[:, 1:], mask(real).expand_as(real))
+def right(z, real, read=lambda z: z[:, 1:], mask=torch.Tensor.float, count=_count):
+    """(B, D): the tokens that are read, added up by a mask (B, N) and divided by a count of it."""
+    kept = mask(real).float()
+    return (read(z) * kept[..., None]).sum(dim=1) / count(kept)

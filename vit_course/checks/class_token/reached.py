@@ -17,30 +17,19 @@ from vit_course.vit import ViT
 )
 def reached(answer, parts):
     """`answer()` -> {"one_patch_in", "patch_mean_out", "patch_mean_in", ...}: numbers of tokens reached."""
-    received = call(answer)
-
-    def class_output(z):
-        return z[:, 0]
-
-    def one_patch(z):
-        return z[:, 3]
 
     def patch_mean(z):
         return z[:, 1:].mean(dim=1)
 
-    same_answers(
-        received,
-        {
-            "one_patch_in": _reached(one_patch, stage=0),
-            "patch_mean_out": _reached(patch_mean, stage=3),
-            "patch_mean_in": _reached(patch_mean, stage=0),
-            "all_off_patch_mean_in": _reached(patch_mean, stage=0, off=(0, 1, 2)),
-            "last_off_between": _reached(class_output, stage=2, off=(2,)),
-            "last_off_in": _reached(class_output, stage=0, off=(2,)),
-        },
-        parts,
-        mistakes=by_answer(__name__, "by-hand"),
-    )
+    right = {
+        "one_patch_in": _reached(lambda z: z[:, 3], stage=0),
+        "patch_mean_out": _reached(patch_mean, stage=3),
+        "patch_mean_in": _reached(patch_mean, stage=0),
+        "all_off_patch_mean_in": _reached(patch_mean, stage=0, off=(0, 1, 2)),
+        "last_off_between": _reached(lambda z: z[:, 0], stage=2, off=(2,)),
+        "last_off_in": _reached(lambda z: z[:, 0], stage=0, off=(2,)),
+    }
+    same_answers(call(answer), right, parts, mistakes=by_answer(__name__, "by-hand"))
 
 
 def _reached(read, stage: int, off: tuple[int, ...] = ()) -> int:
@@ -48,8 +37,8 @@ def _reached(read, stage: int, off: tuple[int, ...] = ()) -> int:
     torch.manual_seed(0)
     model = ViT(ViTConfig((8, 12), 4, 10, hidden_dim=8, num_layers=3, num_heads=2, mlp_dim=16, in_channels=1))
     for index in off:
-        nn.init.zeros_(model.encoder.blocks[index].attention.projection.weight)
-        nn.init.zeros_(model.encoder.blocks[index].attention.projection.bias)
+        for parameter in model.encoder.blocks[index].attention.projection.parameters():
+            nn.init.zeros_(parameter)
     z = [model.positions(model.class_token(model.patch_embedding(torch.randn(2, 1, 8, 12))))]
     for block in model.encoder.blocks:
         z.append(block(z[-1]))

@@ -4,130 +4,73 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import NotAttempted, Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_values
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.table import refuse, table
 from vit_course.checks.tools.words import describe
+
+_REFUSED = object()  # in place of what came back, where a ValueError was raised
 
 
 @exercise("1.1", "Fix the patch counter", section="First by hand", difficulty=2, minutes=7)
 def count(answer, draw):
     """`answer(height, width, patch_size)` -> N, an int; a ValueError for a side that P does not divide."""
-    sizes = [draw.sizes(3) for _ in range(3)]
     # Also a square image, one of a single patch, one row of patches, and patches of one pixel.
-    sizes += [(4, 4, 3), (1, 1, 7), (1, 5, 6), (3, 2, 1)]
-    fitting = [(rows * side, columns * side, side) for rows, columns, side in sizes]
+    grids = [*(draw.sizes(3) for _ in range(3)), (4, 4, 3), (1, 1, 7), (1, 5, 6), (3, 2, 1)]
+    fitting = [(rows * side, columns * side, side) for rows, columns, side in grids]
     unfit = _unfit(draw)
-    _not_refused(answer, fitting, unfit)
-    same_values(
-        answer,
-        lambda height, width, patch_size: (height // patch_size) * (width // patch_size),
-        fitting,
-        mistakes=table(__name__, "miscounts"),
-    )
+    refused = [_came(answer, sizes) is _REFUSED for sizes in fitting]
+    if any(refused):
+        all_pass = not any(_came(answer, sizes) is _REFUSED for sizes in unfit)
+        refuse(__name__, "refused", locals(), [_given(fitting[refused.index(True)])])
+    same_values(answer, _right, fitting, mistakes=table(__name__, "miscounts"))
     _refuses(answer, unfit)
 
 
-def _not_refused(answer, fitting, unfit) -> None:
-    errors = [_refused(answer, arguments) for arguments in fitting]
-    refused = [error is not None for error in errors]
-    if not any(refused):
-        return
-    first = refused.index(True)
-    details = [_sizes(*fitting[first]), *errors[first].details]
-    if all(refused) and not any(_refused(answer, arguments) for arguments in unfit):
-        sentence = "Images that fit are refused and those that do not fit pass: the condition is upside down."
-        raise Wrong("condition-inverted", sentence, details)
-    if refused == [height != width for height, width, _ in fitting]:
-        raise Wrong("only-square-images", "An image that is not square is refused, although its sides fit.", details)
-    sentence = "An image is refused although its height and its width are multiples of P."
-    raise Wrong("good-size-refused", sentence, details)
-
-
-def _refused(answer, arguments) -> Wrong | None:
-    try:
-        call(answer, *arguments)
-    except Wrong as wrong:  # any other error is for `same_values` to report
-        return wrong if isinstance(wrong.__cause__, ValueError) else None
-    except NotAttempted:
-        return None
-
-
-_REFUSED = object()  # in place of what came back, where a ValueError was raised
-
-
-def _refuses(answer, unfit) -> None:
-    received = [_received(answer, arguments) for arguments in unfit]
-    passed = [index for index, one in enumerate(received) if one is not _REFUSED]
-    if not passed:
-        return
-    first = passed[0]
-    details = [_sizes(*unfit[first]), "Expected: a ValueError", f"Received: {_words(received[first])}"]
-    _name_the_condition(received, unfit, details)
-    if len(passed) == len(unfit):
-        _name_what_came(received, unfit, details)
-    raise Wrong("wrong-behaviour", "An image that cannot be cut into whole patches is not refused.", details)
+def _right(height, width, patch_size):
+    return (height // patch_size) * (width // patch_size)
 
 
 def _unfit(draw) -> list[tuple[int, int, int]]:
     rows, columns, half = draw.sizes(3)
-    side = 2 * half
-    little = draw.choose(range(1, half))
-    much = side - little
-    return [
-        (rows * side + little, columns * side, side),
-        (rows * side, columns * side + much, side),
-        (rows * side + much, columns * side + little, side),
-        # P * P divides the area of these.
-        (rows * side + half, 2 * columns * side, side),
-        (2 * rows * side, columns * side + half, side),
-        (4, 9, 6),
-        # Smaller than a patch, in one side and in both; P divides the sum of these sides.
-        (rows * side, little, side),
-        (much, columns * side, side),
-        (little, much, side),
-        # A square one, and one whose sides have a remainder as long as a patch together.
-        (rows * side + half, rows * side + half, side),
-        (rows * side + little, columns * side + much, side),
-    ]
+    side, little = 2 * half, draw.choose(range(1, half))
+    H, W, much = rows * side, columns * side, side - little
+    one_side = [(H + little, W, side), (H, W + much, side), (H + much, W + little, side)]
+    whole_area = [(H + half, 2 * W, side), (2 * H, W + half, side), (4, 9, 6)]  # P * P divides it
+    # Of these, P divides the sum of the sides.
+    smaller_than_a_patch = [(H, little, side), (much, W, side), (little, much, side)]
+    return [*one_side, *whole_area, *smaller_than_a_patch, (H + half, H + half, side), (H + little, W + much, side)]
 
 
-def _received(answer, arguments):
-    """-> what came back, or `_REFUSED` where a ValueError was raised."""
+def _came(answer, sizes: tuple[int, int, int]):
+    # What came back, `_REFUSED`, or a `Wrong` that holds another error.
     try:
-        return call(answer, *arguments)
-    except NotAttempted:  # a NotImplementedError in the branch that refuses
-        details = ["NotImplementedError"]
+        return call(answer, *sizes)
+    except NotAttempted:  # a NotImplementedError, maybe in the branch that refuses
+        return Wrong("raised-error", "", ["NotImplementedError"])
     except Wrong as wrong:
         if not wrong.__cause__:
             raise
-        if isinstance(wrong.__cause__, ValueError):
-            return _REFUSED
-        details = wrong.details
-    sentence = "An image that cannot be cut is refused, with another error than the one asked for."
-    raise Wrong("another-error", sentence, [_sizes(*arguments), *details]) from None
+        return _REFUSED if isinstance(wrong.__cause__, ValueError) else wrong
 
 
-def _name_the_condition(received, unfit, details) -> None:
-    for one in table(__name__, "conditions"):
-        if [came is not _REFUSED for came in received] == [one.function(*sizes) for sizes in unfit]:
-            raise Wrong(one.slug, one.sentence, details)
+def _refuses(answer, unfit) -> None:
+    came = [_came(answer, sizes) for sizes in unfit]
+    for one, sizes in zip(came, unfit, strict=True):
+        if isinstance(one, Wrong):
+            sentence = "An image that cannot be cut is refused, with another error than the one asked for."
+            raise Wrong("another-error", sentence, [_given(sizes), *one.details])
+    passes = [one is not _REFUSED for one in came]
+    if not any(passes):
+        return
+    first = passes.index(True)
+    details = [_given(unfit[first]), "Expected: a ValueError", f"Received: {describe(came[first])}"]
+    for condition in table(__name__, "conditions"):
+        if passes == [condition.function(*sizes) for sizes in unfit]:
+            raise Wrong(condition.slug, condition.sentence, details)
+    for slip in table(__name__, "quiet"):
+        if all(type(one) in (int, float) for one in came) and came == [slip.function(*sizes) for sizes in unfit]:
+            raise Wrong(slip.slug, slip.sentence, details)
+    refuse(__name__, "passed", locals(), details)
 
 
-def _name_what_came(received, unfit, details) -> None:
-    numbers = [one for one in received if isinstance(one, (int, float))]
-    for one in table(__name__, "quiet"):
-        if numbers == [one.function(*sizes) for sizes in unfit]:
-            raise Wrong(one.slug, one.sentence, details)
-    if all(not isinstance(one, (int, float)) or isinstance(one, bool) or one <= 0 for one in received):
-        sentence = "For an image that cannot be cut something is returned, so the code that called goes on."
-        raise Wrong("returned-not-raised", sentence, details)
-
-
-def _words(received) -> str:
-    if isinstance(received, BaseException) or (isinstance(received, type) and issubclass(received, BaseException)):
-        kind = received if isinstance(received, type) else type(received)
-        return f"{kind.__name__} as a result, and not raised"
-    return describe(received)
-
-
-def _sizes(height: int, width: int, side: int) -> str:
-    return f"Input:    height = {height}, width = {width}, patch_size = {side}"
+def _given(sizes: tuple[int, int, int]) -> str:
+    return "Input:    height = {}, width = {}, patch_size = {}".format(*sizes)

@@ -1,9 +1,13 @@
 """Exercise patchify.cuts: does a wrong cut hurt a model that never knew the right one?"""
 
+import functools
+
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import accuracies, by_means, changed, follows
+from vit_course.checks.tools.experiments import by_means, changed, follows, paired, shares
+from vit_course.checks.tools.experiments.again import made_again, seeds
+from vit_course.checks.tools.experiments.chapter import of_chapter
 
 KINDS = ("right", "flipped", "strips")
 WORDS = ("worse", "no clear difference", "better")
@@ -15,14 +19,23 @@ WORDS = ("worse", "no clear difference", "better")
     section="The right shape, the wrong picture",
     difficulty=2,
     minutes=15,
+    seconds=120,
 )
-def cuts(answer, parts):
-    """`answer()` -> {"right", "flipped", "strips": test accuracies, "flipped_is", "strips_is": the conclusions}."""
-    received = named(call(answer), (*KINDS, "flipped_is", "strips_is"))
-    found = {name: accuracies(received[name], name, lowest=0.8) for name in KINDS}
-    for name in KINDS[1:]:
-        changed({"right": found["right"], name: found[name]})
+def cuts(answer, draw, parts):
+    """`answer()` -> {"seeds", "right", "flipped", "strips": test accuracies, "flipped_is", "strips_is"}."""
+    received = named(call(answer), ("seeds", *KINDS, "flipped_is", "strips_is"))
+    runs = seeds(received["seeds"], fewest=3)
+    found = {name: shares(received[name], name, what="accuracy", may_repeat=True) for name in KINDS}
+    paired({"seeds": runs, **found})
+    changed(found)
+    made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)
     for name in KINDS[1:]:
         said = f"{name}_is"
         with parts(said):
             follows(received[said], said, WORDS, by_means({"right": found["right"], name: found[name]}))
+
+
+@functools.cache
+def _accuracy(order: str, seed: int) -> float:
+    (accuracy_with,) = of_chapter("01_patchify", "accuracy_with")
+    return accuracy_with(order, seed)

@@ -1,17 +1,20 @@
 """Exercise patchify.embedding: a patch embedding that drops nothing."""
 
-import math
+import re
 
 import torch
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.patchify.embedding_sizes import built, first_output, other_sizes
-from vit_course.checks.patchify.order import pixels_of_patches
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.flat import Flat
-from vit_course.checks.tools.modules import alone, count, feed, trained_by
-from vit_course.checks.tools.table import values
+from vit_course.checks.tools.modules import alone, build, feed, trained_by
+from vit_course.checks.tools.table import refuse, table
 from vit_course.checks.tools.tensors import agree, equal, tensor
+from vit_course.checks.tools.words import describe
+from vit_course.patches import patchify
+
+_REFUSAL = re.compile(r"`(raise|assert)\b")  # in the learner's line
 
 
 @exercise(
@@ -27,9 +30,9 @@ def embedding(answer, draw):
         channels, rows, columns, side = draw.sizes(4, 2, 5)
         # None of them a number of tokens, a multiple of P, or such that a second layer looks like a larger window.
         batch, hidden = draw.choose([9, 13]), draw.choose([7, 11])
-        module = built(answer, side, channels, hidden)
+        module = _built(answer, side, channels, hidden)
         images = draw.normal(batch, channels, rows * side, columns * side)
-        out = first_output(answer, module, images, side, hidden)
+        out = _first_output(answer, module, images, side, hidden)
         _shape(out, module, images, side, hidden)
         _parameters(module, images, side, hidden)
         if not out.requires_grad:
@@ -37,75 +40,57 @@ def embedding(answer, draw):
         _known_parameters(module, draw, channels * side * side)
         _linear(module, images)
         _takes_part(module, images, draw)
-        pixels_of_patches(module, images, side)
-        other_sizes(module, images, side, hidden)
+        _pixels_of_patches(module, images, side)
+        _larger(module, images, side, hidden)
+        _unfit(module, images, side)
+
+
+def _built(answer, side, channels, hidden):
+    try:
+        return build(answer, side, channels, hidden)
+    except Wrong as wrong:
+        if wrong.mistake == "raised-error" and _works(lambda: build(answer, side, channels, side * hidden)):
+            sentence = (
+                "The constructor refuses a hidden width that P does not divide, and the one need not fit the other."
+            )
+            details = [f"Input:    P = {side}, D = {hidden}", *wrong.details]
+            raise Wrong("hidden-width-checked", sentence, details) from None
+        raise
+
+
+def _works(function) -> bool:
+    try:
+        function()
+    except Wrong:
+        return False
+    return True
+
+
+def _first_output(answer, module, images, side, hidden):
+    try:
+        return feed(module, images)
+    except Wrong as wrong:
+        if wrong.mistake == "raised-error":
+            (height, width), details = images.shape[2:], wrong.details
+            refuse(__name__, "refused", locals(), details)
+        raise
 
 
 def _shape(out, module, images, side, hidden) -> None:
     batch, channels, height, width = images.shape
     rows, columns = height // side, width // side
     shape = (batch, rows * columns, hidden)
-    known = values(__name__, "shapes", locals())
-    known[batch, rows * columns * hidden] = ("tokens-joined", "The tokens of an image lie on one axis, joined.")
-    for step in range(2, side):
-        known[batch, ((height - side) // step + 1) * ((width - side) // step + 1), hidden] = (
-            "windows-overlap",
-            "There are more tokens than patches, as where a window moves by less than P and overlaps with itself.",
-        )
-    for border in range(1, side):
-        windows = ((height + 2 * border - side) // side + 1) * ((width + 2 * border - side) // side + 1)
-        sentence = "There are more tokens than patches, as with a border of zeros around the image."
-        known.setdefault((batch, windows, hidden), ("border-added", sentence))
-    found = tuple(out.shape) if isinstance(out, torch.Tensor) else None
-    if found and len(found) == 3 and found[::2] == (batch, hidden):
-        more, fewer = "There are more tokens than patches fit into the image.", "Some patches never become a token."
-        count_of = ("tokens-too-many", more) if found[1] > rows * columns else ("patches-missing", fewer)
-        known.setdefault(found, count_of)
-    if found != shape and found in known:
-        raise Wrong(*known[found], [f"Expected: {shape} (B, N, D)", f"Received: {found}"])
-    if found is not None and found != shape:
+    if isinstance(out, torch.Tensor) and (found := tuple(out.shape)) != shape:
+        refuse(__name__, "shapes", locals(), [f"Expected: {shape} (B, N, D)", f"Received: {found}"])
         _parameters(module, images, side, hidden)  # may know why
     tensor(out, shape, "(B, N, D)", "the output")
 
 
 def _parameters(module, images, side, hidden) -> None:
-    channels, found = images.shape[1], count(module)
+    channels = images.shape[1]
     patch = side * side * channels
     matrix, tokens = patch * hidden, images[0].numel() // patch
-    if found - matrix in (0, hidden):
-        return
-    details = [
-        f"Expected: {matrix} numbers, and {hidden} more with a bias, at P = {side}, C = {channels}, D = {hidden}",
-        f"Received: {found}",
-    ]
-    known = values(__name__, "parameters", locals())
-    for bias in (0, hidden):
-        known[side * side * hidden + bias] = (
-            "one-channel",
-            "There are weights for one channel only: colours are averaged, dropped or treated alike.",
-        )
-        known[side * channels * hidden + bias] = ("side-not-squared", "There are weights for one row of a patch only.")
-        for norms in (2 * patch, 2 * hidden, 2 * (patch + hidden)):
-            known[matrix + bias + norms] = (
-                "norms-added",
-                "The module learns more than a matrix and a bias: as much more as LayerNorms would.",
-            )
-        known[tokens * matrix + tokens * bias] = known[tokens * matrix + bias] = (
-            "weights-not-shared",
-            "Each place in the image has a matrix of its own.",
-        )
-        known[tokens * tokens * matrix + tokens * bias] = (
-            "one-matrix-for-the-image",
-            "One matrix acts on the whole image, so every token sees every pixel.",
-        )
-        window = math.isqrt(max(found - bias, 0) // (channels * hidden))
-        if window > side and window * window * channels * hidden + bias == found:
-            known[found] = (
-                "window-not-patch",
-                f"A window of {window} x {window} pixels is used where a patch has {side} x {side}.",
-            )
-    slug, sentence = known.get(found, ("wrong-parameters", "The number of parameters is not that of a matrix E."))
-    raise Wrong(slug, sentence, details)
+    counted(module, (matrix + hidden, matrix), __name__, locals(), f"P = {side}, C = {channels}, D = {hidden}")
 
 
 def _known_parameters(module, draw, inputs) -> None:
@@ -114,14 +99,6 @@ def _known_parameters(module, draw, inputs) -> None:
         for parameter in module.parameters():
             size = (0.5 + draw.uniform(*parameter.shape)) * inputs**-0.5
             parameter.copy_(torch.where(draw.normal(*parameter.shape) < 0, -size, size))
-
-
-def _takes_part(module, images, draw) -> None:
-    trained_by(module, images, draw)
-    out = feed(module, images)
-    flat = Flat(list(module.parameters()))
-    if (flat.slopes((out * draw.normal(*out.shape)).sum()) == 0).any():
-        raise Wrong("unused-parameters", "Some of the parameters have no part in the output.")
 
 
 def _linear(module, images) -> None:
@@ -141,3 +118,86 @@ def _linear(module, images) -> None:
         axes="(B, N, D)",
         context=["Input:    images times -2, beside what follows from the tokens of the images"],
     )
+
+
+def _takes_part(module, images, draw) -> None:
+    trained_by(module, images, draw)
+    out = feed(module, images)
+    flat = Flat(list(module.parameters()))
+    if (flat.slopes((out * draw.normal(*out.shape)).sum()) == 0).any():
+        raise Wrong("unused-parameters", "Some of the parameters have no part in the output.")
+
+
+def _pixels_of_patches(module, images, side) -> None:
+    # One image for each number of an image: which tokens does it reach? Its own patch's alone, and all patches alike.
+    channels, height, width = images.shape[1:]
+    numbers = channels * height * width
+    dark = feed(module, torch.zeros(1, channels, height, width)).detach()
+    single = torch.eye(numbers).reshape(numbers, channels, height, width)
+    response = feed(module, single).detach() - dark  # (C*H*W, N, D)
+    reached, expected = _reached(response), _owners(patchify, images, side)
+    if not torch.equal(reached, expected):
+        for order in table(__name__, "orders"):
+            if torch.equal(reached, _owners(order.function, images, side)):
+                raise Wrong(order.slug, order.sentence)
+        straight = response.reshape(numbers, response.shape[2], -1).mT
+        if torch.equal(_reached(straight), expected):
+            sentence = "A reshape turns (B, D, H/P, W/P) into (B, N, D), so a token holds pieces of several tokens."
+            raise Wrong("bare-reshape", sentence)
+        place = (reached != expected).any(dim=1).nonzero()[0].item()
+        channel, row, column = place // (height * width), place // width % height, place % width
+        changed = ", ".join(map(str, reached[place].nonzero().flatten().tolist())) or "none"
+        details = [
+            f"Input:    channel {channel}, row {row}, column {column} of images of {height} x {width}",
+            f"Expected: it changes token {expected[place].nonzero().item()} alone",
+            f"Received: it changes {changed}",
+        ]
+        sentence = "A number of the image reaches other tokens than that of its patch, or none."
+        raise Wrong("wrong-behaviour", sentence, details)
+    matrix = response.sum(dim=1).T.reshape(-1, channels, height, width)  # (D, C, H, W)
+    by_patch = patchify(matrix, side)  # (D, N, P*P*C)
+    one = matrix[..., :side, :side]  # (D, C, P, P)
+    refuse(__name__, "alike", locals())
+
+
+def _reached(response):
+    part = response.abs().amax(dim=2)
+    return part > 1e-3 * part.max()
+
+
+def _owners(cut, images, side):
+    # (C*H*W, N): which number of the image is in which patch, by this way of cutting.
+    places = torch.arange(images[0].numel()).reshape(1, *images.shape[1:])
+    patches = cut(places, side)[0].long()  # (N, P*P*C)
+    owner = torch.zeros(places.numel(), len(patches), dtype=torch.bool)
+    owner[patches.flatten(), torch.arange(len(patches)).repeat_interleave(patches.shape[1])] = True
+    return owner
+
+
+def _larger(module, images, side, hidden) -> None:
+    channels, height, width = images.shape[1:]
+    larger = torch.ones(2, channels, height + side, width + 2 * side)
+    expected = (2, (height // side + 1) * (width // side + 2), hidden)
+    try:
+        tensor(feed(module, larger), expected, "(B, N, D)", "the output")
+    except Wrong as wrong:
+        sentence = "The module fits one size of image only, and other sizes are just as good."
+        details = [f"Input:    {describe(larger)} after {describe(images)}, P = {side}", *wrong.details]
+        raise Wrong("hard-coded-size", sentence, details) from None
+
+
+def _unfit(module, images, side) -> None:
+    channels, height, width = images.shape[1:]
+    sizes = [(height + 1, width), (height, width + 1), (height + side - 1, width + side - 1)]
+    sizes += [(side * side, width + 1), (height + 1, side * side)]  # with an area of whole patches
+    for high, wide in sizes:
+        unfit = torch.ones(1, channels, high, wide)
+        try:
+            received = feed(module, unfit)
+        except Wrong as wrong:
+            if wrong.mistake != "raised-error":
+                raise
+            continue
+        tokens = received.shape[1] if isinstance(received, torch.Tensor) and received.ndim > 1 else None
+        details = [f"Input:    {describe(unfit)}, P = {side}", "Expected: an error", f"Received: {describe(received)}"]
+        refuse(__name__, "unfit", locals(), details)

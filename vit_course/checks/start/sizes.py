@@ -13,9 +13,7 @@ def sizes(answer, parts):
     batch, base = 8, ViTConfig.preset("vit-b/16")
     large = ViTConfig.preset("vit-l/16", patch_size=32, image_size=384)
     N, T, D, K = large.num_patches, large.num_tokens, large.hidden_dim, large.num_classes
-    numbers = large.patch_size**2 * large.in_channels
-    side, other = large.grid[0], base.num_patches
-    without_batch = "This is the shape for one image; eight go in at once."
+    numbers, side, other = large.patch_size**2 * large.in_channels, large.grid[0], base.num_patches
     same_answers(
         call(answer),
         {
@@ -34,10 +32,7 @@ def sizes(answer, parts):
                 ("patch_tokens", lambda shape: (shape[0], shape[1] + 1, shape[2])),
                 ("patches", lambda n: (batch, n + 1, D)),
             ],
-            "logits": [
-                ("patch_tokens", lambda shape: (shape[0], K)),
-                ("into_the_encoder", lambda shape: (shape[0], K)),
-            ],
+            "logits": [(name, lambda shape: (shape[0], K)) for name in ("patch_tokens", "into_the_encoder")],
             "patches_at_768": [("patches", lambda n: 4 * n)],
         },
     )
