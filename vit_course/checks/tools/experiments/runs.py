@@ -63,7 +63,7 @@ def losses(values, name: str, low: float, high: float, what: str = "loss") -> li
     if max(numbers) >= 1 and all(number == int(number) for number in numbers):
         sentence = f"{name!r} holds whole numbers, as where something is counted: this is hardly a {what}."
         raise Wrong("counts", sentence)
-    for number in _not_repeated(numbers, name):
+    for number in numbers:
         if not low <= number <= high:
             raise Wrong("wrong-answer", f"{name!r} holds {number:g}: these runs do not end with such a {what}.")
     return numbers
