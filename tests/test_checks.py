@@ -18,7 +18,7 @@ from vit_course.checks.exercise import EXERCISES
 
 NAMES = list(EXERCISES)
 every = pytest.mark.parametrize("name", NAMES)
-GENERIC = {"wrong-values", "wrong-shape", "wrong-answer", "wrong-parameters", "wrong-behaviour"}
+GENERIC = {"wrong-values", "wrong-shape", "wrong-answer", "wrong-parameters", "wrong-behaviour", "not-repeated"}
 
 
 def check(name, answer, **options):
