@@ -25,6 +25,7 @@ GENERIC = {"wrong-values", "wrong-shape", "raised-error", "hard-coded-size", "wr
 TABLES = sorted(ROOT.glob("vit_course/checks/*/*.toml"))
 SHARED = ROOT / "vit_course/checks/tools/shared.toml"
 PASSED_ON = {"inverted"}  # what a check gives to a table of functions by `seen`
+RUN = {"setting", "source"}  # which run is made again
 
 
 def read(path):
@@ -59,7 +60,7 @@ def test_a_row_knows_the_names_it_uses(path):
         nodes = list(ast.walk(ast.parse(inspect.getsource(module))))
         of_check = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         of_check |= {n.arg for n in nodes if isinstance(n, ast.arg)}
-        of_check |= {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+        of_check |= RUN | {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
     everywhere = {*COMMON, *dir(builtins)} | (set() if path == SHARED else set(vars(module)))
     for said, key, row in rows_of(path):
         if isinstance(row, str):
