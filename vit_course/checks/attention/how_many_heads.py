@@ -7,9 +7,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import choice, losses, paired
-from vit_course.checks.tools.experiments.again import made_again, seeds
-from vit_course.checks.tools.experiments.chapter import of_chapter
+from vit_course.checks.tools.experiments import choice, losses, made_again, of_chapter, paired, seeds
 from vit_course.checks.tools.table import refuse
 
 SETTINGS = [(things, heads) for things in (1, 2) for heads in (1, 2, 4)]
@@ -23,8 +21,7 @@ def how_many_heads(answer, draw):
     runs, errors = seeds(received["seeds"], 3), received["errors"]
     refuse(__name__, "settings", locals())
     found = {
-        setting: losses(errors[setting], f"errors of {setting}", 0, 100, "mean squared error", may_repeat=True)
-        for setting in SETTINGS
+        setting: losses(errors[setting], f"errors of {setting}", 0, 100, "mean squared error") for setting in SETTINGS
     }
     refuse(__name__, "errors", locals())
     paired({"seeds": runs} | found)

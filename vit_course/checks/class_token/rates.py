@@ -5,9 +5,16 @@ import functools
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import by_means, changed, follows, paired, shares
-from vit_course.checks.tools.experiments.again import made_again, seeds
-from vit_course.checks.tools.experiments.chapter import of_chapter
+from vit_course.checks.tools.experiments import (
+    by_means,
+    changed,
+    follows,
+    made_again,
+    of_chapter,
+    paired,
+    seeds,
+    shares,
+)
 
 RATES, KINDS = {"low": 1e-3, "high": 2e-2}, {"class": "class token", "mean": "mean"}
 WORDS = ("worse", "no clear difference", "better")
@@ -26,7 +33,7 @@ def rates(answer, draw, parts):
     names = [f"{kind}_{rate}" for rate in RATES for kind in KINDS]
     received = named(call(answer), ("seeds", *names, *(f"mean_{rate}_is" for rate in RATES)))
     runs = seeds(received["seeds"], fewest=3)
-    found = {name: shares(received[name], name, what="accuracy", may_repeat=True) for name in names}
+    found = {name: shares(received[name], name, what="accuracy") for name in names}
     paired({"seeds": runs, **found})
     changed(found)
     made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)

@@ -5,9 +5,7 @@ from functools import cache
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import by_ranges, follows, losses, paired
-from vit_course.checks.tools.experiments.again import made_again, seeds
-from vit_course.checks.tools.experiments.chapter import of_chapter
+from vit_course.checks.tools.experiments import by_ranges, follows, losses, made_again, of_chapter, paired, seeds
 
 SETTINGS = {"without": 0, "with": 50}
 
@@ -18,7 +16,7 @@ def warm_up(answer, draw):
     received = named(call(answer), ("seeds", *SETTINGS, "conclusion"))
     runs = seeds(received["seeds"], 3)
     # A run that diverges may be far above guessing.
-    found = {name: losses(received[name], name, low=0, high=20, may_repeat=True) for name in SETTINGS}
+    found = {name: losses(received[name], name, low=0, high=20) for name in SETTINGS}
     paired({"seeds": runs} | found)
     follows(received["conclusion"], "conclusion", ("helps", "not decided", "hurts"), by_ranges(found))
     made_again(__name__, found, {"seed": runs}, _loss, draw, near=0.05, only=["with"])

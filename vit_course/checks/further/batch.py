@@ -6,9 +6,7 @@ from vit_course import training
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import choice, paired, ranges, shares
-from vit_course.checks.tools.experiments.again import made_again, seeds
-from vit_course.checks.tools.experiments.chapter import of_chapter
+from vit_course.checks.tools.experiments import choice, made_again, of_chapter, paired, ranges, seeds, shares
 from vit_course.checks.tools.table import refuse
 
 SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}
@@ -26,7 +24,7 @@ def batch(answer, draw):
     """`answer()` -> {"seeds", "small", "large", "scaled", "conclusion"}: accuracies of three seeds or more."""
     received = named(call(answer), ("seeds", *SETTINGS, "conclusion"))
     used = seeds(received["seeds"], fewest=3)
-    found = {name: shares(received[name], name, what="accuracy", may_repeat=True) for name in SETTINGS}
+    found = {name: shares(received[name], name, what="accuracy") for name in SETTINGS}
     paired({"seeds": used} | found)
     said = choice(received["conclusion"], "conclusion", ("repairs", "helps", "cannot tell"))
     # Other numbers of threads and weights that differ by a millionth gave the same; of 200 digits four may turn.

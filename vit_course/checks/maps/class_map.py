@@ -1,9 +1,5 @@
 """Exercise maps.class_map: the class token's map."""
 
-import math
-
-import torch
-
 from vit_course.checks.exercise import exercise
 from vit_course.checks.maps.shared import uneven_maps
 from vit_course.checks.tools.no_gradient import same_without_gradient
@@ -32,19 +28,3 @@ def cut(
 ):
     """The right answer, and with one of its steps replaced a wrong one."""
     return scale(lay(entries(heads(layer(maps))), grid))
-
-
-def _square(row: torch.Tensor, grid) -> torch.Tensor:
-    return row.unflatten(-1, (math.isqrt(row.shape[-1]), -1))
-
-
-def _from_0_to_1(map: torch.Tensor) -> torch.Tensor:
-    low, high = map.amin((-2, -1), keepdim=True), map.amax((-2, -1), keepdim=True)
-    return (map - low) / (high - low)
-
-
-def _all_layers_multiplied(maps, grid):
-    flow, *later = maps.mean(dim=2).unbind(1)  # (B, T, T) each
-    for matrix in later:
-        flow = matrix @ flow
-    return flow[:, 0, 1:].unflatten(-1, grid)

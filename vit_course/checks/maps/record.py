@@ -22,15 +22,8 @@ def record(answer, draw):
     model, images = draws[0]
     with named_by_details(*known(__name__, "errors")):
         runs_in_its_mode(answer, model, images)
-        same_function(
-            answer,
-            outputs,
-            draws,
-            table(__name__, "mistakes", outputs),
-            "(B, L, T, D)",
-            differentiable=False,
-            mistakes_change=False,
-        )
+        mistakes = table(__name__, "mistakes", outputs)
+        same_function(answer, outputs, draws, mistakes, "(B, L, T, D)", differentiable=False, mistakes_change=False)
     no_trace(answer, model, images)
     no_trace_of_an_error(answer, model, images)
 
@@ -38,20 +31,18 @@ def record(answer, draw):
 def outputs(
     model,
     images,
+    start=lambda model, z: model.positions(model.class_token(z)),
     take=lambda block, z: block(z),
-    layers=lambda before, kept: kept,
     norm=lambda model, kept: kept,
     join=lambda kept: torch.stack(kept, dim=1),
     pick=lambda found: found,
-    start=lambda model, z: model.positions(model.class_token(z)),
 ):
     """The right answer, and with one of its steps replaced a wrong one."""
-    before = z = start(model, model.patch_embedding(images))  # (B, T, D)
-    kept = []
+    z, kept = start(model, model.patch_embedding(images)), []  # (B, T, D)
     for block in model.encoder.blocks:
         kept.append(take(block, z))
         z = block(z)
-    return pick(join(norm(model, layers(before, kept))))
+    return pick(join(norm(model, kept)))
 
 
 def _after_attention(block, z):

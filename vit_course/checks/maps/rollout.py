@@ -29,14 +29,14 @@ def flow(
     fuse=torch.amax,
     identity=1.0,
     layers=lambda maps: maps,
-    end=lambda total, maps: total,
+    end=lambda total: total,
 ):
     """The right answer, and with one of its steps replaced a wrong one."""
     total = eye = torch.eye(maps.shape[-1])  # (T, T)
     for heads in layers(maps):
         matrix = divide(fuse(heads, dim=0) + identity * eye)  # (T, T)
         total = matrix @ total if later_first else total @ matrix
-    return end(total, maps)
+    return end(total)
 
 
 def _by_wrong_sums(matrix):
@@ -47,27 +47,5 @@ def _by_column_sums(matrix):
     return matrix / matrix.sum(dim=-2, keepdim=True)
 
 
-def _matrices(function):
-    return lambda maps: function(torch.stack([flow(layer[None]) for layer in maps]))
-
-
-def _added_to_the_flow(maps):
-    total = eye = torch.eye(maps.shape[-1])  # (T, T)
-    for heads in maps:
-        total = total + by_row_sums(heads.amax(dim=0) + eye) @ total
-    return total
-
-
-def _step_by_step(step):
-    def by_steps(maps):
-        total = torch.eye(maps.shape[-1])  # (T, T)
-        for heads in maps:
-            total = step(heads.amax(dim=0), total)
-        return total
-
-    return by_steps
-
-
-def _divided_after(largest, total):
-    matrix = largest + torch.eye(len(largest))
-    return total @ matrix / matrix.sum(dim=-1, keepdim=True)
+def _each_layer(maps):
+    return torch.stack([flow(layer[None]) for layer in maps])  # (L, T, T)

@@ -5,9 +5,16 @@ import functools
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import by_means, changed, follows, paired, shares
-from vit_course.checks.tools.experiments.again import made_again, seeds
-from vit_course.checks.tools.experiments.chapter import of_chapter
+from vit_course.checks.tools.experiments import (
+    by_means,
+    changed,
+    follows,
+    made_again,
+    of_chapter,
+    paired,
+    seeds,
+    shares,
+)
 
 KINDS = ("right", "flipped", "strips")
 WORDS = ("worse", "no clear difference", "better")
@@ -25,7 +32,7 @@ def cuts(answer, draw, parts):
     """`answer()` -> {"seeds", "right", "flipped", "strips": test accuracies, "flipped_is", "strips_is"}."""
     received = named(call(answer), ("seeds", *KINDS, "flipped_is", "strips_is"))
     runs = seeds(received["seeds"], fewest=3)
-    found = {name: shares(received[name], name, what="accuracy", may_repeat=True) for name in KINDS}
+    found = {name: shares(received[name], name, what="accuracy") for name in KINDS}
     paired({"seeds": runs, **found})
     changed(found)
     made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)

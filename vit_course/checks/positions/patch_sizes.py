@@ -6,9 +6,7 @@ from statistics import mean
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import by_spread, follows, paired, shares
-from vit_course.checks.tools.experiments.again import made_again, seeds
-from vit_course.checks.tools.experiments.chapter import of_chapter
+from vit_course.checks.tools.experiments import by_spread, follows, made_again, of_chapter, paired, seeds, shares
 from vit_course.checks.tools.table import refuse
 
 SIDES, KINDS = (4, 2, 1), ("none", "learned")
@@ -25,7 +23,7 @@ def patch_sizes(answer, draw, parts):
     refuse(__name__, "keys", locals())
     found = {}
     for kind, side in ((kind, side) for kind in KINDS for side in SIDES):
-        found[kind, side] = shares(received[kind][side], f"{kind}, side {side}", what="accuracy", may_repeat=True)
+        found[kind, side] = shares(received[kind][side], f"{kind}, side {side}", what="accuracy")
     paired({"seeds": runs} | found)
     for side in (4, 2):  # 64 patches take too long
         made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05, only=[(kind, side) for kind in KINDS])

@@ -9,9 +9,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import choice, paired, shares
-from vit_course.checks.tools.experiments.again import chosen, last_digit, made_again
-from vit_course.checks.tools.experiments.chapter import of_chapter
+from vit_course.checks.tools.experiments import choice, chosen, last_digit, made_again, of_chapter, paired, shares
 
 BLOCKS, UNCLEAR = ("block 2", "block 5", "block 8", "block 11"), "unclear"
 
@@ -24,7 +22,7 @@ def blocks(answer, draw):
     received = named(call(answer), ("photographs", *BLOCKS, "conclusion"))
     (seven,) = of_chapter("10_pretrained", "seven")
     labelled = chosen(received["photographs"], seven, fewest=3)
-    found = {block: shares(received[block], block, what="overlap", may_repeat=True) for block in BLOCKS}
+    found = {block: shares(received[block], block, what="overlap") for block in BLOCKS}
     paired({"photographs": labelled} | found, each="labelled photograph")
     said = choice(received["conclusion"], "conclusion", (*BLOCKS, UNCLEAR))
     for block, overlaps in found.items():

@@ -17,50 +17,10 @@ from vit_course.checks.tools.table import known, refuse, table
 )
 def accuracy(answer, draw):
     """`answer(model, batches)` -> the share of right answers over a list of (images, labels), a float."""
-    draws = []
-    for index in range(3):
-        classes, rows, columns, batch = draw.sizes(4, 5, 9)
-        model = Classifier(draw.normal(classes, rows * columns))
-        # Each batch has the lowest share once, or the highest, so that a mean of means shows, and what is read of one
-        # batch alone.
-        middle = batch // 2
-        right = [(middle, middle + 2, 1), (middle + 2, middle, 1), (middle + 2, middle - 1, 2)][index]
-        sizes = (batch, batch, 4 if index == 2 else draw.choose([3, 4]))
-        batches = []
-        for size, share in zip(sizes, right, strict=True):
-            images = draw.normal(size, 1, rows, columns)
-            labels = model.eval()(images).argmax(dim=1)
-            labels[share:] = (labels[share:] + 2) % classes
-            order = draw.permutation(size)
-            batches.append((images[order], labels[order]))
-        draws.append((model, batches))
-
+    draws = [_model_and_batches(draw, index) for index in range(3)]
     _modes(answer, *draws[0])
-
     with named_by_details(*known(__name__, "mistakes")):
-        mistakes = table(__name__, "mistakes", _counted)
-        same_values(lambda *given: real(answer(*given)), _counted, draws, mistakes)
-
-
-def _modes(answer, model, batches) -> None:
-    """In which mode the model computes, with gradients or without, and in which mode it is left."""
-    for training in (True, False):
-        model.train(training)
-        model.seen.clear()
-        try:
-            call(answer, model, batches)
-        except Wrong as wrong:
-            if wrong.mistake != "raised-error":
-                raise
-            return  # the error may be that of a mistake below
-        refuse(__name__, "modes", locals())
-        if model.training != training:
-            was, now = ("training", "evaluation")[:: 1 if training else -1]
-            raise Wrong(
-                "mode-not-put-back",
-                f"The model came in {was} mode and is in {now} mode after the call.",
-                [f"Expected: model.training is {training}", f"Received: model.training is {model.training}"],
-            )
+        same_values(lambda *given: real(answer(*given)), counted, draws, table(__name__, "mistakes", counted))
 
 
 class Classifier(nn.Module):
@@ -77,26 +37,43 @@ class Classifier(nn.Module):
         return logits.roll(1, dims=1) if self.training else logits
 
 
-# ---- what people compute, from (right answers, images) of each batch
+def _model_and_batches(draw, index: int):
+    classes, rows, columns, batch = draw.sizes(4, 5, 9)
+    model, batches, middle = Classifier(draw.normal(classes, rows * columns)).eval(), [], batch // 2
+    # Each batch has the lowest share once, or the highest, so that a mean of means shows, and what is read of one
+    # batch alone.
+    right = [(middle, middle + 2, 1), (middle + 2, middle, 1), (middle + 2, middle - 1, 2)][index]
+    for size, share in zip((batch, batch, 4 if index == 2 else draw.choose([3, 4])), right, strict=True):
+        images, order = draw.normal(size, 1, rows, columns), draw.permutation(size)
+        labels = model(images).argmax(dim=1)
+        labels[share:] = (labels[share:] + 2) % classes
+        batches.append((images[order], labels[order]))
+    return model, batches
 
 
-def _share(counts) -> float:
-    return _right(counts) / _images(counts)
+def _modes(answer, model, batches) -> None:
+    # In which mode the model computes, with gradients or without, and in which mode it is left.
+    for training in (True, False):
+        model.train(training)
+        model.seen.clear()
+        try:
+            call(answer, model, batches)
+        except Wrong as wrong:
+            if wrong.mistake != "raised-error":
+                raise
+            return  # the error may be that of a mistake in the table
+        details = [f"Expected: model.training is {training}", f"Received: model.training is {model.training}"]
+        refuse(__name__, "modes", locals())
+        refuse(__name__, "left", locals(), details)
 
 
-def _right(counts) -> int:
-    return sum(right for right, _ in counts)
-
-
-def _images(counts) -> int:
-    return sum(images for _, images in counts)
-
-
-def _shares(counts) -> list[float]:
-    return [right / images for right, images in counts]
-
-
-def _counted(model, batches, combine=_share, hits=lambda logits, labels: (logits.argmax(dim=1) == labels).sum().item()):
-    # The right answer, and with one of its steps replaced a wrong one.
+def counted(
+    model,
+    batches,
+    hits=lambda logits, labels: logits.argmax(dim=1) == labels,
+    combine=lambda right, images: right.sum() / images.sum(),
+) -> float:
+    """The right answer, and with one of its steps replaced a wrong one: `combine` is of two numbers of each batch."""
     model.eval()
-    return float(combine([(hits(model(images), labels), len(labels)) for images, labels in batches]))
+    right = torch.stack([hits(model(images), labels).double().sum() for images, labels in batches])
+    return float(combine(right, torch.tensor([len(labels) for _, labels in batches])))

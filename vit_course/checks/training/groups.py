@@ -11,6 +11,13 @@ from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, refuse
 from vit_course.checks.tools.words import capital, describe
 
+MATRICES = ("the matrix of a convolution", "the matrix of a linear layer")
+PLAIN = dict(convolution="patches", norm="norm", hidden="mix", head="head", token="token", table="table")
+# Names that say something else than the layer is.
+MISLEADING = dict(
+    convolution="bias_free", norm="scale", hidden="norm_to_head", head="table", token="weight", table="linear_weight"
+)
+
 
 @exercise(
     "7.3",
@@ -24,41 +31,17 @@ def groups(answer, draw):
     for _ in range(2):
         sizes, weight_decay = draw.sizes(5), draw.choose([0.03, 0.07, 0.3])
         # In the same sizes, so that only the names can matter; and then a table that looks like a matrix.
-        for names, alike in ((_PLAIN, False), (_MISLEADING, False), (_PLAIN, True)):
-            model = _Named(names, *sizes, alike)
+        for names, alike in ((PLAIN, False), (MISLEADING, False), (PLAIN, True)):
+            model = Named(names, *sizes, alike)
             with named_by_details(*known(__name__, "errors")):
-                groups = call(answer, model, weight_decay)
-            found = _decay_of_each(groups, model)
-            misplaced = [entry for entry in found if entry[2] != (weight_decay if entry[0] in _MATRICES else 0)]
-            if misplaced and alike:
-                sentence = "A table and a matrix of one shape and with the same numbers are taken for one: two tensors "
-                details = _details(*misplaced[0], weight_decay)
-                raise Wrong("look-for-identity", f"{sentence}can look alike without being one object.", details)
-            if misplaced:
-                _name_the_mistake(found, misplaced, weight_decay, names is _MISLEADING)
+                received = call(answer, model, weight_decay)
+            _judge(_decay_of_each(received, model), weight_decay, names is MISLEADING, alike)
             if not all(parameter.requires_grad for parameter in model.parameters()):
                 sentence = "After the call some parameters ask for no gradients: not to decay is not to be frozen."
                 raise Wrong("parameters-frozen", sentence)
 
 
-_MATRICES = ("convolution", "linear")
-_WORDS = {
-    "convolution": "the matrix of a convolution",
-    "linear": "the matrix of a linear layer",
-    "bias": "the bias of a layer",
-    "norm": "the scale of a norm",
-    "shift": "the shift of a norm",
-    "token": "the class token",
-    "table": "the position table",
-}
-_PLAIN = dict(convolution="patches", norm="norm", hidden="mix", head="head", token="token", table="table")
-# Names that say something else than the layer is.
-_MISLEADING = dict(
-    convolution="bias_free", norm="scale", hidden="norm_to_head", head="table", token="weight", table="linear_weight"
-)
-
-
-class _Named(nn.Module):
+class Named(nn.Module):
     """A convolution, a norm, two linear layers, a token and a position table under names of one's choice."""
 
     def __init__(self, names, patch, channels, tokens, width, classes, alike):
@@ -66,56 +49,46 @@ class _Named(nn.Module):
         self.add_module(names["convolution"], nn.Conv2d(channels, width, patch, patch))
         block = nn.ModuleDict({names["norm"]: nn.LayerNorm(width), names["hidden"]: nn.Linear(width, width)})
         self.add_module("block", block)
-        self.add_module(names["head"], nn.Linear(width, classes, bias=False))
+        head = nn.Linear(width, classes, bias=False)
+        self.add_module(names["head"], head)
         self.register_parameter(names["token"], nn.Parameter(torch.zeros(1, 1, width)))
         table = torch.zeros(tokens, width)
         if alike:  # as long as there are classes, and the head drawn as zeros too
-            table = nn.init.zeros_(self.get_submodule(names["head"]).weight).detach().clone()
+            table = nn.init.zeros_(head.weight).detach().clone()
         self.register_parameter(names["table"], nn.Parameter(table))
 
+    def kinds(self) -> dict[int, str]:
+        """What each parameter is, by its identity."""
+        found = {id(p): "the class token" if p.ndim == 3 else "the position table" for p in self.parameters()}
+        for module in self.modules():
+            if isinstance(module, nn.LayerNorm):
+                words = ("the scale of a norm", "the shift of a norm")
+            elif isinstance(module, (nn.Linear, nn.Conv2d)):
+                words = (MATRICES[isinstance(module, nn.Linear)], "the bias of a layer")
+            else:
+                continue
+            found |= {id(p): word for p, word in zip((module.weight, module.bias), words, strict=True) if p is not None}
+        return found
 
-def _decay_of_each(received, model) -> list[tuple[str, str, float]]:
+
+def _decay_of_each(received, model: Named) -> list[tuple[str, str, float]]:
     """-> (kind, name, decay) of each parameter, where `received` is a list of groups that holds each of them once."""
+    kinds, found = model.kinds(), {}
     if received is None:
         raise Wrong("returned-nothing", "The result is None: nothing was returned.")
-    kinds = {}
-    for module in model.modules():
-        for name, parameter in module.named_parameters(recurse=False):
-            kind = {nn.Conv2d: "convolution", nn.Linear: "linear", nn.LayerNorm: "norm"}.get(type(module))
-            kind = kind or ("token" if parameter.ndim == 3 else "table")
-            kinds[id(parameter)] = ("shift" if kind == "norm" else "bias") if name == "bias" else kind
     if not isinstance(received, (list, tuple)) or not all(isinstance(group, dict) for group in received):
         raise Wrong("wrong-type", f"The result is {describe(received)} where a list of dicts is expected.")
-    found: dict[int, float] = {}
     for group in received:
-        if "params" not in group or "weight_decay" not in group:
-            missing = "params" if "params" not in group else "weight_decay"
-            raise Wrong(
-                "key-missing",
-                f"A group has no entry {missing!r}: AdamW would refuse it, or use a decay of its own.",
-                [f"Received: a dict with {', '.join(sorted(map(str, group))) or 'nothing'}"],
-            )
-        if group["weight_decay"] is None:
-            raise Wrong("wrong-type", "A group's weight_decay is None where a number is expected.")
-        decay = real(group["weight_decay"])
-        if isinstance(group["params"], (set, frozenset)):
-            raise Wrong("set-of-parameters", "A group's params are a set, which has no order: AdamW takes none.")
-        parameters = [group["params"]] if isinstance(group["params"], torch.Tensor) else group["params"]
-        try:
-            parameters = [p[1] if isinstance(p, tuple) else p for p in parameters]
-        except TypeError:
-            raise Wrong("wrong-type", f"A group's params are {describe(group['params'])}, no list.") from None
-        for parameter in parameters:
-            if id(parameter) not in kinds:
-                raise Wrong(
-                    "not-the-models-own",
-                    "A group holds something that is not one of the model's parameters, such as a name or a copy.",
-                    [f"Received: {describe(parameter)}"],
-                )
-            if id(parameter) in found:
-                raise Wrong("in-two-places", "A parameter is in the groups more than once, and would be moved twice.")
-            found[id(parameter)] = decay
-    absent = sorted({kinds[key] for key in kinds if key not in found})
+        missing = [key for key in ("params", "weight_decay") if group.get(key) is None]
+        parameters = group.get("params", ())
+        refuse(
+            __name__, "group", locals(), [f"Received: a dict with {', '.join(sorted(map(str, group))) or 'nothing'}"]
+        )
+        for one in [parameters] if isinstance(parameters, torch.Tensor) else parameters:
+            parameter = one[1] if isinstance(one, tuple) else one  # with its name before it
+            refuse(__name__, "parameter", locals(), [f"Received: {describe(parameter)}"])
+            found[id(parameter)] = real(group["weight_decay"])
+    absent = sorted({kind for key, kind in kinds.items() if key not in found})
     if absent:
         raise Wrong(
             "parameters-missing",
@@ -125,44 +98,19 @@ def _decay_of_each(received, model) -> list[tuple[str, str, float]]:
     return [(kinds[id(p)], name, found[id(p)]) for name, p in model.named_parameters()]
 
 
-def _details(kind, name, received, weight_decay) -> list[str]:
-    expected = weight_decay if kind in _MATRICES else 0
-    return [f"Expected: decay {expected:g} for {name} ({_WORDS[kind]})", f"Received: {received:g}"]
-
-
-def _name_the_mistake(found, misplaced, weight_decay, misleading: bool) -> None:
-    details = _details(*misplaced[0], weight_decay)
-    values = {decay for *_, decay in found}
-    refuse(__name__, "name-the-mistake", locals(), details)
-    for kinds, slug, sentence in (
-        ({"convolution"}, "convolution-forgotten", "The matrix of the convolution does not decay."),
-        ({"linear"}, "linear-forgotten", "The matrices of the linear layers do not decay."),
-        ({"bias", "shift"}, "biases-decay", "The biases decay, though they multiply no input."),
-        ({"norm"}, "norms-decay", "The norm's scale decays, though it is 1 by design."),
-        ({"bias", "shift", "norm"}, "biases-and-norms-decay", "Biases and the norm's scale decay."),
-        ({"token", "table"}, "tables-decay", "The token and the position table decay, though they multiply no input."),
-        (
-            {"convolution", "table"},
-            "two-axes-decay",
-            "What has two axes decays: the position table does, and the matrix of the convolution does not.",
-        ),
-        (
-            {"norm", "token", "table"},
-            "all-but-biases-decay",
-            "Everything but the biases decays: norms, token and table too.",
-        ),
-    ):
-        if misplaced == [entry for entry in found if entry[0] in kinds]:
-            raise Wrong(slug, sentence, details)
-    kinds = list(dict.fromkeys(kind for kind, *_ in misplaced))
-    if misplaced == [entry for entry in found if entry[0] in kinds]:
-        words = [("decays and should not", [k for k in kinds if k not in _MATRICES])]
-        words.append(("should decay and does not", [k for k in kinds if k in _MATRICES]))
-        said = [f"{', '.join(_WORDS[k] for k in these)} {does}" for does, these in words if these]
-        raise Wrong("wrong-kinds-decay", f"{capital('; '.join(said))}.", details)
-    if misplaced == [entry for entry in found if entry[0] in _MATRICES and entry[1].count(".") > 1]:
-        sentence = "Only the layers at the top of the model are looked at, not those inside other modules."
-        raise Wrong("inner-layers-missed", sentence, details)
+def _judge(found: list[tuple[str, str, float]], weight_decay: float, misleading: bool, alike: bool) -> None:
+    right = {kind: weight_decay if kind in MATRICES else 0 for kind, *_ in found}
+    misplaced = [entry for entry in found if entry[2] != right[entry[0]]]
+    if not misplaced:
+        return
+    kind, name, decay = misplaced[0]
+    details = [f"Expected: decay {right[kind]:g} for {name} ({kind})", f"Received: {decay:g}"]
+    kinds, values = {kind for kind, *_ in misplaced}, {decay for *_, decay in found}
+    whole = misplaced == [entry for entry in found if entry[0] in kinds]  # each of these kinds, with all it has
+    refuse(__name__, "misplaced", locals(), details)
+    if whole:
+        said = (("decays and should not", kinds - {*MATRICES}), ("should decay and does not", kinds & {*MATRICES}))
+        sentence = "; ".join(f"{', '.join(sorted(these))} {does}" for does, these in said if these)
+        raise Wrong("wrong-kinds-decay", f"{capital(sentence)}.", details)
     names = ", ".join(name for _, name, _ in misplaced)
-    raise Wrong("wrong-behaviour", f"Parameters of one kind are treated differently; in the wrong group: {names}.",
-                details)  # fmt: skip
+    raise Wrong("wrong-behaviour", f"Parameters of one kind are treated differently; wrong: {names}.", details)

@@ -1,20 +1,37 @@
 """Exercise training.seeds: an experiment with several seeds, and the conclusion that follows from it."""
 
+import functools
+
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import accuracies, by_ranges, changed, choice, follows, paired
+from vit_course.checks.tools.experiments import again, by_ranges, choice, follows, of_chapter, paired, shares
 
-CHANGES = ("padding", "warmup", "label_smoothing", "clip_norm")
+CHANGES = {"padding": 1, "warmup": 0.0, "label_smoothing": 0.1, "clip_norm": 0.0}
 SETTINGS = ("without", "with")
 
 
-@exercise("7.5", "Does it help? Ask several seeds", section="A recipe", difficulty=3, minutes=18)
-def seeds(answer):
-    """`answer()` -> {"change", "without", "with", "conclusion"}: accuracies of at least four seeds each."""
-    received = named(call(answer), ("change", *SETTINGS, "conclusion"))
-    choice(received["change"], "change", CHANGES)
-    found = {name: accuracies(received[name], name, lowest=0.5, fewest=4, images=200) for name in SETTINGS}
-    paired(found)
-    changed(found)
+@exercise("7.5", "Does it help? Ask several seeds", section="A recipe", difficulty=3, minutes=18, seconds=120)
+def seeds(answer, draw):
+    """`answer()` -> {"change", "seeds", "without", "with", "conclusion"}: accuracies of at least four seeds each."""
+    received = named(call(answer), ("change", "seeds", *SETTINGS, "conclusion"))
+    change = choice(received["change"], "change", [*CHANGES])
+    each = again.seeds(received["seeds"], fewest=4)
+    found = {name: shares(received[name], name, fewest=4, what="accuracy") for name in SETTINGS}
+    paired({"seeds": each, **found})
     follows(received["conclusion"], "conclusion", ("hurts", "cannot tell", "helps"), by_ranges(found))
+
+    def measured(setting: str, seed: int) -> float:
+        return accuracy_of(seed, **({change: CHANGES[change]} if setting == "with" else {}))
+
+    again.made_again(__name__, found, {"seed": each}, measured, draw, near=0.05)
+
+
+@functools.cache
+def accuracy_of(seed: int, epochs: int = 8, **change) -> float:
+    """The accuracy on the validation digits, by the recipe of the exercise."""
+    new_model, digits, training, config = of_chapter("07_training", "new_model", "digits", "training", "TrainingConfig")
+    model = new_model(seed)
+    recipe = config(**dict(epochs=epochs, batch_size=64, learning_rate=2e-3, seed=seed) | change)
+    training.train(model, digits, recipe, progress=False)
+    return training.evaluate(model, digits.validation, digits)[1]

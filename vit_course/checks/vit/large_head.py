@@ -1,28 +1,47 @@
 """Exercise vit.large_head: an experiment of the learner's with the scale of the head."""
 
+import functools
 import math
 
+import torch
+from torch import nn
+
 from vit_course.checks.exercise import exercise
-from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import by_ranges, changed, follows, losses, paired
+from vit_course.checks.tools.experiments import again, by_ranges, changed, follows, losses, of_chapter, paired
 
 SETTINGS = ("small", "large")
 
 
-@exercise("6.4", "Does a large head slow learning?", section="How it starts", difficulty=2, minutes=12)
-def large_head(answer):
-    """`answer()` -> {"small": [a loss a seed], "large": [...], "conclusion": "faster", "slower" or "not decided"}."""
-    received = named(call(answer), (*SETTINGS, "conclusion"))
-    # After 25 steps on ten images; a head of standard deviation 1 starts near 13.
-    found = {name: losses(received[name], name, low=1e-4, high=14) for name in SETTINGS}
-    paired(found)
-    for name, ended in found.items():
-        if min(ended) < 0.3:  # three or four steps more make no such difference
-            sentence = f"{name!r} holds {min(ended):g}: after 25 steps, each run on a new model, none ends so low."
-            raise Wrong("not-after-25-steps", sentence)
-    if all(abs(loss - math.log(10)) < 0.2 for loss in found["small"]) and min(found["large"]) > 6:
-        raise Wrong("first-losses", "Runs start with such losses; the last one of each run is asked for.")
+@exercise("6.4", "Does a large head slow learning?", section="How it starts", difficulty=2, minutes=12, seconds=120)
+def large_head(answer, draw):
+    """`answer()` -> {"seeds": [...], "small": [a loss a seed], "large": [...], "conclusion": a word or two}."""
+    received = named(call(answer), ("seeds", *SETTINGS, "conclusion"))
+    seeds = again.seeds(received["seeds"], fewest=3)
+    found = {name: losses(received[name], name, low=0, high=math.inf) for name in SETTINGS}
+    paired({"seeds": seeds, **found})
     changed(found)
     follows(received["conclusion"], "conclusion", ("faster", "not decided", "slower"), by_ranges(found))
+    # From step to step the last losses differ by 0.01 to 0.1, on another processor by less than 0.001.
+    again.made_again(__name__, found, {"seed": seeds}, lambda *run: learned(*run)[-1], draw, near=0.01, runs=2)
+
+
+@functools.cache
+def learned(setting: str, seed: int, steps: int = 25, before: str = "") -> list[float]:
+    """The loss at every step, with the head of this setting; of a model made and trained after one `before`."""
+    learn_by_heart, initialise, kind, config, labels = of_chapter(
+        "06_vit", "learn_by_heart", "initialise", "MyViT", "digit_config", "ten_labels"
+    )
+    torch.manual_seed(seed)
+    for head in filter(None, (before, setting)):
+        model = initialise(kind(config))
+        if head == "large":
+            nn.init.normal_(model.head.weight, std=1)
+        losses, _ = learn_by_heart(model, labels, steps)
+    return losses
+
+
+def other(setting: str) -> str:
+    """The other of the two settings."""
+    return SETTINGS[setting == "small"]

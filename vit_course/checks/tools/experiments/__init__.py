@@ -2,26 +2,31 @@
 
 A mistake has the same name in every exercise.
 
-    runs         shares, accuracies, losses: the numbers of one setting; paired, changed: of several settings
-    known        recognised: a slip, by the numbers that the course's own pictures and seeds give with it
+    runs         shares, losses: the numbers of one setting; paired, changed: of several settings
+    again        seeds, chosen: what the runs come from; made_again: some of them, run once more by the check
+    chapter      of_chapter: what a chapter's cells define, for that
     conclusions  by_ranges, by_means, by_spread: rules; follows: a conclusion by one of them; choice: one of some words
 """
 
+from vit_course.checks.tools.experiments.again import chosen, last_digit, made_again, seeds
+from vit_course.checks.tools.experiments.chapter import of_chapter
 from vit_course.checks.tools.experiments.conclusions import by_means, by_ranges, by_spread, choice, follows, ranges
-from vit_course.checks.tools.experiments.known import recognised
-from vit_course.checks.tools.experiments.runs import accuracies, changed, losses, paired, shares
+from vit_course.checks.tools.experiments.runs import changed, losses, paired, shares
 
 __all__ = [
-    "accuracies",
     "by_means",
     "by_ranges",
     "by_spread",
     "changed",
     "choice",
+    "chosen",
     "follows",
+    "last_digit",
     "losses",
+    "made_again",
+    "of_chapter",
     "paired",
     "ranges",
-    "recognised",
+    "seeds",
     "shares",
 ]

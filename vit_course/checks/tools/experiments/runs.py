@@ -10,10 +10,8 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.numbers import real
 from vit_course.checks.tools.words import describe
 
-BEST = 0.995  # no short training of this course gets so many images right that it has not seen
 
-
-def shares(values, name: str, fewest: int = 3, what: str = "share", may_repeat: bool = False) -> list[float]:
+def shares(values, name: str, fewest: int = 3, what: str = "share") -> list[float]:
     """The shares of one setting from 0 to 1, one a run; `what` they are is said where a number is none."""
     numbers = _measured(values, name, fewest)
     for number in numbers:
@@ -22,48 +20,17 @@ def shares(values, name: str, fewest: int = 3, what: str = "share", may_repeat: 
                 "percent", f"{name!r} holds {number:g}: a share from 0 to 1 is asked for, no percentage or count."
             )
     _possible(numbers, name, what, most=1)
-    return numbers if may_repeat else _not_repeated(numbers, name)
-
-
-def accuracies(values, name: str, lowest: float, fewest: int = 3, images: int | None = None) -> list[float]:
-    """The accuracies of one setting, one a seed, none below `lowest`.
-
-    Args:
-        values, name: the learner's numbers, and what they are called.
-        lowest: what this training reaches with every seed.
-        fewest: how many seeds are asked for.
-        images: how many there are, if few: then each number is one of their shares, to three decimals, and several
-            seeds may well give the same.
-    """
-    numbers = shares(values, name, fewest, "accuracy", may_repeat=images is not None)
-    for number in numbers:
-        if images and abs(number * images - round(number * images)) > 0.0005 * images + 1e-6:
-            raise Wrong(
-                "not-of-the-validation-images",
-                f"{name!r} holds {number:g}. Of {images} validation images no whole number gives this share.",
-            )
-        if number < lowest and all(lowest <= 1 - other <= BEST for other in numbers):
-            # After no training an accuracy may be as low as the errors are after a good one.
-            raise Wrong(
-                "too-low",
-                f"{name!r} holds {number:g}: no accuracy ends so low here. Is it a share of errors, or was nothing "
-                "trained?",
-            )
-        if number < lowest:
-            raise Wrong("not-trained", f"{name!r} holds {number:g}: this training does not end so low.")
-        if number > BEST:
-            raise Wrong("wrong-answer", f"{name!r} holds {number:g}: this training does not end so high.")
     return numbers
 
 
-def losses(values, name: str, low: float, high: float, what: str = "loss", may_repeat: bool = False) -> list[float]:
+def losses(values, name: str, low: float, high: float, what: str = "loss") -> list[float]:
     """The losses of one setting, one for each of at least three seeds, all from `low` to `high`."""
     numbers = _measured(values, name, 3)
     _possible(numbers, name, what, most=math.inf)
     if max(numbers) >= 1 and all(number == int(number) for number in numbers):
         sentence = f"{name!r} holds whole numbers, as where something is counted: this is hardly a {what}."
         raise Wrong("counts", sentence)
-    for number in numbers if may_repeat else _not_repeated(numbers, name):
+    for number in numbers:
         if not low <= number <= high:
             raise Wrong("wrong-answer", f"{name!r} holds {number:g}: these runs do not end with such a {what}.")
     return numbers
@@ -94,12 +61,6 @@ def _possible(numbers: list[float], name: str, what: str, most: float) -> None:
     for number in numbers:
         if not (math.isfinite(number) and 0 <= number <= most):
             raise Wrong("not-possible", f"{name!r} holds {number:g}, which is no {what}.")
-
-
-def _not_repeated(numbers: list[float], name: str) -> list[float]:
-    if len(set(numbers)) == 1:
-        raise Wrong("one-run-repeated", f"{name!r} holds one number several times, as one run done again would give.")
-    return numbers
 
 
 def paired(settings: Mapping[str, list[float]], each: str = "seed") -> None:
