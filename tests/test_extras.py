@@ -5,34 +5,18 @@ import sys
 from functools import cache
 from importlib import metadata
 
+import constraints
 import pytest
 from conftest import ROOT
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from vit_course.inputs.extras import EXTRAS, extra, install_line
 
 
-def core() -> set[str]:
-    """The names of all distributions that the core brings along."""
-    found, wanted = set(), {("vit-course", "")}
-    while wanted:
-        name, of = wanted.pop()
-        try:
-            texts = metadata.requires(name) or []
-        except metadata.PackageNotFoundError:
-            continue
-        found.add(canonicalize_name(name))
-        for one in map(Requirement, texts):
-            if (one.marker is None or one.marker.evaluate({"extra": of})) and canonicalize_name(one.name) not in found:
-                wanted |= {(one.name, each) for each in ("", *one.extras)}
-    return found
-
-
 @cache
 def outside() -> list[str]:
     """Modules that no distribution of the core brings."""
-    inside, owners = core(), metadata.packages_distributions()
+    inside, owners = constraints.needed("") | {constraints.COURSE}, metadata.packages_distributions()
     names = [name for name in owners if inside.isdisjoint(map(canonicalize_name, owners[name])) and name.isidentifier()]
     assert {"torchvision", "matplotlib", "jupyterlab"} <= {*names} and {"torch", "numpy"}.isdisjoint(names)
     return sorted(names)

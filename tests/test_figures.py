@@ -124,15 +124,6 @@ def test_another_size_is_named():
     assert figures.differ(drawn(), cut) == "518 x 208 pixels are stored, 518 x 205 were drawn"
 
 
-def test_both_pictures_and_their_difference_are_drawn():
-    red, white = Image.new("RGB", (30, 20), "red"), Image.new("RGB", (32, 20), "white")
-    sheet = figures.side_by_side(red, white)
-    assert sheet.size == (3 * 32 + 40, 60)
-    # The middle of each, and the part of the difference where the narrower one is filled up.
-    assert [sheet.getpixel((x, 40)) for x in (25, 67, 109)] == [(255, 0, 0), (255, 255, 255), (0, 0, 0)]
-    assert sheet.getpixel((10 + 2 * 42 + 31, 40)) == (255, 255, 255)
-
-
 DRAW = """fig = Figure(figsize=(3, 2))
 axes = fig.subplots()
 axes.set(xlim=(0, 2), ylim=(0, 4))

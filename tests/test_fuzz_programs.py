@@ -160,14 +160,6 @@ def test_train_ends_with_a_sentence(tmp_path_factory, command, parts, more):
 
 
 @fuzz(40)
-@given(st.data())
-def test_train_refuses_a_damaged_recipe(tmp_path_factory, command, data):
-    path = tmp_path_factory.mktemp("recipe") / "drawn.toml"
-    path.write_bytes(data.draw(damaged(toml(TOML).encode())))
-    assert command("train", "--recipe", str(path), "--padding", "60") == 2  # never trained: no image is so large
-
-
-@fuzz(40)
 @given(st.data(), st.sampled_from(["explore", "classify"]))
 def test_pictures_are_shown_or_refused(folder, command, data, what):
     names = [str(folder / name) for name in ("PNG.RGB", "JPEG.L", "GIF.P")]
@@ -178,18 +170,3 @@ def test_pictures_are_shown_or_refused(folder, command, data, what):
     weights = data.draw(st.sampled_from([str(folder), str(folder / "best.safetensors"), "shapes"]) | WORD)
     more = data.draw(flags("out", "force", "nothing")) if what == "explore" else []
     command(what, name, "--weights", weights, *more)
-
-
-@fuzz(60)
-@given(st.lists(WORD | st.sampled_from(["train", "explore", "classify", "check", "--debug", "--help"]), max_size=3))
-def test_any_words_end_with_a_sentence(command, words):
-    if words[:1] != ["check"] and not (words[:1] == ["train"] and "--help" not in words) and "--debug" not in words:
-        command(*words)
-
-
-def test_the_whole_of_each_ends_well(folder, tmp_path, command):
-    (tmp_path / "whole.toml").write_text(toml(TOML))
-    assert command("train", "--recipe", str(tmp_path / "whole.toml")) == 0
-    picture, weights = str(folder / "PNG.RGB"), str(folder)
-    assert command("explore", picture, "--weights", weights, "-o", str(tmp_path / "page.html")) == 0
-    assert command("classify", picture, "--weights", weights) == 0

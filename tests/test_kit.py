@@ -15,7 +15,7 @@ from vit_course.checks import EXERCISES
 from vit_course.classroom.exercises import exercises_of
 from vit_course.commands.program import COMMANDS
 from vit_course.kit import folder, install, markdown, schedule
-from vit_course.kit.chapters import chapters, picture
+from vit_course.kit.chapters import picture
 from vit_course.kit.exercises import paper_exercises
 
 PAPER = paper_exercises()
@@ -151,12 +151,6 @@ def card(number: str) -> list[int]:
     (path,) = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
     found = re.search(r"(\d+) min to read, (\d+) min to do, (\d+) min of exercises", path.read_text(encoding="utf-8"))
     return list(map(int, found.groups()))
-
-
-def test_the_minutes_of_the_schedule_are_those_of_the_cards():
-    found = rows(schedule.all_chapters())
-    assert [line[0][:2] for line in found] == [f"{n:02}" for n in range(13)] == list(chapters())
-    assert [[*map(int, line[1:])] for line in found] == [[*card(n), sum(card(n))] for n in chapters()]
 
 
 def test_the_lab_fills_ninety_minutes_with_exercises_that_fit():

@@ -24,28 +24,17 @@ NAMED_DIFFERENTLY = [name for name in PUBLISHED if "4 channels" not in name and 
 
 @pytest.mark.slow
 @cases("name", NAMED_DIFFERENTLY)
-def test_every_key_is_needed(name):
-    case = PUBLISHED[name]
-    state = case.rename(case.theirs().state_dict())
-    for key in state:
-        if key == "cls_token" and "mean" in name:
-            continue  # a tensor of no rows
-        with pytest.raises(ValueError, match=f"^key '{re.escape(key)}' is missing"):
-            case.load({other: state[other] for other in state if other != key}, case.heads, **case.load_options)
-
-
-@pytest.mark.thorough
-@cases("name", NAMED_DIFFERENTLY)
-def test_every_shape_is_looked_at(name):
+def test_every_key_is_needed_in_its_shape(name, thorough):
     case = PUBLISHED[name]
     state = case.rename(case.theirs().state_dict())
     for key, value in state.items():
-        for wrong in (torch.zeros(*value.shape, 2), value[..., 1:], value.new_zeros(())):
-            if wrong.shape == value.shape or value.numel() == 0:
-                continue
-            with pytest.raises(ValueError) as caught:
+        if value.numel() == 0:
+            continue  # the class token of a mean, of no rows
+        with pytest.raises(ValueError, match=f"^key '{re.escape(key)}' is missing"):
+            case.load({other: state[other] for other in state if other != key}, case.heads, **case.load_options)
+        for wrong in (torch.zeros(*value.shape, 2), value[..., 1:], value.new_zeros(())) if thorough else ():
+            with pytest.raises(ValueError, match=r"shape.*\("):
                 case.load({**state, key: wrong}, case.heads, **case.load_options)
-            assert "shape" in str(caught.value) and "(" in str(caught.value)
 
 
 NORM = "encoder.layers.encoder_layer_1.ln_2.bias"
