@@ -217,16 +217,6 @@ def test_augmentation_of_what_does_not_fit(name, changes, message):
         augmented(name, **changes)
 
 
-@cases("arguments", [{"image_size": 65_000}, {"num_train": 2_000_000_000}, {"num_test": 10**9}])
-def test_shapes_that_no_memory_holds_are_refused_before_anything_is_made(arguments, monkeypatch):
-    # Were they drawn, the machine would stand still.
-    monkeypatch.setitem(data.shapes.__globals__, "_draw_shapes", lambda *_: pytest.fail("something was made"))
-    with pytest.raises(
-        ValueError, match=r"shapes of \d+ x \d+ need [\d,.]+ GB of memory, and [\d,.]+ GB are free: ask"
-    ):
-        shapes(**arguments)
-
-
 def test_what_is_free_is_what_may_be_taken(monkeypatch):
     drawn = 1000 * 96 * 80 * 80  # of a thousand at once
     kept = (1500 + 2 + 1 + 1500) * 96 * 80 * 4

@@ -48,15 +48,6 @@ def test_what_is_quick():
     assert quick_ones(items) == [plain.nodeid]
 
 
-def test_long_files_come_first_and_the_order_within_a_file_stays():
-    names = ["tests/test_a.py", "notebooks/07_training.ipynb", "tests/test_site.py"]
-    items = [Item(path, f"test_{i}") for path in names for i in range(2)]
-    pace.pytest_collection_modifyitems(CONFIG, items)
-    assert [(item.path.stem, item.originalname) for item in items] == [
-        (stem, f"test_{i}") for stem in ("test_site", "07_training", "test_a") for i in range(2)
-    ]
-
-
 def test_every_file_of_the_order_exists():
     paths = [*(ROOT / "tests").glob("test_*.py"), *(ROOT / "notebooks").glob("*.ipynb")]
     assert set(pace.FIRST) <= {path.stem for path in paths} and len(set(pace.FIRST)) == len(pace.FIRST)
@@ -85,10 +76,3 @@ def test_every_library_computes_with_one_thread():
     assert torch.get_num_threads() == 1
     assert {(pool["user_api"], pool["num_threads"]) for pool in threadpool_info()} <= {("openmp", 1), ("blas", 1)}
     assert {os.environ[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")} == {"1"}
-
-
-def test_a_single_test_process_keeps_what_it_was_given(monkeypatch):
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    pace.one_thread_each()
-    assert os.environ["OMP_NUM_THREADS"] == "7"
