@@ -57,10 +57,6 @@ with tempfile.TemporaryDirectory() as folder:
     print(path.stat().st_size > 100_000)
 explorer._ipython_display_()
 """,
-    "classifies": """
-from vit_course.__main__ import main
-main(["classify", "res/photographs/cat.jpg"])
-""",
     "trains": """
 from vit_course import data, pretrained
 from vit_course.config import ViTConfig
@@ -89,6 +85,7 @@ NEEDS = {
     "from vit_course import data; data.digits()": ("the set of handwritten digits", "sklearn", "course"),
     "from vit_course import data; data.cifar10('data')": ("CIFAR-10", "torchvision", "course"),
     "from vit_course import checks": ("checking exercises", "einops", "course"),
+    "from vit_course.site import build; build(None, None)": ("the site", "sphinx", "site"),
     "from vit_course.commands.classroom import run_make; run_make(None)": ("a classroom", "nbformat", "classroom"),
     "from vit_course import pretrained; pretrained.from_pretrained('vit_b_16')": (
         "torchvision's vit_b_16", "torchvision", "course",

@@ -86,22 +86,14 @@ def test_other_architectures(config, name, recorded, tmp_path):
         (huggingface, {"hidden_act": "relu"}, "the activation is 'relu', and our ViT has a GELU only"),
         (huggingface, {"id2label": {"0": "one"}}, "config.json: .*there are 1 class names for 5 classes"),
         (huggingface, {"id2label": {str(i): i for i in range(5)}}, "the name of class 0 must be a text, got 0"),
-        (
-            huggingface,
-            {"id2label": {str(i): "x" for i in range(1, 6)}},
-            "must have the keys '0' to '4', and has no '0'",
-        ),
+        (huggingface, {"id2label": {str(i): "x" for i in range(1, 6)}}, "the keys '0' to '4', and has no '0'"),
         (timm_folder, {"global_pool": "max", "model_args": TINY}, "global_pool is 'max', and our ViT does not do"),
         (timm_folder, {"global_pool": "map", "model_args": TINY}, "said to read an attention pooling"),
         (timm_folder, {"model_args": {**TINY, "depth": 3}}, "config.json says num_layers 3, the weights have 2"),
         (timm_folder, {"model_args": {**TINY, "qkv_bias": False}}, "says qkv_bias False, the weights have True"),
         (timm_folder, {"model_args": {**TINY, "qk_norm": True}}, "nothing like timm's argument qk_norm=True"),
         (timm_folder, {"model_args": {**TINY, "act_layer": "silu"}}, "the activation is 'silu'"),
-        (
-            timm_folder,
-            {"pretrained_cfg": {"input_size": (3, 48, 48)}},
-            r"gives .* \(3, 48, 48\), the model takes \(3, 32",
-        ),
+        (timm_folder, {"pretrained_cfg": {"input_size": (3, 48, 48)}}, r"\(3, 48, 48\), the model takes \(3, 32"),
     ],
     ids=lambda row: row[2],
 )
@@ -188,9 +180,8 @@ def test_every_value_of_every_file_is_looked_at(save, file, part, fields, unsaid
             with pytest.raises(ValueError, match=tmp_path.name) as caught:
                 from_pretrained(tmp_path)
             text, word = str(caught.value), "activation" if name == "hidden_act" else name.removeprefix("image_")
-            assert "\n" not in text and len(text) < 1000 and (fields in (TIMM_PARTS, TIMM_PICTURES) or word in text), (
-                text
-            )
+            assert "\n" not in text and len(text) < 1000, text
+            assert word in text or fields in (TIMM_PARTS, TIMM_PICTURES), text
             assert file in text or fields in (SIZES, TIMM_PARTS), text
 
 

@@ -145,21 +145,13 @@ def test_very_wide(photographs):
     ("make", "message"),
     [
         (lambda: dataclasses.replace(SQUARE, crop=(25, 24)), r"crop \(25, 24\) is larger than the picture, .* 24"),
-        (lambda: dataclasses.replace(SQUARE, resize=0), "resize must be a positive int or a pair .*, got 0"),
         (lambda: dataclasses.replace(SQUARE, interpolation="random"), "interpolation must be one of .*, got 'random'"),
-        (lambda: dataclasses.replace(SQUARE, mean=(0.5,)), "must have 1 or 3 values, got 1 and 3"),
         (lambda: dataclasses.replace(SQUARE, mean=(0.5,) * 4, std=(0.5,) * 4), "must have 1 or 3 values, got 4 and 4"),
         (lambda: Preprocessing.from_timm({"crop_mode": "border"}), "crop mode must be .*, got 'border'"),
         (lambda: Preprocessing.from_timm({"input_size": (3, 96, 128)}), "images of 96 x 128 with crop mode 'center'"),
-        (
-            lambda: Preprocessing.from_huggingface({"image_processor_type": "BeitImageProcessor"}),
-            "that of a BeitImageProc",
-        ),
+        (lambda: Preprocessing.from_huggingface({"image_processor_type": "BeitImageProcessor"}), "of a BeitImage"),
         (lambda: Preprocessing.from_huggingface({"do_rescale": False}), "do_rescale is false"),
-        (
-            lambda: Preprocessing.from_huggingface({"rescale_factor": 1 / 127.5}),
-            "rescale_factor must be 1/255, got 0.00",
-        ),
+        (lambda: Preprocessing.from_huggingface({"rescale_factor": 1 / 127.5}), "_factor must be 1/255, got 0.00"),
         (lambda: Preprocessing.from_huggingface({"resample": 4}), "interpolation 'box' is Pillow's own: on_t"),
         (lambda: Preprocessing.from_huggingface({"resample": 5}), "interpolation 'hamming' is Pillow's own"),
         (lambda: Preprocessing.from_huggingface([]), "the preprocessing of Hugging Face must be an object"),

@@ -51,10 +51,7 @@ def without(state, part):
         (lambda s: without(s, NORM), f"^key '{NORM}' is missing$"),
         (lambda s: {**s, "extra": torch.zeros(1)}, "^key 'extra' is left over: our ViT has no place for it$"),
         (lambda s: {**s, NORM: s[NORM][1:]}, rf"^key '{NORM}' has shape \(35,\), \(36,\) is needed$"),
-        (
-            lambda s: {**s, NORM: s[NORM].half()},
-            rf"'{NORM}' has dtype torch.float16, the patch embedding torch.float32",
-        ),
+        (lambda s: {**s, NORM: s[NORM].half()}, r"has dtype torch.float16, the patch embedding torch.float32"),
         (lambda s: {key: value.to(torch.int8) for key, value in s.items()}, r"torch.int8: one float dtype is"),
         (lambda s: {**s, "conv_proj.weight": s["conv_proj.weight"].flatten(1)}, r"has shape \(36, 147\), 4 axes"),
         # A whole block that is missing between two others.

@@ -74,7 +74,10 @@ def test_every_chapter_is_a_page_in_order(site, pages):
     index = pages[site / "index.html"].links
     places = [index.index(chapter) for chapter in chapters]
     assert places == sorted(places)
-    assert all(page in index for page in ("res/teachers_guide.html", "docs/install.html", "CONTRIBUTING.html"))
+    assert all(
+        page in index
+        for page in ("res/teachers_guide.html", "docs/install.html", "CONTRIBUTING.html", "reference/index.html")
+    )
     for notebook in NOTEBOOKS:
         title = json.loads(notebook.read_text())["cells"][0]["source"]
         title = "".join(title).splitlines()[0].removeprefix("# ")
@@ -173,16 +176,12 @@ def test_a_page_is_light_without_the_data_of_its_explorers(site):
     for name in NAMES:
         page = site / name
         own = len(DATA.sub(r"\1", page.read_text(encoding="utf-8")).encode())
+        assert (site / "searchindex.js" in loaded(page)) == (name == "search.html"), "loaded where it is used"
         sizes = {file.relative_to(site).as_posix(): file.stat().st_size for file in loaded(page)}
         assert any(name.endswith(".woff") for name in sizes) and any(name.endswith(".js") for name in sizes)
         if own + sum(sizes.values()) >= MOST:
             heavy[name] = own, sorted(sizes.items(), key=lambda item: -item[1])[:5]
     assert heavy == {}
-
-
-def test_the_search_is_loaded_where_it_is_used(site):
-    with_words = [name for name in NAMES if site / "searchindex.js" in loaded(site / name)]
-    assert with_words == ["search.html"]
 
 
 def test_every_icon_is_drawn_without_the_theme(site):
@@ -207,16 +206,6 @@ def test_every_notebook_can_be_downloaded_as_it_is_stored(site, pages):
         assert (page.parent / notebook.name).read_bytes() == notebook.read_bytes()
         size = f"({notebook.stat().st_size / 1e6:.1f} MB)"
         assert size in page.read_text(encoding="utf-8") or notebook.stat().st_size < 1e5
-
-
-@pytest.mark.slow
-def test_without_sphinx_the_command_says_what_to_install(tmp_path):
-    code = (
-        "import sys; sys.modules['sphinx'] = None; from vit_course.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    )
-    command = [sys.executable, "-c", code, "site", "-o", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and 'pip install -e ".[site]"' in done.stderr and "Traceback" not in done.stderr
 
 
 TABLE = "| chapter | you will see | minutes |\n|---|---|---|\n| [00 A](notebooks/00_a.ipynb) | b | 1 + 2 + 3 |\n"
