@@ -68,12 +68,6 @@ def test_what_is_transparent_is_white(mode):
     assert data.open_image(content)[:, 0].tolist() == [[0, 255]] * 3
 
 
-def test_of_an_animation_the_first_picture():
-    first, second = Image.new("RGB", (6, 4), "red"), Image.new("RGB", (6, 4), "blue")
-    content = encoded(first, format="GIF", save_all=True, append_images=[second])
-    assert data.open_image(content)[:, 0, 0].tolist() == [255, 0, 0]
-
-
 @cases("size", [(1, 1), (20_000, 10), (10, 20_000)])
 def test_odd_sizes_are_covered_and_cropped(size):
     image = Image.new("RGB", size, "blue")

@@ -85,7 +85,10 @@ NEEDS = {
     "from vit_course import data; data.digits()": ("the set of handwritten digits", "sklearn", "course"),
     "from vit_course import data; data.cifar10('data')": ("CIFAR-10", "torchvision", "course"),
     "from vit_course import checks": ("checking exercises", "einops", "course"),
-    "from vit_course.site import build; build(None, None)": ("the site", "sphinx", "site"),
+    "from pathlib import Path; from vit_course.site import build; build(None, Path('no/such'))": (
+        "the site", "sphinx", "site",
+    ),
+    "from vit_course.commands.kit import run; run(None)": ("the kit", "sphinx", "kit"),
     "from vit_course.commands.classroom import run_make; run_make(None)": ("a classroom", "nbformat", "classroom"),
     "from vit_course import pretrained; pretrained.from_pretrained('vit_b_16')": (
         "torchvision's vit_b_16", "torchvision", "course",

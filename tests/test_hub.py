@@ -6,7 +6,6 @@ import published
 import pytest
 import timm
 import torch
-import transformers
 from conftest import cases
 from PIL import Image
 from safetensors.torch import load_file, save_file
@@ -25,18 +24,6 @@ def test_the_old_files_of_huggingface(tmp_path):
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(old))
     images = torch.randn(2, 3, 24, 24)
     same(from_pretrained(tmp_path).model(images), theirs(images).logits)
-
-
-def test_a_backbone_without_a_head(tmp_path):
-    theirs = huggingface(tmp_path, transformers.ViTModel)
-    images = torch.randn(2, 3, 24, 24)
-    result = theirs(images)
-    with pytest.raises(ValueError, match="the model has no head and gives no logits"):
-        from_pretrained(tmp_path).top(HOPPER)
-    model, _, class_names = from_pretrained(tmp_path, num_classes=7)
-    same(model.features(images), result.last_hidden_state)
-    same(model.pre_logits(model.features(images)[:, 0]), result.pooler_output)
-    assert model(images).shape == (2, 7) and class_names == [f"class {i}" for i in range(7)]
 
 
 @cases(

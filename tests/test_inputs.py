@@ -147,11 +147,6 @@ def test_types_of_images(part, dtype):
         model(torch.zeros(B, 3, 8, 12, dtype=dtype))
 
 
-def test_a_config_of_another_kind():
-    with pytest.raises(TypeError, match="config must be a ViTConfig, got dict"):
-        ViT(CONFIG.to_dict())
-
-
 @cases("dtype", [torch.float64, torch.float16, torch.bfloat16])
 def test_a_converted_model_takes_its_own_type(dtype):
     model, images = ViT(CONFIG).to(dtype), torch.randn(B, 3, 8, 12)

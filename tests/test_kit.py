@@ -257,10 +257,3 @@ def test_a_folder_of_something_else_is_left_alone(content, tmp_path, capsys):
         return
     assert main(["kit", str(tmp_path)]) == 2
     assert "name another folder" in capsys.readouterr().err and len(list(tmp_path.iterdir())) < 3
-
-
-def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "typst", None)
-    assert main(["kit", str(tmp_path / "new")]) == 2
-    assert "the kit needs the package typst, which is not installed. Run: python -m pip" in capsys.readouterr().err
-    assert not (tmp_path / "new").exists()
