@@ -27,11 +27,6 @@ def swapped(model):
             parameter.copy_(torch.cat([q, v, k]))
 
 
-def other_epsilon(model):
-    for norm in (module for module in model.encoder.modules() if isinstance(module, nn.LayerNorm)):
-        norm.eps = 1e-6 if norm.eps == 1e-5 else 1e-5
-
-
 def other_epsilon_in_one_norm(model):
     norm = model.encoder.blocks[1].norm2
     norm.eps = 1e-6 if norm.eps == 1e-5 else 1e-5
@@ -49,7 +44,6 @@ def shifted(model):
 FAULTS = {
     transposed: "block 2: attention output",
     swapped: "block 1: keys",
-    other_epsilon: "block 0: norm 1",
     other_epsilon_in_one_norm: "block 1: norm 2",
     tanh: "block 0: MLP, after GELU",
     shifted: "class token and positions",

@@ -15,37 +15,13 @@ in_a_worker = pytest.mark.skipif(
 )
 
 
-class Item:
-    """As much of a test as the plugin looks at."""
+def test_what_is_slow():
+    def item(path="tests/test_a.py", marker="", fixtures=()):
+        return SimpleNamespace(path=Path(path), fixturenames=fixtures, get_closest_marker=lambda name: name == marker)
 
-    def __init__(self, path, name, fixtures=(), slow=False):
-        self.path, self.originalname, self.nodeid = Path(path), name, f"{path}::{name}"
-        self.fixturenames, self.slow, self.marks = fixtures, slow, []
-
-    def get_closest_marker(self, name):
-        return name == "slow" and self.slow
-
-    def add_marker(self, name):
-        self.marks.append(name)
-
-
-CONFIG = SimpleNamespace(option=SimpleNamespace(thorough=True))
-
-
-def quick_ones(items):
-    pace.pytest_collection_modifyitems(CONFIG, items)
-    return [item.nodeid for item in items if item.marks == ["quick"]]
-
-
-def test_what_is_quick():
-    plain = Item("tests/test_a.py", "test_plain")
-    items = [
-        plain,
-        Item("tests/test_a.py", "test_marked", slow=True),
-        Item("tests/test_a.py", "test_in_a_browser", fixtures=("seeded", "browser")),
-        Item("notebooks/00_start_here.ipynb", "Cell 0"),
-    ]
-    assert quick_ones(items) == [plain.nodeid]
+    assert not pace.is_slow(item(fixtures=("seeded",)))
+    for slow in (item(marker="slow"), item(marker="thorough"), item(fixtures=("seeded", "browser")), item("0.ipynb")):
+        assert pace.is_slow(slow)
 
 
 def test_every_file_of_the_order_exists():
