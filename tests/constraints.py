@@ -23,10 +23,10 @@ ABOUT = """\
 COURSE = "vit-course"
 
 
-def needed() -> set[str]:
-    """The names of all that the course needs with every extra of its tests, and what those need, where installed."""
+def needed(*extras: str) -> set[str]:
+    """The names of all that the course needs with these extras, "" for none, and what those need, where installed."""
     found: set[str] = set()
-    wanted = {(COURSE, extra) for extra in ("", "test")}
+    wanted = {(COURSE, extra) for extra in extras}
     done = set()
     while wanted:
         one = wanted.pop()
@@ -44,7 +44,7 @@ def needed() -> set[str]:
 
 def lines() -> list[str]:
     """A line for each package, in the order of the alphabet."""
-    return [f"{name}=={Version(metadata.version(name)).public}{_marker(name)}" for name in sorted(needed())]
+    return [f"{name}=={Version(metadata.version(name)).public}{_marker(name)}" for name in sorted(needed("", "test"))]
 
 
 def _marker(name: str) -> str:

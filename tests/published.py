@@ -124,10 +124,8 @@ PUBLISHED = {
     "timm": FROM_TIMM(),
     "timm, mean": FROM_TIMM(options={"class_token": False, "global_pool": "avg", "fc_norm": False}),
     "timm, no qkv bias, 1 channel": FROM_TIMM(options={"qkv_bias": False, "in_chans": 1}, shape=(1, SIZE, SIZE)),
-    "timm, 4 channels": FROM_TIMM(options={"in_chans": 4}, shape=(4, SIZE, SIZE)),
     "timm, DeiT": FROM_TIMM(heads=None, shape=(3, 48, 48)),
     "Hugging Face": FROM_HUGGINGFACE(),
-    "Hugging Face, 4 channels": FROM_HUGGINGFACE(options={"num_channels": 4}, shape=(4, SIZE, SIZE)),
     "Hugging Face, no qkv bias, 1 channel": FROM_HUGGINGFACE(
         options={"qkv_bias": False, "num_channels": 1}, shape=(1, SIZE, SIZE)
     ),
@@ -136,9 +134,6 @@ PUBLISHED = {
     "vit-pytorch, mean": FROM_VIT_PYTORCH(options={"pool": "mean"}),
     "vit-pytorch, 1 channel": FROM_VIT_PYTORCH(
         options={"channels": 1}, load_options={"in_channels": 1}, shape=(1, SIZE, SIZE)
-    ),
-    "vit-pytorch, mean, 4 channels": FROM_VIT_PYTORCH(
-        options={"channels": 4, "pool": "mean"}, load_options={"in_channels": 4}, shape=(4, SIZE, SIZE)
     ),
 }
 PUBLISHED["timm, DeiT"].make = deit

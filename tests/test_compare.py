@@ -27,11 +27,6 @@ def swapped(model):
             parameter.copy_(torch.cat([q, v, k]))
 
 
-def other_epsilon(model):
-    for norm in (module for module in model.encoder.modules() if isinstance(module, nn.LayerNorm)):
-        norm.eps = 1e-6 if norm.eps == 1e-5 else 1e-5
-
-
 def other_epsilon_in_one_norm(model):
     norm = model.encoder.blocks[1].norm2
     norm.eps = 1e-6 if norm.eps == 1e-5 else 1e-5
@@ -49,7 +44,6 @@ def shifted(model):
 FAULTS = {
     transposed: "block 2: attention output",
     swapped: "block 1: keys",
-    other_epsilon: "block 0: norm 1",
     other_epsilon_in_one_norm: "block 1: norm 2",
     tanh: "block 0: MLP, after GELU",
     shifted: "class token and positions",
@@ -73,17 +67,6 @@ def test_a_planted_fault_is_found_at_its_layer(name, fault):
         assert all(stage.difference < 1e-12 for stage in before)
         turned = first_difference(other, faulty, images)  # the other way round
         assert turned.first.name == FAULTS[fault] and turned.agreeing == len(before)
-
-
-def test_a_fault_in_the_librarys_model():
-    case = PUBLISHED["Hugging Face"]
-    theirs = case.theirs()
-    ours = case.ours(theirs)
-    with torch.no_grad():
-        theirs.vit.layers[2].mlp.fc2.bias[3] += 0.25
-    comparison = first_difference(ours, theirs, case.images())
-    assert comparison.first.name == "block 2: MLP output"
-    assert comparison.first.difference == pytest.approx(0.25)
 
 
 def test_another_number_of_heads_is_another_shape():

@@ -1,46 +1,28 @@
 import json
+import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from conftest import cases
-from PIL import Image
 from runs import write_pictures
 
 from vit_course import data
 
 
-def make_folder(root, classes=("cat", "dog"), count=8):
-    for index, name in enumerate(classes):
-        (root / name).mkdir(parents=True)
-        for i in range(count):
-            pixels = np.full((20 + i, 30, 3), 40 * index + i, dtype=np.uint8)
-            Image.fromarray(pixels).save(root / name / f"{i}.png")
-    return root
-
-
-def test_folder(tmp_path):
-    d = data.folder(make_folder(tmp_path / "pets"), image_size=(8, 12))
-    assert d.class_names == ("cat", "dog") and d.name == "pets" and d.image_size == (8, 12)
-    assert (len(d.train), len(d.validation), len(d.test)) == (14, 1, 1)
-    for part in (d.train, d.validation, d.test):
-        for image, label in zip(part.images, part.labels, strict=True):
-            assert (image.float().mean() >= 40) == bool(label)
-
-
-def test_folder_errors(tmp_path):
+def test_a_folder_that_is_none(tmp_path):
     with pytest.raises(ValueError, match="must be a folder with a sub-folder of images for each class"):
         data.folder(tmp_path / "nowhere")
+    shutil.rmtree(write_pictures(tmp_path / "one") / "class1")
     with pytest.raises(ValueError, match="has 1 class, at least 2 are needed"):
-        data.folder(make_folder(tmp_path / "one", classes=("cat",), count=12))
+        data.folder(tmp_path / "one")
     with pytest.raises(ValueError, match="has 4 images, at least 10 are needed"):
-        data.folder(make_folder(tmp_path / "few", count=2))
-    root = make_folder(tmp_path / "damaged")
-    (root / "cat" / "3.png").write_bytes(b"no image")
-    with pytest.raises(ValueError, match=r"3\.png is no readable image"):
+        data.folder(write_pictures(tmp_path / "few", 4))
+    root = write_pictures(tmp_path / "damaged")
+    (root / "class0" / "04.png").write_bytes(b"no image")
+    with pytest.raises(ValueError, match=r"04\.png is no readable image"):
         data.folder(root)
-    (root / "cat" / "3.png").unlink()
+    (root / "class0" / "04.png").unlink()
     (root / "bird").mkdir()
     with pytest.raises(ValueError, match="bird"):
         data.folder(root)
@@ -50,10 +32,12 @@ def test_a_folder_left_on_disk_is_the_folder_in_memory(tmp_path):
     root = write_pictures(tmp_path / "pictures")
     memory, disk = data.folder(root, image_size=(8, 12)), data.folder(root, image_size=(8, 12), on_disk=True)
     assert (disk.image_size, disk.in_channels, disk.class_names) == ((8, 12), 3, ("class0", "class1"))
+    assert (memory.name, [*map(len, (memory.train, memory.validation, memory.test))]) == ("pictures", [20, 2, 2])
     assert (disk.mean, disk.std) == (memory.mean, memory.std)  # of the first thousand, which are all
     for part in ("train", "validation", "test"):
         ours, theirs = getattr(disk, part), getattr(memory, part)
         assert len(ours) == len(theirs) and not hasattr(ours, "images")
+        assert [Path(path).parent.name[-1] for path in ours.paths] == [str(label) for label in theirs.labels.tolist()]
         # NumPy takes a tensor with one number for a number: the letters of the name were then opened one by one.
         for index in (slice(None), torch.tensor([0]), torch.arange(len(ours)).flip(0)):
             assert torch.equal(ours[index].images, theirs[index].images)

@@ -22,14 +22,6 @@ from PIL import Image
 from vit_course import data
 
 
-@cases("mode", ["L", "P", "RGBA", "CMYK", "1", "I;16"])
-def test_every_mode_becomes_rgb(mode, tmp_path):
-    image = Image.new("L" if mode == "I;16" else "RGB", (12, 8)).convert("I;16" if mode == "I;16" else mode)
-    path = tmp_path / ("image.tiff" if mode in ("CMYK", "I;16") else "image.png")
-    image.save(path)
-    assert data.open_image(path, (4, 6)).shape == (3, 4, 6)
-
-
 def test_a_picture_from_bytes_and_from_a_file_object(tmp_path):
     pixels = np.random.RandomState(0).randint(0, 256, (5, 7, 3), dtype=np.uint8)
     content = encoded(Image.fromarray(pixels))
@@ -74,12 +66,6 @@ def test_what_is_transparent_is_white(mode):
     else:
         content = encoded(image.convert(mode))
     assert data.open_image(content)[:, 0].tolist() == [[0, 255]] * 3
-
-
-def test_of_an_animation_the_first_picture():
-    first, second = Image.new("RGB", (6, 4), "red"), Image.new("RGB", (6, 4), "blue")
-    content = encoded(first, format="GIF", save_all=True, append_images=[second])
-    assert data.open_image(content)[:, 0, 0].tolist() == [255, 0, 0]
 
 
 @cases("size", [(1, 1), (20_000, 10), (10, 20_000)])

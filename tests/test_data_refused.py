@@ -60,14 +60,11 @@ def augmented(name, **changes):
         (torch.tensor([True, False, True]), f"{CHOSEN} .* axis is 5 but size of corresponding boolean axis is 3"),
         (torch.tensor([0.0, 1.0]), f"{CHOSEN} Tensor of shape"),
         (torch.tensor([[0, 1]]), f"{CHOSEN} Tensor of shape"),
-        (torch.tensor([1, 0, 0, 0, 1], dtype=torch.uint8), f"{CHOSEN} Tensor of shape"),
         (slice(None, None, -1), "goes forwards, got step -1"),
         (slice(0, 2.5), f"{CHOSEN} slice.*must be integers"),
         (torch.tensor([1, 4]).to("meta"), "indices must hold numbers, got a tensor on the device meta"),
-        (torch.tensor([1, 4]).to_sparse(), "indices must be a dense tensor, got a sparse_coo one"),
         ((0, 1), rf"{CHOSEN} \(0, 1\)"),
         ("train", f"{CHOSEN} 'train'"),
-        (None, f"{CHOSEN} None"),
         (True, f"{CHOSEN} True"),
     ],
 )
@@ -85,18 +82,13 @@ def test_a_loop_over_the_images_does_not_end_in_silence():
 
 PARTS = [
     (lambda: image_set(images=IMAGES.float()), "images must be uint8, got float32"),
-    (lambda: image_set(images=IMAGES[0]), r"images must have 4 axes \(n, C, H, W\), got shape \(2, 7, 9\)"),
     (lambda: image_set(images=IMAGES[:, :, :0]), r"at least one channel and one pixel, got shape \(5, 2, 0, 9\)"),
-    (lambda: image_set(images=IMAGES.to_sparse()), "images must be a dense tensor, got a sparse_coo one"),
     (lambda: image_set(labels=LABELS.int()), "labels must be int64, got int32"),
-    (lambda: image_set(labels=LABELS[:, None]), r"labels must have 1 axis \(n,\), got shape \(5, 1\)"),
     (lambda: image_set(labels=LABELS[:2]), "5 images with 2 labels"),
     (lambda: image_set(labels=LABELS.to("meta")), "labels must hold numbers, got a tensor on the device meta"),
     (lambda: image_set(masks=MASKS.byte()), "masks must be bool, got uint8"),
     (lambda: image_set(masks=MASKS.mT), r"need masks of shape \(5, 7, 9\), got \(5, 9, 7\)"),
     (lambda: image_set(kept=torch.zeros(5)), "kept must be int64, got float32"),
-    (lambda: image_set(images=IMAGES.numpy()), "images must be a torch.Tensor, got ndarray"),
-    (lambda: image_set(labels=LABELS.tolist()), "labels must be a torch.Tensor, got list"),
     (lambda: image_files(paths=list("vwxyz")), r"paths must be a NumPy array \(n,\) of file names, got \['v', "),
     (lambda: image_files(paths=np.arange(5)), "paths must be a NumPy array"),
     (lambda: image_files(paths=np.array(list("vw"))), "2 paths with 5 labels"),
@@ -108,7 +100,6 @@ PARTS = [
     (lambda: replace(DATASET, class_names=(0, 1, 2, 3)), r"class_names must be a tuple of words, .* got \(0, 1, 2, 3"),
     (lambda: replace(DATASET, class_names=()), "class_names must be a tuple of words"),
     (lambda: replace(DATASET, mean=(0.5,)), "mean and std must have 2 values, got 1 and 2"),
-    (lambda: replace(DATASET, std=0.5), "std must be a list of 2 numbers, got 0.5"),
     (lambda: replace(DATASET, mean=(0.5, float("nan"))), "mean of channel 1 must be a number, got nan"),
     (lambda: replace(DATASET, std=(0.5, 1e-300)), "std of channel 1 must be at least 0.0001, got 1e-300"),
     (lambda: replace(DATASET, validation=image_set(images=IMAGES.mT, masks=None)),
@@ -118,13 +109,10 @@ PARTS = [
     (lambda: replace(DATASET, train=IMAGES), "train must be an ImageSet or ImageFiles, got Tensor of shape"),
     (lambda: replace(DATASET, name=None), "name must be a str and source a dict, got None"),
     (lambda: replace(DATASET, source="shapes"), "name must be a str and source a dict, got 'odd' and 'shapes'"),
-    (lambda: DATASET.normalise(IMAGES[0]), r"images to normalise must have 4 axes .* got shape \(2, 7, 9\)"),
     (lambda: DATASET.normalise(IMAGES[:, :1]), "images have 1 channels, those of odd have 2"),
     (lambda: DATASET.normalise(IMAGES / 255), "images to normalise must be uint8, got float32"),
-    (lambda: DATASET.normalise(IMAGES.numpy()), "images to normalise must be a torch.Tensor, got ndarray"),
     (lambda: data.load_batches(SET, [torch.tensor([0, 5])]), "index 5 is out of bounds"),
     (lambda: data.load_batches(SET, torch.tensor([[0, 1]])), "batches must be a list of tensors of indices, got"),
-    (lambda: data.load_batches(SET, [0, 1]), r"batches must be a list of tensors of indices, got \[0, 1\]"),
     (lambda: data.load_batches(SET, [], -1), "workers must be at least 0, got -1"),
     (lambda: data.load_batches(IMAGES, []), "images must be an ImageSet or ImageFiles, got Tensor of shape"),
     (lambda: data.unreadable(SET), "unreadable takes a Dataset, got "),
@@ -152,13 +140,11 @@ ARGUMENTS = [
     (lambda: data.folder(b"pictures"), "the path of a folder must be a str or a Path, got b'pictures'"),
     (lambda: data.folder(""), "the path of a folder must be one that a file can have"),
     (lambda: data.folder("http://example.org/pets"), "http://example.org/pets is an address on the web: download"),
-    (lambda: data.folder(__file__), "must be a folder with a sub-folder of images for each class"),
     (lambda: data.folder(".", image_size=True), "image_size must be an int or .*, got True"),
     (lambda: data.folder(".", seed=1.5), "seed must be an int of at least 0, got 1.5"),
     (lambda: data.folder(".", on_disk="no"), "on_disk must be True or False, got 'no'"),
     (lambda: data.from_recipe({}), "or an existing folder, got None"),
     (lambda: data.from_recipe({"source": "shape"}), f"data must be {', '.join(SOURCES)} or an existing folder, got '"),
-    (lambda: data.from_recipe({"source": ["shapes"]}), r"or an existing folder, got \['shapes'\]"),
     (lambda: data.from_recipe({"source": __file__}), "or an existing folder, got '"),
     (lambda: data.from_recipe("shapes"), "the data of a recipe are given as in .*, got 'shapes'"),
     (lambda: data.from_recipe({"source": "digits", "num_train": 9}), "^num_train is for shapes, and digits takes"),
@@ -166,21 +152,16 @@ ARGUMENTS = [
     (lambda: data.from_recipe({"source": "cifar10", "image_size": 9}), "^image_size is for shapes and a folder,"),
     (lambda: data.from_recipe({"source": "shapes", "root": "."}), "^root is for cifar10, and shapes takes num_train, "),
     (lambda: data.from_recipe({"source": "shapes", 3: 1}), "^no data have 3, and shapes takes num_train"),
-    (lambda: data.from_recipe({"source": "shapes", "num_train": {}}), "^num_train must be an int of at least 1, got {"),
-    (lambda: data.from_recipe({"source": ".", "num_train": 9}), r"^num_train .* the folder \. takes image_size,"),
     (lambda: data.from_recipe({"source": ".", "root": "x"}), "^root is for cifar10, and the folder"),
 ]  # fmt: skip
 AUGMENTATION = [
     ("shift_and_flip", {"images": torch.rand(3, 8, 12)}, r"images must have 4 axes \(B, C, H, W\), got .*\(3, 8, 12\)"),
-    ("shift_and_flip", {"images": None}, "images must be a torch.Tensor, got NoneType"),
     ("shift_and_flip", {"padding": True}, "padding must be an int of at least 0, got True"),
     ("shift_and_flip", {"padding": 8}, "padding 8 does not fit an image of 8 x 12"),
     ("shift_and_flip", {"flip": 1}, "flip must be True or False, got 1"),
     ("shift_and_flip", {"generator": 3}, "generator must be a torch.Generator on the CPU or None, got 3"),
     ("random_shifts", {"count": -1}, "count must be at least 0, got -1"),
-    ("random_shifts", {"padding": "2"}, "padding must be an int of at least 0, got '2'"),
     ("shift_images", {"shifts": torch.zeros(3, 3).long()}, r"2 images need shifts of shape \(2, 3\), got \(3, 3\)"),
-    ("shift_images", {"shifts": torch.zeros(2, 2).long()}, r"2 images need shifts of shape \(2, 3\), got \(2, 2\)"),
     ("shift_images", {"shifts": torch.zeros(2, 3)}, "shifts must be whole numbers, got float32"),
     ("shift_images", {"shifts": torch.zeros(2, 3, device="meta").long()}, "shifts must hold numbers, got a tensor"),
     (
@@ -188,17 +169,13 @@ AUGMENTATION = [
         {"shifts": torch.tensor([[-(2**63), 0, 0], [0, 0, 0]])},
         "the shifts reach 9223372036854775808 pi",
     ),
-    ("shift_images", {"images": torch.rand(2, 3, 8, 12).to_sparse()}, "images must be a dense tensor, got a sparse"),
     ("shift_images", {"padding": 1}, "the shifts reach 2 pixels, and the padding is 1"),
-    ("shift_images", {"padding": 8}, "padding 8 does not fit an image of 8 x 12"),
     ("random_places", {"count": 10**8}, "count must be at most 10000000, got 100000000"),
     ("random_places", {"image_size": (8, 0)}, r"image_size must be an int or \(height, width\), two .*, got \(8, 0\)"),
     ("random_places", {"generator": "cpu"}, "generator must be a torch.Generator"),
     ("cut_out", {"images": torch.zeros(2, 3, 8, 12, dtype=torch.uint8)}, "normalised images, .* got torch.uint8"),
-    ("cut_out", {"images": torch.rand(8, 12)}, r"images must have 4 axes \(B, C, H, W\), got shape \(8, 12\)"),
     ("cut_out", {"places": torch.zeros(5, 2).long()}, r"2 images need places of shape \(2, 2\), got \(5, 2\)"),
     ("cut_out", {"places": torch.tensor([[0, 0], [8, 0]])}, "a place lies outside the images, which are 8 x 12"),
-    ("cut_out", {"places": torch.tensor([[0, 0], [0, -1]])}, "a place lies outside the images, which are 8 x 12"),
     ("cut_out", {"side": -3}, "side must be at least 0, got -3"),
 ]
 
@@ -215,16 +192,6 @@ def test_augmentation_of_what_does_not_fit(name, changes, message):
     assert len(augmented(name)) == 2
     with pytest.raises((ValueError, TypeError), match=message):
         augmented(name, **changes)
-
-
-@cases("arguments", [{"image_size": 65_000}, {"num_train": 2_000_000_000}, {"num_test": 10**9}])
-def test_shapes_that_no_memory_holds_are_refused_before_anything_is_made(arguments, monkeypatch):
-    # Were they drawn, the machine would stand still.
-    monkeypatch.setitem(data.shapes.__globals__, "_draw_shapes", lambda *_: pytest.fail("something was made"))
-    with pytest.raises(
-        ValueError, match=r"shapes of \d+ x \d+ need [\d,.]+ GB of memory, and [\d,.]+ GB are free: ask"
-    ):
-        shapes(**arguments)
 
 
 def test_what_is_free_is_what_may_be_taken(monkeypatch):

@@ -1,7 +1,6 @@
 """A dataset: its parts, what is chosen of them, what is normalised, and the source that makes it again."""
 
 import time
-import tomllib
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,6 @@ from test_data_refused import DATASET, IMAGES, LABELS, MASKS, SET
 
 from vit_course import data
 from vit_course.data.dataset import with_statistics
-from vit_course.training.recipe import RECIPES
 
 
 def test_digits_are_real_and_complete():
@@ -73,25 +71,9 @@ def test_a_large_dataset_is_checked_in_no_time():
     assert time.perf_counter() - started < 1  # a hundred times what it takes
 
 
-def test_a_seed_repeats_the_draws():
-    data.seed_everything(2**32 - 1)
-    data.seed_everything(7)
-    first = torch.rand(3)
-    data.seed_everything(7)
-    assert torch.equal(torch.rand(3), first)
-
-
 def test_a_source_makes_the_same_images_again():
     made = data.shapes(7, 5, 3, image_size=(9, 13), seed=4)
     again = data.from_recipe(made.source)
     assert torch.equal(again.train.images, made.train.images) and again.source == made.source
     assert torch.equal(data.from_recipe(data.digits(seed=3).source).test.labels, data.digits(seed=3).test.labels)
     assert data.digits(seed=3).source == {"source": "digits", "seed": 3}
-
-
-def test_the_recipes_of_the_package_have_known_data(monkeypatch):
-    for name in data.sources.KNOWN:
-        monkeypatch.setitem(data.sources.KNOWN, name, lambda name=name: name)
-    for path in RECIPES.glob("*.toml"):
-        values = tomllib.loads(path.read_text(encoding="utf-8"))["data"]
-        assert data.from_recipe(values) == values["source"]

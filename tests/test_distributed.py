@@ -2,10 +2,11 @@
 
 import csv
 import os
-import socket
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +14,8 @@ from conftest import ROOT
 from runs import write_pictures
 
 from vit_course import data
+from vit_course.__main__ import main
+from vit_course.commands import training_run
 from vit_course.files.weights import load_weights
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -219,42 +222,17 @@ def test_a_run_folder_that_not_all_processes_see_is_refused_before_training(tmp_
     assert not (tmp_path / "machine0" / "run").exists() and not (tmp_path / "machine1" / "run").exists()
 
 
-TURNS = """
-import os, sys, time
-from pathlib import Path
-from vit_course.__main__ import main
-from vit_course.commands import training_run
-def downloads(*_):
-    began = time.time()
-    time.sleep(0.5)
-    Path(os.environ["RANK"]).write_text(f"{began} {time.time()}")
-training_run.data.from_recipe = downloads
-training_run._new_model = lambda *_: sys.exit(0)  # the next step
-main(["train"])
-"""
+def test_one_process_of_all_and_one_of_each_machine_make_the_data_before_the_others(monkeypatch):
+    first = []
 
+    @contextmanager
+    def turn(name):
+        first.append(name)
+        yield
+        first.remove(name)
 
-@pytest.mark.thorough
-def test_on_each_machine_one_process_downloads_before_the_others(tmp_path):
-    (tmp_path / "script.py").write_text(TURNS)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    world = {"WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "script.py"],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "RANK": str(rank), "LOCAL_RANK": str(rank % 2), **world},
-        )
-        for rank in range(4)  # two of each machine
-    ]
-    try:
-        assert [process.wait(timeout=240) for process in processes] == [0] * 4
-    finally:
-        for process in processes:
-            process.kill()  # nothing, where it has ended
-    (_, first), (one, _), (second, second_done), (three, _) = (
-        map(float, (tmp_path / str(rank)).read_text().split()) for rank in range(4)
-    )
-    assert first <= second and second_done <= min(one, three)
+    engine = SimpleNamespace(main_process_first=lambda: turn("all"), local_main_process_first=lambda: turn("machine"))
+    monkeypatch.setattr(training_run, "engine_for", lambda device: engine)
+    monkeypatch.setattr(training_run.data, "from_recipe", lambda recipe: sys.exit(" ".join(first)))
+    with pytest.raises(SystemExit, match="all machine"):
+        main(["train"])

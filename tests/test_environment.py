@@ -56,11 +56,6 @@ def test_the_constraints_are_within_the_ranges():
             assert PINNED[name] in requirement.specifier, f"{name} is {PINNED[name]} in constraints.txt"
 
 
-def test_the_constraints_name_no_place():
-    for line in LINES:
-        assert re.fullmatch(r'[a-z0-9-]+==[\w.]+(; python_full_version >= "3\.11\.\d+")?', line)
-
-
 @pytest.mark.slow  # and so not in runs with other versions, which the quick tests are for
 def test_the_constraints_are_the_versions_of_this_environment():
     pins = [*map(Requirement, LINES)]

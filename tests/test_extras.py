@@ -5,34 +5,18 @@ import sys
 from functools import cache
 from importlib import metadata
 
+import constraints
 import pytest
 from conftest import ROOT
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from vit_course.inputs.extras import EXTRAS, extra, install_line
 
 
-def core() -> set[str]:
-    """The names of all distributions that the core brings along."""
-    found, wanted = set(), {("vit-course", "")}
-    while wanted:
-        name, of = wanted.pop()
-        try:
-            texts = metadata.requires(name) or []
-        except metadata.PackageNotFoundError:
-            continue
-        found.add(canonicalize_name(name))
-        for one in map(Requirement, texts):
-            if (one.marker is None or one.marker.evaluate({"extra": of})) and canonicalize_name(one.name) not in found:
-                wanted |= {(one.name, each) for each in ("", *one.extras)}
-    return found
-
-
 @cache
 def outside() -> list[str]:
     """Modules that no distribution of the core brings."""
-    inside, owners = core(), metadata.packages_distributions()
+    inside, owners = constraints.needed("") | {constraints.COURSE}, metadata.packages_distributions()
     names = [name for name in owners if inside.isdisjoint(map(canonicalize_name, owners[name])) and name.isidentifier()]
     assert {"torchvision", "matplotlib", "jupyterlab"} <= {*names} and {"torch", "numpy"}.isdisjoint(names)
     return sorted(names)
@@ -73,10 +57,6 @@ with tempfile.TemporaryDirectory() as folder:
     print(path.stat().st_size > 100_000)
 explorer._ipython_display_()
 """,
-    "classifies": """
-from vit_course.__main__ import main
-main(["classify", "res/photographs/cat.jpg"])
-""",
     "trains": """
 from vit_course import data, pretrained
 from vit_course.config import ViTConfig
@@ -105,6 +85,10 @@ NEEDS = {
     "from vit_course import data; data.digits()": ("the set of handwritten digits", "sklearn", "course"),
     "from vit_course import data; data.cifar10('data')": ("CIFAR-10", "torchvision", "course"),
     "from vit_course import checks": ("checking exercises", "einops", "course"),
+    "from pathlib import Path; from vit_course.site import build; build(None, Path('no/such'))": (
+        "the site", "sphinx", "site",
+    ),
+    "from vit_course.commands.kit import run; run(None)": ("the kit", "sphinx", "kit"),
     "from vit_course.commands.classroom import run_make; run_make(None)": ("a classroom", "nbformat", "classroom"),
     "from vit_course import pretrained; pretrained.from_pretrained('vit_b_16')": (
         "torchvision's vit_b_16", "torchvision", "course",

@@ -1,4 +1,4 @@
-"""Drawn arguments for the explorer and the command line: a page, an exit code, or a sentence of ours."""
+"""Drawn arguments for the explorer, and drawn recipes: a page, a recipe, or a sentence of ours."""
 
 import json
 
@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from runs import new_model
-from small_run import new_run
 from strategies import (
     ANYTHING,
     REFUSED,
@@ -16,7 +15,6 @@ from strategies import (
     edited,
     fuzz,
     given_by_name,
-    is_ours,
     mostly,
     outcome,
     pictures,
@@ -24,8 +22,7 @@ from strategies import (
     tensors,
 )
 
-from vit_course.__main__ import main
-from vit_course.commands import failures
+from vit_course.commands.recipes import read_recipe
 from vit_course.explorer import AttentionExplorer, explore, upload
 
 pytestmark = pytest.mark.slow
@@ -72,56 +69,7 @@ def test_a_drawn_image_is_explored_or_refused(model, image, grid, state, preproc
         assert button is REFUSED or button.explorer is None
 
 
-# --- the command line
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Pictures and a run."""
-    folder = tmp_path_factory.mktemp("commands")
-    new_run(folder)
-    for name in ("PNG RGB", "JPEG L", "GIF P"):
-        (folder / name.replace(" ", ".")).write_bytes(PICTURES[name])
-    return folder
-
-
-@pytest.fixture
-def command(tmp_path_factory, monkeypatch, capsys):
-    """Runs a command in a new folder; whatever goes wrong in it must be an error of ours."""
-
-    def judged(error, debug):
-        # The system's own errors, such as of a name that is too long, are put into words there.
-        of_the_system = isinstance(error, OSError) and error.strerror
-        if not isinstance(error, (ValueError, OSError)) or not (of_the_system or is_ours(error)):
-            raise error
-        return real(error, debug)
-
-    def run(*arguments: str) -> int:
-        monkeypatch.chdir(tmp_path_factory.mktemp("cwd"))
-        try:
-            code = main(list(arguments))
-        except SystemExit as end:
-            code = end.code
-        err = capsys.readouterr().err
-        assert code in (0, 2) and (code == 0 or "error: " in err), (code, err)
-        return code
-
-    real = failures.explain
-    monkeypatch.setattr(failures, "explain", judged)
-    return run
-
-
-WORD = st.one_of(
-    st.integers(-3, 24).map(str), st.sampled_from(["", ".", "nan", "1e400", "9" * 400, "--", "-1", "cpu", "a\0b", "é"])
-)  # fmt: skip
-
-
-@st.composite
-def flags(draw, *names: str) -> list[str]:
-    """Some of these flags, with words after them."""
-    chosen = draw(st.lists(st.sampled_from(names), max_size=2))
-    return [part for name in chosen for part in (f"--{name}", *draw(st.lists(WORD, min_size=1, max_size=1)))]
-
+# --- recipes
 
 TOML = {
     "data": {"source": "shapes", "num_train": 6, "num_validation": 3, "num_test": 3, "image_size": 8},
@@ -130,7 +78,7 @@ TOML = {
 }
 
 
-def toml(parts) -> str:
+def toml(parts) -> bytes:
     """Nearly what TOML writes as JSON does."""
     lines = []
     for part, values in parts.items() if isinstance(parts, dict) else ():
@@ -138,58 +86,16 @@ def toml(parts) -> str:
             lines.insert(0, f"{json.dumps(part)} = {json.dumps(values)}")
             continue
         lines += [f"[{part}]", *(f"{json.dumps(name)} = {json.dumps(value)}" for name, value in values.items())]
-    return "\n".join(lines)
+    return "\n".join(lines).encode("utf-8", "surrogatepass")
 
 
-def is_small(parts) -> bool:
-    """Whether the data are drawn in a moment; the usual shapes and other people's data are not."""
-    data = parts.get("data") if isinstance(parts, dict) else None
-    return isinstance(data, dict) and data.keys() >= TOML["data"].keys() and data["source"] == "shapes"
-
-
-@fuzz(40)
+@fuzz(300)
 @given(
-    st.one_of(st.just(TOML), edited(TOML)).filter(is_small),
-    flags("epochs", "batch-size", "hidden-dim", "num-heads", "learning-rate", "device", "accumulate", "workers", "seed",
-          "pool", "dropout", "image-size", "num-train", "out", "precision", "nothing", "resume"),
-)  # fmt: skip
-def test_train_ends_with_a_sentence(tmp_path_factory, command, parts, more):
+    damaged(toml(TOML)) | edited(TOML).map(toml),
+    st.dictionaries(st.sampled_from(["epochs", "hidden_dim", "num_heads", "data", "image_size", "pool"]), ANYTHING),
+)
+def test_a_drawn_recipe_is_read_or_refused(tmp_path_factory, content, flags):
     path = tmp_path_factory.mktemp("recipe") / "drawn.toml"
-    path.write_bytes(toml(parts).encode("utf-8", "surrogatepass"))
-    command("train", "--recipe", str(path), *more)
-
-
-@fuzz(40)
-@given(st.data())
-def test_train_refuses_a_damaged_recipe(tmp_path_factory, command, data):
-    path = tmp_path_factory.mktemp("recipe") / "drawn.toml"
-    path.write_bytes(data.draw(damaged(toml(TOML).encode())))
-    assert command("train", "--recipe", str(path), "--padding", "60") == 2  # never trained: no image is so large
-
-
-@fuzz(40)
-@given(st.data(), st.sampled_from(["explore", "classify"]))
-def test_pictures_are_shown_or_refused(folder, command, data, what):
-    names = [str(folder / name) for name in ("PNG.RGB", "JPEG.L", "GIF.P")]
-    name = data.draw(st.sampled_from(names) | WORD)
-    if data.draw(st.booleans()) and name in names:
-        name += ".bad"
-        (folder / name).write_bytes(data.draw(damaged(PICTURES["PNG RGB"])))
-    weights = data.draw(st.sampled_from([str(folder), str(folder / "best.safetensors"), "shapes"]) | WORD)
-    more = data.draw(flags("out", "force", "nothing")) if what == "explore" else []
-    command(what, name, "--weights", weights, *more)
-
-
-@fuzz(60)
-@given(st.lists(WORD | st.sampled_from(["train", "explore", "classify", "check", "--debug", "--help"]), max_size=3))
-def test_any_words_end_with_a_sentence(command, words):
-    if words[:1] != ["check"] and not (words[:1] == ["train"] and "--help" not in words) and "--debug" not in words:
-        command(*words)
-
-
-def test_the_whole_of_each_ends_well(folder, tmp_path, command):
-    (tmp_path / "whole.toml").write_text(toml(TOML))
-    assert command("train", "--recipe", str(tmp_path / "whole.toml")) == 0
-    picture, weights = str(folder / "PNG.RGB"), str(folder)
-    assert command("explore", picture, "--weights", weights, "-o", str(tmp_path / "page.html")) == 0
-    assert command("classify", picture, "--weights", weights) == 0
+    path.write_bytes(content)
+    recipe = outcome(read_recipe, {"recipe": str(path), **flags})
+    assert recipe is REFUSED or (recipe.name == "drawn" and recipe.training.epochs >= 1)

@@ -90,11 +90,6 @@ def test_a_damaged_state_is_gone_on_with_or_refused(state, tmp_path_factory, dat
         load_weights(folder / "last.safetensors")
 
 
-def test_the_state_itself_is_gone_on_with(state, tmp_path):
-    (tmp_path / "last.safetensors").write_bytes(state)
-    is_whole(train(new_model(), DATASET, SHORT, tmp_path, resume=True, progress=False), 2)
-
-
 @fuzz(100)
 @given(
     mostly(st.just(new_model())), mostly(st.just(DATASET.test)), mostly(st.just(DATASET)), mostly(st.integers(1, 9)),

@@ -124,7 +124,7 @@ OWN = "id;first_name;last_name;email\nada;Ada;Lovelace;ada@example.org\n\n"
 ADA = {"id": "ada", "first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.org", "lms_user_id": ""}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "column", "expected"),
     [
         (MOODLE, None, ADA | {"id": "ada@example.org"}),
@@ -133,7 +133,6 @@ ADA = {"id": "ada", "first_name": "Ada", "last_name": "Lovelace", "email": "ada@
         (OWN, None, ADA),
         ("\ufeff" + OWN.replace(";", "\t"), None, ADA),
     ],
-    ids=["moodle", "moodle-column", "canvas", "own", "tabs"],
 )
 def test_class_lists(tmp_path, text, column, expected):
     (tmp_path / "list.csv").write_text(text, encoding="utf-8")

@@ -4,33 +4,12 @@ import json
 
 import published
 import pytest
-import timm
 import torch
-import transformers
-from conftest import cases
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from saved import HOPPER, NAMES, change, huggingface, same, timm_folder
 
 from vit_course.pretrained import from_pretrained
-
-
-@cases(
-    "config",
-    [
-        {},
-        {"hidden_act": "gelu_new", "layer_norm_eps": 0.3},
-        {"hidden_act": "gelu_pytorch_tanh", "qkv_bias": False},
-        {"num_attention_heads": 4, "patch_size": 4, "num_hidden_layers": 3},
-    ],
-)
-def test_a_folder_of_huggingface(config, tmp_path):
-    theirs = huggingface(tmp_path, **config)
-    model, preprocess, class_names = from_pretrained(tmp_path)
-    images = preprocess(HOPPER)
-    same(images, transformers.ViTImageProcessor.from_pretrained(tmp_path)(Image.open(HOPPER))["pixel_values"][0][None])
-    same(model(images), theirs(images).logits)
-    assert class_names == NAMES and not model.training and not hasattr(model, "vit")
 
 
 def test_the_old_files_of_huggingface(tmp_path):
@@ -43,49 +22,6 @@ def test_the_old_files_of_huggingface(tmp_path):
     (tmp_path / "preprocessor_config.json").write_text(json.dumps(old))
     images = torch.randn(2, 3, 24, 24)
     same(from_pretrained(tmp_path).model(images), theirs(images).logits)
-
-
-def test_weights_in_parts(tmp_path):
-    theirs = huggingface(tmp_path, shards="5KB")
-    assert len(list(tmp_path.glob("*.safetensors"))) > 2 and not (tmp_path / "model.safetensors").exists()
-    images = torch.randn(2, 3, 24, 24)
-    same(from_pretrained(tmp_path).model(images), theirs(images).logits)
-
-
-def test_a_backbone_without_a_head(tmp_path):
-    theirs = huggingface(tmp_path, transformers.ViTModel)
-    images = torch.randn(2, 3, 24, 24)
-    result = theirs(images)
-    with pytest.raises(ValueError, match="the model has no head and gives no logits"):
-        from_pretrained(tmp_path).top(HOPPER)
-    model, _, class_names = from_pretrained(tmp_path, num_classes=7)
-    same(model.features(images), result.last_hidden_state)
-    same(model.pre_logits(model.features(images)[:, 0]), result.pooler_output)
-    assert model(images).shape == (2, 7) and class_names == [f"class {i}" for i in range(7)]
-
-
-@cases(
-    ("name", "arguments"),
-    [
-        ("vit_tiny_patch16_224", {}),
-        ("vit_base_patch16_224_miil", {}),
-        ("deit_small_patch16_224", {"num_heads": 4, "drop_path_rate": 0.1}),
-        ("vit_tiny_patch16_224", {"class_token": False, "global_pool": "avg", "fc_norm": False}),
-        ("vit_tiny_patch16_224", {"act_layer": "gelu_tanh", "in_chans": 1}),
-    ],
-)
-@cases("safe", [True, False])
-def test_a_folder_of_timm(name, arguments, safe, tmp_path):
-    theirs = timm_folder(tmp_path, name, safe, **arguments)
-    assert [path.suffix for path in tmp_path.glob("*model*")] == [".safetensors" if safe else ".bin"]
-    model, preprocess, class_names = from_pretrained(tmp_path)
-    images = torch.randn(2, model.config.in_channels, 32, 32)
-    same(model(images), theirs(images))
-    assert preprocess(HOPPER).shape == images[:1].shape and class_names == [f"class {i}" for i in range(5)]
-    if "in_chans" not in arguments:
-        reloaded = timm.create_model(f"local-dir:{tmp_path}", pretrained=True)
-        transform = timm.data.create_transform(**timm.data.resolve_model_data_config(reloaded))
-        same(preprocess(HOPPER), transform(Image.open(HOPPER))[None])
 
 
 def test_class_names_of_timm(tmp_path):

@@ -83,6 +83,8 @@ def test_a_bare_number_is_the_shorter_side_for_clip():
 
 TINY = {"img_size": 32, "patch_size": 8, "embed_dim": 36, "depth": 2, "num_heads": 3}
 TIMM_NAMES = {
+    "vit_tiny_patch16_224": {"num_classes": 5},
+    "vit_base_patch16_224_miil": {"num_classes": 5},
     "deit3_small_patch16_224": {},
     "deit_tiny_distilled_patch16_224": {},
     "vit_small_patch14_dinov2": {"num_classes": 0},

@@ -15,7 +15,7 @@ from vit_course.checks import EXERCISES
 from vit_course.classroom.exercises import exercises_of
 from vit_course.commands.program import COMMANDS
 from vit_course.kit import folder, install, markdown, schedule
-from vit_course.kit.chapters import chapters, picture
+from vit_course.kit.chapters import picture
 from vit_course.kit.exercises import paper_exercises
 
 PAPER = paper_exercises()
@@ -153,12 +153,6 @@ def card(number: str) -> list[int]:
     return list(map(int, found.groups()))
 
 
-def test_the_minutes_of_the_schedule_are_those_of_the_cards():
-    found = rows(schedule.all_chapters())
-    assert [line[0][:2] for line in found] == [f"{n:02}" for n in range(13)] == list(chapters())
-    assert [[*map(int, line[1:])] for line in found] == [[*card(n), sum(card(n))] for n in chapters()]
-
-
 def test_the_lab_fills_ninety_minutes_with_exercises_that_fit():
     at = 0
     for when, _, measured in rows(schedule.lab()):
@@ -263,10 +257,3 @@ def test_a_folder_of_something_else_is_left_alone(content, tmp_path, capsys):
         return
     assert main(["kit", str(tmp_path)]) == 2
     assert "name another folder" in capsys.readouterr().err and len(list(tmp_path.iterdir())) < 3
-
-
-def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch, capsys, tmp_path):
-    monkeypatch.setitem(sys.modules, "typst", None)
-    assert main(["kit", str(tmp_path / "new")]) == 2
-    assert "the kit needs the package typst, which is not installed. Run: python -m pip" in capsys.readouterr().err
-    assert not (tmp_path / "new").exists()

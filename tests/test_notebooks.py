@@ -25,23 +25,10 @@ def cells(path, kind):
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == kind]
 
 
-def test_the_chapters_are_there_and_numbered():
-    assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(13))
-
-
 @every
 def test_every_cell_was_executed_in_order_in_a_fresh_kernel(path):
     # nbval runs a cell without a count but does not compare it.
     assert [cell.execution_count for cell in cells(path, "code")] == list(range(1, len(cells(path, "code")) + 1))
-
-
-@every
-def test_no_stored_traceback_no_stderr_nothing_ignored(path):
-    for cell in cells(path, "code"):
-        assert not {"nbval-ignore-output", "nbval-skip"} & set(cell.metadata.get("tags", []))
-        for output in cell.outputs:
-            assert output.output_type != "error"
-            assert output.get("name") != "stderr"
 
 
 @every
@@ -99,29 +86,23 @@ def test_a_chapter_fits_an_evening(path):
 
 
 @every
-def test_numbers_are_shown_and_not_hidden_behind_true(path):
-    printed = "\n".join(o.text for cell in cells(path, "code") for o in cell.outputs if o.output_type == "stream")
-    assert len(re.findall(r"\b(?:True|False)$", printed, re.MULTILINE)) <= 3, "only equalities that are the point"
-
-
-@every
-def test_what_predictions_give_is_folded(path):
+def test_outputs_are_compared_folded_and_numbers(path):
+    truths = 0
     for cell in cells(path, "code"):
-        predicted = "guessed(" in cell.source
-        assert predicted == ("predict" in cell.metadata.get("tags", []))
+        tags, predicted = set(cell.metadata.get("tags", [])), "guessed(" in cell.source
+        assert not {"nbval-ignore-output", "nbval-skip"} & tags
+        assert all(one.output_type != "error" and one.get("name") != "stderr" for one in cell.outputs)
+        assert predicted == ("predict" in tags)
         if predicted:
             assert re.search(r"^guess = None  # ", cell.source, re.MULTILINE), "the learner's line"
             assert cell.metadata.get("jupyter") == {"outputs_hidden": True} and cell.metadata.get("collapsed") is True
-
-
-@every
-def test_measured_numbers_have_a_tolerance(path):
-    for cell in cells(path, "code"):
         allowed = about.tolerance(cell.metadata.get("tags", []))
         printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
+        truths += len(re.findall(r"\b(?:True|False)$", printed, re.MULTILINE))
         assert (about.SIGN in printed) == (allowed is not None), cell.source[:200]
-        less_closely = {figures.DRIFTS, figures.OF_THIS_MACHINE} & set(cell.metadata.get("tags", []))
+        less_closely = {figures.DRIFTS, figures.OF_THIS_MACHINE} & tags
         assert not less_closely or figures.pictures(cell.outputs), "the tag of a cell without a picture"
+    assert truths <= 3, "numbers are shown, and True only of equalities that are the point"
 
 
 @every
@@ -147,7 +128,8 @@ def test_the_form_of_the_exercises(path):
         assert emptied == cells_of.stub_code and source.replace("#begin", "") != source
 
 
-def test_every_exercise_is_in_a_chapter():
+def test_every_exercise_is_in_a_chapter_and_chapters_are_numbered():
+    assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(13))
     found = [e.name for path in NOTEBOOKS for e in exercises_of(nbformat.read(path, as_version=4))]
     assert found == list(EXERCISES) and len(found) >= 30
 

@@ -15,46 +15,13 @@ in_a_worker = pytest.mark.skipif(
 )
 
 
-class Item:
-    """As much of a test as the plugin looks at."""
+def test_what_is_slow():
+    def item(path="tests/test_a.py", marker="", fixtures=()):
+        return SimpleNamespace(path=Path(path), fixturenames=fixtures, get_closest_marker=lambda name: name == marker)
 
-    def __init__(self, path, name, fixtures=(), slow=False):
-        self.path, self.originalname, self.nodeid = Path(path), name, f"{path}::{name}"
-        self.fixturenames, self.slow, self.marks = fixtures, slow, []
-
-    def get_closest_marker(self, name):
-        return name == "slow" and self.slow
-
-    def add_marker(self, name):
-        self.marks.append(name)
-
-
-CONFIG = SimpleNamespace(option=SimpleNamespace(thorough=True))
-
-
-def quick_ones(items):
-    pace.pytest_collection_modifyitems(CONFIG, items)
-    return [item.nodeid for item in items if item.marks == ["quick"]]
-
-
-def test_what_is_quick():
-    plain = Item("tests/test_a.py", "test_plain")
-    items = [
-        plain,
-        Item("tests/test_a.py", "test_marked", slow=True),
-        Item("tests/test_a.py", "test_in_a_browser", fixtures=("seeded", "browser")),
-        Item("notebooks/00_start_here.ipynb", "Cell 0"),
-    ]
-    assert quick_ones(items) == [plain.nodeid]
-
-
-def test_long_files_come_first_and_the_order_within_a_file_stays():
-    names = ["tests/test_a.py", "notebooks/07_training.ipynb", "tests/test_site.py"]
-    items = [Item(path, f"test_{i}") for path in names for i in range(2)]
-    pace.pytest_collection_modifyitems(CONFIG, items)
-    assert [(item.path.stem, item.originalname) for item in items] == [
-        (stem, f"test_{i}") for stem in ("test_site", "07_training", "test_a") for i in range(2)
-    ]
+    assert not pace.is_slow(item(fixtures=("seeded",)))
+    for slow in (item(marker="slow"), item(marker="thorough"), item(fixtures=("seeded", "browser")), item("0.ipynb")):
+        assert pace.is_slow(slow)
 
 
 def test_every_file_of_the_order_exists():
@@ -85,10 +52,3 @@ def test_every_library_computes_with_one_thread():
     assert torch.get_num_threads() == 1
     assert {(pool["user_api"], pool["num_threads"]) for pool in threadpool_info()} <= {("openmp", 1), ("blas", 1)}
     assert {os.environ[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")} == {"1"}
-
-
-def test_a_single_test_process_keeps_what_it_was_given(monkeypatch):
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    pace.one_thread_each()
-    assert os.environ["OMP_NUM_THREADS"] == "7"

@@ -13,7 +13,7 @@ from PIL import Image
 from sklearn.datasets import load_sample_images
 from timm.data import create_transform, resolve_data_config
 from torchvision import models
-from transformers import DeiTImageProcessor, DeiTImageProcessorPil, ViTImageProcessor, ViTImageProcessorPil
+from transformers import DeiTImageProcessor, ViTImageProcessor
 
 from vit_course.pretrained import Preprocessing
 
@@ -91,41 +91,11 @@ def test_huggingface(name, photographs, tmp_path):
         same(ours(path), theirs(Image.open(path).convert("RGB"), return_tensors="pt")["pixel_values"])
 
 
-@cases("name", ["vit", "deit", "version 4"])
-def test_version_4_differs_by_one_step_at_few_values(name, photographs):
-    # Before version 5, Hugging Face resized with Pillow. Measured: at most 1 of 255, at 0.08 to 0.9 % of the values.
-    kind, config = HUGGINGFACE[name]
-    kind = {ViTImageProcessor: ViTImageProcessorPil, DeiTImageProcessor: DeiTImageProcessorPil}[kind]
-    default = Preprocessing.from_huggingface(config)
-    for path in photographs:
-        theirs = torch.from_numpy(kind(**config)(Image.open(path).convert("RGB"), return_tensors="np")["pixel_values"])
-        same(dataclasses.replace(default, on_tensor=False)(path), theirs)
-        std = torch.tensor(config["image_std"])[:, None, None]
-        steps = ((default(path) - theirs) * std * 255).abs().round()
-        assert steps.max() == 1 and 0 < (steps > 0).float().mean() < 0.01
-
-
 def picture(mode: str) -> Image.Image:
     """A picture of 40 x 30 in a mode of Pillow's, with gentle slopes."""
     y, x = np.mgrid[:30, :40]
     colours = np.stack([5 * x, 8 * y, 250 - 3 * x - 4 * y], axis=-1).clip(0, 255).astype(np.uint8)
     return Image.fromarray(colours).convert(mode)
-
-
-@cases(("mode", "suffix"), [("L", "png"), ("P", "png"), ("1", "png"), ("CMYK", "jpg"), ("YCbCr", "jpg")])
-@cases("ours", [SQUARE, dataclasses.replace(SQUARE, on_tensor=True), STRETCHED])
-def test_modes_become_rgb(mode, suffix, ours, tmp_path):
-    path = tmp_path / f"picture.{suffix}"
-    picture(mode).save(path)
-    result = ours(path)
-    assert result.shape == (1, 3, 24, 24)
-    with Image.open(path) as opened:
-        same(result, ours(opened.convert("RGB")))
-        same(result, ours(opened))
-    # Not only equal to itself: the numbers are those of the picture.
-    centre = np.asarray(Image.open(path).convert("RGB"))[14:16, 19:21].mean(axis=(0, 1)) / 255
-    if mode != "1":
-        np.testing.assert_allclose(result[0, :, 11:13, 11:13].mean(dim=(1, 2)) * 0.25 + 0.5, centre, atol=0.03)
 
 
 def test_a_grey_model_gets_one_channel():
@@ -175,21 +145,13 @@ def test_very_wide(photographs):
     ("make", "message"),
     [
         (lambda: dataclasses.replace(SQUARE, crop=(25, 24)), r"crop \(25, 24\) is larger than the picture, .* 24"),
-        (lambda: dataclasses.replace(SQUARE, resize=0), "resize must be a positive int or a pair .*, got 0"),
         (lambda: dataclasses.replace(SQUARE, interpolation="random"), "interpolation must be one of .*, got 'random'"),
-        (lambda: dataclasses.replace(SQUARE, mean=(0.5,)), "must have 1 or 3 values, got 1 and 3"),
         (lambda: dataclasses.replace(SQUARE, mean=(0.5,) * 4, std=(0.5,) * 4), "must have 1 or 3 values, got 4 and 4"),
         (lambda: Preprocessing.from_timm({"crop_mode": "border"}), "crop mode must be .*, got 'border'"),
         (lambda: Preprocessing.from_timm({"input_size": (3, 96, 128)}), "images of 96 x 128 with crop mode 'center'"),
-        (
-            lambda: Preprocessing.from_huggingface({"image_processor_type": "BeitImageProcessor"}),
-            "that of a BeitImageProc",
-        ),
+        (lambda: Preprocessing.from_huggingface({"image_processor_type": "BeitImageProcessor"}), "of a BeitImage"),
         (lambda: Preprocessing.from_huggingface({"do_rescale": False}), "do_rescale is false"),
-        (
-            lambda: Preprocessing.from_huggingface({"rescale_factor": 1 / 127.5}),
-            "rescale_factor must be 1/255, got 0.00",
-        ),
+        (lambda: Preprocessing.from_huggingface({"rescale_factor": 1 / 127.5}), "_factor must be 1/255, got 0.00"),
         (lambda: Preprocessing.from_huggingface({"resample": 4}), "interpolation 'box' is Pillow's own: on_t"),
         (lambda: Preprocessing.from_huggingface({"resample": 5}), "interpolation 'hamming' is Pillow's own"),
         (lambda: Preprocessing.from_huggingface([]), "the preprocessing of Hugging Face must be an object"),

@@ -19,33 +19,22 @@ def state_of(name: str) -> dict:
     return PUBLISHED[name].theirs().state_dict()
 
 
-NAMED_DIFFERENTLY = [name for name in PUBLISHED if "4 channels" not in name and "DeiT" not in name]
+NAMED_DIFFERENTLY = [name for name in PUBLISHED if "DeiT" not in name]
 
 
 @pytest.mark.slow
 @cases("name", NAMED_DIFFERENTLY)
-def test_every_key_is_needed(name):
-    case = PUBLISHED[name]
-    state = case.rename(case.theirs().state_dict())
-    for key in state:
-        if key == "cls_token" and "mean" in name:
-            continue  # a tensor of no rows
-        with pytest.raises(ValueError, match=f"^key '{re.escape(key)}' is missing"):
-            case.load({other: state[other] for other in state if other != key}, case.heads, **case.load_options)
-
-
-@pytest.mark.thorough
-@cases("name", NAMED_DIFFERENTLY)
-def test_every_shape_is_looked_at(name):
+def test_every_key_is_needed_in_its_shape(name, thorough):
     case = PUBLISHED[name]
     state = case.rename(case.theirs().state_dict())
     for key, value in state.items():
-        for wrong in (torch.zeros(*value.shape, 2), value[..., 1:], value.new_zeros(())):
-            if wrong.shape == value.shape or value.numel() == 0:
-                continue
-            with pytest.raises(ValueError) as caught:
+        if value.numel() == 0:
+            continue  # the class token of a mean, of no rows
+        with pytest.raises(ValueError, match=f"^key '{re.escape(key)}' is missing"):
+            case.load({other: state[other] for other in state if other != key}, case.heads, **case.load_options)
+        for wrong in (torch.zeros(*value.shape, 2), value[..., 1:], value.new_zeros(())) if thorough else ():
+            with pytest.raises(ValueError, match=r"shape.*\("):
                 case.load({**state, key: wrong}, case.heads, **case.load_options)
-            assert "shape" in str(caught.value) and "(" in str(caught.value)
 
 
 NORM = "encoder.layers.encoder_layer_1.ln_2.bias"
@@ -62,10 +51,7 @@ def without(state, part):
         (lambda s: without(s, NORM), f"^key '{NORM}' is missing$"),
         (lambda s: {**s, "extra": torch.zeros(1)}, "^key 'extra' is left over: our ViT has no place for it$"),
         (lambda s: {**s, NORM: s[NORM][1:]}, rf"^key '{NORM}' has shape \(35,\), \(36,\) is needed$"),
-        (
-            lambda s: {**s, NORM: s[NORM].half()},
-            rf"'{NORM}' has dtype torch.float16, the patch embedding torch.float32",
-        ),
+        (lambda s: {**s, NORM: s[NORM].half()}, r"has dtype torch.float16, the patch embedding torch.float32"),
         (lambda s: {key: value.to(torch.int8) for key, value in s.items()}, r"torch.int8: one float dtype is"),
         (lambda s: {**s, "conv_proj.weight": s["conv_proj.weight"].flatten(1)}, r"has shape \(36, 147\), 4 axes"),
         # A whole block that is missing between two others.

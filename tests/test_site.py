@@ -74,7 +74,7 @@ def test_every_chapter_is_a_page_in_order(site, pages):
     index = pages[site / "index.html"].links
     places = [index.index(chapter) for chapter in chapters]
     assert places == sorted(places)
-    assert all(page in index for page in ("res/teachers_guide.html", "docs/install.html", "CONTRIBUTING.html"))
+    assert {"res/teachers_guide.html", "docs/install.html", "CONTRIBUTING.html", "reference/index.html"} <= {*index}
     for notebook in NOTEBOOKS:
         title = json.loads(notebook.read_text())["cells"][0]["source"]
         title = "".join(title).splitlines()[0].removeprefix("# ")
@@ -119,21 +119,19 @@ def test_every_picture_is_described(site, pages):
         assert shown == stored and stored
 
 
-def test_every_stored_explorer_is_alive_with_one_script_a_page(site, pages):
+def test_each_chapter_has_its_outputs_one_script_for_its_explorers_and_its_file(site, pages):
     total = 0
     for notebook in NOTEBOOKS:
         page = pages[site / "notebooks" / f"{notebook.stem}.html"]
         stored = sum(embedded.STORED in output.get("data", {}).get(VIEW, {}) for output in outputs(notebook))
         assert page.explorers == stored and page.modules == (stored > 0)
         total += stored
+        path = site / "notebooks" / f"{notebook.stem}.html"
+        text = path.read_text(encoding="utf-8")
+        assert text.count('class="output stream') == sum(o["output_type"] == "stream" for o in outputs(notebook)) > 0
+        assert notebook.name in page.links and (path.parent / notebook.name).read_bytes() == notebook.read_bytes()
+        assert f"({notebook.stat().st_size / 1e6:.1f} MB)" in text or notebook.stat().st_size < 1e5
     assert total >= 1
-
-
-def test_the_printed_text_is_there(site):
-    for notebook in NOTEBOOKS:
-        page = (site / "notebooks" / f"{notebook.stem}.html").read_text(encoding="utf-8")
-        printed = ["".join(o["text"]) for o in outputs(notebook) if o["output_type"] == "stream"]
-        assert page.count('class="output stream') == len(printed) > 0
 
 
 def test_the_first_page_has_the_opening_of_the_readme_and_every_chapter(site, pages):
@@ -173,16 +171,12 @@ def test_a_page_is_light_without_the_data_of_its_explorers(site):
     for name in NAMES:
         page = site / name
         own = len(DATA.sub(r"\1", page.read_text(encoding="utf-8")).encode())
+        assert (site / "searchindex.js" in loaded(page)) == (name == "search.html"), "loaded where it is used"
         sizes = {file.relative_to(site).as_posix(): file.stat().st_size for file in loaded(page)}
         assert any(name.endswith(".woff") for name in sizes) and any(name.endswith(".js") for name in sizes)
         if own + sum(sizes.values()) >= MOST:
             heavy[name] = own, sorted(sizes.items(), key=lambda item: -item[1])[:5]
     assert heavy == {}
-
-
-def test_the_search_is_loaded_where_it_is_used(site):
-    with_words = [name for name in NAMES if site / "searchindex.js" in loaded(site / name)]
-    assert with_words == ["search.html"]
 
 
 def test_every_icon_is_drawn_without_the_theme(site):
@@ -198,25 +192,6 @@ def test_every_icon_is_drawn_without_the_theme(site):
     theme = (site / "_static" / "styles" / "pydata-sphinx-theme.css").read_text(encoding="utf-8")
     assert "fontawesome/webfonts" not in theme and "--fa:" not in theme and ".bd-sidebar-primary" in theme
     assert not list(site.rglob("*fontawesome*"))
-
-
-def test_every_notebook_can_be_downloaded_as_it_is_stored(site, pages):
-    for notebook in NOTEBOOKS:
-        page = site / "notebooks" / f"{notebook.stem}.html"
-        assert notebook.name in pages[page].links
-        assert (page.parent / notebook.name).read_bytes() == notebook.read_bytes()
-        size = f"({notebook.stat().st_size / 1e6:.1f} MB)"
-        assert size in page.read_text(encoding="utf-8") or notebook.stat().st_size < 1e5
-
-
-@pytest.mark.slow
-def test_without_sphinx_the_command_says_what_to_install(tmp_path):
-    code = (
-        "import sys; sys.modules['sphinx'] = None; from vit_course.__main__ import main; sys.exit(main(sys.argv[1:]))"
-    )
-    command = [sys.executable, "-c", code, "site", "-o", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 2 and 'pip install -e ".[site]"' in done.stderr and "Traceback" not in done.stderr
 
 
 TABLE = "| chapter | you will see | minutes |\n|---|---|---|\n| [00 A](notebooks/00_a.ipynb) | b | 1 + 2 + 3 |\n"

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT
 
 import vit_course
-from vit_course.site.reference import MODEL, PARTS, VALUES
+from vit_course.site.reference import MODEL, VALUES
 
 # Of these a reader uses the commands.
 COMMANDS_ALONE = {"classroom", "kit", "learner", "live", "site"}
@@ -94,12 +94,3 @@ def test_nothing_of_this_machine_is_there(site):
         text = page.read_text(encoding="utf-8")
         assert str(ROOT) not in text and "object at 0x" not in text, page.name
         assert "system-message" not in text and "problematic" not in text, page.name
-
-
-def test_it_is_found_from_the_first_page(site):
-    assert 'href="reference/index.html"' in (site / "index.html").read_text(encoding="utf-8").split("<article")[1]
-    index = (site / "reference" / "index.html").read_text(encoding="utf-8")
-    for part in PARTS:
-        assert f'href="{part.page}.html"' in index
-    assert 'href="maps.html#vit_course.maps.record_attention"' in index
-    assert 'href="../vit_course/vit.py.html"' in (site / "reference" / "model.html").read_text(encoding="utf-8")

@@ -71,25 +71,6 @@ def test_tensors_that_do_not_fit(run):
         refused(lambda: pretrained.load(path), str(path), f"'{key}' has shape", "(8,) is needed")
 
 
-@cases(
-    "sizes",
-    [
-        {"num_layers": 3},
-        {"hidden_dim": 10, "mlp_dim": 40},
-        {"image_size": (8, 16)},
-        {"num_classes": 6},
-        {"pool": "mean"},
-        {"qkv_bias": False},
-        {"position": "none"},
-        {"representation_size": 3},
-        {"patch_norm": True},
-    ],
-)
-def test_a_header_of_another_model(sizes, run):
-    path = header(run, **sizes)
-    refused(lambda: pretrained.load(path), str(path))
-
-
 def test_a_header_of_a_billion_layers_costs_nothing(run, monkeypatch):
     # A config would refuse the number by itself: here none is asked.
     monkeypatch.setattr(ViT, "__init__", lambda *_: pytest.fail("a model was built"))
@@ -125,11 +106,6 @@ def test_every_field_of_the_config_is_looked_at(name, run):
     content = json.loads((run / "config.json").read_text())
     (run / "config.json").write_text(json.dumps({**content, "model": {**fields, name: "x"}}))
     refused(lambda: pretrained.load_run(run), f"{run / 'config.json'}: {name} must be")
-
-
-def test_heads_that_do_not_divide_the_width(run):
-    path = header(run, num_heads=3)
-    refused(lambda: pretrained.load(path), f"{path}: hidden_dim 8 is not a multiple of num_heads 3")
 
 
 def test_fields_that_are_unknown_or_missing(run):
@@ -218,17 +194,11 @@ def beside(run: Path, **images) -> None:
     ("content", "words"),
     [
         (b"", "no valid JSON"),
-        (b'{"images": {"mean": [0.4', "no valid JSON"),
         (b"\xff\xfe{}", "no valid JSON"),
-        (b'{"images": "\xe4"}', "no valid JSON"),
         (b"[" * 100_000, "no valid JSON"),
-        (b'{"a":' * 100_000, "no valid JSON"),
         (b'{"images": ' + b"9" * 5000 + b"}", "no valid JSON"),
         (b"[]", "an object in curly brackets, got list"),
-        (b"null", "got NoneType"),
-        (b"3", "got int"),
         (b'{"images": null}', "images must be an object"),
-        (b'{"images": []}', "images must be an object"),
         (b'{"images": {}}', "images has no 'mean'"),
         (b'{"images": {}, "model": null}', "the config of the model must be an object"),
         (b"{}", "that says on what"),

@@ -45,18 +45,12 @@ def commands(job: dict) -> set[str]:
     }
 
 
-def validated(schema: str, *paths) -> subprocess.CompletedProcess:
-    # By a module, not by the name of a program: the environment need not be on the PATH.
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *map(str, paths)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.slow
-def test_the_workflows_have_the_form_of_workflows(tmp_path):
-    done = validated("vendor.github-workflows", *WORKFLOWS)
+def test_the_workflows_have_the_form_of_workflows():
+    # By a module, not by the name of a program: the environment need not be on the PATH.
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-    (tmp_path / "wrong.yml").write_text(WORKFLOWS[0].read_text(encoding="utf-8").replace("runs-on:", "runs-at:"))
-    assert "runs-at" in validated("vendor.github-workflows", tmp_path / "wrong.yml").stdout
 
 
 def test_they_run_nothing_but_the_scripts():
