@@ -10,7 +10,6 @@ from published import PATCH, PUBLISHED
 from torch import nn
 
 from vit_course import pretrained
-from vit_course.attention import attention_weights
 from vit_course.config import ViTConfig
 from vit_course.pretrained import first_difference, stages
 from vit_course.vit import ViT
@@ -37,38 +36,6 @@ def small(**changes) -> ViT:
 
 
 # ---- the stages
-
-
-@torch.no_grad()
-def test_the_stages_of_ours_are_what_its_parts_give():
-    ours = PUBLISHED["torchvision, pre-logits"].ours(PUBLISHED["torchvision, pre-logits"].theirs())
-    images = PUBLISHED["torchvision, pre-logits"].images()
-    seen = stages(ours, images)
-    all_names = names(3)
-    all_names.insert(-2, "pre-logits")
-    assert list(seen) == all_names  # in running order
-    z = ours.positions(ours.class_token(ours.patch_embedding(images)))
-    by_hand = {"patch embedding": ours.patch_embedding(images), "class token and positions": z}
-    for number, block in enumerate(ours.encoder.blocks):
-        normed = block.norm1(z)
-        q, k, v = ours.encoder.blocks[number].attention.qkv(normed).chunk(3, dim=-1)
-        heads = [part.unflatten(2, (3, -1)).transpose(1, 2) for part in (q, k, v)]  # each (B, h, T, d)
-        weights = attention_weights(*heads[:2])
-        joined = (weights @ heads[2]).transpose(1, 2).flatten(2)
-        attended = block.attention.projection(joined)
-        middle = z + attended
-        hidden = block.mlp.expand(block.norm2(middle))
-        thought = block.mlp.contract(nn.functional.gelu(hidden))
-        z = middle + thought
-        values = (normed, q, k, v, weights, joined, attended, middle, block.norm2(middle), hidden,
-                  nn.functional.gelu(hidden), thought, z)  # fmt: skip
-        by_hand |= {f"block {number}: {part}": value for part, value in zip(BLOCK, values, strict=True)}
-    features = ours.features(images)
-    before_tanh = ours.pre_logits[0](features[:, 0])
-    by_hand |= {"norm": features, "pre-logits": before_tanh, "into the head": before_tanh.tanh()}
-    by_hand |= {"logits": ours(images)}
-    for name, value in by_hand.items():
-        torch.testing.assert_close(seen[name], value, atol=1e-5, rtol=0, msg=lambda text, name=name: f"{name}: {text}")
 
 
 @cases("name", PUBLISHED)
