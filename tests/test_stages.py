@@ -4,9 +4,8 @@ import copy
 
 import pytest
 import torch
-import transformers
 from conftest import cases
-from published import PATCH, PUBLISHED
+from published import PATCH, PUBLISHED, huggingface_vit
 from torch import nn
 
 from vit_course import pretrained
@@ -62,12 +61,7 @@ def test_a_published_model_and_ours_agree_in_every_stage_that_both_show(name):
 def test_two_libraries_and_two_of_the_same_kind():
     first = PUBLISHED["torchvision"].theirs()
     ours = PUBLISHED["torchvision"].ours(first)
-    second = transformers.ViTForImageClassification(
-        transformers.ViTConfig(
-            image_size=21, patch_size=7, num_hidden_layers=3, num_attention_heads=3, hidden_size=36,
-            intermediate_size=20, num_labels=5, layer_norm_eps=1e-6, attn_implementation="eager",
-        )
-    )  # fmt: skip
+    second = huggingface_vit(layer_norm_eps=1e-6, attn_implementation="eager")
     second.load_state_dict(pretrained.to_huggingface(ours))
     images = torch.randn(1, 3, 21, 21)
     assert first_difference(first, second.train(), images).first is None
@@ -83,16 +77,14 @@ def test_two_libraries_and_two_of_the_same_kind():
 
 def test_models_of_other_sizes_are_refused():
     theirs, images = PUBLISHED["torchvision"].theirs(), PUBLISHED["torchvision"].images()
-    with pytest.raises(ValueError, match="the models have 4 and 3 blocks: only models of the same depth"):
-        first_difference(small(num_layers=4), theirs, images)
-    with pytest.raises(
-        ValueError, match=r"the positions have shapes \(17, 36\) and \(10, 36\): only models for images"
+    for changes, message in (
+        ({"num_layers": 4}, "the models have 4 and 3 blocks: only models of the same depth"),
+        ({"image_size": 28}, r"the positions have shapes \(17, 36\) and \(10, 36\): only models for images"),
+        ({"hidden_dim": 48}, r"the patch embeddings have shapes \(48, 3, 7, 7\) and \(36, 3, 7, 7\)"),
+        ({"pool": "mean"}, r"the positions have shapes \(9, 36\) and \(10, 36\)"),
     ):
-        first_difference(small(image_size=28), theirs, images)
-    with pytest.raises(ValueError, match=r"the patch embeddings have shapes \(48, 3, 7, 7\) and \(36, 3, 7, 7\)"):
-        first_difference(small(hidden_dim=48), theirs, images)
-    with pytest.raises(ValueError, match=r"the positions have shapes \(9, 36\) and \(10, 36\)"):
-        first_difference(small(pool="mean"), theirs, images)
+        with pytest.raises(ValueError, match=message):
+            first_difference(small(**changes), theirs, images)
 
 
 @cases("name", SIMPLE)

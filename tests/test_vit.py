@@ -63,9 +63,7 @@ def test_a_model_without_a_head_has_features_and_says_that_it_has_no_logits(hidd
     model, images = small(num_classes=0, representation_size=hidden), torch.randn(3, 2, 8, 12)
     assert not any(key.startswith("head.") for key in model.state_dict())
     assert model.features(images).shape == (3, 7, 24)
-    with pytest.raises(
-        ValueError, match=r"no head and gives no logits: features\(images\) .* num_classes= puts a fresh"
-    ):
+    with pytest.raises(ValueError, match=r"no head and gives no logits: features\(images\) .* puts a fresh"):
         model(images)
 
 
