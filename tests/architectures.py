@@ -52,28 +52,14 @@ def of_stages(name: str, size: tuple[int, int], refused: str, **options):
 
 
 def from_huggingface(name: str, size: tuple[int, int], *rest, model="Model", **options):
-    sizes = dict(image_size=list(size), patch_size=7, num_hidden_layers=3, num_attention_heads=2, hidden_size=24)
-    if name != "VitDet":
-        sizes["intermediate_size"] = 20
+    sizes = dict(image_size=list(size), patch_size=7, num_hidden_layers=3, num_attention_heads=2, hidden_size=24,
+                 intermediate_size=20)  # fmt: skip
 
     def make():
         config = getattr(transformers, f"{name}Config")(**(sizes | options))
         return getattr(transformers, f"{name}{model}")(config)
 
     return Architecture(make, size, *rest)
-
-
-def detr():
-    backbone = transformers.ResNetConfig(
-        embedding_size=8, hidden_sizes=[8] * 4, depths=[1] * 4, out_features=["stage4"]
-    )  # fmt: skip
-    return transformers.DetrModel(
-        transformers.DetrConfig(
-            use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone, d_model=16,
-            encoder_layers=2, decoder_layers=2, encoder_ffn_dim=16, decoder_ffn_dim=16, encoder_attention_heads=2,
-            decoder_attention_heads=2, num_queries=7,
-        )
-    )  # fmt: skip
 
 
 def torchvision_vit():
@@ -98,9 +84,7 @@ ROWS = {
     ),
     "timm DINOv2 with registers": from_timm("vit_small_patch14_reg4_dinov2", (48, 32), CLASS + registers(4), (6, 4)),
     "timm DINOv3": from_timm("vit_small_patch16_dinov3", (48, 32), CLASS + registers(4), (6, 4)),
-    "timm DeiT": from_timm("deit_tiny_patch16_224", (48, 32), CLASS, (6, 4)),
     "timm DeiT distilled": from_timm("deit_tiny_distilled_patch16_224", (48, 32), DISTILLED, (6, 4)),
-    "timm DeiT-III": from_timm("deit3_small_patch16_224", (48, 32), CLASS, (6, 4)),
     "timm BEiT": from_timm("beit_base_patch16_224", (48, 32), CLASS, (6, 4)),
     "timm EVA-02": from_timm("eva02_tiny_patch14_224", (48, 32), CLASS, (6, 4)),
     "timm CLIP": from_timm("vit_base_patch16_clip_224", (48, 32), CLASS, (6, 4)),
@@ -126,8 +110,6 @@ ROWS = {
     "timm VOLO": of_stages("volo_d1_224", (64, 64), AXES, img_size=64),
     "timm Swin": of_stages("swin_tiny_patch4_window7_224", (64, 96), WINDOWS, img_size=(64, 96), depths=(1, 1),
                            embed_dim=12, num_heads=(2, 2), window_size=4),
-    "timm Swin V2": of_stages("swinv2_tiny_window8_256", (64, 64), WINDOWS, img_size=64, depths=(1, 1), embed_dim=12,
-                              num_heads=(2, 2), window_size=4),
     "timm MaxViT": of_stages("maxvit_nano_rw_256", (64, 64), WINDOWS, img_size=64),
     "timm CoAtNet": of_stages("coatnet_nano_rw_224", (64, 64), STAGES, img_size=64),
     "timm Hiera": of_stages("hiera_tiny_224", (224, 224), AXES, embed_dim=12, num_heads=1, stages=(1, 1, 1, 1)),
@@ -138,7 +120,6 @@ ROWS = {
     "timm LeViT": of_stages("levit_128s", (224, 224), OTHER_TOKENS),
     "timm CoaT": of_stages("coat_lite_tiny", (64, 64), OTHER_TOKENS, img_size=64),
     "timm PiT": of_stages("pit_ti_224", (64, 64), STAGES, img_size=64),
-    "timm DaViT": of_stages("davit_tiny", (64, 64), CHANNELS, depths=(1, 1, 1, 1)),
     "timm EdgeNeXt": of_stages("edgenext_xx_small", (64, 64), CHANNELS),
     "timm Nest": of_stages("nest_tiny", (224, 224), AXES),
     "timm TNT": of_stages("tnt_s_legacy_patch16_224", (224, 224), WINDOWS, depth=1),
@@ -151,8 +132,6 @@ ROWS = {
     ),
     "transformers DINOv3": from_huggingface("DINOv3ViT", (42, 28), CLASS + registers(2), (6, 4), num_register_tokens=2),
     "transformers BEiT": from_huggingface("Beit", (42, 28), CLASS, (6, 4), use_relative_position_bias=True),
-    "transformers Data2Vec": from_huggingface("Data2VecVision", (42, 28), CLASS, (6, 4)),
-    "transformers MSN": from_huggingface("ViTMSN", (42, 28), CLASS, (6, 4)),
     "transformers I-JEPA": from_huggingface("IJepa", (42, 28), (), (6, 4)),
     "transformers CLIP": from_huggingface("CLIPVision", (42, 42), CLASS, (6, 6), image_size=42),
     "transformers SigLIP": from_huggingface("SiglipVision", (42, 42), (), (6, 6), image_size=42),
@@ -165,9 +144,6 @@ ROWS = {
         decoder_hidden_size=12, decoder_num_attention_heads=2,
     ),
     "transformers YOLOS": from_huggingface("Yolos", (42, 28), (), None, "behind its patches", num_detection_tokens=5),
-    "transformers DETR": Architecture(detr, (64, 96), (), None, OTHER_TOKENS),
-    "transformers ViTDet": from_huggingface("VitDet", (42, 42), (), None, AXES, image_size=42, window_size=2,
-                                            window_block_indices=[0]),
     "transformers SAM": from_huggingface("SamVision", (64, 64), (), None, WINDOWS, image_size=64, patch_size=8,
                                          window_size=3, global_attn_indexes=[1], mlp_dim=20, output_channels=8),
     "transformers SegFormer": from_huggingface("Segformer", (64, 64), (), None, OTHER_TOKENS, hidden_sizes=[8] * 4,

@@ -22,11 +22,6 @@ ENTRIES = ("widget", "page", "upload", "live", "live_worker")
 IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"\./([\w.]+)"(?: with [^;]*)?;', re.MULTILINE)
 
 
-def entries() -> list[str]:
-    """The names of the entries that there are."""
-    return [name for name in ENTRIES if (SOURCES / f"{name}.js").is_file()]
-
-
 def modules(name: str) -> list[Path]:
     """An entry and all that it imports of ours, in an order that does not change."""
     found, waiting = set(), [f"{name}.js"]
@@ -78,5 +73,5 @@ def bundle(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for entry in sys.argv[1:] or entries():
+    for entry in sys.argv[1:] or ENTRIES:
         bundle(entry)

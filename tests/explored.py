@@ -13,6 +13,8 @@ from lab import chromium, note_outside
 from PIL import Image
 from playwright.sync_api import Page
 
+from vit_course.attention import attention_weights
+
 SCREENSHOTS = ROOT / "screenshots"
 NEEDS_CHROMIUM = pytest.mark.skipif(
     chromium() is None and not os.environ.get("CI"),
@@ -34,10 +36,7 @@ def random_panel(seed=0, layers=3, heads=4, grid=(5, 8), dim=6, names=("class to
 
 def maps_of(queries, keys) -> np.ndarray:
     """The attention maps (L, h, T, T) of queries and keys (L, h, T, d)."""
-    queries, keys = np.asarray(queries), np.asarray(keys)
-    scores = queries.astype(np.float64) @ keys.astype(np.float64).swapaxes(-1, -2) * queries.shape[-1] ** -0.5
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)
+    return attention_weights(*(torch.as_tensor(one).double() for one in (queries, keys))).numpy()
 
 
 def watch(page: Page) -> None:

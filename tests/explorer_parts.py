@@ -7,8 +7,8 @@ import torch
 from conftest import ROOT
 
 from vit_course import data, pretrained
-from vit_course.attention import SelfAttention
 from vit_course.explorer.arguments import STATE
+from vit_course.maps import record_attention
 
 SOURCES = ROOT / "vit_course" / "explorer" / "js"
 ORIGIN = "http://explorer.test"
@@ -103,14 +103,9 @@ def real_panel(name: str) -> tuple[dict, dict[str, np.ndarray]]:
     """vit-s14 on a photograph of the course at 224 pixels -> the sizes, and queries, keys and features."""
     loaded = pretrained.load_any("vit-s14")
     image = loaded.preprocess(data.photographs()[name].open())  # (1, 3, 224, 224)
-    found = []
-    layers = [module for module in loaded.model.modules() if isinstance(module, SelfAttention)]
-    hooks = [m.register_forward_hook(lambda m, i, _: found.append(m.split_heads(i[0])[:2])) for m in layers]
-    with torch.no_grad():
-        features = loaded.model.eval().features(image)[0]
-    for hook in hooks:
-        hook.remove()
-    q, k = (torch.stack([pair[i][0] for pair in found]).numpy() for i in range(2))
+    with torch.no_grad(), record_attention(loaded.model) as maps:
+        features = loaded.model.features(image)[0]
+    q, k = (each[0].numpy() for each in maps.queries_and_keys())  # (L, h, T, d)
     sizes = dict(zip(("layers", "heads", "tokens", "dim"), q.shape, strict=True))
     return {**sizes, "prefix": 1, "rows": 16, "columns": 16}, {"q": q, "k": k, "features": features.numpy()}
 

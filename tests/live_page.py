@@ -7,6 +7,7 @@ import torch
 from lab import note_outside
 
 from vit_course import data
+from vit_course.maps import record_attention
 
 # Keeps what the worker says, and what the page shows of it.
 SPY = """
@@ -93,18 +94,11 @@ def words(page, expected: str) -> None:
 def compare(page, run, photograph: str, layers: tuple[int, ...]) -> None:
     """What came last, beside PyTorch: to 1e-3 of the largest value. Tokens are of all layers, the rest of some."""
     model, preprocess, labels = run
-    expected = {"features": [], "queries": [], "keys": []}
-    with torch.no_grad():
-        x = model.embed(preprocess(data.photographs()[photograph].path))
-        for index, block in enumerate(model.encoder.blocks):
-            q, k, _ = block.attention.split_heads(block.norm1(x))
-            if index in layers:
-                expected["queries"].append(q[0])
-                expected["keys"].append(k[0])
-            x = block(x)
-        x = model.encoder.norm(x)
-        expected["features"].append(x[0])
-        says = model.head(x[0, 0]).softmax(dim=0)
+    with torch.no_grad(), record_attention(model) as maps:
+        features = model.features(preprocess(data.photographs()[photograph].path))[0]
+        says = model.head(features[0]).softmax(dim=0)
+    queries, keys = (each[0, list(layers)] for each in maps.queries_and_keys())  # (layers, h, T, d)
+    expected = {"features": [features], "queries": queries, "keys": keys}
     for name, tensors in expected.items():
         for found, wanted in zip(take(page, name, layers), tensors, strict=True):
             np.testing.assert_allclose(found, wanted, atol=1e-3 * wanted.abs().max().item(), rtol=0)

@@ -8,6 +8,7 @@ import timm
 import torch
 import transformers
 from matplotlib.cbook import get_sample_data
+from published import shaken
 
 HOPPER = str(get_sample_data("grace_hopper.jpg", asfileobj=False))
 NAMES = ["circle", "square", "triangle", "cross", "ring"]
@@ -16,13 +17,6 @@ SMALL = {
     **{"image_size": 24, "patch_size": 8},
 }
 TINY = {"img_size": 32, "patch_size": 8, "embed_dim": 36, "depth": 2, "num_heads": 3, "num_classes": 5}
-
-
-def shaken(model: torch.nn.Module) -> torch.nn.Module:
-    """The model in eval mode with no zeros and no ones in it, so that a swap shows."""
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.2)
-    return model.eval()
 
 
 def huggingface(folder: Path, kind=transformers.ViTForImageClassification, shards="1GB", **config):

@@ -87,10 +87,7 @@ def test_several_images_and_several_models(model, tmp_path):
 def test_what_does_not_go_together_is_said(model):
     image = torch.randn(3, 12, 20)
     for call, message in (
-        (
-            lambda: explore([model, model], [image, image]),
-            "several models take one image, .* got 2 models and 2 images",
-        ),
+        (lambda: explore([model, model], [image, image]), "several models take one image, .* got 2 models and 2"),
         (lambda: explore([], image), "got 0 models"),
         (lambda: explore(model, [image, image], beside="flipped"), "beside='flipped' takes one model and one image"),
         (lambda: explore(model, image, beside="mirrored"), "beside must be 'flipped', 'shuffled' or 'cropped'"),

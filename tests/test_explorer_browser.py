@@ -1,6 +1,5 @@
 """The explorer and the button for one's own picture in a real JupyterLab, in a real browser, live and reopened."""
 
-import io
 import json
 
 import nbformat
@@ -10,6 +9,7 @@ from accessible import violations
 from conftest import cases
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, patch, point, says, watch, words
 from lab import run_cell, running_lab, wait_for_kernel
+from pictures import encoded
 from PIL import Image
 from playwright.sync_api import Page
 from regenerate import regenerate
@@ -160,9 +160,7 @@ def sideways(height=600, width=800, noise=1, **options) -> bytes:
     stored[:, : width // 2] = 255 - stored[:, : width // 2]
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned by 90 degrees clockwise
-    buffer = io.BytesIO()
-    Image.fromarray(stored).save(buffer, format="JPEG", exif=exif, **options)
-    return buffer.getvalue()
+    return encoded(Image.fromarray(stored), format="JPEG", exif=exif, **options)
 
 
 def choose(page, name: str, content: bytes) -> None:

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 from explored import (
     NEEDS_CHROMIUM,
     choose,
@@ -20,6 +21,7 @@ from explored import (
 )
 
 from vit_course.explorer import AttentionExplorer
+from vit_course.maps.interpret import rollout
 
 pytestmark = NEEDS_CHROMIUM
 ROWS, COLUMNS, LAYERS, HEADS = 5, 8, 3, 4
@@ -79,12 +81,10 @@ def test_every_cell_is_chosen_by_a_click(page, maps):
 
 def test_rollout_is_computed_when_it_is_chosen(page, maps):
     page.mouse.click(*cell(page, 1, HEADS + 1))
-    through = np.eye(maps.shape[-1])
-    for mean in maps.mean(axis=1)[:2]:
-        through = (np.eye(maps.shape[-1]) + mean) @ through / 2
+    through = rollout(torch.from_numpy(maps[None, :2]))[0]
     page.wait_for_function("() => !document.querySelector('.vit-words').textContent.includes('computed')")
     text = says(page, "Rolled out over all layers up to 1, the class token looks most at itself")
-    assert float(re.search(r"([\d.]+) %", text)[1]) == pytest.approx(100 * through[0, 0], abs=0.05)
+    assert float(re.search(r"([\d.]+) %", text)[1]) == pytest.approx(100 * through[0, 0].item(), abs=0.05)
     assert frame(page) == [1, HEADS + 1]
 
 

@@ -10,6 +10,7 @@ from explorer_parts import ORIGIN, call, module_page
 from vit_course.explorer import AttentionExplorer, scripts
 from vit_course.explorer.arguments import STATE
 from vit_course.explorer.encoding import to_base64, to_text
+from vit_course.maps.interpret import rollout
 
 pytestmark = NEEDS_CHROMIUM
 NAMES = ("class token", "register 1")
@@ -144,7 +145,7 @@ def test_scales_and_places(page, module, expression, wanted):
 
 
 def test_rollout_is_that_of_the_matrices(page, panel):
-    means = maps_of(panel["queries"], panel["keys"]).mean(axis=1)  # (L, T, T)
+    maps = torch.from_numpy(maps_of(panel["queries"], panel["keys"]))  # (L, h, T, T)
     page.evaluate(
         """async () => {
             const { Rollout } = await import("/rollout.js");
@@ -152,9 +153,8 @@ def test_rollout_is_that_of_the_matrices(page, panel):
             while (!rollout.ready) await new Promise((done) => setTimeout(done, 5));
         }"""
     )
-    through = np.eye(42)
-    for layer, mean in enumerate(means):
-        through = (0.5 * np.eye(42) + 0.5 * mean) @ through
+    for layer in range(len(maps)):
+        through = rollout(maps[None, : layer + 1])[0]
         for direction, wanted in (("from", through[7]), ("to", through[:, 7])):
             got = page.evaluate("a => Array.from(rollout.flow(...a))", [layer, 7, direction])
             np.testing.assert_allclose(got, wanted, atol=2e-4)

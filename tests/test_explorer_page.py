@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from vit_course.explorer import AttentionExplorer, scripts
-from vit_course.explorer.encoding import UNSAFE
 
 
 @pytest.fixture
@@ -23,8 +22,6 @@ def test_the_saved_page_is_whole_and_asks_for_nothing(explorer, tmp_path):
     assert not re.search(r"(src|href|import|fetch|url)\s*[=(]\s*[\"']?(https?:|//)", page)
     assert "&lt;/script&gt;&lt;b&gt;mine &amp; yours" in page and "</script><b>" not in page
     assert page.count("</script>") == 3, "nothing ends a script early"
-    data = re.search(r'data-coding="dense">(.*?)</script>', page, re.DOTALL)[1]
-    assert from_text(data) == explorer._data
     state = json.loads(re.search(r'class="vit-explorer-state">(.*?)</script>', page, re.DOTALL)[1])
     assert state["layer"] == 1 and state["_panels"][0]["tokens"] == 9
 
@@ -55,12 +52,6 @@ def test_a_path_that_is_none(explorer, tmp_path):
     with pytest.raises(ValueError, match=r"titles must be .* got .*5"):
         explorer.save_html(tmp_path / "page.html", title=5)
     assert [path.name for path in tmp_path.iterdir()] == ["folder.html"]
-
-
-def from_text(text: str) -> bytes:
-    codes = {mark: code for code, mark in UNSAFE.items()}
-    bits = "".join(f"{codes.get(one, ord(one)):07b}" for one in text)
-    return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8))
 
 
 def test_a_script_ends_no_element(tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs import RECIPE, cut_after, new_model
 from strategies import ANYTHING, REFUSED, damaged_safetensors, fuzz, given_by_name, mostly, outcome
-from test_fuzz_model import RECIPE as FIELDS
 from torch import nn
 
 from vit_course.data import shapes
@@ -18,8 +17,14 @@ from vit_course.training import TrainingConfig, evaluate, train
 pytestmark = pytest.mark.slow
 DATASET = shapes(num_train=9, num_validation=4, num_test=3, image_size=(12, 8))
 SHORT = replace(RECIPE, epochs=2, batch_size=6)
+SIZE, SHARE = st.integers(1, 5), st.floats(0, 0.9)
 # Anything but what would train for hours, or call a compiler.
-EPOCHS = {**FIELDS, "epochs": st.integers(1, 2)}
+FIELDS = dict(
+    epochs=st.integers(1, 2), batch_size=SIZE, learning_rate=st.floats(1e-6, 1), warmup=SHARE, weight_decay=SHARE,
+    optimiser=st.sampled_from(["adamw", "muon"]), beta2=SHARE, label_smoothing=SHARE, clip_norm=st.floats(0, 9),
+    padding=st.integers(0, 3), flip=st.booleans(), cutout=st.integers(0, 3), average=SHARE,
+    precision=st.sampled_from(["float32", "bfloat16"]), seed=st.integers(0, 99),
+)  # fmt: skip
 
 
 def is_whole(history, epochs):
@@ -29,7 +34,7 @@ def is_whole(history, epochs):
 
 
 @fuzz(60)
-@given(given_by_name(**EPOCHS))
+@given(given_by_name(**FIELDS))
 def test_a_drawn_recipe_trains_or_is_refused(fields):
     config = outcome(TrainingConfig, **fields)
     if config is not REFUSED:

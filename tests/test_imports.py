@@ -55,23 +55,7 @@ MAY_IMPORT = {
     "site": {"data", "explorer", "files.stored", "inputs.extras", "live", "pretrained"},
     # It reads the chapters and imports no check.
     "kit": {"classroom.exercises", "files", "site.mathml"},
-    "commands": {
-        *MODEL,
-        *[
-            "classroom",
-            "data",
-            "explorer",
-            "files",
-            "inputs",
-            "kit",
-            "learner",
-            "live",
-            "plots",
-            "pretrained",
-            "site",
-            "training",
-        ],
-    },
+    "commands": {*MODEL, *USED_BY_COMMANDS},
     "__main__": {"commands"},
     "__init__": set(),
 }

@@ -36,7 +36,10 @@ def test_distance_of_a_diagonal_map_is_zero_and_by_hand():
     assert attention_distance(maps, GRID, 4).item() == pytest.approx(4 * sum(away) / N)
 
 
-def test_registers_are_left_out_where_their_number_is_given():
+def test_the_class_token_is_left_out_and_registers_where_their_number_is_given():
+    maps = random_maps()
+    assert torch.equal(patch_part(maps, GRID), maps[..., 1:, 1:])
+    assert torch.equal(patch_part(maps[..., :N, :N], GRID), maps[..., :N, :N])
     maps = torch.randn(B, L, h, N + 4, N + 4).softmax(-1)
     assert torch.equal(patch_part(maps, GRID, 4), maps[..., 4:, 4:])
     alone = maps[..., 4:, 4:] / maps[..., 4:, 4:].sum(-1, keepdim=True)
@@ -52,12 +55,6 @@ def test_mask_score_inside_outside_and_uniform():
     assert mask_score(uniform, mask).item() == pytest.approx(mask.float().mean().item())
     mask[2:4, 4:8] = False  # half of the patch
     assert mask_score(inside, mask).item() == pytest.approx(0.5)
-
-
-def test_patch_part_drops_the_class_token():
-    maps = random_maps()
-    assert torch.equal(patch_part(maps, GRID), maps[..., 1:, 1:])
-    assert torch.equal(patch_part(maps[..., :N, :N], GRID), maps[..., :N, :N])
 
 
 def test_relevance_by_hand():

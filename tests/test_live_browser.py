@@ -9,6 +9,7 @@ from accessible import violations
 from conftest import cases
 from explored import NEEDS_CHROMIUM, SCREENSHOTS
 from live_page import HAND_OVER, TAKE, compare, give, question, visit, wait_shown, words
+from pictures import encoded
 from PIL import Image
 from served import served
 
@@ -127,9 +128,7 @@ def test_a_picture_of_the_visitors_own_is_seen_as_in_python(small):
     turned[0x0112] = 6
     before = question(small)
     for way in ("file", "drop", "paste"):
-        buffer = io.BytesIO()
-        rgba.save(buffer, format="PNG", exif=turned)
-        content = buffer.getvalue()
+        content = encoded(rgba, exif=turned)
         if way == "file":
             give(small, "noise.png", content)
         else:

@@ -13,13 +13,6 @@ def test_patchify_by_hand():
     assert patchify(image, 2).tolist() == [expected]
 
 
-def test_patchify_order_is_row_column_channel(odd_images):
-    patches = patchify(odd_images, 4)
-    assert patches.shape == (2, 6, 48)
-    # Patch 4 is in row 1, column 1 of the 2 x 3 grid; its pixel (2, 3), channel 1, is number (2 * 4 + 3) * 3 + 1.
-    assert patches[1, 4, (2 * 4 + 3) * 3 + 1] == odd_images[1, 1, 4 + 2, 4 + 3]
-
-
 @cases(("height", "width", "patch_size"), [(8, 12, 4), (12, 8, 2), (6, 10, 1), (15, 5, 5)])
 def test_round_trip_is_exact(height, width, patch_size):
     images = torch.randn(2, 3, height, width)

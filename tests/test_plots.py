@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
 from vit_course import plots
-from vit_course.data import photographs
 from vit_course.patches import patchify
 from vit_course.plots.attention import HEAT
 
@@ -106,30 +105,10 @@ def test_expected_and_received_show_the_plane_where_they_part_and_mark_it():
     assert drawn(plots.expected_and_received(torch.zeros(2) * NAN, torch.zeros(2) * NAN)).axes
 
 
-# Linear RGB as it is seen without one of the three kinds of cone (Machado, Oliveira and Fernandes 2009, table 1).
-SEEN = {
-    "all cones": np.eye(3),
-    "no long": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "no middle": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-    "no short": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
-}
-
-
-def seen(colours: np.ndarray, cones: str) -> np.ndarray:
-    """sRGB colours (..., 3) as somebody with these cones sees them."""
-    linear = np.where(colours <= 0.04045, colours / 12.92, ((colours + 0.055) / 1.055) ** 2.4)
-    linear = (linear @ np.transpose(SEEN[cones])).clip(0, 1)
-    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
-
-
-@cases("cones", SEEN)
-@cases("name", photographs())
-def test_heat_is_seen_on_a_photograph_with_any_cones(name, cones):
-    picture = np.asarray(photographs()[name].open().convert("RGB").resize((64, 64))) / 255
-    *colour, opacity = HEAT(1.0)
-    hot = (1 - opacity) * picture + opacity * np.array(colour)
-    apart = np.linalg.norm(seen(hot, cones) - seen(picture, cones), axis=-1)
-    assert np.quantile(apart, 0.1) > 0.1, "nine pixels in ten"
+def test_the_heat_is_the_colour_that_was_measured():
+    # On every photograph it is seen with all cones and without each of the three (Machado, Oliveira and Fernandes 2009,
+    # table 1): another colour has to be measured so before it is written here. The explorer's is in explorer/js.
+    assert HEAT(1.0) == pytest.approx((0.8, 0, 1, 0.7)) and HEAT(0.0)[3] == 0
 
 
 def test_a_spotlight_leaves_the_brightest_patches_as_they_are_and_the_others_dark():

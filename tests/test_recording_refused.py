@@ -158,9 +158,7 @@ def test_a_layer_in_a_kernel_of_its_own_makes_no_partial_stack(images):
         attention_gradients(model, images, torch.tensor([0, 1]))
     for layer in (model := vit()).blocks:
         layer.attn.forward = lambda x, *args, **kwargs: x
-    with pytest.raises(
-        ValueError, match=r"nothing was recorded: blocks\.0\.attn, blocks\.1\.attn, blocks\.2\.attn ran"
-    ):
+    with pytest.raises(ValueError, match=r"recorded: blocks\.0\.attn, blocks\.1\.attn, blocks\.2\.attn ran"):
         recorded(model, images).stacked()
 
 
@@ -221,16 +219,6 @@ def test_a_part_of_a_model_with_two_towers():
     for one in (model, model.vision_model):
         maps = recorded(one, images, lambda x: model.vision_model(x))
         assert maps.stacked().shape == (1, 2, 2, 37, 37) and maps.tokens().prefix == CLASS
-
-
-@pytest.mark.filterwarnings("ignore:_compile flag:DeprecationWarning", "ignore:flex_attention called:UserWarning")
-def test_flex_attention_is_refused():
-    config = transformers.ViTConfig(
-        image_size=42, patch_size=7, num_hidden_layers=2, num_attention_heads=2, hidden_size=32, intermediate_size=20,
-        attn_implementation="flex_attention",
-    )  # fmt: skip
-    with pytest.raises(ValueError, match=r"nothing was recorded: .*attention.* ran"):
-        recorded(transformers.ViTModel(config).eval(), torch.randn(1, 3, 42, 42)).stacked()
 
 
 def test_several_passes_and_parts_of_a_model(images):

@@ -1,7 +1,6 @@
 """What regenerating stores: only what differs by more than the tests allow, and by how much a number may."""
 
 import base64
-import io
 
 import about
 import nbformat
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from conftest import cases
+from pictures import encoded
 from PIL import Image
 from regenerate import VIEW, as_stored, same_explorer
 
@@ -25,9 +25,8 @@ def shown(noise: int = 0, mark: bool = False, alt: str = "a curve", **more) -> d
     """A picture of a slope, with noise that nobody sees or a mark that everybody sees."""
     pixels = np.tile(np.linspace(40, 200, 60), (40, 1)) + np.random.RandomState(noise).rand(40, 60) * bool(noise)
     pixels[10:20, 10:20] = 0 if mark else pixels[10:20, 10:20]
-    buffer = io.BytesIO()
-    Image.fromarray(pixels.astype(np.uint8)).save(buffer, "PNG")
-    data = {"image/png": base64.b64encode(buffer.getvalue()).decode(), "text/plain": "<Figure>", **more}
+    picture = encoded(Image.fromarray(pixels.astype(np.uint8)))
+    data = {"image/png": base64.b64encode(picture).decode(), "text/plain": "<Figure>", **more}
     return nbformat.v4.new_output("display_data", data=data, metadata={"image/png": {"alt": alt}})
 
 

@@ -4,13 +4,11 @@ import copy
 
 import pytest
 import torch
-import transformers
 from conftest import cases
-from published import PATCH, PUBLISHED
+from published import PATCH, PUBLISHED, huggingface_vit
 from torch import nn
 
 from vit_course import pretrained
-from vit_course.attention import attention_weights
 from vit_course.config import ViTConfig
 from vit_course.pretrained import first_difference, stages
 from vit_course.vit import ViT
@@ -39,38 +37,6 @@ def small(**changes) -> ViT:
 # ---- the stages
 
 
-@torch.no_grad()
-def test_the_stages_of_ours_are_what_its_parts_give():
-    ours = PUBLISHED["torchvision, pre-logits"].ours(PUBLISHED["torchvision, pre-logits"].theirs())
-    images = PUBLISHED["torchvision, pre-logits"].images()
-    seen = stages(ours, images)
-    all_names = names(3)
-    all_names.insert(-2, "pre-logits")
-    assert list(seen) == all_names  # in running order
-    z = ours.positions(ours.class_token(ours.patch_embedding(images)))
-    by_hand = {"patch embedding": ours.patch_embedding(images), "class token and positions": z}
-    for number, block in enumerate(ours.encoder.blocks):
-        normed = block.norm1(z)
-        q, k, v = ours.encoder.blocks[number].attention.qkv(normed).chunk(3, dim=-1)
-        heads = [part.unflatten(2, (3, -1)).transpose(1, 2) for part in (q, k, v)]  # each (B, h, T, d)
-        weights = attention_weights(*heads[:2])
-        joined = (weights @ heads[2]).transpose(1, 2).flatten(2)
-        attended = block.attention.projection(joined)
-        middle = z + attended
-        hidden = block.mlp.expand(block.norm2(middle))
-        thought = block.mlp.contract(nn.functional.gelu(hidden))
-        z = middle + thought
-        values = (normed, q, k, v, weights, joined, attended, middle, block.norm2(middle), hidden,
-                  nn.functional.gelu(hidden), thought, z)  # fmt: skip
-        by_hand |= {f"block {number}: {part}": value for part, value in zip(BLOCK, values, strict=True)}
-    features = ours.features(images)
-    before_tanh = ours.pre_logits[0](features[:, 0])
-    by_hand |= {"norm": features, "pre-logits": before_tanh, "into the head": before_tanh.tanh()}
-    by_hand |= {"logits": ours(images)}
-    for name, value in by_hand.items():
-        torch.testing.assert_close(seen[name], value, atol=1e-5, rtol=0, msg=lambda text, name=name: f"{name}: {text}")
-
-
 @cases("name", PUBLISHED)
 def test_a_published_model_and_ours_agree_in_every_stage_that_both_show(name):
     case = PUBLISHED[name]
@@ -95,12 +61,7 @@ def test_a_published_model_and_ours_agree_in_every_stage_that_both_show(name):
 def test_two_libraries_and_two_of_the_same_kind():
     first = PUBLISHED["torchvision"].theirs()
     ours = PUBLISHED["torchvision"].ours(first)
-    second = transformers.ViTForImageClassification(
-        transformers.ViTConfig(
-            image_size=21, patch_size=7, num_hidden_layers=3, num_attention_heads=3, hidden_size=36,
-            intermediate_size=20, num_labels=5, layer_norm_eps=1e-6, attn_implementation="eager",
-        )
-    )  # fmt: skip
+    second = huggingface_vit(layer_norm_eps=1e-6, attn_implementation="eager")
     second.load_state_dict(pretrained.to_huggingface(ours))
     images = torch.randn(1, 3, 21, 21)
     assert first_difference(first, second.train(), images).first is None
@@ -116,16 +77,14 @@ def test_two_libraries_and_two_of_the_same_kind():
 
 def test_models_of_other_sizes_are_refused():
     theirs, images = PUBLISHED["torchvision"].theirs(), PUBLISHED["torchvision"].images()
-    with pytest.raises(ValueError, match="the models have 4 and 3 blocks: only models of the same depth"):
-        first_difference(small(num_layers=4), theirs, images)
-    with pytest.raises(
-        ValueError, match=r"the positions have shapes \(17, 36\) and \(10, 36\): only models for images"
+    for changes, message in (
+        ({"num_layers": 4}, "the models have 4 and 3 blocks: only models of the same depth"),
+        ({"image_size": 28}, r"the positions have shapes \(17, 36\) and \(10, 36\): only models for images"),
+        ({"hidden_dim": 48}, r"the patch embeddings have shapes \(48, 3, 7, 7\) and \(36, 3, 7, 7\)"),
+        ({"pool": "mean"}, r"the positions have shapes \(9, 36\) and \(10, 36\)"),
     ):
-        first_difference(small(image_size=28), theirs, images)
-    with pytest.raises(ValueError, match=r"the patch embeddings have shapes \(48, 3, 7, 7\) and \(36, 3, 7, 7\)"):
-        first_difference(small(hidden_dim=48), theirs, images)
-    with pytest.raises(ValueError, match=r"the positions have shapes \(9, 36\) and \(10, 36\)"):
-        first_difference(small(pool="mean"), theirs, images)
+        with pytest.raises(ValueError, match=message):
+            first_difference(small(**changes), theirs, images)
 
 
 @cases("name", SIMPLE)

@@ -1,11 +1,10 @@
 """The button for the reader's own picture, without a browser: what Python does with what the browser sends."""
 
-import io
-
 import numpy as np
 import pytest
 import torch
 from conftest import cases
+from pictures import encoded
 from PIL import Image
 from torch import nn
 
@@ -22,14 +21,12 @@ def model():
     return ViT(ViTConfig(**SIZES)).eval()
 
 
-def photograph(size=(40, 60), seed=0, **options):
+def photograph(size=(40, 60), seed=0):
     """The bytes of a picture taken upright and stored lying down."""
     pixels = np.random.RandomState(seed).randint(0, 256, (*size, 3), dtype=np.uint8)
     exif = Image.Exif()
     exif[0x0112] = 6
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, format="JPEG", exif=exif, **options)
-    return buffer.getvalue()
+    return encoded(Image.fromarray(pixels), format="JPEG", exif=exif)
 
 
 def send(button, content, name="photo.jpg", note="", refusal=""):

@@ -5,7 +5,6 @@ import os
 import random
 import time
 from collections.abc import Callable
-from functools import partial
 from statistics import median, quantiles
 
 import torch
@@ -19,16 +18,13 @@ REFERENCE = "timm"
 # Each library is imported by its own function, so that a comparison of a few needs only those.
 
 
-def timm_vit(c: ViTConfig, fused: bool = True) -> nn.Module:
+def timm_vit(c: ViTConfig) -> nn.Module:
     import timm
 
-    model = timm.models.VisionTransformer(
+    return timm.models.VisionTransformer(
         img_size=c.image_size, patch_size=c.patch_size, embed_dim=c.hidden_dim, depth=c.num_layers,
         num_heads=c.num_heads, mlp_ratio=c.mlp_dim / c.hidden_dim, num_classes=c.num_classes,
     )  # fmt: skip
-    for block in model.blocks:
-        block.attn.fused_attn &= fused
-    return model
 
 
 def torchvision_vit(c: ViTConfig) -> nn.Module:
@@ -40,13 +36,13 @@ def torchvision_vit(c: ViTConfig) -> nn.Module:
     )  # fmt: skip
 
 
-def huggingface_vit(c: ViTConfig, attention: str = "sdpa") -> nn.Module:
+def huggingface_vit(c: ViTConfig) -> nn.Module:
     import transformers
 
     config = transformers.ViTConfig(
         image_size=c.image_size, patch_size=c.patch_size, num_hidden_layers=c.num_layers,
         num_attention_heads=c.num_heads, hidden_size=c.hidden_dim, intermediate_size=c.mlp_dim,
-        num_labels=c.num_classes, attn_implementation=attention,
+        num_labels=c.num_classes,
     )  # fmt: skip
     return transformers.ViTForImageClassification(config)
 
@@ -63,11 +59,9 @@ def vit_pytorch_vit(c: ViTConfig) -> nn.Module:
 CONTENDERS: dict[str, Callable[[ViTConfig], nn.Module]] = {
     "ours": ViT,
     "timm": timm_vit,
-    "timm, unfused": partial(timm_vit, fused=False),
     "torchvision": torchvision_vit,
     "vit-pytorch": vit_pytorch_vit,
     "Hugging Face": huggingface_vit,
-    "Hugging Face, eager": partial(huggingface_vit, attention="eager"),
 }
 
 

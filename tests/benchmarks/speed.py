@@ -6,7 +6,7 @@
 
 The contenders take turns. The speed is the time of timm in float32 divided by the contender's, round by round: 1.25 is
 a quarter faster. All peers come with `pip install -e ".[test]"`. A training step is forward pass, cross-entropy,
-backward pass and an AdamW step. For ViT-B/16 the seven models with AdamW's state are some 10 GB, their activations not
+backward pass and an AdamW step. For ViT-B/16 the five models with AdamW's state are some 7 GB, their activations not
 counted; `--contenders` takes fewer.
 """
 

@@ -42,6 +42,6 @@ def learned(setting: str, seed: int, steps: int = 25, before: str = "") -> list[
     return losses
 
 
-def other(setting: str) -> str:
+def _other(setting: str) -> str:
     """The other of the two settings."""
     return SETTINGS[setting == "small"]
