@@ -15,7 +15,7 @@ def gradient(answer, draw):
         counts = torch.tensor(draw.sizes(processes, low=1, high=20))
         draws.append((draw.normal(processes, width), counts))
     (means, _) = draws[0]
-    same_without_gradient(__name__, answer, _whole, draws, "(D,)", seen=locals(), first="number")
+    same_without_gradient(__name__, answer, _whole, draws, "(D,)", seen=locals())
 
 
 def _whole(means, counts, weights=lambda counts: counts, total=lambda counts, means: counts.sum()):

@@ -6,7 +6,6 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, table
-from vit_course.checks.tools.usual import usual_slips
 
 
 @exercise("11.5", "Turned by row and column", section="Rotary positions: where, as an angle", difficulty=3, minutes=12)
@@ -17,9 +16,8 @@ def rotary(answer, draw):
         # As many patches as a square grid has, so that a grid taken for square shows; no other size is like these.
         (batch, heads, quarter), (rows, columns) = draw.sizes(3, 5, 7), draw.choose(grids)
         draws.append((draw.normal(batch, heads, rows * columns, 8 * quarter), (rows, columns)))
-    mistakes = [*table(__name__, "turns", _turn_grid), *usual_slips(answer, _turn_grid, draws)]
     with named_by_details(*known(__name__, "errors")):
-        same_function(answer, _turn_grid, draws, mistakes, axes="(B, h, N, d)")
+        same_function(answer, _turn_grid, draws, table(__name__, "turns", _turn_grid), axes="(B, h, N, d)")
 
 
 def _by(grid):

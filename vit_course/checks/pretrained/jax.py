@@ -14,7 +14,7 @@ def jax(answer, draw):
     for axes, errors, inputs in (("(3D, D)", "kernels", (size,)), ("(3D,)", "biases", ())):
         shapes = [(*inputs, heads, width), (*inputs, width, heads)]
         draws = [tuple(draw.normal(*shape) for _ in range(3)) for shape in shapes]
-        same_without_gradient(__name__, answer, _joined, draws, axes, errors=errors, seen=locals(), first="row")
+        same_without_gradient(__name__, answer, _joined, draws, axes, errors=errors, seen=locals())
 
 
 def _plain(part: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,6 @@ import torch
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, table
-from vit_course.checks.tools.usual import usual_slips
 
 
 def any_precision(answer: Callable) -> Callable:
@@ -33,7 +32,6 @@ def same_without_gradient(
     right: Callable | None = None,
     errors: str = "errors",
     seen: Mapping | None = None,
-    first: str = "",
 ) -> None:
     """`same_function` by the tables "mistakes" and `errors` beside the check, for a result without a gradient.
 
@@ -42,9 +40,7 @@ def same_without_gradient(
         answer, reference, draws, axes: see `same_function`.
         right: with a keyword for each step of the table, where the reference itself has none.
         errors, seen: see `known`.
-        first: what one entry of the result's first axis is; if it is given, the `usual_slips` are looked for as well.
     """
     with named_by_details(*known(module, errors, seen)):
         mistakes = table(module, "mistakes", right or reference)
-        mistakes += usual_slips(answer, reference, draws, first) if first else []
         same_function(any_precision(answer), reference, draws, mistakes, axes, differentiable=False)
