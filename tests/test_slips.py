@@ -20,7 +20,12 @@ from vit_course.checks.tools.slips import Known, named_by_details
 from vit_course.checks.tools.table import COMMON, refuse, table
 
 # Exercises whose checks take milliseconds, and the right function of each, where its table has steps.
-QUICK = {"maps.rollout": "flow", "evidence.held_out": "_chosen", "pretrained.jax": None, "further.gradient": None}
+QUICK = {
+    "maps.rollout": "flow",
+    "evidence.held_out": "_chosen",
+    "pretrained.jax": "_joined",
+    "further.gradient": "_whole",
+}
 GENERIC = {"wrong-values", "wrong-shape", "raised-error", "hard-coded-size", "wrong-type"}
 TABLES = sorted(ROOT.glob("vit_course/checks/*/*.toml"))
 SHARED = ROOT / "vit_course/checks/tools/shared.toml"
