@@ -4,9 +4,10 @@ All slips of all exercises take about three minutes of one processor; every day 
 for a loop is cut after some seconds.
 """
 
+import tomllib
+
 import pytest
-from conftest import cases
-from equivalent import EQUIVALENT
+from conftest import ROOT, cases
 from exercises import all_exercises, made_by
 from mutants import mutants
 
@@ -16,6 +17,7 @@ from vit_course.checks.limited import run_limited
 # Their worked solutions train or measure for minutes; what they report is changed in tests/answers.
 TRAINED = {"attention.how_many_heads", "maps.way_up", "evidence.luck", "capstone.trained"}
 SECONDS = 60
+EQUIVALENT = tomllib.loads((ROOT / "tests" / "equivalent.toml").read_text(encoding="utf-8"))
 NAMES = [name for name in EXERCISES if name not in TRAINED]
 
 

@@ -39,7 +39,7 @@ def read(path):
 
 def rows_of(path):
     """-> of each row of a file: the table, what it is a row of, and the row."""
-    for said in read(path).values():
+    for said in (said for name, said in read(path).items() if name != "right"):
         for key, rows in said.items():
             for row in rows if isinstance(rows, list) else ():
                 yield said, key, row

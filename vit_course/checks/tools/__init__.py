@@ -18,7 +18,7 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
     whole_embedding             its patches and positions
     watched_steps               what the optimisers do while a learner's code trains
     tensors     tensor, equal, agree: one tensor that came back
-    by_hand     same_answers, same_answer: numbers and choices, the right ones never shown
+    by_hand     worked_out, same_answers: numbers and choices, the right ones never shown
     dicts       named: a dict, with the names that were asked for
     numbers     real: one number, whatever its type
     experiments shares, losses, follows, ...: what several runs gave, and whether the conclusion follows

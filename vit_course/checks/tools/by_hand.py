@@ -8,8 +8,20 @@ import numpy as np
 import torch
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.table import by_answer, right_answers
 from vit_course.checks.tools.words import describe, plain
+
+
+def worked_out(module: str, answer, parts) -> None:
+    """`same_answers` by the tables "right" and "by-hand" beside the check.
+
+    Args:
+        module: the check's `__name__`.
+        answer, parts: of the check.
+    """
+    same_answers(call(answer), right_answers(module), parts, by_answer(module, "by-hand"))
 
 
 def same_answers(

@@ -13,7 +13,8 @@ expression is depends on who asks:
         scale = [ ... ]             any other key is a step, a keyword of the right function; the expression its value
     values         of what the check has seen: a wrong shape, count or number, under `rows`
     readings       the same, and all rows that have a value
-    by_answer      the same under the name of each answer that was worked out by hand
+    right_answers  none: the table `right` holds the answers that were worked out by hand
+    by_answer      as values, under the name of each of these
     refuse         of what the check has seen: whether it is so, under `rows`
     known          none: a row of `errors` is a pattern of what an error or a shape says, a slug and a sentence
 
@@ -140,6 +141,11 @@ def readings(module: str, name: str, value, seen: Mapping) -> dict[int, tuple[st
         for number, (slug, sentence, *expressions) in enumerate(_read(module)[name]["rows"])
         if any(_evaluated(expression, names) == value for expression in expressions)
     }
+
+
+def right_answers(module: str) -> dict:
+    """The answers worked out by hand: the table "right", a list of it as a tuple."""
+    return {name: tuple(one) if isinstance(one, list) else one for name, one in _read(module)["right"].items()}
 
 
 def by_answer(module: str, name: str, seen: Mapping | None = None) -> dict[str, dict]:
