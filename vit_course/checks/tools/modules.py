@@ -110,10 +110,13 @@ def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) 
     )
     if not out.requires_grad:
         raise cut
-    flat = Flat(list(module.parameters()))
-    row, slopes = flat.get(), flat.slopes((out * draw.normal(*out.shape)).sum())
+    flat, weights = Flat(list(module.parameters())), draw.normal(*out.shape)
+    row, slopes = flat.get(), flat.slopes((out * weights).sum())
     flat.set(torch.where(slopes == 0, row + 1e-3 * draw.normal(len(row)), row))
-    moved = (feed(module, x) - out).norm() > 1e-5 * out.norm()
+    nearby = feed(module, x)
+    there = flat.slopes((nearby * weights).sum())[slopes == 0].abs()  # as at the kink of a ReLU
+    cut_here = not (there > 1e-6 * slopes.abs().max()).any()
+    moved = cut_here and (nearby - out).norm() > 1e-5 * out.norm()
     flat.set(row)
     if moved:
         raise cut
