@@ -77,7 +77,7 @@ def made_again(
         right = measure(setting, source)
         if abs(received - right) <= near:
             continue
-        details = [f"Made again: {setting!r}, {word} {source}", f"Expected: about {right:.3g}"]
+        details = [f"Run:      {setting!r}, {word} {source}", f"Expected: about {right:.3g}"]
         details.append(f"Received: {received:.3g}")
         raise _named(module, received, near, {"setting": setting, "source": source}, details)
 
