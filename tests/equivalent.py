@@ -71,8 +71,9 @@ EQUIVALENT = {
     },
     "positions.patch_sizes": {
         "another measurement, as possible as this one": [
-            "return {'none': {4: [0.958, 0.96, 0.948], 2: [0.655, 0.675, 0.662], 1: [0.217, 0.406, 0.233]}"
+            "'none': {4: [0.958, 0.96, 0.948], 2: [0.655, 0.675, 0.662], 1: [0.217, 0.406, 0.233]}"
         ],
+        "of the runs two are made again, and not this one": ["return {'seeds': [0, 1, 3]"],
     },
     "attention.weights": {
         "4 axes: 2 and -2 are one": ["scores = q @ k.transpose(2, -1) / q.shape[-1] ** 0.5"],
@@ -97,10 +98,11 @@ EQUIVALENT = {
     },
     "encoder.warm_up": {
         "another measurement, as possible as this one": [
-            "return {'without': [1.56, 1.49, 0.8]",
-            "return {'without': [0.78, 2.98, 0.8]",
-            "return {'without': [0.78, 1.49, 1.6]",
+            "'without': [1.56, 1.49, 0.8]",
+            "'without': [0.78, 2.98, 0.8]",
+            "'without': [0.78, 1.49, 1.6]",
         ],
+        "of the runs one is made again, and not this one": ["return {'seeds': [0, 1, 3]"],
     },
     "vit.predicted": {
         "the same whole number of patches": [
