@@ -28,7 +28,7 @@ FORESEEN = {
                   "    words += 'traded token_copied'\n    others = dict.fromkeys(words.split(), 'other')\n"
                   "    return others | {'keys_doubled': 9, 'value_constant': 'moved'}"),
     "how_many_heads": ("settings-missing", "def how_many_heads():\n"
-                       "    return {'errors': {(2, 1): [0.5, 0.4, 0.6]}, 'conclusion': 'enough'}"),
+                       "    return {'seeds': [0, 1, 2], 'errors': {(2, 1): [0.5]}, 'conclusion': 'enough'}"),
 }  # fmt: skip
 OUTSIDE = "written_by_a_submission.txt"
 
