@@ -73,8 +73,11 @@ def _add(answers: dict, exercise: str, code: str, *mistake: str) -> None:
 
 
 def source(answer) -> str:
-    """The code of an answer."""
-    return _CODE.get(id(answer)) or inspect.getsource(answer)
+    """The code of an answer; of a worked solution, which stands in its notebook, what it is called."""
+    try:
+        return _CODE.get(id(answer)) or inspect.getsource(answer)
+    except (OSError, TypeError):
+        return str(answer)
 
 
 def right(exercise: str):
