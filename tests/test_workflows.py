@@ -45,11 +45,15 @@ def commands(job: dict) -> set[str]:
     }
 
 
+def validated(schema: str, *paths) -> subprocess.CompletedProcess:
+    # By a module, not by the name of a program: the environment need not be on the PATH.
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *map(str, paths)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.slow
 def test_the_workflows_have_the_form_of_workflows():
-    # By a module, not by the name of a program: the environment need not be on the PATH.
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = validated("vendor.github-workflows", *WORKFLOWS)
     assert done.returncode == 0, done.stdout
 
 
