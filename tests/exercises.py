@@ -11,6 +11,12 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 @cache
+def cells_of(path) -> list:
+    """The cells of a notebook."""
+    return nbformat.read(path, as_version=4).cells
+
+
+@cache
 def all_exercises() -> dict:
     """name -> (notebook path, ExerciseCells), in the order of the notebooks."""
     return {
@@ -49,6 +55,6 @@ def _given(name: str) -> dict:
 
 @cache
 def _imports(path) -> str:
-    cells = nbformat.read(path, as_version=4).cells
+    cells = cells_of(path)
     section = next(i for i, cell in enumerate(cells) if cell.source.startswith("## Exercises"))
     return next(cell.source for cell in cells[section:] if cell.cell_type == "code")

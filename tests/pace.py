@@ -12,10 +12,10 @@ from nbval.plugin import IPyNbCell
 
 ROOT = Path(__file__).parents[1]
 # Two workers take a file each, and the last one should not be long: these come first, the longest before all.
-FIRST = ("test_site", "07_training", "09_what_maps_tell", "10_pretrained", "test_wheel", "test_mutants",
-         "test_checks", "05_encoder", "00_start_here", "test_classroom", "test_distributed", "11_further",
-         "03_position_embeddings", "02_class_token", "08_attention_maps", "test_killed", "test_live_browser",
-         "test_explorer_browser", "06_vit", "test_site_browser", "04_attention")  # fmt: skip
+FIRST = ("00_start_here", "test_answers", "test_site", "test_classroom", "07_training", "09_what_maps_tell",
+         "10_pretrained", "05_encoder", "test_wheel", "test_mutants", "03_position_embeddings", "02_class_token",
+         "test_explorer_browser", "test_distributed", "08_attention_maps", "11_further", "06_vit", "test_checks",
+         "test_killed", "test_live_browser", "test_site_browser", "04_attention")  # fmt: skip
 # Who asks for one of these waits for a browser, a server, a class of learners or a whole site.
 SLOW_FIXTURES = frozenset({"browser", "site", "course", "tested", "kit"})
 # A line of a file of which no test is quick.

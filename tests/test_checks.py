@@ -1,4 +1,4 @@
-"""Every check: right answers pass, wrong ones are named, stubs are not attempted, nothing makes it raise."""
+"""Every check: stubs are not attempted, nothing makes it raise, what comes back is looked at, time is limited."""
 
 import ast
 import inspect
@@ -19,68 +19,10 @@ from vit_course.checks import limited
 from vit_course.checks.exercise import EXERCISES
 
 NAMES = list(EXERCISES)
-every = pytest.mark.parametrize("name", NAMES)
-GENERIC = {"wrong-values", "wrong-shape", "wrong-answer", "wrong-parameters", "wrong-behaviour", "not-repeated"}
 
 
 def check(name, answer, **options):
     return EXERCISES[name].check(answer, **options)
-
-
-def is_passed(report) -> bool:
-    return (report.status, report.score, report.mistake) == ("passed", 1.0, None)
-
-
-def is_named(report, mistake: str) -> bool:
-    named = (report.status, report.mistake) == ("failed", mistake)
-    return named and report.score < 1
-
-
-def is_shown(report) -> bool:
-    """Whether a mistake that the check does not know is refused with what was expected, in a picture too."""
-    shown = report.mistake == "wrong-answer"  # worked out by hand: the right number is not shown
-    shown = shown or ("Expected: " in report.text and "Received: " in report.text)
-    drawn = report.expected is None or bool(report.figure().axes)
-    return report.status == "failed" and report.mistake in GENERIC and shown and drawn
-
-
-def misjudged(name: str, right=(), wrong=(), unforeseen=(), seeds=(0,)) -> list[str]:
-    """-> each answer that a check does not judge as it should, with what the check says."""
-    found = []
-
-    def note(answer, should: str, report) -> None:
-        found.append(f"{answers.source(answer)}\nshould be {should}:\n{report.text}")
-
-    for (answer,) in right:
-        for seed in seeds:
-            if not is_passed(report := check(name, answer, seed=seed)):
-                note(answer, f"right with seed {seed}", report)
-    for answer, mistake in wrong:
-        if not is_named(report := check(name, answer), mistake):
-            note(answer, mistake, report)
-    for (answer,) in unforeseen:
-        if not is_shown(report := check(name, answer)):
-            note(answer, "wrong, without a name", report)
-    return found
-
-
-@pytest.mark.slow
-@every
-def test_every_answer_is_judged_as_it_should_be(name, thorough):
-    seeds = (0, 1, 20_26) if thorough else (0,)
-    right = [(exercises.solution(name),), *answers.RIGHT[name]]
-    wrong, unforeseen = answers.WRONG[name], answers.UNFORESEEN[name]
-    if not thorough:  # one of each mistake
-        wrong, unforeseen = (
-            list({mistake: (answer, mistake) for answer, mistake in wrong[::-1]}.values()),
-            unforeseen[:1],
-        )
-    assert "\n\n".join(misjudged(name, right, wrong, unforeseen, seeds)) == ""
-
-
-def test_a_right_and_a_wrong_answer_to_each_exercise():
-    found = [fault for name in NAMES for fault in misjudged(name, answers.RIGHT[name][:1], answers.WRONG[name][:1])]
-    assert "\n\n".join(found) == ""
 
 
 def test_a_text_is_the_same_each_time(some):
@@ -221,15 +163,15 @@ def test_what_never_returns_is_stopped(within, answer):
 
 @pytest.mark.slow
 def test_what_waits_is_not_stopped_by_its_processor_time(within):
-    report = within("attention.weights", lambda q, k, keep: time.sleep(6), 20, clock=0.2)
+    report = within("attention.weights", lambda q, k, keep: time.sleep(6), 1, clock=0.2)
     assert report.mistake == "never-returned" and "waits for something" in report.text
     assert "restart the kernel" in report.text
 
 
 def test_on_a_busy_machine_nothing_is_said_of_an_answer(within, monkeypatch):
-    used = itertools.chain([0.0, 5.0], itertools.repeat(9.0))  # of the 20 seconds that the check gives
+    used = itertools.chain([0.0, 0.25], itertools.repeat(0.45))  # of the second that the check gives
     monkeypatch.setattr(limited, "_processor_time", lambda threads: next(used))
-    report = within("attention.weights", endless, 20, clock=0.3)
+    report = within("attention.weights", endless, 1, clock=0.3)
     assert (report.status, report.mistake, report.score) == ("not attempted", "machine-busy", 0.0)
     assert "The machine is busy: your code had the processor for" in report.text
 
@@ -276,22 +218,3 @@ def test_the_checks_keep_to_their_words():
     for name, one in EXERCISES.items():
         assert one.difficulty in (1, 2, 3) and 2 <= one.minutes <= 40 and one.check.__doc__, name
         assert hasattr(getattr(checks, one.chapter), name.split(".")[1])
-
-
-def test_an_exercise_and_its_answers_lie_where_its_name_says():
-    words = {"right", "wrong", "unforeseen", "same_as"}
-    for name, one in EXERCISES.items():
-        chapter, exercise = name.split(".")
-        file = ROOT / "vit_course" / "checks" / chapter / f"{exercise}.py"
-        found = getattr(getattr(checks, chapter), exercise)
-        assert found is one.check and inspect.unwrap(found).__code__.co_filename == str(file)
-        assert file.read_text(encoding="utf-8").startswith(f'"""Exercise {name}: ')
-        beside = ROOT / "tests" / "answers" / chapter / f"{exercise}.py"
-        tree = ast.parse(beside.read_text(encoding="utf-8") if beside.exists() else "")
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        assert {call.args[0].value for call in calls if getattr(call.func, "id", None) in words} <= {name}
-        assert len(answers.RIGHT[name]) >= 3 and answers.UNFORESEEN[name], name
-        assert len({mistake for _, mistake in answers.WRONG[name]}) >= 4, name
-    for file in (ROOT / "tests" / "answers").glob("*/[a-z]*.*"):
-        own = [name.split(".")[1] for name in NAMES if name.startswith(f"{file.parent.name}.")]
-        assert file.stem.startswith((*own, "shared")), f"{file} has the answers to no exercise"

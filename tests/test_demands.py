@@ -4,7 +4,6 @@ import inspect
 import re
 
 import exercises
-import nbformat
 import pytest
 import torch
 from test_mutants import TRAINED
@@ -37,7 +36,7 @@ PARTS = r"counts? (?:on its own|by itself)"
 def text_of(name: str) -> str:
     """The exercise's text, what is given with it and its stub; not its hints and not its solution."""
     path, exercise = exercises.all_exercises()[name]
-    cells = nbformat.read(path, as_version=4).cells
+    cells = exercises.cells_of(path)
     start = next(i for i, cell in enumerate(cells) if cell.source.startswith(f"### Exercise {EXERCISES[name].number}:"))
     end = next(i for i in range(start, len(cells)) if cells[i].source == exercise.stub_code)
     text = "\n".join(cell.source for cell in cells[start : end + 1])
@@ -55,7 +54,8 @@ def test_a_text_says_what_its_check_asks_for():
         text = text_of(name)
         if "parts" in inspect.signature(one.check.__wrapped__).parameters and not re.search(PARTS, text):
             silent.append((name, "parts"))
-        if name in TRAINED or isinstance(exercises.solution(name), type):
+        is_experiment = "made_again(" in inspect.getsource(one.check.__wrapped__)  # it reports plain numbers
+        if name in TRAINED or is_experiment or isinstance(exercises.solution(name), type):
             continue
         for demand, (change, slug, words) in DEMANDS.items():
             if re.search(words, text):

@@ -4,6 +4,7 @@ import ast
 import textwrap
 
 import answers
+import pytest
 from exercises import solution
 from rewritings import BATCHED, rewritings
 from test_mutants import TRAINED
@@ -40,6 +41,7 @@ WITHOUT = {
 }
 
 
+@pytest.mark.slow
 def test_the_solutions_pass_in_other_forms(some):
     refused = {}
     for name in some([name for name in EXERCISES if name not in TRAINED], 8):

@@ -1,4 +1,4 @@
-"""Answers to the exercises, right and wrong, for test_checks.py; those to chapter.exercise in chapter/exercise.toml.
+"""Answers to the exercises, right and wrong, for test_answers.py; those to chapter.exercise in chapter/exercise.toml.
 
 An answer is what a learner writes into the cell. Most are the worked solution with something replaced, a line each:
 
