@@ -8,34 +8,14 @@ of a notebook's cell, and text in `print`.
 from vit_course.inputs.extras import extra
 
 with extra("course", "checking exercises"):
-    # In the order of the chapters: the table of progress has the same.
-    # isort: off
-    from vit_course.checks import start, patchify, class_token, positions, attention, encoder, vit, training, maps
-    from vit_course.checks import evidence, pretrained, further, capstone
-
-    # isort: on
     from vit_course.checks.cells import watch
-    from vit_course.checks.exercise import EXERCISES
+    from vit_course.checks.exercise import EXERCISES, load_exercises
     from vit_course.checks.guess import guessed
-    from vit_course.checks.table import progress
+    from vit_course.checks.table import CHAPTERS, progress
 
-__all__ = [
-    "EXERCISES",
-    "attention",
-    "capstone",
-    "class_token",
-    "encoder",
-    "evidence",
-    "further",
-    "guessed",
-    "maps",
-    "patchify",
-    "positions",
-    "pretrained",
-    "progress",
-    "start",
-    "training",
-    "vit",
-]
+    for chapter in CHAPTERS:
+        load_exercises(f"{__name__}.{chapter}")
+
+__all__ = [*CHAPTERS, "EXERCISES", "guessed", "progress"]
 
 watch()

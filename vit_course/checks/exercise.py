@@ -4,7 +4,6 @@ import functools
 import importlib
 import inspect
 import pkgutil
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -52,7 +51,7 @@ class Exercise:
         return self.name.split(".")[0]
 
 
-# In the order of their numbers: `checks/__init__.py` imports the chapters in order, `exercises_in` sorts within each.
+# In the order of their numbers: `checks/__init__.py` loads the chapters in order, `load_exercises` sorts within each.
 EXERCISES: dict[str, Exercise] = {}
 # How often each was not yet right, in this kernel: the next hint depends on it.
 _failures: Counter[str] = Counter()
@@ -100,27 +99,20 @@ def exercise(number: str, title: str, section: str, difficulty: int, minutes: in
     return decorate
 
 
-def exercises_in(package: str) -> list[str]:
+def load_exercises(package: str) -> None:
     """Imports every file of a chapter's folder and makes its exercises, by number, attributes of the package.
 
     Args:
-        package: the full name of the folder, whose `__init__.py` asks.
-
-    Returns:
-        Their names, for `__all__`.
+        package: the full name of the folder.
     """
-    module = sys.modules[package]
+    module = importlib.import_module(package)
     for file in pkgutil.iter_modules(module.__path__):
         importlib.import_module(f"{package}.{file.name}")
     chapter = package.rpartition(".")[2]
-    found = sorted(
-        (one for one in EXERCISES.values() if one.chapter == chapter),
-        key=lambda one: int(one.number.rpartition(".")[2]),
-    )
-    for one in found:
+    found = [one for one in EXERCISES.values() if one.chapter == chapter]
+    for one in sorted(found, key=lambda one: int(one.number.rpartition(".")[2])):
         EXERCISES[one.name] = EXERCISES.pop(one.name)
         setattr(module, one.name.rpartition(".")[2], one.check)  # until now the name of the file
-    return [one.name.rpartition(".")[2] for one in found]
 
 
 def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float) -> Report:

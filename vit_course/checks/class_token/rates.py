@@ -3,18 +3,9 @@
 import functools
 
 from vit_course.checks.exercise import exercise
+from vit_course.checks.tools import experiments
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import (
-    by_means,
-    changed,
-    follows,
-    made_again,
-    of_chapter,
-    paired,
-    seeds,
-    shares,
-)
 
 RATES, KINDS = {"low": 1e-3, "high": 2e-2}, {"class": "class token", "mean": "mean"}
 WORDS = ("worse", "no clear difference", "better")
@@ -32,20 +23,20 @@ def rates(answer, draw, parts):
     """`answer()` -> {"seeds", "class_low", "mean_low", "class_high", "mean_high", "mean_low_is", "mean_high_is"}."""
     names = [f"{kind}_{rate}" for rate in RATES for kind in KINDS]
     received = named(call(answer), ("seeds", *names, *(f"mean_{rate}_is" for rate in RATES)))
-    runs = seeds(received["seeds"], fewest=3)
-    found = {name: shares(received[name], name, what="accuracy") for name in names}
-    paired({"seeds": runs, **found})
-    changed(found)
-    made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)
+    runs = experiments.seeds(received["seeds"], fewest=3)
+    found = {name: experiments.shares(received[name], name, what="accuracy") for name in names}
+    experiments.paired({"seeds": runs, **found})
+    experiments.changed(found)
+    experiments.made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)
     for rate in RATES:
         said = f"mean_{rate}_is"
         with parts(said):
             settings = {f"{kind}_{rate}": found[f"{kind}_{rate}"] for kind in KINDS}
-            follows(received[said], said, WORDS, by_means(settings))
+            experiments.follows(received[said], said, WORDS, experiments.by_means(settings))
 
 
 @functools.cache
 def _accuracy(setting: str, seed: int) -> float:
     kind, rate = setting.split("_")
-    (train,) = of_chapter("02_class_token", "train")
+    (train,) = experiments.of_chapter("02_class_token", "train")
     return train(KINDS[kind], seed, RATES[rate])[1]

@@ -3,18 +3,9 @@
 import functools
 
 from vit_course.checks.exercise import exercise
+from vit_course.checks.tools import experiments
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import (
-    by_means,
-    changed,
-    follows,
-    made_again,
-    of_chapter,
-    paired,
-    seeds,
-    shares,
-)
 
 KINDS = ("right", "flipped", "strips")
 WORDS = ("worse", "no clear difference", "better")
@@ -31,18 +22,20 @@ WORDS = ("worse", "no clear difference", "better")
 def cuts(answer, draw, parts):
     """`answer()` -> {"seeds", "right", "flipped", "strips": test accuracies, "flipped_is", "strips_is"}."""
     received = named(call(answer), ("seeds", *KINDS, "flipped_is", "strips_is"))
-    runs = seeds(received["seeds"], fewest=3)
-    found = {name: shares(received[name], name, what="accuracy") for name in KINDS}
-    paired({"seeds": runs, **found})
-    changed(found)
-    made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)
+    runs = experiments.seeds(received["seeds"], fewest=3)
+    found = {name: experiments.shares(received[name], name, what="accuracy") for name in KINDS}
+    experiments.paired({"seeds": runs, **found})
+    experiments.changed(found)
+    experiments.made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)
     for name in KINDS[1:]:
         said = f"{name}_is"
         with parts(said):
-            follows(received[said], said, WORDS, by_means({"right": found["right"], name: found[name]}))
+            experiments.follows(
+                received[said], said, WORDS, experiments.by_means({"right": found["right"], name: found[name]})
+            )
 
 
 @functools.cache
 def _accuracy(order: str, seed: int) -> float:
-    (accuracy_with,) = of_chapter("01_patchify", "accuracy_with")
+    (accuracy_with,) = experiments.of_chapter("01_patchify", "accuracy_with")
     return accuracy_with(order, seed)
