@@ -1,6 +1,7 @@
 """A class on a small assignment: what each learner hands in, and what it is worth."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -183,6 +184,59 @@ def twice(submitted: Path, student: str, path: Path) -> None:
     shutil.copy(submitted.parent / "release" / ASSIGNMENT / path.name, path.with_name("04_small-Copy1.ipynb"))
 
 
+def scripts(notebook):
+    """Outputs and text that would run, or change the page of feedback."""
+    solved(notebook, SCRIPT)
+    notebook.cells.append(nbformat.v4.new_markdown_cell("<script>alert(2)</script><style>body {color: white}</style>"))
+
+
+def merged(notebook):
+    """An answer and its check in one cell, as two clicks make it."""
+    solved(notebook)
+    cell_of(notebook, PADDED, answer=True).source += "\n\n" + cell_of(notebook, PADDED).source
+    del notebook.cells[place_of(notebook, PADDED)]
+
+
+def beside(submitted: Path, student: str, path: Path) -> None:
+    """The work in a copy, beside the notebook as it was handed out."""
+    path.rename(path.with_name("04_small-Copy1.ipynb"))
+    shutil.copy(submitted.parent / "release" / ASSIGNMENT / path.name, path)
+
+
+def archive(submitted: Path, student: str, path: Path) -> None:
+    """An archive instead of the notebook."""
+    shutil.make_archive(str(path.with_suffix("")), "zip", path.parent)
+    path.unlink()
+
+
+def another_chapter(submitted: Path, student: str, path: Path) -> None:
+    """The notebook of another chapter, under the right name."""
+    shutil.copy(ROOT / "notebooks" / "01_patchify.ipynb", path)
+    cell = 'report = checks.patchify.count(globals().get("count"))\ndisplay(report)\n2 * report.score'
+    notebook = nbformat.read(path, 4)
+    notebook.cells.append(nbformat.v4.new_code_cell(cell))
+    path.write_text(json.dumps(notebook))
+
+
+def no_text(submitted: Path, student: str, path: Path) -> None:
+    """Beside the notebook a file whose name is no UTF-8, and a pipe."""
+    (path.parent / os.fsdecode(b"caf\xe9.txt")).write_text("x")
+    os.mkfifo(path.parent / "pipe.csv")
+
+
+def old_timestamp(submitted: Path, student: str, path: Path) -> None:
+    """Handed in years ago, says the folder."""
+    (path.parent / "timestamp.txt").write_text("2020-01-01 10:00:00 UTC")
+
+
+SCRIPT = (
+    "from IPython.display import HTML, Javascript, Markdown, display\n"
+    "bad = '<script>document.title = \"won\"</script><style>body {display: none}</style><img src=x onerror=alert(1)>'\n"
+    "display(HTML(bad), Markdown(bad), Javascript('alert(1)'))\nprint(bad)"
+)
+TRIES = "from vit_course import checks\nfor _ in range(300):\n    checks.class_token.padded(lambda z, real: z[:, 0])"
+HOARDS = "import os, time\nfor n in range(80):\n    os.write(os.memfd_create(str(n)), bytes(2**26))\ntime.sleep(100)"
+STAYS = "import subprocess\nsubprocess.Popen(['sleep', '76543'], start_new_session=True)"
 STEALS = """
 from pathlib import Path
 for place in ("../../../source/04_small/04_small.ipynb", "../../../gradebook.db", "COURSE/gradebook.db",
@@ -219,7 +273,9 @@ def submissions(course: Path) -> dict[str, Submission]:
         "copied": Submission(
             copied, says=("further-share stands there 2 times", "padded-answer stands there 2 times"), daily=True
         ),
-        "syntax_error": Submission(only(padded="def mean_of_real(z, real:\n    pass"), {PADDED: 4.0}),
+        "syntax_error": Submission(
+            only(padded="def mean_of_real(z, real:\n    pass"), {PADDED: 4.0}, says=("does not run: SyntaxError",)
+        ),
         "renamed": Submission(renamed, says=("further-gradient had lost its name",)),
         "deleted": Submission(deleted, says=("further-share was missing", "made a cell of another kind (markdown)")),
         "misplaced": Submission(only(), where=misplaced, says=("handed in as Attention, final.ipynb",)),
@@ -235,4 +291,22 @@ def submissions(course: Path) -> dict[str, Submission]:
         "endless_cell": Submission(only("while True:\n    pass")),
         "hog": Submission(only("big = [bytearray(2**28) for _ in range(64)]", padded=heavy), {PADDED: 4.0}),
         "floods": Submission(only("for i in range(10**6): print('x' * 100)")),
+        "scripts": Submission(scripts, daily=True),
+        "merged": Submission(merged, says=("other lines stood in one cell",), daily=True),
+        "beside": Submission(only(), where=beside, says=("04_small-Copy1.ipynb was graded, and not 04_small.ipynb",)),
+        "archive": Submission(only(), POINTS, "not graded", archive, ("04_small.zip; unpack it",)),
+        "another_chapter": Submission(
+            only(), POINTS, "not graded", another_chapter, ("exercises of another one: patchify.count",)
+        ),
+        "no_text": Submission(only(), where=no_text),
+        "old_timestamp": Submission(only(), where=old_timestamp, says=("timestamp.txt says 2020-01-01",)),
+        "long_line": Submission(only("from b import b " * 12_500)),
+        "tries": Submission(only(TRIES)),
+        "hoards": Submission(only(HOARDS)),
+        "stays": Submission(only(STAYS)),
+        "cannot_cross": Submission(only(padded="mean_of_real = open('/dev/null')"), {PADDED: 4.0}),
+        **{
+            f"one_wrong_{number}": Submission(only(**{short: WRONG[short]}), {name: POINTS[name]})
+            for number, name in enumerate([*CHAPTERS] * 2) if (short := name.split(".")[1])
+        },
     }  # fmt: skip

@@ -9,7 +9,7 @@ from conftest import cases
 from vit_course.checks.worker import Left
 from vit_course.classroom.apart.wire import Packer, Unpacker, WireError, read_frame, write_frame
 from vit_course.classroom.graded import Graded, read
-from vit_course.classroom.isolation import Limited
+from vit_course.classroom.isolation import Unprotected
 from vit_course.classroom.process import LearnerProcess
 
 pytestmark = pytest.mark.slow
@@ -116,7 +116,7 @@ class Scaled(nn.Module):
 @pytest.fixture(scope="module")
 def process(tmp_path_factory):
     """One process for all tests."""
-    with LearnerProcess(tmp_path_factory.mktemp("submission"), Limited()) as made:
+    with LearnerProcess(tmp_path_factory.mktemp("submission"), Unprotected()) as made:
         outputs, _ = made.run(CODE, 100)
         assert outputs == []
         yield made

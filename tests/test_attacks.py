@@ -1,8 +1,10 @@
 """Submissions that are out for marks, or for what is not theirs: none wins any, and honest answers keep theirs."""
 
 import os
+import socket
 
 import nbformat
+import psutil
 import pytest
 from conftest import ROOT
 
@@ -72,7 +74,7 @@ def graded(folder, *cells):
             seeds = (1_234_567_890, 1_098_765_432)
             cell.source = Graded(exercise.name, exercise.name.split(".")[1], seeds, exercise.points).source
             cell.metadata["nbgrader"] = {"grade": True}
-    verdicts = submission.Submission(made, folder, isolation.Limited()).grade()
+    verdicts = submission.Submission(made, folder, isolation.Unprotected()).grade()
     return {verdict.graded.name: verdict for verdict in verdicts}, [text_of(cell) for cell in made.cells]
 
 
@@ -169,21 +171,24 @@ def test_outputs_of_strange_types_are_left_out():
     assert submission._outputs([*strange, good], 3) == ([good], 3)
 
 
-WAYS = {one.name: one for one in isolation._ways()}
-
-
-@pytest.fixture(scope="module", params=sorted(WAYS))
+@pytest.fixture(scope="module", params=[*isolation.WAYS, "unprotected"])
 def process(request, folder, tmp_path_factory):
     """A process in every way that this machine has."""
+    way = isolation.WAYS.get(request.param, isolation.Unprotected())
+    if request.param in isolation.WAYS and not way.works():
+        pytest.skip(f"{request.param} is not installed, or starts no process here")
     course = tmp_path_factory.mktemp("course")
     (course / "gradebook.db").write_text("precious")
-    try:
-        with LearnerProcess(folder, WAYS[request.param], Limits(memory=1.0, processes=120), (course,)) as made:
-            made.course, made.way = course, request.param
-            made.protects = WAYS[request.param].protects | set(made.confined)
-            yield made
-    except (RuntimeError, OSError) as error:
-        pytest.skip(f"{request.param} is installed and does not start: {error}")
+    with LearnerProcess(folder, way, Limits(memory=1.0, processes=120, disk=0.25), (course,)) as made:
+        made.course, made.way = course, request.param
+        yield made
+
+
+@pytest.fixture
+def isolated(process):
+    if process.way == "unprotected":
+        pytest.skip("without isolation none of this is promised")
+    return process
 
 
 def said(process, source):
@@ -191,25 +196,28 @@ def said(process, source):
     return "".join(output.get("text") or output.get("evalue") or str(output.get("data")) for output in outputs)
 
 
-def test_the_course_is_out_of_sight_and_reach(process):
-    if "files" not in process.protects:
-        pytest.skip("this system hides no files from a process")
-    book = process.course / "gradebook.db"
-    assert "precious" not in said(process, f"print(open({str(book)!r}).read())")
-    said(process, f"open({str(book)!r}, 'w').write('mine')\n")
-    said(process, f"import os, signal\nos.kill({os.getpid()}, signal.SIGTERM)")
+def test_the_course_is_out_of_sight_and_reach(isolated):
+    book = isolated.course / "gradebook.db"
+    assert "precious" not in said(isolated, f"print(open({str(book)!r}).read())")
+    said(isolated, f"open({str(book)!r}, 'w').write('mine')\n")
+    said(isolated, f"import os, signal\nos.kill({os.getpid()}, signal.SIGTERM)")
     assert book.read_text() == "precious"
-    if process.way != "limits":  # where the process is the teacher's, it reads what the system lets him read
-        assert "root:" not in said(process, "print(open('/etc/shadow').read())")
+    assert "root:" not in said(isolated, "print(open('/etc/shadow').read())")
+
+
+def test_no_socket_leads_out(isolated, tmp_path):
+    path = tmp_path / "agent"
+    with socket.socket(socket.AF_UNIX) as agent, socket.create_server(("127.0.0.1", 0)) as server:
+        agent.bind(str(path))
+        agent.listen()
+        for family, address in (("AF_UNIX", str(path)), ("AF_INET", server.getsockname())):
+            code = f"import socket\nsocket.socket(socket.{family}).connect({address!r}); print('reached')"
+            assert "reached" not in said(isolated, code)
+
+
+def test_links_and_what_takes_a_librarys_place_stay_behind(process):
     listed = said(process, "import os; print(sorted(os.listdir('.')))")
     assert "helper.py" in listed and "secret" not in listed and "sitecustomize.py" not in listed
-
-
-def test_no_socket_leads_out(process):
-    if "network" not in process.protects:
-        pytest.skip("this system takes no network from a process")
-    code = "import socket\ns = socket.socket()\ns.bind(('127.0.0.1', 0)); s.listen(); print('listens')"
-    assert "listens" not in said(process, code)
 
 
 def test_honest_code_costs_nothing(process):
@@ -240,3 +248,38 @@ def test_memory_and_processes_are_limited(process):
         assert "all of them" not in said(process, bomb)
     except BaseException as error:
         assert "processes" in str(error), error
+
+
+FILLS = """
+import os
+try:
+    for number in range(40):
+        with open(f"{place}/filled{number}", "wb") as file:
+            file.write(bytes(2**24))
+except OSError as error:
+    print(error.strerror)
+for name in os.listdir("{place}"):
+    if name.startswith("filled"):
+        os.remove(f"{place}/" + name)
+"""
+HOARDS = """
+import os, time
+for number in range(40):
+    one = os.memfd_create(str(number))
+    os.write(one, bytes(2**26))
+time.sleep(60)
+"""
+STAYS = "import subprocess\nsubprocess.Popen(['sleep', '98765'], start_new_session=True); print('started')"
+
+
+def test_what_lies_in_memory_or_on_the_disk_is_limited_and_no_process_stays(folder):
+    way = isolation.WAYS["bubblewrap"]
+    if not way.works():
+        pytest.skip("bubblewrap is not installed, or starts no process here")
+    with LearnerProcess(folder, way, Limits(memory=1.0, disk=0.25)) as made:
+        for place in (".", "/tmp", "/dev/shm"):
+            assert "No space left" in said(made, FILLS.replace("{place}", place)), place
+        assert "started" in said(made, STAYS)
+        with pytest.raises(MemoryError, match="more memory than the 1 GB"):
+            said(made, HOARDS)
+    assert not [one for one in psutil.process_iter(["cmdline"]) if "98765" in (one.info["cmdline"] or ())]

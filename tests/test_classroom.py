@@ -18,9 +18,9 @@ from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
 from vit_course.classroom.course import make_course
 from vit_course.classroom.exercises import exercises_of
-from vit_course.classroom.isolation import choose
+from vit_course.classroom.isolation import NOT_PROTECTED, choose
 
-LIMITS = "--jobs 2 --memory 2 --processes 150 --cell-seconds 20"
+LIMITS = "--unprotected --jobs 2 --memory 2 --processes 150 --cell-seconds 20"
 
 
 @dataclass
@@ -113,12 +113,13 @@ def test_nothing_ends_the_class_and_the_teacher_is_told(course):
 
 
 def test_what_the_system_does_not_protect_is_said(course):
-    lacks = choose()[1]
-    assert course.warned.count("NOT PROTECTED") == 2 * len(lacks), "of each of the two jobs"
+    way = choose(unprotected=True)
+    assert f"graded with {way.name}" in course.said
+    assert (NOT_PROTECTED in course.said) == (way.name == "no isolation")
     outputs = [output for cell in course.notebook("autograded", "steals").cells for output in cell.get("outputs", [])]
     text = "".join(output.get("text", "") for output in outputs)
     assert "FileNotFoundError" in text or "PermissionError" in text
-    assert "read " not in text or any("it can read" in words for words in lacks)
+    assert "read " not in text or way.name == "no isolation"
     assert not (Path.home() / OUTSIDE).exists(), "its own home is its own"
     assert "configure" in (course.folder / "nbgrader_config.py").read_text()
 
@@ -155,6 +156,10 @@ def test_feedback_for_everybody_who_was_graded_without_a_hidden_test(course):
         assert all(name in page and f"{name}: " in text for name in POINTS)
         assert student != "copied" or "What was handed in was mended" in page
         assert student != "all_wrong" or "name: mean-of-means" in text
+        # What a page may load or run, and what a submission has put there.
+        assert page.count("default-src 'none'; img-src data:") == 1
+        for bad in ("<script>document.title", "<script>alert", "<style>body {", "onerror=alert(1)>"):
+            assert bad not in page, (student, bad)
 
 
 def test_the_release_holds_no_solution_and_no_hidden_test(course):

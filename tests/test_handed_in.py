@@ -1,14 +1,19 @@
 """What is handed in, found and put right: files, cells, class lists."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 
 import nbformat
 import pytest
 from conftest import cases
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from vit_course.classroom.graded import Graded
+from vit_course.classroom.graded import Graded, without_hidden_tests
 from vit_course.classroom.handed_in import make_readable
+from vit_course.classroom.isolation import Unprotected
 from vit_course.classroom.mended import Wanted, mend
 from vit_course.classroom.readable import read_notebook
 from vit_course.classroom.roster import read_roster
@@ -22,12 +27,16 @@ COPY = "# a copy of the check further-share"
 RIGHT = "def shares():\n    return 1"
 
 
+OWN = "shares = torch.ones(3)"  # the chapter's own, as it was handed out
+
+
 def mended(*cells):
     """-> the sources of the cells, with the name of a check in place of its source, and the notes."""
     notebook = new_notebook(cells=list(cells))
-    notes = mend(notebook, [ANSWER, CHECK])
+    given = frozenset({OWN, STUB, SHARE.source})
+    notes = mend(notebook, [ANSWER, CHECK], given)
     sources = [cell.source for cell in notebook.cells]
-    assert mend(notebook, [ANSWER, CHECK]) == [] and [cell.source for cell in notebook.cells] == sources
+    assert mend(notebook, [ANSWER, CHECK], given) == [] and [cell.source for cell in notebook.cells] == sources
     assert all("grade_id" in cell.metadata["nbgrader"] for cell in notebook.cells if "nbgrader" in cell.metadata)
     found = [cell.source if cell.source != SHARE.source else "CHECK" for cell in notebook.cells]
     return found, notes
@@ -56,6 +65,9 @@ def marked(source: str, **marks):
         ([ANSWER.cell(RIGHT), new_code_cell(SHARE.source)], [RIGHT, "CHECK"], "had lost its name"),
         ([marked(RIGHT, grade=True, grade_id={"a": 1}), CHECK.cell()], [RIGHT, "CHECK"], "does not know, {'a': 1}"),
         ([marked(RIGHT, locked=True), CHECK.cell()], [RIGHT, "CHECK"], "does not know, None"),
+        ([new_code_cell(OWN), CHECK.cell(), ANSWER.cell(RIGHT)], [OWN, RIGHT, "CHECK"], "stood before its answer"),
+        ([ANSWER.cell(RIGHT), new_code_cell(OWN), CHECK.cell()], [RIGHT, "CHECK", OWN], "got another meaning"),
+        ([ANSWER.cell(RIGHT + "\n\n" + without_hidden_tests(SHARE.source))], [RIGHT, "CHECK"], "were taken apart"),
         ([new_code_cell("%time shares = lambda: (1"), CHECK.cell()], ["%time shares = lambda: (1", "CHECK"], None),
     ],
 )  # fmt: skip
@@ -95,24 +107,118 @@ def test_whatever_a_file_holds(tmp_path, text, sources, words):
         nbformat.validate(notebook)
 
 
+def handed_in(tmp_path, **options):
+    return make_readable(tmp_path, "11_further", [ANSWER, CHECK], Unprotected(), **options)
+
+
+def write(path, *cells):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(new_notebook(cells=list(cells))), encoding="utf-8")
+
+
 def test_links_and_what_is_not_a_learners_do_not_come_along(tmp_path):
     place = tmp_path / "submitted" / "ada" / "final"
+    write(place / "11-Further (2).ipynb", new_code_cell(RIGHT))
     (place / "data").mkdir(parents=True)
     (place / "data" / "mine.csv").write_text("1")
     (place / "verdicts.txt").write_text("all right")
     (tmp_path / "secret").write_text("precious")
     (place / "secret").symlink_to(tmp_path / "secret")
     (place / "more").symlink_to(tmp_path)
-    (place / "11-Further (2).ipynb").write_text(json.dumps(new_notebook(cells=[new_code_cell(RIGHT)])))
     (tmp_path / "submitted" / "ada" / "11_further").mkdir()
     (tmp_path / "submitted" / "ada" / "11_further" / "timestamp.txt").write_text("2026-01-01 10:00:00 UTC")
-    (tmp_path / "submitted" / "bob" / "05_encoder").mkdir(parents=True)
-    (tmp_path / "submitted" / "bob" / "05_encoder" / "05_encoder.ipynb").write_text("{}")
-    (one,) = make_readable(tmp_path, "11_further", [SHARE])
+    write(tmp_path / "submitted" / "bob" / "05_encoder" / "05_encoder.ipynb")
+    (one,) = handed_in(tmp_path)
     assert one.student == "ada" and "handed in as final/11-Further (2).ipynb" in one.notes[0]
+    assert any("timestamp.txt says 2026-01-01 10:00:00 UTC: where learners" in note for note in one.notes)
     readable = tmp_path / "readable" / "0" / "ada" / "11_further"
     found = {str(path.relative_to(readable)) for path in (tmp_path / "readable").rglob("*") if path.is_file()}
-    assert found == {"data/mine.csv", "timestamp.txt", "11_further.ipynb"}
+    assert found == {"data/mine.csv", "timestamp.txt", "11_further.ipynb", "handed_in.sha256"}
+
+
+OTHER = Graded("patchify.count", "count", (), 2).source
+
+
+def bottomless(place):
+    # In steps: a path that is as long as the whole would be too long to write.
+    place.mkdir(parents=True)
+    there = os.open(place, os.O_RDONLY)
+    for _ in range(1400):
+        os.mkdir("d", dir_fd=there)
+        there, before = os.open("d", os.O_RDONLY, dir_fd=there), there
+        os.close(before)
+    os.close(there)
+    write(place / "11_further.ipynb", new_code_cell(RIGHT))
+
+
+def no_text(place):
+    write(place / "11_further.ipynb", new_code_cell(RIGHT))
+    (place / os.fsdecode(b"\xff\xfe.ipynb")).write_text("{}")
+    os.mkfifo(place / "pipe.ipynb")
+
+
+def a_long_line(place):
+    write(place / "11_further.ipynb", new_code_cell("from b import b " * 12_500 + "\n" + RIGHT))
+
+
+def many_outputs(place):
+    cell = new_code_cell(RIGHT, outputs=[nbformat.v4.new_output("stream", text="x" * 30_000_000)])
+    write(place / "11_further.ipynb", cell)
+
+
+# What lies in the folder of the assignment, the start of what is said of it, and whether there is an answer to grade.
+ODD = {
+    "a long line": (a_long_line, "", True),
+    "folders without end": (bottomless, "", True),
+    "names that are no text": (no_text, "", True),
+    "30 MB of outputs": (many_outputs, "", True),
+    "an archive": (lambda place: (place.mkdir(parents=True), (place / "all.zip").write_bytes(b"PK")),
+                   "no notebook of this assignment, but 11_further/all.zip; unpack it", False),
+    "a program": (lambda place: (place.mkdir(parents=True), (place / "mine.py").write_text(RIGHT)),
+                  "no notebook of this assignment, but 11_further/mine.py", False),
+    "another chapter": (lambda place: write(place / "11_further.ipynb", new_code_cell(OTHER)),
+                        "11_further/11_further.ipynb holds exercises of another one: patchify.count", False),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="these names and pipes are none there")
+@pytest.mark.slow
+def test_whatever_is_handed_in_ends_in_an_answer_or_a_sentence(tmp_path):
+    for student, (make, _, _) in ODD.items():
+        make(tmp_path / "submitted" / student / "11_further")
+    try:
+        found = {one.student: one for one in handed_in(tmp_path)}
+    finally:  # pytest could not: Python's own way goes down by calling itself
+        subprocess.run(["rm", "-rf", str(tmp_path / "submitted")], check=True)
+    for student, (_, said, is_read) in ODD.items():
+        assert found[student].is_read == is_read, (student, found[student].notes)
+        assert " ".join(found[student].notes).startswith(said), (student, found[student].notes)
+        path = tmp_path / "readable" / "0" / student / "11_further" / "11_further.ipynb"
+        assert path.is_file() == is_read
+        if is_read:
+            assert any(RIGHT in cell.source for cell in nbformat.read(path, 4).cells), student
+
+
+def test_the_notebook_that_was_worked_in_counts(tmp_path):
+    place = tmp_path / "submitted" / "ada" / "11_further"
+    write(place / "11_further.ipynb", ANSWER.cell(STUB), CHECK.cell())
+    write(place / "11_further-Copy1.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
+    (one,) = handed_in(tmp_path)
+    assert "11_further-Copy1.ipynb was graded, and not 11_further.ipynb" in " ".join(one.notes)
+
+
+def test_only_other_bytes_are_graded_again(tmp_path):
+    place, graded = tmp_path / "submitted" / "ada" / "11_further", tmp_path / "autograded" / "ada" / "11_further"
+    write(place / "11_further.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
+    readable = tmp_path / "readable" / "0" / "ada" / "11_further"
+    handed_in(tmp_path)
+    shutil.copytree(readable, graded)
+    for options, changed, again in (({}, False, False), ({"force": True}, False, True), ({}, True, True)):
+        if changed:
+            (place / "data.csv").write_text("other")
+            os.utime(place / "data.csv", (0, 0))
+        (one,) = handed_in(tmp_path, **options)
+        assert one.is_read and readable.is_dir() == again
 
 
 MOODLE = "First name,Last name,Email address,Groups\nAda,Lovelace,ada@example.org,A\n"
@@ -120,7 +226,7 @@ CANVAS = (
     "Student,ID,SIS User ID,SIS Login ID,Section\n    Points Possible,,,,\n"
     '"Lovelace, Ada",1234,s77,ada,One\n"Student, Test",9,,,One\n'
 )
-OWN = "id;first_name;last_name;email\nada;Ada;Lovelace;ada@example.org\n\n"
+TABLE = "id;first_name;last_name;email\nada;Ada;Lovelace;ada@example.org\n\n"
 ADA = {"id": "ada", "first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.org", "lms_user_id": ""}
 
 
@@ -130,8 +236,8 @@ ADA = {"id": "ada", "first_name": "Ada", "last_name": "Lovelace", "email": "ada@
         (MOODLE, None, ADA | {"id": "ada@example.org"}),
         (MOODLE, "First Name", ADA | {"id": "Ada"}),
         (CANVAS, None, ADA | {"email": "", "lms_user_id": "1234"}),
-        (OWN, None, ADA),
-        ("\ufeff" + OWN.replace(";", "\t"), None, ADA),
+        (TABLE, None, ADA),
+        ("\ufeff" + TABLE.replace(";", "\t"), None, ADA),
     ],
 )
 def test_class_lists(tmp_path, text, column, expected):

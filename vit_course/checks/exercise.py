@@ -3,6 +3,7 @@
 import functools
 import importlib
 import inspect
+import os
 import pkgutil
 from collections import Counter
 from collections.abc import Callable
@@ -55,6 +56,9 @@ class Exercise:
 EXERCISES: dict[str, Exercise] = {}
 # How often each was not yet right, in this kernel: the next hint depends on it.
 _failures: Counter[str] = Counter()
+# How often each was called in this process, and the variable that says how often it may be.
+_calls: Counter[str] = Counter()
+MOST_CALLS = "VIT_COURSE_MOST_CALLS"
 
 
 def exercise(number: str, title: str, section: str, difficulty: int, minutes: int, seconds: float = SECONDS):
@@ -76,6 +80,11 @@ def exercise(number: str, title: str, section: str, difficulty: int, minutes: in
 
         @functools.wraps(function)
         def check(answer, *, seed: int = 0) -> Report:
+            _calls[name] += 1
+            most = int(os.environ.get(MOST_CALLS, 0))
+            if 0 < most < _calls[name]:
+                sentence = f"While a submission is graded, a check answers {most} times."
+                return Report(name, NOT_ATTEMPTED, 0.0, mistake="too-many-calls", sentence=sentence)
             failed = cells.failed_cell()
             if failed:
                 return Report(name, NOT_ATTEMPTED, 0.0, mistake="cell-failed", sentence=failed)

@@ -23,6 +23,9 @@ HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?(### END HIDDEN TESTS\n?|\Z)", re
 POINTS = re.compile(r"^(\d+) \* report\.score$", re.MULTILINE)
 
 VERDICTS = "verdicts.txt"  # beside the notebook, and with its feedback
+DIGEST = "handed_in.sha256"  # beside it: of what was graded
+TIMESTAMP = "timestamp.txt"  # beside it: nbgrader's
+OURS = (VERDICTS, DIGEST, ".ipynb_checkpoints")  # no part of what was handed in
 NOT_GRADED = "NotGraded"  # the error shown by a grading cell that has no points, not even none
 
 

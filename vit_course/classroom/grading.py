@@ -5,9 +5,8 @@ import sys
 import time
 from pathlib import Path
 
+from nbconvert.exporters import HTMLExporter
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
-from nbformat.v4 import new_markdown_cell
-from nbgrader.api import Gradebook
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
@@ -21,30 +20,11 @@ from nbgrader.preprocessors import (
     OverwriteKernelspec,
     SaveAutoGrades,
 )
-from traitlets import Float, Integer, Unicode
+from traitlets import Bool, Float, Integer, Unicode
 
 from vit_course.classroom.course import course_id
 from vit_course.classroom.graded import NOT_GRADED, VERDICTS, without_hidden_tests
-from vit_course.classroom.mended import Wanted, mend
-
-
-class MendCells(NbGraderPreprocessor):
-    """In the place of nbgrader's DeduplicateIds: copied, moved, renamed and lost cells are put right."""
-
-    def preprocess(self, nb, resources):
-        """Mends one notebook in place; what was wrong stands at its top."""
-        about = resources["nbgrader"]
-        with Gradebook(about["db_url"]) as gradebook:
-            wanted = wanted_cells(gradebook.find_notebook(about["notebook"], about["assignment"]))
-        notes = mend(nb, wanted)
-        nb.metadata["vit_course"] = {"notes": notes}  # in any case: what a submission says here is not ours
-        for note in notes:
-            self.log.warning("%s: %s", about["student"], note)
-        if notes:
-            lines = [f"- {note}" for note in notes]
-            nb.cells.insert(0, new_markdown_cell("\n".join(["**What was handed in was mended:**", "", *lines])))
-        nb.nbformat_minor = 5
-        return nb, resources
+from vit_course.classroom.mended import Wanted
 
 
 def wanted_cells(notebook) -> list[Wanted]:
@@ -61,14 +41,22 @@ def wanted_cells(notebook) -> list[Wanted]:
     ]  # fmt: skip
 
 
+POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; font-src data:; '
+    "style-src 'unsafe-inline'\">"
+)
+
+
 class RunApart(NbGraderPreprocessor):
     """In the place of nbgrader's kernel: the learner's cells run in a process apart, and verdicts are reached here."""
 
-    isolation = Unicode(
-        help="how that process is kept apart: podman, docker, bubblewrap, user or limits; "
-        "by default the first of them that works here"
-    ).tag(config=True)
+    isolation = Unicode(help="how that process is kept apart: podman, docker or bubblewrap; by default the first").tag(
+        config=True
+    )
+    unprotected = Bool(False, help="grade even where none of them works").tag(config=True)
+    received = Bool(False, help="whether what was handed in has been read and mended").tag(config=True)
     memory = Float(4.0, help="gigabytes that one submission may take").tag(config=True)
+    disk = Float(1.0, help="gigabytes of files that one submission may write").tag(config=True)
     processes = Integer(256, help="processes and threads that one submission may have").tag(config=True)
     course = Unicode(help="the course's folder, which no submission sees").tag(config=True)
     minutes = Float(30.0, help="minutes that one submission may take").tag(config=True)
@@ -79,22 +67,21 @@ class RunApart(NbGraderPreprocessor):
         """Runs and grades one mended notebook, whose cells get their outputs; the verdicts are written beside it too.
 
         Raises:
-            ValueError: the wanted isolation does not work here.
+            ValueError: no isolation works here, or what was handed in has not been read by the command that does it.
             RuntimeError: the process for the learner's code does not start.
         """
+        if not self.received:
+            raise ValueError("grade with `python -m vit_course classroom grade`, which reads what was handed in safely")
         # Here, because nbgrader's other commands read these settings too, and have no use for PyTorch.
-        from vit_course.classroom.isolation import choose
-        from vit_course.classroom.process import Limits
+        from vit_course.classroom.isolation import Limits, choose
         from vit_course.classroom.submission import Submission
 
         if RunApart._chosen is None:
-            RunApart._chosen = choose(self.isolation or None)
-            for text in RunApart._chosen[1]:
-                self.log.warning("NOT PROTECTED: a submission's code runs with %s, and %s", self._chosen[0].name, text)
-        limits = Limits(memory=self.memory, processes=self.processes, minutes=self.minutes, cell=self.cell_seconds)
+            RunApart._chosen = choose(self.isolation or None, self.unprotected)
+        limits = Limits(self.memory, self.processes, self.minutes, self.disk, self.cell_seconds)
         folder = Path(resources["metadata"]["path"]).resolve()
         hidden = (Path(self.course or folder).resolve(),)
-        submission = Submission(nb, folder, RunApart._chosen[0], limits, hidden)
+        submission = Submission(nb, folder, RunApart._chosen, limits, hidden)
         who, began = resources["nbgrader"]["student"], time.monotonic()
         verdicts = submission.grade()
         points = sum(verdict.points or 0.0 for verdict in verdicts)
@@ -146,6 +133,18 @@ class HideHiddenTests(ClearHiddenTests):
         return cell, resources
 
 
+class FeedbackPage(HTMLExporter):
+    """A page on which nothing of a submission can run, load anything or change how the rest looks."""
+
+    sanitize_html = True
+
+    def from_notebook_node(self, nb, resources=None, **options):
+        """-> (the page, its resources)."""
+        page, resources = super().from_notebook_node(nb, resources, **options)
+        # The scripts for formulas go with the others.
+        return page.replace("<head>", f"<head>\n{POLICY}", 1), resources
+
+
 def configure(c, config_file: str) -> None:
     """Sets what this course needs; whatever a teacher sets afterwards overrules it.
 
@@ -162,12 +161,13 @@ def configure(c, config_file: str) -> None:
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
     c.RunApart.course = course
     c.Autograde.sanitize_preprocessors = [
-        ClearOutput, MendCells, OverwriteKernelspec, OverwriteCells, CheckCellMetadata,
+        ClearOutput, OverwriteKernelspec, OverwriteCells, CheckCellMetadata,
     ]  # fmt: skip
     c.Autograde.autograde_preprocessors = [
         RunApart, IgnorePattern, ClearMetadataPreprocessor, LimitOutput, SaveVerdicts, AssignLatePenalties,
         CheckCellMetadata,
     ]  # fmt: skip
+    c.GenerateFeedback.exporter_class = FeedbackPage
     c.GenerateFeedback.preprocessors = [GetGrades, HideHiddenTests, CSSHTMLHeaderPreprocessor]
     # nbgrader calls alembic, which lies beside this Python and need not be on the path.
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

@@ -1,21 +1,30 @@
-"""Finds what each learner handed in for an assignment, whatever it is called and wherever it lies."""
+"""Takes in what learners handed in: each is read and mended in a limited process, and comes out as plain files."""
 
-import re
+import hashlib
+import json
 import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import nbformat
 
-from vit_course.classroom.graded import VERDICTS, Graded, read
-from vit_course.classroom.mended import defines
-from vit_course.classroom.readable import read_notebook
+from vit_course.classroom.graded import DIGEST, TIMESTAMP
+from vit_course.classroom.isolation import Limits, Room, Unprotected, environment, libraries
+from vit_course.classroom.mended import Wanted
+from vit_course.files.stored import PACKAGE
 
-SUBMITTED, READABLE = "submitted", "readable"
-TIMESTAMP = "timestamp.txt"
-MOST_FILES, MOST_BYTES = 1000, 500 * 2**20  # of one submission's folder
-OURS = (VERDICTS, ".ipynb_checkpoints")
+SUBMITTED, READABLE, AUTOGRADED = "submitted", "readable", "autograded"
+LIMITS = Limits(memory=2.0, processes=64, minutes=1.0)
+# Without the grammar of addresses that jsonschema would take seconds to load: no notebook is judged by it.
+BOOT = (
+    "import json, sys; settings = json.load(sys.stdin); sys.path[:0] = settings['path']; "
+    "sys.modules['rfc3987_syntax'] = None; "
+    "from vit_course.classroom.reading import main; main(settings)"
+)
 
 
 @dataclass
@@ -24,58 +33,73 @@ class HandedIn:
 
     Args:
         student: whose.
-        folder: in which it lies.
-        notebook: of sound cells, or None where none could be read.
         notes: what was not as it should be, in sentences for the teacher.
         lost: exercises whose answers were in a part of the file that cannot be read.
+        is_read: whether there is a notebook to grade.
     """
 
     student: str
-    folder: Path
-    notebook: nbformat.NotebookNode | None = None
     notes: list[str] = field(default_factory=list)
-    lost: tuple[str, ...] = ()
+    lost: Sequence[str] = ()
+    is_read: bool = False
 
 
 def make_readable(
-    course: Path, assignment: str, exercises: Iterable[Graded], students=None, shares: int = 1
+    course: Path,
+    assignment: str,
+    wanted: Iterable[Wanted],
+    isolation: Unprotected,
+    students: Sequence[str] = (),
+    shares: int = 1,
+    force: bool = False,
 ) -> list[HandedIn]:
-    """Copies each submission to the folder `readable`, under the names that nbgrader expects.
+    """Writes each submission to the folder `readable`, under the names that nbgrader expects.
 
-    The folder holds what was found now and nothing else, in `shares` folders 0, 1, ... of about the same size.
+    The folder holds what is to be graded now and nothing else, in `shares` folders 0, 1, ... of about the same size:
+    what was graded before and has the same bytes stays out.
 
     Args:
         course: the course folder; what is in its `submitted` stays as it is.
         assignment: such as "04_attention".
-        exercises: of the assignment; a notebook of another name is known by its checks.
+        wanted: its cells, as the gradebook has them.
+        isolation: how the process that reads is kept apart.
         students: only these; by default all.
         shares: how many folders.
+        force: also what was graded before.
 
     Returns:
         One for each learner of whom there is anything for this assignment, in the order of their names.
 
     Raises:
-        OSError: a file that cannot be read or copied.
+        OSError: a file that cannot be written.
     """
-    found, count = [], 0
+    found, count, wanted = [], 0, [asdict(one) for one in wanted]
+    given = _sources(course, assignment)
     shutil.rmtree(course / READABLE, ignore_errors=True)
     for student, folders in sorted(_folders(course / SUBMITTED, assignment).items()):
         if students and student not in students:
             continue
-        one = _of_one(student, folders, assignment, tuple(exercises))
+        settings = {"assignment": assignment, "wanted": wanted, "given": given}
+        one, read = _read(student, folders, settings, isolation, course)
         if one is None:
             continue
         found.append(one)
-        if one.notebook is not None:
+        if read:
             place = course / READABLE / str(count % shares) / student / assignment
-            count += 1
-            place.mkdir(parents=True)
-            _copy_files(one, place)
-            stamp = course / SUBMITTED / student / assignment / TIMESTAMP
-            if stamp.is_file():
-                shutil.copyfile(stamp, place / TIMESTAMP)
-            nbformat.write(one.notebook, place / f"{assignment}.ipynb")
+            _write(read, folders, place, assignment)
+            graded = course / AUTOGRADED / student / assignment / DIGEST
+            if not force and graded.is_file() and graded.read_bytes() == (place / DIGEST).read_bytes():
+                shutil.rmtree(place.parent)
+            else:
+                count += 1
     return found
+
+
+def _sources(course: Path, assignment: str) -> list[str]:
+    # Of all cells as they were handed out.
+    path = course / "release" / assignment / f"{assignment}.ipynb"
+    path = path if path.is_file() else course / "source" / assignment / f"{assignment}.ipynb"
+    return [cell.source for cell in nbformat.read(path, 4).cells] if path.is_file() else []
 
 
 def _folders(submitted: Path, assignment: str) -> dict[str, list[Path]]:
@@ -92,83 +116,57 @@ def _folders(submitted: Path, assignment: str) -> dict[str, list[Path]]:
     return found
 
 
-def _of_one(student: str, folders: list[Path], assignment: str, exercises: tuple[Graded, ...]) -> HandedIn | None:
-    notes, read_ones, names = [], [], {one.name for one in exercises}
-    for path in _candidates(folders):
-        notebook, said = read_notebook(path)
-        asked = set() if notebook is None else {e for cell in notebook.cells if (e := _asks(cell))}
-        named = _alike(path, assignment)
-        if not named and not asked & names:
-            continue  # another assignment's, or anything else
-        # First what can be read and holds the exercises, then what has the right place, then the right name.
-        right_place = path.parent.name == assignment and path.stem == assignment
-        order = (notebook is not None, bool(asked & names), right_place, named, path.stat().st_mtime)
-        read_ones.append((order, path, notebook, said))
-    if not read_ones:
-        if (folders[0] / assignment).is_dir():
-            return HandedIn(student, folders[0] / assignment, None, ["the folder holds no notebook of this assignment"])
-        return None
-    read_ones.sort(key=lambda one: one[0], reverse=True)
-    (_, holds, right_place, *_), path, notebook, said = read_ones[0]
-    where = path.relative_to(folders[0]) if path.is_relative_to(folders[0]) else path.name
-    if not right_place:
-        notes.append(f"handed in as {where}; it was taken as {assignment}.ipynb")
-    if len(read_ones) > 1:
-        others = ", ".join(sorted(one[1].name for one in read_ones[1:]))
-        notes.append(f"several notebooks were handed in; {where} was graded, and not {others}")
-    if notebook is not None and not holds:
-        notes.append(f"{where} holds no check of this assignment; they were put back")
-    lost = ()
-    if notebook is not None and said:  # some of it was left out
-        lost = tuple(e.name for e in exercises if not any(defines(cell, e.answer) for cell in notebook.cells))
-    if lost:
-        notes.append(f"not to be found in what could be read: {', '.join(lost)}")
-    return HandedIn(student, path.parent, notebook, said + notes, lost)
+def _read(
+    student: str, folders: list[Path], settings: dict, isolation: Unprotected, course: Path
+) -> tuple[HandedIn | None, dict | None]:
+    # -> (what is told of it, what `reading` found where there is a notebook)
+    with tempfile.TemporaryDirectory(prefix="vit-course-") as home:
+        hidden = (course.resolve(),)
+        given = tuple(folder.resolve() for folder in folders)
+        room = Room(Path(home).name, Path(home), given, environment(isolation.home_of(home)), LIMITS, hidden)
+        settings = settings | {
+            "path": [str(PACKAGE.parent), *libraries(hidden)],
+            "folders": isolation.given(room),
+            "limits": {
+                "memory": int(LIMITS.memory * 2**30),
+                "processes": isolation.processes(LIMITS.processes),
+                "seconds": int(60 * LIMITS.minutes),
+                "file": 0,
+            },
+        }
+        command = isolation.wrap([sys.executable, "-I", "-c", BOOT], room)
+        try:
+            done = subprocess.run(
+                command, input=json.dumps(settings).encode(), capture_output=True, cwd=home,
+                timeout=120 * LIMITS.minutes, check=True,
+            )  # fmt: skip
+            read = json.loads(done.stdout)
+        except subprocess.TimeoutExpired:
+            return HandedIn(student, ["it took too long to read"]), None
+        except (subprocess.CalledProcessError, ValueError) as error:
+            said = getattr(error, "stderr", b"").decode(errors="replace").strip().splitlines()
+            return HandedIn(
+                student, [f"it cannot be read: {said[-1] if said else 'the process that reads ended'}"]
+            ), None
+        finally:
+            isolation.clean_up(room)
+    if read is None:
+        return None, None
+    one = HandedIn(student, read["notes"], tuple(read["lost"]), read["notebook"] is not None)
+    return one, read if one.is_read else None
 
 
-def _candidates(folders: list[Path]) -> list[Path]:
-    found = [path for folder in folders for path in sorted(folder.rglob("*.[iI][pP][yY][nN][bB]*"))]
-    return [
-        path
-        for path in found
-        if path.is_file() and not path.is_symlink() and ".ipynb_checkpoints" not in path.parts
-    ][:MOST_FILES]  # fmt: skip
-
-
-def _alike(path: Path, assignment: str) -> bool:
-    # "04_attention (1)", "04_attention-Copy1", "Ada_04-Attention": letters and digits of the name in this order.
-    plain = [re.sub(r"[\W_]+", "", name).lower() for name in (assignment, path.stem)]
-    return plain[0] in plain[1] or path.parent.name == assignment
-
-
-def _asks(cell) -> str | None:
-    asked = read(cell.source) if cell.cell_type == "code" else None
-    return asked.name if asked else None
-
-
-def _copy_files(one: HandedIn, place: Path) -> None:
-    # Data and helpers that lie beside the notebook; other notebooks are not graded.
-    total = 0
-    for count, inner in enumerate(plain_files(one.folder, OURS)):
-        if inner.suffix.lower() == ".ipynb":
-            continue
-        total += (one.folder / inner).stat().st_size
-        if count > MOST_FILES or total > MOST_BYTES:
-            one.notes.append("the folder holds more files than can be copied; some were left out")
-            return
-        (place / inner).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(one.folder / inner, place / inner)
-
-
-def plain_files(folder: Path, left_out: Iterable[str]) -> Iterator[Path]:
-    """The paths of a learner's files within a folder; none of a link, which could lead anywhere.
-
-    Args:
-        folder: the learner's.
-        left_out: what is passed over in it, by the first part of its path.
-    """
-    for path in sorted(folder.rglob("*")):
-        inner = path.relative_to(folder)
-        links = (folder.joinpath(*inner.parts[: i + 1]).is_symlink() for i in range(len(inner.parts)))
-        if path.is_file() and inner.parts[0] not in left_out and not any(links):
-            yield inner
+def _write(read: dict, folders: list[Path], place: Path, assignment: str) -> None:
+    number, inner = read["place"]
+    source = folders[number] / inner
+    place.mkdir(parents=True)
+    notebook = nbformat.from_dict(read["notebook"])
+    nbformat.write(notebook, place / f"{assignment}.ipynb")
+    digest = hashlib.sha256("\0".join(cell.source for cell in notebook.cells).encode())
+    for name in read["files"]:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / name, place / name, follow_symlinks=False)
+        digest.update(name.encode() + (place / name).read_bytes())
+    if read["timestamp"]:
+        (place / TIMESTAMP).write_text(read["timestamp"], encoding="utf-8")
+    (place / DIGEST).write_text(digest.hexdigest(), encoding="utf-8")

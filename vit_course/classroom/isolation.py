@@ -1,54 +1,93 @@
-"""How a learner's process is kept apart from the teacher's machine: the best that this system offers.
+"""How a submission is kept apart from the teacher's machine: by podman, docker or bubblewrap, whichever works here.
 
-In this order: a container of podman or docker, bubblewrap, a user of its own, limits alone. In all of them the process
-itself gives up files and network where Linux lets it, see `apart/confine.py`.
+In each of them a process sees Python, its libraries and what was handed in, all read-only, and a folder of its own
+that lies in memory and goes with it. There is no network, and no socket of the teacher's session.
 """
 
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import psutil
 
-from vit_course.classroom.process import LearnerProcess, Limits, readable_folders
+from vit_course.files.stored import PACKAGE, course
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", "/etc/ssl", "/etc/passwd")
-INSIDE = "/submission"
-SPARE_USER = 64_200  # nobody's: above the users of people, below those of user namespaces
+HOME, GIVEN = "/submission", "/given"  # what these are called inside
 IMAGE = "vit-course-empty"
+NOT_PROTECTED = (
+    "a submission's code runs as you: it can read and change whatever you can (solutions, marks, the work of others, "
+    "your keys), it can use the network, and what it starts may live on"
+)
 
 
 @dataclass(frozen=True)
-class Limited:
-    """Limits alone: the process runs as the teacher."""
+class Limits:
+    """What the code of one submission may take.
 
-    name = "limits"
-    protects = frozenset({"memory", "processes"})  # whatever the process itself can still give up
+    Args:
+        memory: gigabytes, of all its processes together, and of files that lie in memory.
+        processes: threads count as processes do.
+        minutes: for the whole of a submission.
+        disk: gigabytes, of all the files that it writes.
+        cell: seconds, of one cell that is no check; a check has limits of its own.
+    """
 
-    def wrap(self, command: list[str], home: Path, environment: dict, limits: Limits, hidden) -> tuple[list, dict]:
-        """-> (the command that runs it, the options of `subprocess.Popen`).
+    memory: float = 4.0
+    processes: int = 256
+    minutes: float = 30.0
+    disk: float = 1.0
+    cell: float = 240.0
 
-        Args:
-            command: of the process, as it would run without isolation.
-            home: the folder that it may write to, with the submission's copy in `work`.
-            environment: its variables.
-            limits: what it may take.
-            hidden: folders that it must not see.
-        """
-        return command, {"env": environment, "cwd": home / "work"}
 
-    def place(self, home: Path) -> str:
-        """What the folder `home` is called inside."""
+USUAL = Limits()
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a process has around it.
+
+    Args:
+        name: of its own, such as a container's.
+        home: a new folder, for the way that has none of its own.
+        given: files and folders that it may read.
+        environment: its variables.
+        limits: what it may take.
+        hidden: folders that it must not see.
+    """
+
+    name: str
+    home: Path
+    given: tuple[Path, ...]
+    environment: dict[str, str]
+    limits: Limits
+    hidden: tuple[Path, ...] = ()
+
+
+class Unprotected:
+    """Nothing but a process."""
+
+    name = "no isolation"
+    in_memory: tuple[str, ...] = ()
+
+    def wrap(self, command: list[str], room: Room) -> list[str]:
+        """-> the command that runs it in there."""
+        return command
+
+    def home_of(self, home: Path | str) -> str:
+        """What its own folder is called in there."""
         return str(home)
 
+    def given(self, room: Room) -> list[str]:
+        """What the files and folders that it may read are called in there."""
+        return [str(path) for path in room.given]
+
     def processes(self, wanted: int) -> int:
-        """-> the limit to set so that the process may have `wanted`: the system's counts all that the user runs."""
+        """-> the limit to set so that it may have `wanted`: the system's counts all that the user runs."""
         mine = os.getuid() if hasattr(os, "getuid") else None
         others = 0
         for process in psutil.process_iter(["uids", "num_threads"]):
@@ -56,157 +95,157 @@ class Limited:
                 others += process.info["num_threads"] or 1
         return others + wanted
 
-    def clean_up(self, home: Path) -> None:
-        """Removes what is left after the process has ended, other than the folder `home`."""
+    def clean_up(self, room: Room) -> None:
+        """Ends what is left of it."""
 
 
-class OtherUser(Limited):
-    """As a user who owns nothing but the submission's copy; needs root."""
+class Bubblewrap(Unprotected):
+    """bwrap."""
 
-    name = "user"
-
-    def wrap(self, command, home, environment, limits, hidden):
-        for path in (home, *home.rglob("*")):
-            os.chown(path, SPARE_USER, SPARE_USER, follow_symlinks=False)
-        # Without this, a folder whose files everybody may read would be read.
-        options = {"user": SPARE_USER, "group": SPARE_USER, "extra_groups": []}
-        return command, {"env": environment, "cwd": home / "work", **options}
-
-    def processes(self, wanted):
-        return wanted
-
-
-class Inside(Limited):
-    """Of the system only Python and its libraries are to be seen, and there is no network."""
-
-    protects = frozenset({"files", "network", "processes", "memory"})
-
-    def place(self, home):
-        return INSIDE
-
-    def processes(self, wanted):
-        return wanted if os.getuid() == 0 else super().processes(wanted)
-
-
-def covered(hidden) -> list[str]:
-    """Those of the hidden folders that lie in one that is to be seen."""
-    seen = (*SYSTEM, *readable_folders(hidden))
-    return [str(path) for path in hidden if any(Path(path).is_relative_to(folder) for folder in seen)]
-
-
-@dataclass(frozen=True)
-class Bubblewrap(Inside):
-    """bwrap.
-
-    Args:
-        other_user: run as a user of its own; needs root, and a Python that others may read.
-    """
-
-    other_user: bool = False
     name = "bubblewrap"
+    # Its own file systems, all of them in memory.
+    in_memory = (HOME, "/tmp", "/dev/shm")
 
-    def wrap(self, command, home, environment, limits, hidden):
-        words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv"]
-        words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]
+    def wrap(self, command, room):
+        words = ["bwrap", "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent"]
+        words += ["--new-session", "--clearenv", "--cap-drop", "ALL", "--proc", "/proc", "--dev", "/dev"]
         for path in SYSTEM:
             is_link = Path(path).is_symlink()
             words += ["--symlink", str(Path(path).readlink()), path] if is_link else ["--ro-bind-try", path, path]
-        for path in (*SETTINGS, *readable_folders(hidden)):
+        for path in (*SETTINGS, *readable_folders(room.hidden)):
             words += ["--ro-bind-try", path, path]
-        for path in covered(hidden):
+        for path in covered(room.hidden):
             words += ["--tmpfs", path]
-        words += ["--bind", str(home), INSIDE, "--chdir", f"{INSIDE}/work"]
-        for name, value in environment.items():
+        for path in self.in_memory:
+            words += ["--size", str(int(room.limits.disk * 2**30)), "--tmpfs", path]
+        for path, inside in zip(room.given, self.given(room), strict=True):
+            words += ["--ro-bind", str(path), inside]
+        for name, value in room.environment.items():
             words += ["--setenv", name, value]
-        options = {}
-        if self.other_user:
-            _, options = OtherUser().wrap(command, home, environment, limits, hidden)
-        return [*words, "--cap-drop", "ALL", "--", *command], options | {"cwd": "/"}
+        return [*words, "--chdir", HOME, "--", *command]
 
+    def home_of(self, home):
+        return HOME
 
-@dataclass(frozen=True)
-class Container(Inside):
-    """podman or docker, with an empty image."""
+    def given(self, room):
+        return [f"{GIVEN}/{number}" for number in range(len(room.given))]
 
-    program: str = "podman"
-
-    @cached_property
-    def name(self) -> str:
-        """The program's."""
-        return self.program
-
-    def wrap(self, command, home, environment, limits, hidden):
-        user = f"{os.getuid()}:{os.getgid()}"
-        if os.getuid() == 0:
-            OtherUser().wrap(command, home, environment, limits, hidden)
-            user = f"{SPARE_USER}:{SPARE_USER}"
-        words = [self.program, "run", "--rm", "-i", "--name", home.name, "--network", "none", "--read-only"]
-        words += ["--user", user, "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
-        words += ["--memory", f"{int(limits.memory * 1024) + 1024}m", "--pids-limit", str(limits.processes)]
-        words += ["--tmpfs", "/tmp", "--workdir", f"{INSIDE}/work", "--volume", f"{home}:{INSIDE}"]
-        if self.program == "podman" and os.getuid() != 0:
-            words += ["--userns", "keep-id"]
-        for path in (*SYSTEM, *SETTINGS, *readable_folders(hidden)):
-            if Path(path).exists():
-                words += ["--volume", f"{os.path.realpath(path)}:{path}:ro"]
-        for path in covered(hidden):
-            words += ["--tmpfs", path]
-        for name, value in environment.items():
-            words += ["--env", f"{name}={value}"]
-        return [*words, IMAGE, *command], {}
-
-    def clean_up(self, home):
-        subprocess.run([self.program, "rm", "--force", home.name], capture_output=True, timeout=60, check=False)
-
-    def ready(self) -> bool:
-        """Whether the program works and has the empty image, which is made here where it is missing."""
+    def works(self) -> bool:
+        """Whether a process starts in it: what is installed need not work."""
+        room = Room(f"vit-course-{os.getpid()}", Path(), (), {}, Limits(memory=1.0, disk=0.01))
         try:
-            asked = subprocess.run([self.program, "image", "inspect", IMAGE], capture_output=True, timeout=60)
-            if asked.returncode == 0:
-                return True
-            empty = b"\0" * 10240  # a tar without files
-            made = subprocess.run([self.program, "import", "-", IMAGE], input=empty, capture_output=True, timeout=60)
+            command = self.wrap([sys.executable, "-I", "-c", "print(6 * 7)"], room)
+            done = subprocess.run(command, capture_output=True, timeout=60, check=False)
         except (OSError, subprocess.TimeoutExpired):
             return False
-        return made.returncode == 0
+        finally:
+            self.clean_up(room)
+        return done.stdout.strip() == b"42"
 
 
-def choose(wanted: str | None = None) -> tuple[Limited, tuple[str, ...]]:
-    """-> (the best way that works here, or the one of this name; what is not protected in it, in words).
+class Container(Bubblewrap):
+    """podman or docker, with an empty image."""
+
+    in_memory = ()  # the container counts them itself
+
+    def __init__(self, program: str):
+        self.name = program
+
+    def wrap(self, command, room):
+        size = f"size={int(room.limits.disk * 2**30)},mode=1777"
+        memory = f"{int(room.limits.memory * 1024) + 1024}m"
+        words = [self.name, "run", "--rm", "--interactive", "--name", room.name, "--network", "none", "--read-only"]
+        words += ["--user", f"{os.getuid()}:{os.getgid()}", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+        words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(room.limits.processes)]
+        words += ["--tmpfs", f"{HOME}:{size}", "--tmpfs", f"/tmp:{size}", "--workdir", HOME]
+        if self.name == "podman" and os.getuid() != 0:
+            words += ["--userns", "keep-id"]
+        for path in (*SYSTEM, *SETTINGS, *readable_folders(room.hidden)):
+            if Path(path).exists():
+                words += ["--volume", f"{os.path.realpath(path)}:{path}:ro"]
+        for path in covered(room.hidden):
+            words += ["--tmpfs", path]
+        for path, inside in zip(room.given, self.given(room), strict=True):
+            words += ["--volume", f"{path}:{inside}:ro"]
+        for name, value in room.environment.items():
+            words += ["--env", f"{name}={value}"]
+        return [*words, IMAGE, *command]
+
+    def processes(self, wanted):
+        return 2**20  # the container counts them
+
+    def clean_up(self, room):
+        subprocess.run([self.name, "rm", "--force", room.name], capture_output=True, timeout=60, check=False)
+
+    def works(self):
+        """Whether a process starts in it; the empty image is made where it is missing."""
+        try:
+            asked = subprocess.run([self.name, "image", "inspect", IMAGE], capture_output=True, timeout=60, check=False)
+            if asked.returncode:
+                empty = b"\0" * 10240  # a tar without files
+                subprocess.run([self.name, "import", "-", IMAGE], input=empty, capture_output=True, timeout=60)
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return super().works()
+
+
+WAYS = {"podman": Container("podman"), "docker": Container("docker"), "bubblewrap": Bubblewrap()}
+
+
+def choose(wanted: str | None = None, unprotected: bool = False) -> Unprotected:
+    """-> the first way that works here, or the one of this name.
+
+    Args:
+        wanted: one of `WAYS`; by default any.
+        unprotected: whether none is as good.
 
     Raises:
-        ValueError: the wanted way does not work here, or there is none of that name.
+        ValueError: none works, or not the wanted one, and it is not `unprotected`.
     """
-    for one in _ways():
-        if wanted in (None, one.name) and (lacks := _lacks(one)) is not None:
-            return one, lacks
-    raise ValueError(f"cannot grade with {wanted or 'any isolation'} here: it is not installed or does not start")
+    for name, way in WAYS.items():
+        if wanted in (None, name) and shutil.which(name.replace("bubblewrap", "bwrap")) and way.works():
+            return way
+    if unprotected:
+        return Unprotected()
+    raise ValueError(
+        f"{wanted or 'none of ' + ', '.join(WAYS)} works here, and without one {NOT_PROTECTED}. Install one (on Debian "
+        "and Ubuntu: apt install bubblewrap), or grade with --unprotected"
+    )
 
 
-def _ways() -> list[Limited]:
-    found = [Container(name) for name in ("podman", "docker") if shutil.which(name) and Container(name).ready()]
-    root = hasattr(os, "getuid") and os.getuid() == 0
-    if shutil.which("bwrap"):
-        found += [Bubblewrap(other_user=True)] if root else []
-        found.append(Bubblewrap())
-    found += [OtherUser()] if root else []
-    return [*found, Limited()]
-
-
-def _lacks(isolation: Limited) -> tuple[str, ...] | None:
-    # A process is started in it: what is installed need not work. None where it does not.
-    with tempfile.TemporaryDirectory() as empty:
-        try:
-            with LearnerProcess(Path(empty), isolation) as process:
-                has = isolation.protects | set(process.confined)
-        except (OSError, RuntimeError):
-            return None
-    whose = "everybody on this machine" if isolation.name == OtherUser.name else "you"
-    words = {
-        "files": f"it can read whatever {whose} can: the sources with solutions and seeds, and other learners' work",
-        "network": "it can use the network",
+def environment(inside: str) -> dict[str, str]:
+    """The variables of a process whose own folder is called `inside` in there."""
+    kept = {name: os.environ[name] for name in ("LANG", "OMP_NUM_THREADS", "SYSTEMROOT") if name in os.environ}
+    return kept | {
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
+        "HOME": f"{inside}/home",
+        "TMPDIR": f"{inside}/tmp",
+        "USER": "learner",
+        "MPLCONFIGDIR": f"{inside}/home/matplotlib",
+        "IPYTHONDIR": f"{inside}/home/ipython",
+        "VIT_COURSE_PROGRESS": "off",
+        "VIT_COURSE_MOST_CALLS": "20",  # of a check by the submission itself: none is found by trying
+        "NBGRADER_EXECUTION": "autograde",
     }
-    if sys.platform == "win32":
-        words["memory"] = "its memory and processes are watched, and not limited by the system"
-        has = has - {"memory"}
-    return tuple(text for name, text in words.items() if name not in has)
+
+
+def libraries(hidden: tuple[Path, ...] = ()) -> list[str]:
+    """Where this Python finds libraries; not the folder that it was started in, nor what holds a hidden one."""
+    found = [Path(path).resolve() for path in sys.path if path and Path(path).is_dir()]
+    for secret in (Path(path).resolve() for path in (*hidden, os.curdir)):
+        found = [path for path in found if not path.is_relative_to(secret) and not secret.is_relative_to(path)]
+    return [str(path) for path in found]
+
+
+def readable_folders(hidden: tuple[Path, ...] = ()) -> list[str]:
+    """The folders of Python, its libraries, the course's package and its files: what a process in there reads."""
+    of_python = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parents[1])}
+    ours = {str(PACKAGE), str(course() / "res")}
+    others = {*libraries(hidden)} - {str(PACKAGE.parent)}
+    return sorted(str(Path(path).resolve()) for path in of_python | ours | others)
+
+
+def covered(hidden: tuple[Path, ...]) -> list[str]:
+    """Those of the hidden folders that lie in one that is to be seen."""
+    seen = (*SYSTEM, *readable_folders(hidden))
+    return [str(path) for path in hidden if any(Path(path).is_relative_to(folder) for folder in seen)]

@@ -62,24 +62,26 @@ class Wanted:
         return made
 
 
-def mend(notebook: NotebookNode, wanted: Iterable[Wanted]) -> list[str]:
+def mend(notebook: NotebookNode, wanted: Iterable[Wanted], given: frozenset[str] = frozenset()) -> list[str]:
     """Changes a notebook's cells so that each wanted check is there once, after its answer.
 
     Args:
         notebook: of sound cells, as from `readable.read_notebook`.
         wanted: the assignment's cells, in their order.
+        given: the sources of all cells as they were handed out: what they define is not the learner's.
 
     Returns:
         What was not as it should be, in sentences for the teacher.
     """
     wanted = {cell.name: cell for cell in wanted}
     notes: list[str] = []
-    cells = [_named(cell, wanted, notes) for cell in notebook.cells]
+    cells = [part for cell in notebook.cells for part in _taken_apart(cell, wanted, notes)]
+    cells = [_named(cell, wanted, notes) for cell in cells]
     for name in wanted:
         _keep_one(cells, name, wanted, notes)
     for name, cell in wanted.items():
         if cell.automatic:
-            _place_check(cells, cell, wanted, notes)
+            _place_check(cells, cell, wanted, given, notes)
         elif cell.points is not None and _places(cells, name) == []:
             cells.append(cell.cell())
             notes.append(f"{name} was missing and was put back at the end")
@@ -91,11 +93,34 @@ def defines(cell: NotebookNode, name: str) -> bool:
     """Whether a cell defines a name; a check defines none. By its words: a syntax error or a magic leaves no tree."""
     if cell.cell_type != "code" or read(cell.source):
         return False
-    own = re.escape(name)
-    return bool(
-        re.search(rf"^(?:(?:async )?def|class) +{own}\b|^{own} *(?::[^=\n]+)?=(?!=)", cell.source, re.MULTILINE)
-        or re.search(rf"^(?:from .+ )?import .*\b{own}\b", cell.source, re.MULTILINE)
-    )
+    own = re.compile(rf"(?:(?:async )?def|class) +{re.escape(name)}\b|{re.escape(name)} *(?::[^=]+)?=(?!=)")
+    for line in cell.source.splitlines():
+        if own.match(line):
+            return True
+        if line.startswith(("import ", "from ")) and name in re.findall(r"\w+", line.partition("import ")[2]):
+            return True
+    return False
+
+
+def is_stub(cell: NotebookNode, wanted: Wanted | None) -> bool:
+    """Whether an answer's cell is as it was handed out."""
+    return wanted is not None and cell.source.strip() == wanted.source.strip()
+
+
+def _taken_apart(cell: NotebookNode, wanted: dict, notes: list[str]) -> list[NotebookNode]:
+    # A check that was merged with an answer, or with anything else: the learner's lines become a cell before it.
+    asked = read(cell.source) if cell.cell_type == "code" else None
+    own = next((w for w in wanted.values() if asked and w.automatic and _asks(w) == asked.name), None)
+    if own is None:
+        return [cell]
+    ours = {line.strip() for line in without_hidden_tests(own.source).splitlines()}
+    rest = "\n".join(line for line in cell.source.splitlines() if not line.strip() or line.strip() not in ours).strip()
+    if not re.search(r"^(?:async |def |class |@|import |from |\w+ *=)", rest, re.MULTILINE):
+        return [cell]
+    notes.append(f"the check {own.name} and other lines stood in one cell, and were taken apart")
+    answer = wanted.get(f"{own.name}-answer")
+    first = answer.cell(rest) if answer and defines(new_code_cell(rest), asked.answer) else new_code_cell(rest)
+    return [first, own.cell()]
 
 
 def _named(cell: NotebookNode, wanted: dict, notes: list[str]) -> NotebookNode:
@@ -131,7 +156,7 @@ def _keep_one(cells: list, name: str, wanted: dict, notes: list[str]) -> None:
     found = _places(cells, name)
     if len(found) < 2:
         return
-    written = [place for place in found if not _is_stub(cells[place], wanted[name])]
+    written = [place for place in found if not is_stub(cells[place], wanted[name])]
     kept = (written if wanted[name].solution and written else found)[-1]
     if wanted[name].automatic:
         notes.append(f"the check {name} stands there {len(found)} times; the last one counts")
@@ -146,11 +171,12 @@ def _keep_one(cells: list, name: str, wanted: dict, notes: list[str]) -> None:
                 del cells[place].metadata["nbgrader"]
 
 
-def _place_check(cells: list, check: Wanted, wanted: dict, notes: list[str]) -> None:
+def _place_check(cells: list, check: Wanted, wanted: dict, given: frozenset[str], notes: list[str]) -> None:
     asked, found = read(check.source), _places(cells, check.name)
-    defined = [] if asked is None else [i for i, cell in enumerate(cells) if defines(cell, asked.answer)]
+    every = [] if asked is None else [i for i, cell in enumerate(cells) if defines(cell, asked.answer)]
     stub = wanted.get(f"{check.name}-answer")
-    written = [i for i in defined if stub is None or not _is_stub(cells[i], stub)]
+    defined = [i for i in every if cells[i].source not in given or is_stub(cells[i], stub)]
+    written = [i for i in defined if not is_stub(cells[i], stub)]
     last = max(written or defined or _places(cells, f"{check.name}-answer"), default=len(cells) - 1)
     if not found:
         cells.insert(last + 1, check.cell())
@@ -159,14 +185,13 @@ def _place_check(cells: list, check: Wanted, wanted: dict, notes: list[str]) -> 
         cells.insert(last + 1, cells[found[0]])
         del cells[found[0]]
         notes.append(f"the check {check.name} stood before its answer and was judged after it")
+    elif any(last < i < found[0] for i in every):
+        cells.insert(last + 1, cells.pop(found[0]))
+        notes.append(f"between the answer and the check {check.name} its name got another meaning: judged before that")
 
 
 def _places(cells: list, name: str) -> list[int]:
     return [i for i, cell in enumerate(cells) if cell.metadata.get("nbgrader", {}).get("grade_id") == name]
-
-
-def _is_stub(cell: NotebookNode, wanted: Wanted) -> bool:
-    return cell.source.strip() == wanted.source.strip()
 
 
 def _short(name) -> str:

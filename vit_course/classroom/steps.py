@@ -13,8 +13,11 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
 from vit_course.classroom import marks, roster
-from vit_course.classroom.graded import VERDICTS, Graded, read
+from vit_course.classroom.graded import VERDICTS, read
+from vit_course.classroom.grading import wanted_cells
 from vit_course.classroom.handed_in import READABLE, HandedIn, make_readable
+from vit_course.classroom.isolation import NOT_PROTECTED, Unprotected, choose
+from vit_course.classroom.mended import Wanted
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
 NBGRADERS = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own code begin
@@ -49,7 +52,16 @@ def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:
     return f"{file}: {new} new learners, {old} that were there"
 
 
-def grade(course: Path, assignment: str, students=(), force: bool = False, jobs: int = 1, settings=()) -> int:
+def grade(
+    course: Path,
+    assignment: str,
+    students=(),
+    force: bool = False,
+    jobs: int = 1,
+    isolation: str | None = None,
+    unprotected: bool = False,
+    settings=(),
+) -> int:
     """Grades what was handed in, writes a report for the teacher and prints its beginning.
 
     Args:
@@ -58,19 +70,24 @@ def grade(course: Path, assignment: str, students=(), force: bool = False, jobs:
         students: only these; by default all.
         force: grade again what has been graded.
         jobs: how many are graded at the same time.
+        isolation, unprotected: see `isolation.choose`.
         settings: further arguments of `nbgrader autograde`.
 
     Returns:
         0 where all that was handed in has a mark, else 1.
 
     Raises:
-        ValueError: a folder that is no course, an assignment that was not generated.
+        ValueError: a folder that is no course, an assignment that was not generated, no isolation that works.
     """
+    way = choose(isolation, unprotected)
+    print(f"graded with {way.name}" + (f": {NOT_PROTECTED}" if type(way) is Unprotected else ""), flush=True)
     with gradebook_of(course) as gradebook:
-        exercises = _exercises(gradebook, assignment)
-    handed_in = make_readable(course, assignment, exercises.values(), students, jobs)
+        wanted = _wanted(gradebook, assignment)
+    exercises = {one.name: asked for one in wanted if (asked := read(one.source))}
+    handed_in = make_readable(course, assignment, wanted, way, students, jobs, force)
     _print_notes(handed_in)
-    done = _autograde(course, assignment, force, settings)
+    settings = [*settings, f"--RunApart.unprotected={unprotected}", "--RunApart.received=True"]
+    done = _autograde(course, assignment, [*settings, *([f"--RunApart.isolation={isolation}"] if isolation else [])])
     with gradebook_of(course) as gradebook:
         _remember(gradebook, course, assignment, handed_in, exercises)
         found = marks.marks(gradebook, [assignment], students)
@@ -100,16 +117,14 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
     return f"{path}: {_summary(found)}"
 
 
-def _exercises(gradebook: Gradebook, assignment: str) -> dict[str, Graded]:
-    # nbgrader's name of the check: what it asks for.
+def _wanted(gradebook: Gradebook, assignment: str) -> list[Wanted]:
     try:
-        cells = gradebook.find_notebook(assignment, assignment).source_cells
+        return wanted_cells(gradebook.find_notebook(assignment, assignment))
     except MissingEntry:
         raise ValueError(
             f"the gradebook has no assignment {assignment!r}: run `nbgrader generate_assignment {assignment} --create` "
             "in the course folder first"
         ) from None
-    return {cell.name: asked for cell in cells if (asked := read(cell.source or ""))}
 
 
 def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: list[HandedIn], exercises: dict) -> None:
@@ -130,14 +145,13 @@ def _print_notes(handed_in: list[HandedIn]) -> None:
     for one in handed_in:
         for note in one.notes:
             print(f"{one.student}: {note}", flush=True)
-        if one.notebook is None:
+        if not one.is_read:
             print(f"{one.student}: NOT GRADED", flush=True)
 
 
-def _autograde(course: Path, assignment: str, force: bool, settings) -> int:
-    # One nbgrader for each share of what was handed in.
-    command = [sys.executable, "-m", "nbgrader", "autograde", assignment, "--log-level=WARN", *settings]
-    command += ["--force"] if force else []
+def _autograde(course: Path, assignment: str, settings) -> int:
+    # One nbgrader for each share of what was handed in. It would go by timestamps; what is there has other bytes.
+    command = [sys.executable, "-m", "nbgrader", "autograde", assignment, "--force", "--log-level=WARN", *settings]
     runs = [
         subprocess.Popen(
             [*command, f"--CourseDirectory.submitted_directory={READABLE}/{share.name}"],

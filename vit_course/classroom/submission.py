@@ -9,12 +9,16 @@ import nbformat
 from nbformat import NotebookNode
 
 from vit_course.checks import EXERCISES
-from vit_course.checks.report import Report
+from vit_course.checks.report import FAILED, Report
 from vit_course.classroom.apart.wire import WireError
 from vit_course.classroom.graded import NOT_GRADED, Graded, read
-from vit_course.classroom.process import USUAL, Ended, LearnerProcess, Limits
+from vit_course.classroom.isolation import USUAL, Limits
+from vit_course.classroom.mended import defines
+from vit_course.classroom.process import Ended, LearnerProcess
 
 MOST_STARTS = 12
+# What an output may be on a page: text and pictures, no HTML, no script and no drawing that could hold one.
+SHOWN = {"text/plain", "image/png", "image/jpeg"}
 
 
 @dataclass(frozen=True)
@@ -103,14 +107,21 @@ class Submission:
         exercise = EXERCISES.get(graded.name)
         if exercise is None:
             return Verdict(graded, (), f"this version of the course has no exercise {graded.name}")
+        if error := self._syntax_error(graded, index):
+            sentence = f"The cell of `{graded.answer}` does not run: {error}"
+            return Verdict(graded, (Report(graded.name, FAILED, 0.0, mistake="syntax-error", sentence=sentence),))
         reports: list[Report] = []
         for options in ({}, *({"seed": seed} for seed in graded.seeds)):
             try:
                 answer = self._ready(index).answer(graded.answer)
                 reports.append(exercise.check(answer, **options))
-            except (Ended, MemoryError, TimeoutError, WireError, RuntimeError) as error:
+            except (Ended, MemoryError, TimeoutError) as error:
                 self._close()
                 return Verdict(graded, tuple(reports), f"the answer could not be fetched: {error}")
+            except (WireError, RuntimeError) as error:
+                self._close()
+                sentence = f"What the notebook has under `{graded.answer}` cannot be judged: {error}"
+                return Verdict(graded, (Report(graded.name, FAILED, 0.0, mistake="wrong-type", sentence=sentence),))
             except _OutOfTime as error:
                 return Verdict(graded, tuple(reports), str(error))
             if reports[-1].mistake == "machine-busy":
@@ -120,6 +131,14 @@ class Submission:
             if not reports[-1].score:
                 break
         return Verdict(graded, tuple(reports))
+
+    def _syntax_error(self, graded: Graded, index: int) -> str:
+        # Of the answer's cell: what has its name is then from another one. "" where there is none.
+        places = [i for i in range(index) if defines(self.cells[i], graded.answer)]
+        for output in self.cells[places[-1]].outputs if places else ():
+            if output.output_type == "error" and output.ename in ("SyntaxError", "IndentationError", "TabError"):
+                return f"{output.ename}: {output.evalue}"
+        return ""
 
     def _ready(self, index: int) -> LearnerProcess:
         # A process in which all cells before this one have run, but those with which one ended.
@@ -189,5 +208,6 @@ def _outputs(outputs: list, count: int) -> tuple[list[NotebookNode], int]:
         with contextlib.suppress(nbformat.ValidationError, AttributeError, TypeError, RecursionError):
             nbformat.validate(output, ref="output", version=4, version_minor=5)
             if output.get("name", "stdout") in ("stdout", "stderr"):
-                made.append(nbformat.from_dict(output))
+                data = {kind: value for kind, value in output.get("data", {}).items() if kind in SHOWN}
+                made.append(nbformat.from_dict(output | ({"data": data} if "data" in output else {})))
     return made, count

@@ -30,11 +30,19 @@ def add_to(commands) -> None:
     grade.add_argument("--force", action="store_true", help="grade again what has been graded")
     grade.add_argument(
         "--isolation",
-        choices=["podman", "docker", "bubblewrap", "user", "limits"],
+        choices=["podman", "docker", "bubblewrap"],
         help="how their code is kept apart (default: the first of these that works here)",
+    )
+    grade.add_argument(
+        "--unprotected",
+        action="store_true",
+        help="grade even where none of these works. Then a submission's code runs as you: it can read and change "
+        "whatever you can (solutions, marks, the work of others, your keys), it can use the network, and what it "
+        "starts may live on",
     )
     for name, kind, words in (
         ("memory", float, "gigabytes"),
+        ("disk", float, "gigabytes of files"),
         ("processes", int, "processes"),
         ("minutes", float, "minutes"),
     ):
@@ -79,9 +87,12 @@ def run_grade(options) -> int:
 
     if options.jobs < 1:
         raise ValueError(f"--jobs must be at least 1, got {options.jobs}")
-    names = ("isolation", "memory", "processes", "minutes", "cell_seconds")
+    names = ("memory", "disk", "processes", "minutes", "cell_seconds")
     settings = [f"--RunApart.{name}={value}" for name in names if (value := getattr(options, name)) is not None]
-    return steps.grade(options.folder, options.assignment, options.student or (), options.force, options.jobs, settings)
+    return steps.grade(
+        options.folder, options.assignment, options.student or (), options.force, options.jobs, options.isolation,
+        options.unprotected, settings,
+    )  # fmt: skip
 
 
 def run_roster(options) -> int:

@@ -4,25 +4,33 @@ Started by `process.start` with its settings as the only argument. Standard inpu
 that asks; the learner's code finds others in their place.
 """
 
+import contextlib
 import os
 import random
+import shutil
+import sys
 import tempfile
+from pathlib import Path
+
+from vit_course.classroom.plain import plain_files
+
+# What would act before the notebook, or in a library's place, stays behind.
+SHADOWING = ("sitecustomize.py", "usercustomize.py", "vit_course", ".ipython", "ipython_config.py", ".jupyter")
 
 
 def main(settings: dict) -> None:
-    """Gives up its rights, loads what answers need, and serves until the other side closes."""
+    """Makes its folder, loads what answers need, limits itself, and serves until the other side closes."""
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    _make_home(settings)
     captured = _other_standard_files()
-    from vit_course.classroom.apart.confine import confine
-
-    import torch  # isort: skip
+    import torch
     from torch.utils.hooks import RemovableHandle
 
     from vit_course.classroom.apart.shell import Shell
 
     RemovableHandle.next_id += 10**9  # a hook of this process never has the number of one of the other's
     shell = Shell.make(captured)
-    done = confine(settings["readable"], settings["writable"], settings["limits"])
+    limit(settings["limits"])
 
     from vit_course.classroom.apart.channel import Stream
     from vit_course.classroom.apart.session import Session
@@ -31,12 +39,56 @@ def main(settings: dict) -> None:
     session = Session(Stream(incoming, outgoing), "u", careful=False, library=Library)
     session.operations |= answering(shell, session)
     torch.set_num_threads(settings["threads"])
-    session.channel.send({"ready": done}, [])
+    session.channel.send({"ready": True}, [])
     while True:
         try:
             session.answer(*session.channel.receive())
         except EOFError:
             os._exit(0)
+
+
+def limit(limits: dict[str, int]) -> None:
+    """Bounds what this process may take, where the system can (setrlimit(2)).
+
+    Args:
+        limits: "memory" in bytes beyond what it has now, "processes", "seconds" of a processor, "file" in bytes.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    now = 0
+    if sys.platform == "linux":
+        now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    # PyTorch alone maps gigabytes that it never touches: the limit is what comes on top.
+    wanted = {
+        "RLIMIT_AS": now + limits["memory"] if now else None,
+        "RLIMIT_NPROC": limits["processes"],
+        "RLIMIT_CPU": limits["seconds"],
+        "RLIMIT_FSIZE": limits["file"],
+        "RLIMIT_CORE": 0,
+    }
+    for name, value in wanted.items():
+        kind = getattr(resource, name, None)
+        if kind is not None and value is not None:
+            _, hard = resource.getrlimit(kind)
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(kind, (value, value))
+
+
+def _make_home(settings: dict) -> None:
+    home, given = Path(settings["home"]), Path(settings["given"])
+    for name in ("work", "tmp", "home/matplotlib"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    for inner in plain_files(given, SHADOWING):
+        (home / "work" / inner).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(given / inner, home / "work" / inner)
+    for path in Path(settings["fonts"]).glob("fontlist-*.json"):
+        with contextlib.suppress(OSError):
+            shutil.copyfile(path, home / "home" / "matplotlib" / path.name)
+    os.chdir(home / "work")
+    # The learner's code finds helpers beside its notebook, but nothing there takes the place of a library.
+    sys.path.append(str(home / "work"))
 
 
 def answering(shell, session) -> dict:
