@@ -11,8 +11,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from class_of_forty import OUTSIDE, submissions
 from conftest import ROOT
-from small_class import ALL, ASSIGNMENT, OUTSIDE, POINTS, Submission, cell_of, chapters, exercise, submissions
+from small_class import ALL, ASSIGNMENT, POINTS, Submission, cell_of, chapters, exercise
 
 from vit_course.__main__ import main
 from vit_course.checks import EXERCISES

@@ -69,7 +69,7 @@ class Room:
 
 
 class Unprotected:
-    """Nothing but a process."""
+    """No isolation: a process that runs as the teacher."""
 
     name = "no isolation"
     in_memory: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Unprotected:
 
 
 class Bubblewrap(Unprotected):
-    """bwrap."""
+    """bwrap(1): namespaces of its own, without a container."""
 
     name = "bubblewrap"
     # Its own file systems, all of them in memory.
