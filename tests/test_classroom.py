@@ -224,3 +224,14 @@ def test_an_exercise_without_its_parts_is_named_and_no_half_course_is_left(tmp_p
     with pytest.raises(ValueError, match=r"attention\.weights: no folded solution"):
         make_course(tmp_path / "notebooks", tmp_path / "course")
     assert not (tmp_path / "course").exists()
+
+
+def test_a_damaged_gradebook_and_settings_that_fail_are_named(tmp_path, capsys):
+    assert main(["classroom", "make", str(tmp_path / "course"), "--chapters", "04"]) == 0
+    course = tmp_path / "course"
+    (course / "gradebook.db").write_bytes(b"no database" * 500)
+    assert main(["classroom", "export", str(course)]) == 2
+    assert "gradebook.db cannot be read: " in capsys.readouterr().err
+    (course / "nbgrader_config.py").write_text("1 / 0")
+    assert main(["classroom", "export", str(course)]) == 2
+    assert "nbgrader_config.py cannot be run: ZeroDivisionError" in capsys.readouterr().err
