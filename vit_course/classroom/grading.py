@@ -1,11 +1,14 @@
 """Settings with which nbgrader grades this course. Read by a course's nbgrader_config.py."""
 
+import html
 import os
 import sys
 import time
 from pathlib import Path
 
+from jinja2 import pass_context
 from nbconvert.exporters import HTMLExporter
+from nbconvert.filters import clean_html
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -136,7 +139,13 @@ class HideHiddenTests(ClearHiddenTests):
 class FeedbackPage(HTMLExporter):
     """A page on which nothing of a submission can run, load anything or change how the rest looks."""
 
-    sanitize_html = True
+    @pass_context
+    def markdown2html(self, context, source: str) -> str:
+        """Text as HTML, without what could act in it; nbgrader's page does not ask for that itself."""
+        try:
+            return clean_html(super().markdown2html(context, source))
+        except Exception:  # a picture that is not there, or any other text that is none
+            return f"<pre>{html.escape(source)}</pre>"
 
     def from_notebook_node(self, nb, resources=None, **options):
         """-> (the page, its resources)."""
