@@ -6,9 +6,9 @@ import sys
 import time
 from pathlib import Path
 
+import bleach
 from jinja2 import pass_context
 from nbconvert.exporters import HTMLExporter
-from nbconvert.filters import clean_html
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -136,6 +136,14 @@ class HideHiddenTests(ClearHiddenTests):
         return cell, resources
 
 
+# What text may be made of.
+TAGS = frozenset(
+    "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 hr i img li ol p pre s span strong sub summary sup "
+    "table tbody td th thead tr u ul".split()
+)
+ATTRIBUTES = {"a": ["href", "title"], "img": ["src", "alt", "title", "width"], "td": ["align"], "th": ["align"]}
+
+
 class FeedbackPage(HTMLExporter):
     """A page on which nothing of a submission can run, load anything or change how the rest looks."""
 
@@ -143,7 +151,8 @@ class FeedbackPage(HTMLExporter):
     def markdown2html(self, context, source: str) -> str:
         """Text as HTML, without what could act in it; nbgrader's page does not ask for that itself."""
         try:
-            return clean_html(super().markdown2html(context, source))
+            text = super().markdown2html(context, source)
+            return bleach.clean(text, TAGS, ATTRIBUTES, ["http", "https", "mailto", "data"], strip=True)
         except Exception:  # a picture that is not there, or any other text that is none
             return f"<pre>{html.escape(source)}</pre>"
 
