@@ -109,7 +109,7 @@ def with_stand_ins(folder, script: str, arguments: list[str], venv: str = ".venv
         (folder / name).write_bytes((ROOT / name).read_bytes())
     programs = folder / "programs"
     programs.mkdir()
-    for name in ("python3", "chromium"):
+    for name in ("python3", "chromium", "bwrap"):
         (programs / name).write_text(f'#!/bin/sh\necho "$@" >> "{folder}/called"\n')
         (programs / name).chmod(0o755)
     (folder / venv / "bin").mkdir(parents=True)
