@@ -1,14 +1,11 @@
 """The command line as a whole: help, what it says before PyTorch is imported, and how it fails."""
 
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT, cases, python
 
 from vit_course.__main__ import main
 from vit_course.commands import check
@@ -18,7 +15,6 @@ NAMES = [command.__name__.split(".")[-1] for command in COMMANDS]
 
 
 # ---- before PyTorch, whose import takes seconds
-
 WITHOUT = """
 import runpy, sys
 for name in ("torch", "torchvision", "matplotlib", "sklearn", "numpy"):
@@ -28,11 +24,8 @@ runpy.run_module("vit_course", run_name="__main__", alter_sys=True)
 
 
 def without_torch(folder, *arguments):
-    command = [sys.executable, "-c", WITHOUT, *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "500"}  # no line of the usage is broken
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=120
-    )
+    # No line of the usage is broken.
+    done = python("-c", WITHOUT, *arguments, cwd=folder, timeout=120, PYTHONPATH=str(ROOT), COLUMNS="500")
     return done.returncode, done.stdout, done.stderr
 
 
@@ -46,36 +39,31 @@ def test_help_needs_no_torch(arguments, tmp_path):
 @pytest.mark.slow
 @cases(
     ("arguments", "message"),
-    [
-        ("", "the following arguments are required: COMMAND"),
-        ("nonsense", "invalid choice: 'nonsense'"),
-        ("train --nonsense", "unrecognized arguments: --nonsense"),
-        ("train --epochs x", "argument --epochs: invalid int value: 'x'"),
-        ("train --epochs 0", "epochs must be at least 1, got 0"),
-        ("train --weight-decay nan", "weight_decay must be "),
-        ("train --pool max", "pool must be "),
-        ("train --hidden-dim 100000000", "hidden_dim must be at most "),
-        ("train --image-size 1000000", "image_size"),
-        ("train --recipe nothing", "there is no recipe 'nothing'; known are digits, shapes"),
-        ("train --recipe mine.toml", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
-        ("train --data nosuchfolder", "or an existing folder, got 'nosuchfolder'"),
-        ("train --device meta", "device must be cpu, cuda, cuda:1 or mps, got 'meta'"),
-        ("explore missing.jpg", "there is no file missing.jpg"),
-        (
-            "explore photo.jpg -o new.html --weights missing.safetensors",
-            "there is no checkpoint 'missing.safetensors'",
-        ),
-        ("explore photo.jpg", "photo.html exists: add --force to overwrite it, or name another page with --out"),
-        ("explore photo.jpg -o page.txt", "the page must end in .html, got page.txt"),
-        ("classify missing.jpg", "there is no file missing.jpg"),
-        ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
-        ("classroom make new --chapters 77", "there is no chapter '77'; known are 00_start_here"),
-        ("classroom make full", "full is there already and not empty: add --overwrite"),
-        ("kit full", "full holds something that is no kit: name another folder"),
-        ("kit new --from 'a", "--from needs an address without blanks and quotation marks"),
-        ("site -o full", "full holds something that is no site: name another folder with -o"),
-        ("site -o old", "old holds a site: add --force to replace it, or name another folder with -o"),
-    ],
+    ("", "the following arguments are required: COMMAND"),
+    ("nonsense", "invalid choice: 'nonsense'"),
+    ("train --nonsense", "unrecognized arguments: --nonsense"),
+    ("train --epochs x", "argument --epochs: invalid int value: 'x'"),
+    ("train --epochs 0", "epochs must be at least 1, got 0"),
+    ("train --weight-decay nan", "weight_decay must be "),
+    ("train --pool max", "pool must be "),
+    ("train --hidden-dim 100000000", "hidden_dim must be at most "),
+    ("train --image-size 1000000", "image_size"),
+    ("train --recipe nothing", "there is no recipe 'nothing'; known are digits, shapes"),
+    ("train --recipe mine.toml", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
+    ("train --data nosuchfolder", "or an existing folder, got 'nosuchfolder'"),
+    ("train --device meta", "device must be cpu, cuda, cuda:1 or mps, got 'meta'"),
+    ("explore missing.jpg", "there is no file missing.jpg"),
+    ("explore photo.jpg -o new.html --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
+    ("explore photo.jpg", "photo.html exists: add --force to overwrite it, or name another page with --out"),
+    ("explore photo.jpg -o page.txt", "the page must end in .html, got page.txt"),
+    ("classify missing.jpg", "there is no file missing.jpg"),
+    ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
+    ("classroom make new --chapters 77", "there is no chapter '77'; known are 00_start_here"),
+    ("classroom make full", "full is there already and not empty: add --overwrite"),
+    ("kit full", "full holds something that is no kit: name another folder"),
+    ("kit new --from 'a", "--from needs an address without blanks and quotation marks"),
+    ("site -o full", "full holds something that is no site: name another folder with -o"),
+    ("site -o old", "old holds a site: add --force to replace it, or name another folder with -o"),
 )
 def test_bad_input_needs_no_torch(arguments, message, tmp_path):
     for name in ("photo.jpg", "photo.html", "full/mine.txt", "old/searchindex.js"):
@@ -108,15 +96,13 @@ def failing(monkeypatch, error):
 
 @cases(
     ("error", "code", "line"),
-    [
-        (RuntimeError("two\n  lines"), 1, "unexpected RuntimeError: two lines (add --debug for the traceback)"),
-        (KeyError("a"), 1, "unexpected KeyError: 'a' (add --debug for the traceback)"),
-        (AssertionError(), 1, "unexpected AssertionError: no reason is given (add --debug for the traceback)"),
-        (torch.OutOfMemoryError("CUDA out of memory."), 1, "not enough memory: CUDA out of memory."),
-        (MemoryError("Unable to allocate 8 TiB"), 1, "not enough memory: Unable to allocate 8 TiB"),
-        (ValueError("images are of yesterday"), 2, "images are of yesterday"),
-        (FileNotFoundError(2, "No such file", "a.b"), 2, "a.b: No such file"),
-    ],
+    (RuntimeError("two\n  lines"), 1, "unexpected RuntimeError: two lines (add --debug for the traceback)"),
+    (KeyError("a"), 1, "unexpected KeyError: 'a' (add --debug for the traceback)"),
+    (AssertionError(), 1, "unexpected AssertionError: no reason is given (add --debug for the traceback)"),
+    (torch.OutOfMemoryError("CUDA out of memory."), 1, "not enough memory: CUDA out of memory."),
+    (MemoryError("Unable to allocate 8 TiB"), 1, "not enough memory: Unable to allocate 8 TiB"),
+    (ValueError("images are of yesterday"), 2, "images are of yesterday"),
+    (FileNotFoundError(2, "No such file", "a.b"), 2, "a.b: No such file"),
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_an_error_is_one_line_and_a_traceback_if_asked(error, code, line, monkeypatch, capsys):
