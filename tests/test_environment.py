@@ -27,7 +27,7 @@ PINNED = {line.split("==")[0]: re.split("==|;", line)[1] for line in LINES}
 IMPORTED_AS = {
     "PIL": "pillow", "sklearn": "scikit-learn", "IPython": "ipywidgets", "nbformat": "jupyterlab",
     "traitlets": "anywidget", "huggingface_hub": "huggingface-hub", "fontTools": "fonttools",
-    "nbconvert": "nbgrader",
+    "nbconvert": "nbgrader", "jinja2": "nbgrader",
     "markdown_it": "markdown-it-py", "mdit_py_plugins": "mdit-py-plugins",
 }  # fmt: skip
 # What a part of the package may import beside the core, because it is installed with that extra.
