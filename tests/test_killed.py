@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 import torch
@@ -67,7 +68,9 @@ def test_only_our_own_dead_leftovers_are_removed(tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     gone = [f".last.safetensors.{dead.pid}", f".log.csv.{os.getpid()}", ".best.safetensors.99999999999999999999"]
+    gone += [f".config.json.{dead.pid}.0a1b2c3d"]
     stay = [f".last.safetensors.{os.getppid()}", f".bash_history.{dead.pid}", ".log.csv.old", "last.safetensors"]
+    stay += [f".config.json.{os.getppid()}.0a1b2c3d", f".config.json.{dead.pid}.mine"]
     for name in gone + stay:
         (tmp_path / name).write_text("")
     (tmp_path / ".log.csv.123").mkdir()
@@ -88,6 +91,43 @@ def test_a_new_file_appears_whole_in_one_step(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
+
+
+def test_no_name_is_known_beforehand_and_no_link_followed(tmp_path, monkeypatch):
+    opened, real = [], os.open
+    monkeypatch.setattr(atomic.os, "open", lambda *given: opened.append(given) or real(*given))
+    for _ in range(2):
+        write_atomically(tmp_path / "file", b"x")
+    (first, flags, _), (second, _, _) = opened
+    assert first != second and first.parent == second.parent == tmp_path and flags & os.O_EXCL
+    (tmp_path / "theirs").write_bytes(b"secret")
+    monkeypatch.setattr(atomic.secrets, "token_hex", lambda _: "guessed")
+    (tmp_path / f".link.{os.getpid()}.guessed").symlink_to("theirs")
+    with pytest.raises(OSError, match=r"link could not be written \(File exists\)"):
+        write_atomically(tmp_path / "link", b"x")
+    monkeypatch.undo()
+    (tmp_path / "link").symlink_to("theirs")
+    write_atomically(tmp_path / "link", b"x")
+    assert (tmp_path / "theirs").read_bytes() == b"secret" and not (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows files as read-only and nothing else")
+def test_a_file_keeps_its_permissions_and_a_new_one_has_the_usual():
+    code = """if True:
+        import os, sys, pathlib
+        from vit_course.files.atomic import write_atomically
+        os.umask(0o027)
+        for mode in (0o600, 0o664, None):
+            path = pathlib.Path(sys.argv[1], str(mode))
+            if mode is not None:
+                path.touch()
+                path.chmod(mode)
+            write_atomically(path, b"new")
+            print(oct(path.stat().st_mode & 0o777))
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0o600", "0o664", "0o640"]
 
 
 def test_csv(tmp_path):
