@@ -71,16 +71,17 @@ def test_help_needs_no_torch(arguments, tmp_path):
         ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
         ("classroom make new --chapters 77", "there is no chapter '77'; known are 00_start_here"),
         ("classroom make full", "full is there already and not empty: add --overwrite"),
-        ("kit full", "full holds something that is no kit: name another folder"),
+        ("kit full", "full holds something that is no kit: mine.txt; name another folder"),
         ("kit new --from 'a", "--from needs an address without blanks and quotation marks"),
-        ("site -o full", "full holds something that is no site: name another folder with -o"),
-        ("site -o old", "old holds a site: add --force to replace it, or name another folder with -o"),
+        ("site -o full", "full holds something that is no site: mine.txt; name another folder"),
+        ("site -o old", "old holds a site: add --force to replace it, or name another folder"),
     ],
 )
 def test_bad_input_needs_no_torch(arguments, message, tmp_path):
-    for name in ("photo.jpg", "photo.html", "full/mine.txt", "old/searchindex.js"):
+    for name in ("photo.jpg", "photo.html", "full/mine.txt", "old/site.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("mine")
+    (tmp_path / "old" / "site.json").write_text('{"files": {}}')
     (tmp_path / "mine.toml").write_text('[data]\nsource = "digits"\n[model]\nhiden_dim = 8\n[training]\n')
     before = sorted(tmp_path.rglob("*"))
     code, out, errors = without_torch(tmp_path, *arguments.split())

@@ -39,7 +39,7 @@ def write_atomically(path: str | Path, content: bytes) -> None:
         number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666 if old is None else old)
         with os.fdopen(number, "wb") as file:
             if old is not None:  # of which the system has taken the umask off
-                os.chmod(number if os.chmod in os.supports_fd else temporary, old)
+                os.chmod(number if os.chmod in os.supports_fd else temporary, old)  # noqa: PTH101 (the open file)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
