@@ -48,11 +48,16 @@ def read_json(path: Path) -> dict:
     Raises:
         ValueError: no ordinary file, far too long a one, no valid JSON, or something else than an object.
     """
+    need_readable(path)
+    return json_object(path.read_bytes(), str(path))
+
+
+def need_readable(path: Path) -> None:
+    """Raises a `ValueError` where there is no ordinary file, or one far too long to be of JSON."""
     need_file(path)
     size = path.stat().st_size
     if size > MOST_JSON:
         raise ValueError(f"{path} has {size:,} bytes, at most {MOST_JSON:,} of JSON are taken")
-    return json_object(path.read_bytes(), str(path))
 
 
 def json_object(text: str | bytes, place: str) -> dict:
