@@ -1,5 +1,6 @@
 """Files written whole or not at all: kills at any moment, full disks, what cannot be written; what was there stays."""
 
+import csv
 import json
 import os
 import subprocess
@@ -13,7 +14,7 @@ from runs import RECIPE, files, new_model
 
 from vit_course import data
 from vit_course.files import atomic
-from vit_course.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
+from vit_course.files.atomic import remove_leftovers, write_atomically, write_cells, write_csv, write_json
 from vit_course.training import train
 from vit_course.training.run_folder import FILES
 
@@ -140,6 +141,20 @@ def test_csv(tmp_path):
         with pytest.raises(ValueError, match=r"log\.csv: row 1 has the columns .*'epoch'.*, those of row 0 are needed"):
             write_csv(path, [{"epoch": 2, "loss": 2.0}, row])
     assert path.read_text().startswith("epoch,loss\n1,"), "what was there is intact"
+
+
+def test_no_cell_is_a_formula(tmp_path):
+    path = tmp_path / "marks.csv"
+    danger = ["=1+1", "+SUM(A1)", "-2+3", "@x", "\tx", "\rx", "\nx", "+49 170"]
+    stay = ["-", "-3.5", "+1e5", "1.", "a=b", "", "'=x", "ada@example.org", -2.5, 7, None]
+    write_cells(path, [danger, stay])
+    with path.open(newline="") as file:
+        first, second = csv.reader(file)
+    assert first == [f"'{one}" for one in danger]
+    assert second == ["" if one is None else str(one) for one in stay]
+    assert path.read_bytes().endswith(b"\r\n")
+    write_csv(path, [{"=a": "=b", "loss": -1.0}])
+    assert path.read_text() == "'=a,loss\n'=b,-1.0\n"
 
 
 @cases("value", [float("nan"), float("inf"), torch.zeros(2), {1}, {("a", 1): 2}, b"x"])

@@ -16,6 +16,8 @@ from pathlib import Path
 import psutil
 
 BINARY = getattr(os, "O_BINARY", 0)  # of Windows alone
+# What a spreadsheet takes for a formula, and a number or a lone dash, which stay as they are.
+FORMULA, NO_FORMULA = re.compile(r"[=+\-@\t\r\n]"), re.compile(r"-|[+-]?\d+(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE)
 LEFTOVER = re.compile(r"\.(\d+)(\.[0-9a-f]{8})?")  # behind the name of the file: the process that wrote
 
 
@@ -63,11 +65,25 @@ def write_csv(path: str | Path, rows: list[dict]) -> None:
     for number, row in enumerate(rows):
         if row.keys() != rows[0].keys():
             raise ValueError(f"{path}: row {number} has the columns {[*row]}, those of row 0 are needed: {[*rows[0]]}")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=rows[0], lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()})
+    cells = [[round(row[key], 6) if isinstance(row[key], float) else row[key] for key in rows[0]] for row in rows]
+    write_cells(path, [list(rows[0]), *cells], "\n")
+
+
+def write_cells(path: str | Path, rows: Iterable[Iterable], end: str = "\r\n") -> None:
+    """Writes rows as CSV, whole or not at all; a text that a spreadsheet would compute has an apostrophe before it.
+
+    Source: OWASP, "CSV Injection".
+
+    Args:
+        path: of the file.
+        rows: of cells.
+        end: of a line.
+
+    Raises:
+        OSError: as `write_atomically`.
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator=end).writerows([_cell(value) for value in row] for row in rows)
     write_atomically(path, text.getvalue().encode())
 
 
@@ -97,6 +113,11 @@ def remove_leftovers(folder: str | Path, names: Iterable[str]) -> None:
                 # Where Windows refuses, it is in use.
                 with suppress(PermissionError):
                     temporary.unlink(missing_ok=True)
+
+
+def _cell(value: object) -> object:
+    is_formula = isinstance(value, str) and FORMULA.match(value) and not NO_FORMULA.fullmatch(value)
+    return f"'{value}" if is_formula else value
 
 
 def _mode(path: Path) -> int | None:
