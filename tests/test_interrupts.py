@@ -1,7 +1,6 @@
 """Ctrl+C at any moment of a command: one line, exit code 130, and nothing swallowed."""
 
 import os
-import signal
 import subprocess
 import sys
 
@@ -71,12 +70,3 @@ def test_while_a_command_runs(lines):
 def test_a_process_that_is_to_ignore_it_ignores_it():
     code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + IN_A_COMMAND.format("press()")
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
-
-
-def test_nothing_is_watched_in_somebody_elses_process():
-    from vit_course.__main__ import main
-
-    before = signal.getsignal(signal.SIGINT), sys.unraisablehook
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    assert (signal.getsignal(signal.SIGINT), sys.unraisablehook) == before

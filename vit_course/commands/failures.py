@@ -16,7 +16,7 @@ NO_MEMORY = ("can't allocate memory", "not enough memory", "Unable to allocate")
 def explain(error: Exception, debug: bool) -> int:
     """Prints one line about an error, after its traceback where that is wanted; -> the exit code."""
     if debug:
-        print(harmless("".join(traceback.format_exception(error)), but="\n"), file=sys.stderr, end="")
+        print(*map(harmless, "".join(traceback.format_exception(error)).splitlines()), sep="\n", file=sys.stderr)
     expected = isinstance(error, (ValueError, OSError, MissingPackage))
     print(harmless(f"error: {_in_words(error) if expected else _unexpected(error, debug)}"), file=sys.stderr)
     return BAD_INPUT if expected else UNEXPECTED

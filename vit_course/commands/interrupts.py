@@ -51,11 +51,9 @@ def _is_ours() -> bool:
 
 
 def _is_importing(frame) -> bool:
-    while frame is not None:
-        if frame.f_globals.get("__name__") in ("importlib._bootstrap", "_frozen_importlib"):
-            return True
+    while frame and frame.f_globals.get("__name__") not in ("importlib._bootstrap", "_frozen_importlib"):
         frame = frame.f_back
-    return False
+    return frame is not None
 
 
 def _stop(*_) -> None:

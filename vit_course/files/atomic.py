@@ -70,17 +70,9 @@ def write_csv(path: str | Path, rows: list[dict]) -> None:
 
 
 def write_cells(path: str | Path, rows: Iterable[Iterable], end: str = "\r\n") -> None:
-    """Writes rows as CSV, whole or not at all; a text that a spreadsheet would compute has an apostrophe before it.
+    """Writes rows of cells as CSV, as `write_atomically` does; before what a spreadsheet would compute, an apostrophe.
 
     Source: OWASP, "CSV Injection".
-
-    Args:
-        path: of the file.
-        rows: of cells.
-        end: of a line.
-
-    Raises:
-        OSError: as `write_atomically`.
     """
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator=end).writerows([_cell(value) for value in row] for row in rows)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vit_course.files.atomic import write_atomically, write_json
-from vit_course.files.records import naming, need_object, read_json
+from vit_course.files.records import need_object, read_json
 from vit_course.inputs.rules import path_name
 
 
@@ -46,19 +46,18 @@ class Owned:
             raise ValueError(f"{out} holds something that is no {self.what}: {there}; name another folder")
         try:
             noted = read_json(out / self.mark)
-            files = need_object("files", noted.get("files"))
-        except (OSError, ValueError) as error:
-            raise ValueError(
-                f"{out / self.mark} lists no files of a {self.what} ({error}): name another folder"
-            ) from error
+            files = need_object(f"{out / self.mark}: files", noted.get("files"))
+        except ValueError as error:
+            raise ValueError(f"{error}: that is no list of a {self.what}, name another folder") from error
         if not overwrite:
             raise ValueError(f"{out} holds a {self.what}: add --force to replace it, or name another folder")
-        _need_inside(out, files, out / self.mark)
-        if changed := [name for name, digest in files.items() if not _is_still(out / name, digest)]:
+        if outside := [name for name in files if not _is_inside(out, name)]:
             raise ValueError(
-                f"{out} has files that were changed since the {self.what} was written: {_some(changed)}; rename them, "
-                "or name another folder"
+                f"{out / self.mark} names files that are not within {out}: {_some(outside)}; name another folder"
             )
+        if changed := [name for name, digest in files.items() if not _is_still(out / name, digest)]:
+            words = f"{out} has files that were changed since the {self.what} was written: {_some(changed)}"
+            raise ValueError(f"{words}; rename them, or name another folder")
         return noted
 
     def renew(self, out: str | Path, made: Path, overwrite: bool = True, **noted) -> list[Path]:
@@ -70,7 +69,7 @@ class Owned:
             noted: what else the list says, for `need_room` to give back.
 
         Returns:
-            the files in the folder, the list among them.
+            the files that were written, the list among them.
 
         Raises:
             ValueError: as `need_room`; or something that is in the way of a new file.
@@ -78,14 +77,11 @@ class Owned:
         """
         old, out = self.need_room(out, overwrite)["files"], Path(out)
         new = {path.relative_to(made).as_posix(): _digest(path) for path in sorted(made.rglob("*")) if path.is_file()}
-        _need_inside(out, new, made)
         # The same content is as good as ours: a run that was killed may have left it.
-        free = {name for name in new if _has_folder(out, name) and (name in old or _is_still(out / name, new[name]))}
+        free = {name for name in new if _is_inside(out, name) and (name in old or _is_still(out / name, new[name]))}
         if foreign := new.keys() - free:
-            raise ValueError(
-                f"{out} holds something where the {self.what} has files of its own: {_some(foreign)}; rename that, or "
-                "name another folder"
-            )
+            words = f"{out} holds something where the {self.what} has files of its own: {_some(foreign)}"
+            raise ValueError(f"{words}; rename that, or name another folder")
         for name in old:
             (out / name).unlink(missing_ok=True)
         for folder in sorted({parent for name in old for parent in Path(name).parents[:-1]}, reverse=True):
@@ -98,27 +94,18 @@ class Owned:
         return [out / self.mark, *(out / name for name in new)]
 
 
-def _need_inside(out: Path, names: Iterable[str], place: Path) -> None:
-    # Also by no link in the folder.
-    for name in names:
-        with naming(place):
-            try:
-                inside = "\0" not in name and (out / name).parent.resolve().is_relative_to(out.resolve())
-            except (OSError, RuntimeError, ValueError):  # a name too long, or links in a circle
-                inside = False
-            if not inside:
-                raise ValueError(f"{name!r} leads to a file outside of {out}: name another folder")
+def _is_inside(out: Path, name: str) -> bool:
+    # Neither led out by a link, nor below something that is no folder.
+    try:
+        folder = (out / name).parent
+        there = all(path.is_dir() or not os.path.lexists(path) for path in (folder, *folder.parents))
+        return there and "\0" not in name and folder.resolve().is_relative_to(out.resolve())
+    except (OSError, RuntimeError, ValueError):  # a name too long, or links in a circle
+        return False
 
 
 def _is_still(path: Path, digest: object) -> bool:
-    if not os.path.lexists(path):
-        return True
-    return path.is_file() and not path.is_symlink() and _digest(path) == digest
-
-
-def _has_folder(out: Path, name: str) -> bool:
-    folders = [out / parent for parent in Path(name).parents[:-1]]
-    return all(path.is_dir() or not os.path.lexists(path) for path in folders)
+    return not os.path.lexists(path) or (path.is_file() and not path.is_symlink() and _digest(path) == digest)
 
 
 def _some(names: Iterable[str]) -> str:

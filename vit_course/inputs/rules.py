@@ -5,11 +5,13 @@ A number is an int or a float; every range has two ends, so that NaN and infinit
 """
 
 import os
-import unicodedata
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
-TURNING = ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI")  # in Unicode's words
+# What a terminal obeys: control characters, breaks of lines, the order of writing; and halves of characters, which it
+# cannot show.
+OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Rule = Callable[[str, object], None]
 
@@ -135,23 +137,9 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def harmless(text: str, but: str = "") -> str:
-    """A text for a terminal, whatever names are in it: what would move, colour or turn it round is seen, as \\x1b.
-
-    Args:
-        text: of any origin; on one line, unless "\\n" is in `but`.
-        but: what is left as it is.
-    """
-    return "".join(one if one in but or not _moves(one) else _seen(one) for one in text)
-
-
-def _moves(one: str) -> bool:
-    # Control characters, halves of characters as in a name that is no Unicode, breaks of lines, the order of writing.
-    return unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") or unicodedata.bidirectional(one) in TURNING
-
-
-def _seen(one: str) -> str:
-    return one.encode("unicode_escape").decode()
+def harmless(text: str) -> str:
+    """A text of any origin for a terminal, on one line: what would move, colour or turn it round is seen, as \\x1b."""
+    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def _need_number(name: str, value: object) -> None:
