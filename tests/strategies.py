@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import vit_course
+from vit_course.data.pictures import FORMATS
 
 # Hypothesis keeps tables of its own in a folder; it goes with the process.
 _HOME = tempfile.TemporaryDirectory()
@@ -234,7 +235,8 @@ def pictures() -> dict[str, bytes]:
     Image.init()
     numbers = np.random.RandomState(0).randint(0, 256, (5, 7, 4), dtype=np.uint8)
     rgba, found = Image.fromarray(numbers), {}
-    for name in sorted(set(Image.SAVE) - {"ICNS"}):  # which draws ten sizes, up to 1,024 pixels, and takes a second
+    # But for ICNS, which draws ten sizes, up to 1,024 pixels, and takes a second.
+    for name in sorted({*FORMATS, "MPO"} & set(Image.SAVE) - {"ICNS"}):
         for mode in ("RGB", "P", "1", "L", "RGBA", "CMYK", "I;16", "F"):
             image, buffer = Image.new(mode, (7, 5), 9) if mode in ("I;16", "F") else rgba.convert(mode), io.BytesIO()
             try:

@@ -133,7 +133,7 @@ def test_zero_not_graded_and_missing_are_three_things(course, capsys):
     columns = {"moodle": ("ID number", "-"), "canvas": ("SIS Login ID", "")}
     for form, (column, none) in columns.items():
         for options, missing in (([], none), (["--missing-is-zero"], "0")):
-            assert main(["classroom", "export", str(course.folder), "--form", form, *options]) == 0
+            assert main(["classroom", "export", str(course.folder), "--form", form, "--force", *options]) == 0
             found = course.marks(f"{form}.csv", column)
             marks = [found[name][ASSIGNMENT] for name in ("all_right", "untouched", "no_json", "absent")]
             assert marks == ["14", "0", none, missing], form

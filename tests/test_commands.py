@@ -36,6 +36,10 @@ def test_help_needs_no_torch(arguments, tmp_path):
     assert len(arguments) > 1 or all(re.search(rf"^    {name}\s", out, re.MULTILINE) for name in NAMES)
 
 
+EMPTY_NAMES = ("live", "site -o", "kit", "explore photo.jpg -o", "train --out", "lab --folder", "classroom make",
+               "classroom export full -o")  # fmt: skip
+
+
 @pytest.mark.slow
 @cases(
     ("arguments", "message"),
@@ -53,25 +57,34 @@ def test_help_needs_no_torch(arguments, tmp_path):
     ("train --data nosuchfolder", "or an existing folder, got 'nosuchfolder'"),
     ("train --device meta", "device must be cpu, cuda, cuda:1 or mps, got 'meta'"),
     ("explore missing.jpg", "there is no file missing.jpg"),
-    ("explore photo.jpg -o new.html --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
-    ("explore photo.jpg", "photo.html exists: add --force to overwrite it, or name another page with --out"),
-    ("explore photo.jpg -o page.txt", "the page must end in .html, got page.txt"),
+    (
+        "explore photo.jpg -o new.html --weights missing.safetensors",
+        "there is no checkpoint 'missing.safetensors'",
+    ),
+    ("explore photo.jpg", "photo.html exists: add --force to overwrite it, or name another file with --out"),
+    ("explore photo.jpg -o page.txt", "the file to write must end in .html, got page.txt"),
     ("classify missing.jpg", "there is no file missing.jpg"),
     ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
     ("classroom make new --chapters 77", "there is no chapter '77'; known are 00_start_here"),
     ("classroom make full", "full is there already and not empty: add --overwrite"),
-    ("kit full", "full holds something that is no kit: name another folder"),
+    ("kit full", "full holds something that is no kit: mine.txt; name another folder"),
+    *((f"{command} EMPTY", "a name is needed, got an empty one") for command in EMPTY_NAMES),
+    ("explore page.html --force", "page.html is what is read, and would be lost: name another file with --out"),
+    ("explore photo.jpg -o page.html --beside page.html --force", "page.html is what is read, and would be lost"),
+    ("classroom export full -o marks.txt", "the file to write must end in .csv, got marks.txt"),
+    ("classroom export full -o gradebook.db --force", "the file to write must end in .csv, got gradebook.db"),
     ("kit new --from 'a", "--from needs an address without blanks and quotation marks"),
-    ("site -o full", "full holds something that is no site: name another folder with -o"),
-    ("site -o old", "old holds a site: add --force to replace it, or name another folder with -o"),
+    ("site -o full", "full holds something that is no site: mine.txt; name another folder"),
+    ("site -o old", "old holds a site: add --force to replace it, or name another folder"),
 )
 def test_bad_input_needs_no_torch(arguments, message, tmp_path):
-    for name in ("photo.jpg", "photo.html", "full/mine.txt", "old/searchindex.js"):
+    for name in ("photo.jpg", "photo.html", "page.html", "full/mine.txt", "old/site.json"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("mine")
+    (tmp_path / "old" / "site.json").write_text('{"files": {}}')
     (tmp_path / "mine.toml").write_text('[data]\nsource = "digits"\n[model]\nhiden_dim = 8\n[training]\n')
     before = sorted(tmp_path.rglob("*"))
-    code, out, errors = without_torch(tmp_path, *arguments.split())
+    code, out, errors = without_torch(tmp_path, *(word.replace("EMPTY", "") for word in arguments.split()))
     *usage, last = errors.splitlines()
     assert code == 2 and out == "" and message in last, errors
     assert last.startswith("error: ") != bool(usage), "one line, or the usage before it"
@@ -122,6 +135,28 @@ def test_memory_that_is_not_there_is_said_as_what_it_is(allocate, monkeypatch, c
     assert main(["check"]) == 1
     error = capsys.readouterr().err
     assert error.startswith("error: not enough memory: ") and error.count("\n") == 1
+
+
+@cases(
+    "arguments",
+    [["check", "\x1b[2Jx"], ["classify", "\x1b[2J\u202e\n.jpg"], ["explore", "a\udcff\x9b.jpg"], ["live", "\a"]],
+)
+def test_a_terminal_obeys_no_name(arguments, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "\a").write_text("a file")
+    for debug in ([], ["--debug"]):
+        assert main([*arguments, *debug]) == 2
+        error = capsys.readouterr().err
+        assert all(one.isprintable() for one in error.replace("\n", "")), ascii(error)
+        assert error.endswith("\n") and (debug or error.count("\n") == 1)
+        assert any(seen in error for seen in (r"\x1b[2J", r"\udcff\x9b", r"\x07"))
+
+
+def test_what_commands_print_goes_one_way():
+    places = {"check.py", "failures.py", "said.py"}  # the first prints names of packages and what they say
+    folder = ROOT / "vit_course" / "commands"
+    found = [path.name for path in folder.glob("*.py") if re.search(r"\bprint\(|std(out|err)\.", path.read_text())]
+    assert set(found) <= places
 
 
 def test_an_interrupt_is_130(monkeypatch, capsys):

@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import zlib
@@ -15,11 +16,12 @@ import numpy as np
 import psutil
 import pytest
 import torch
-from conftest import cases
+from conftest import ROOT, cases
 from pictures import encoded, floats
 from PIL import Image
 
 from vit_course import data
+from vit_course.data import pictures
 
 
 def test_a_picture_from_bytes_and_from_a_file_object(tmp_path):
@@ -88,6 +90,19 @@ def test_floats_keep_their_tones():
 
 
 # ---- what is refused
+
+
+def test_no_format_starts_another_program(tmp_path, monkeypatch):
+    eps = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\nshowpage\n%%EOF\n"
+    monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail("Ghostscript was started"))
+    for name in ("pic.eps", "pic.png"):
+        (tmp_path / name).write_bytes(eps)
+        with pytest.raises(ValueError, match=f"{name} is no readable image: its content has no image format"):
+            data.open_image(tmp_path / name)
+    assert not {"EPS", "WMF"} & set(pictures.FORMATS)
+    sources = [path.read_text() for path in (ROOT / "vit_course").rglob("*.py")]
+    opened = [call for text in sources for call in re.findall(r"Image\.open\(.*", text)]
+    assert len(opened) >= 3 and all("formats=" in call for call in opened)
 
 
 def bomb():

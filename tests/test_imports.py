@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "data": {"files.stored", "inputs"},
     "files": {"config", "inputs"},
     "files.atomic": set(),
-    "learner": {"files.atomic", "files.stored"},
+    "learner": {"files.atomic", "files.records", "files.stored"},
     "training": {"data", "files", "inputs"},
     "training.recipe": {"inputs.rules", "inputs.arguments"},
     "training.convnet": set(),
@@ -47,11 +47,11 @@ MAY_IMPORT = {
     "explorer.predictions": {"vit"},
     "explorer.on_model": {"data.pictures", "inputs", "maps.recording", "maps.tokens", "pretrained.hub", "vit"},
     "checks": {*MODEL, "data", "files", "inputs", "maps", "plots", "pretrained", "training"},
-    "classroom": {"checks", "files.stored", "inputs.extras"},
+    "classroom": {"checks", "files.atomic", "files.stored", "inputs.extras"},
     # What runs beside a learner's code, and what it says to the checks: no check is in it.
     "classroom.apart": {"checks.restored", "config", "vit"},
-    "live": {"data.photographs", "explorer.scripts", "files.stored"},
-    "site": {"data", "explorer", "files.stored", "inputs.extras", "live", "pretrained"},
+    "live": {"data.photographs", "explorer.scripts", "files.owned", "files.stored"},
+    "site": {"data", "explorer", "files.owned", "files.stored", "inputs.extras", "live", "pretrained"},
     # It reads the chapters and imports no check.
     "kit": {"classroom.exercises", "files", "site.mathml"},
     "commands": {*MODEL, *USED_BY_COMMANDS},

@@ -1,11 +1,13 @@
 """Files whole or not at all, and runs that go on: kills, full disks, damaged pictures, workers that die."""
 
+import csv
 import errno
 import json
 import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 
 import pytest
 import torch
@@ -17,7 +19,7 @@ from vit_course import data
 from vit_course.__main__ import main
 from vit_course.data import sets
 from vit_course.files import atomic
-from vit_course.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
+from vit_course.files.atomic import remove_leftovers, write_atomically, write_cells, write_csv, write_json
 from vit_course.files.weights import load_weights
 from vit_course.training import TrainingConfig, loop, run_folder, train
 from vit_course.training.run_folder import FILES
@@ -66,7 +68,9 @@ def test_only_our_own_dead_leftovers_are_removed(tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     gone = [f".last.safetensors.{dead.pid}", f".log.csv.{os.getpid()}", ".best.safetensors.99999999999999999999"]
+    gone += [f".config.json.{dead.pid}.0a1b2c3d"]
     stay = [f".last.safetensors.{os.getppid()}", f".bash_history.{dead.pid}", ".log.csv.old", "last.safetensors"]
+    stay += [f".config.json.{os.getppid()}.0a1b2c3d", f".config.json.{dead.pid}.mine"]
     for name in gone + stay:
         (tmp_path / name).write_text("")
     (tmp_path / ".log.csv.123").mkdir()
@@ -89,6 +93,43 @@ def test_a_new_file_appears_whole_in_one_step(tmp_path, monkeypatch):
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
+def test_no_name_is_known_beforehand_and_no_link_followed(tmp_path, monkeypatch):
+    opened, real = [], os.open
+    monkeypatch.setattr(atomic.os, "open", lambda *given: opened.append(given) or real(*given))
+    for _ in range(2):
+        write_atomically(tmp_path / "file", b"x")
+    (first, flags, _), (second, _, _) = opened
+    assert first != second and first.parent == second.parent == tmp_path and flags & os.O_EXCL
+    (tmp_path / "theirs").write_bytes(b"secret")
+    monkeypatch.setattr(atomic.secrets, "token_hex", lambda _: "guessed")
+    (tmp_path / f".link.{os.getpid()}.guessed").symlink_to("theirs")
+    with pytest.raises(OSError, match=r"link could not be written \(File exists\)"):
+        write_atomically(tmp_path / "link", b"x")
+    monkeypatch.undo()
+    (tmp_path / "link").symlink_to("theirs")
+    write_atomically(tmp_path / "link", b"x")
+    assert (tmp_path / "theirs").read_bytes() == b"secret" and not (tmp_path / "link").is_symlink()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows knows files as read-only and nothing else")
+def test_a_file_keeps_its_permissions_and_a_new_one_has_the_usual():
+    code = """if True:
+        import os, sys, pathlib
+        from vit_course.files.atomic import write_atomically
+        os.umask(0o027)
+        for mode in (0o600, 0o664, None):
+            path = pathlib.Path(sys.argv[1], str(mode))
+            if mode is not None:
+                path.touch()
+                path.chmod(mode)
+            write_atomically(path, b"new")
+            print(oct(path.stat().st_mode & 0o777))
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0o600", "0o664", "0o640"]
+
+
 def test_csv(tmp_path):
     path = tmp_path / "new" / "log.csv"
     write_csv(path, [{"epoch": 1, "loss": 0.12345678}, {"loss": 2.0, "epoch": 2}])
@@ -99,6 +140,20 @@ def test_csv(tmp_path):
         with pytest.raises(ValueError, match=r"log\.csv: row 1 has the columns .*'epoch'.*, those of row 0 are needed"):
             write_csv(path, [{"epoch": 2, "loss": 2.0}, row])
     assert path.read_text().startswith("epoch,loss\n1,"), "what was there is intact"
+
+
+def test_no_cell_is_a_formula(tmp_path):
+    path = tmp_path / "marks.csv"
+    danger = ["=1+1", "+SUM(A1)", "-2+3", "@x", "\tx", "\rx", "\nx", "+49 170"]
+    stay = ["-", "-3.5", "+1e5", "1.", "a=b", "", "'=x", "ada@example.org", -2.5, 7, None]
+    write_cells(path, [danger, stay])
+    with path.open(newline="") as file:
+        first, second = csv.reader(file)
+    assert first == [f"'{one}" for one in danger]
+    assert second == ["" if one is None else str(one) for one in stay]
+    assert path.read_bytes().endswith(b"\r\n")
+    write_csv(path, [{"=a": "=b", "loss": -1.0}])
+    assert path.read_text() == "'=a,loss\n'=b,-1.0\n"
 
 
 @cases("value", [float("nan"), float("inf"), torch.zeros(2), {1}, {("a", 1): 2}, b"x"])

@@ -1,8 +1,12 @@
 """The learner's copy: without results, never overwritten, with links that hold, from a checkout and from a wheel."""
 
+import base64
+import hashlib
 import json
+import os
 import re
 import shutil
+import zlib
 from pathlib import Path
 
 import nbformat
@@ -10,6 +14,7 @@ import pytest
 from conftest import ROOT, cases
 
 from vit_course.files import stored
+from vit_course.files.atomic import write_atomically
 from vit_course.learner import fresh, open_folder
 from vit_course.learner.chapters import chapters, differences
 
@@ -102,6 +107,72 @@ def test_a_newer_chapter_is_put_beside_once_and_says_what_differs(course, tmp_pa
     change(course / name, 4, "newer still")
     (said,) = open_folder(folder)
     assert "01_patchify-new-2.ipynb" in said and "and new words" in (folder / "01_patchify-new.ipynb").read_text()
+
+
+def packed(chapter: bytes) -> dict:
+    packed = base64.b64encode(zlib.compress(chapter)).decode()
+    return {"hash": hashlib.sha256(chapter).hexdigest(), "chapter": packed}
+
+
+NAME, OTHER = "01_patchify.ipynb", "00_start_here.ipynb"
+
+
+@cases(
+    "entry",
+    [
+        3, None, [], {}, {"hash": 3}, {"hash": "0" * 64, "chapter": ""}, {"hash": ["a"], "chapter": 3},
+        {"hash": "0" * 64, "chapter": "é"}, {"hash": "0" * 64, "chapter": base64.b64encode(b"no zlib").decode()},
+        {**packed(b'{"cells": []}'), "hash": "0" * 64}, packed(b""), packed(b"{}"), packed(b"[1]"), packed(b"\xff"),
+        packed(b'{"cells": 3}'), packed(b'{"cells": [3]}'), packed(b'{"cells": [{"source": 3}]}'),
+        packed(b'{"cells": [{"source": [3]}]}'), packed(b'{"cells": ' + b"[" * 10**5), packed(b" " * 2**27),
+    ],
+    ids=lambda row: str(row)[:80],
+)  # fmt: skip
+def test_a_damaged_entry_of_the_record_costs_that_entry_alone(entry, course, tmp_path):
+    folder = tmp_path / "my_course"
+    open_folder(folder)
+    record = json.loads((folder / ".course.json").read_text())
+    picture = next(name for name in record if name.startswith("files/"))
+    record |= {NAME: entry, picture: entry, "nobody knows": entry, OTHER: packed(b'{"cells": []}')}
+    (folder / ".course.json").write_text(json.dumps(record))
+    (said,) = open_folder(folder)
+    assert "a newer chapter 00: 00_start_here-new.ipynb" in said, "the other entries count"
+    before = everything(folder)
+    assert open_folder(folder) == [] and everything(folder) == before
+    assert not (folder / "01_patchify-new.ipynb").exists()
+
+
+def test_a_record_that_cannot_be_kept_gives_no_notebook_at_each_start(course, tmp_path, monkeypatch):
+    folder = tmp_path / "my_course"
+    open_folder(folder)
+    change(course / NAME, 4, "newer")
+
+    def full(place, content):
+        if place.name == ".course.json":
+            raise OSError(28, "No space left on device")
+        write_atomically(place, content)
+
+    monkeypatch.setattr("vit_course.learner.folder.write_atomically", full)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="No space left on device"):
+            open_folder(folder)
+    assert [path.name for path in folder.glob("*-new*")] == ["01_patchify-new.ipynb"]
+
+
+@cases("kind", ["pipe", "folder", "huge"])
+def test_a_record_that_is_no_file_is_named_and_nothing_is_done(kind, tmp_path):
+    folder, record = tmp_path / "my_course", tmp_path / "my_course" / ".course.json"
+    folder.mkdir()
+    if kind == "pipe" and hasattr(os, "mkfifo"):
+        os.mkfifo(record)
+    elif kind == "huge":
+        with record.open("wb") as file:
+            file.truncate(2**31)
+    else:
+        record.mkdir()
+    with pytest.raises(ValueError, match=r"course\.json (is a (pipe|folder).*is needed|has 2,147,483,648 bytes)"):
+        open_folder(folder)
+    assert [path.name for path in folder.iterdir()] == [".course.json"]
 
 
 def test_results_alone_make_no_newer_chapter(course, tmp_path):

@@ -1,11 +1,13 @@
 """What could not be graded has no mark: from the verdict through the gradebook."""
 
+import csv
 from unittest.mock import MagicMock
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.api import Gradebook
 
+from vit_course.__main__ import main
 from vit_course.checks.report import Report
 from vit_course.classroom import grading, marks
 from vit_course.classroom.graded import Graded
@@ -57,6 +59,36 @@ def test_what_was_not_judged_is_no_zero(gradebook, tmp_path):
     assert found["unjudged"].not_graded == ("further-share",)
     with pytest.raises(ValueError, match="the gradebook has no assignment '04'; it has 11_further"):
         marks.marks(gradebook, ["04"])
+
+
+@pytest.mark.parametrize("form", ["table", "moodle", "canvas"])
+def test_names_are_no_formulas_and_the_gradebook_is_no_place_for_marks(form, gradebook, tmp_path, monkeypatch):
+    gradebook.add_student("=cmd", last_name="@SUM(1+1)", first_name="-x", email="+a@example.org")
+    found, path = marks.marks(gradebook), tmp_path / "marks.csv"
+    path.touch(0o600)
+    marks.write(found, form, path)
+    with path.open(newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert "'=cmd" in cells and any(cell.startswith("'@SUM(1+1)") for cell in cells)
+    assert [cell for cell in cells if cell != "-" and cell.startswith(("=", "+", "-", "@"))] == []
+    assert path.stat().st_mode & 0o777 == 0o600
+    before, book = path.read_bytes(), tmp_path / "gradebook.db"
+    with pytest.raises(ValueError, match=r"gradebook\.db is a database, such as the gradebook: name another file"):
+        marks.write(found, form, book)
+    assert book.read_bytes().startswith(marks.SQLITE)
+    monkeypatch.setattr("vit_course.files.atomic.os.fsync", MagicMock(side_effect=OSError(28, "No space left")))
+    with pytest.raises(OSError, match="what was there before is intact"):
+        marks.write(found[:1], form, path)
+    assert path.read_bytes() == before
+
+
+def test_an_export_replaces_nothing_unasked(gradebook, tmp_path, capsys):
+    (tmp_path / "nbgrader_config.py").write_text(f"c = get_config()\nc.CourseDirectory.root = {str(tmp_path)!r}\n")
+    command, path = ["classroom", "export", str(tmp_path)], tmp_path / "table.csv"
+    path.write_text("years of work")
+    assert main(command) == 2 and path.read_text() == "years of work"
+    assert "table.csv exists: add --force to overwrite it, or name another file with --out" in capsys.readouterr().err
+    assert main([*command, "--force"]) == 0 and path.read_text().startswith("assignment,duedate")
 
 
 def test_a_mark_by_hand_is_a_mark_and_lateness_costs(gradebook):

@@ -11,9 +11,20 @@ def main(arguments=None):
         words = "error: the course needs Python {}.{} or newer, this one is {}.{}: {}\n"
         sys.stderr.write(words.format(*OLDEST, *sys.version_info[:2], sys.executable))
         return 1
-    from vit_course.commands.program import main as run
+    try:
+        from vit_course.commands import interrupts
 
-    return run(arguments)
+        if arguments is None:  # in a process of its own
+            interrupts.watch()
+        from vit_course.commands.program import main as run
+
+        try:
+            return run(arguments)
+        finally:
+            interrupts.finish()
+    except KeyboardInterrupt:  # before it is watched, or while an error is told
+        sys.stderr.write("\nstopped\n")
+        return 130
 
 
 if __name__ == "__main__":

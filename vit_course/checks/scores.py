@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from vit_course.files.atomic import remove_leftovers, write_atomically
-from vit_course.files.validated import need_object, read_json
+from vit_course.files.records import need_object, read_json
 
 SECONDS = 5  # to wait for another program that writes
 VARIABLE = "VIT_COURSE_PROGRESS"

@@ -4,7 +4,6 @@ Moodle: docs.moodle.org, "Grade import"; "-" is no grade. Canvas: its guide "How
 an empty cell is no grade.
 """
 
-import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,9 @@ from pathlib import Path
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.plugins import ExportPlugin
 
+from vit_course.files.atomic import write_cells
+
+SQLITE = b"SQLite format 3\0"  # how such a file begins: www.sqlite.org/fileformat.html
 GRADED, NOT_GRADED, MISSING = "graded", "not graded", "missing"
 # As nbgrader's own export has them, and two more.
 COLUMNS = (
@@ -111,11 +113,15 @@ def write(found: list[Mark], form: str, path: Path, missing_is_zero: bool = Fals
         missing_is_zero: for Moodle and Canvas, whether who handed in nothing gets 0.
 
     Raises:
-        OSError: a file that cannot be written.
+        ValueError: a database of that name, such as the gradebook.
+        OSError: as `write_atomically`; what was there before is intact.
     """
     rows = {"table": _table, "moodle": _moodle, "canvas": _canvas}[form](found, "0" if missing_is_zero else None)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(rows)
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(SQLITE)) == SQLITE:
+                raise ValueError(f"{path} is a database, such as the gradebook: name another file")
+    write_cells(path, rows)
 
 
 def _table(found: list[Mark], _) -> list[tuple]:

@@ -1,6 +1,7 @@
 """`python -m vit_course classify`: what is in a picture."""
 
 from vit_course.commands.paths import add_weights, need_checkpoint, need_picture
+from vit_course.commands.said import say
 
 FEW = 20
 
@@ -29,10 +30,10 @@ def run(options) -> int:
     picture = pictures.open_picture(options.image)  # says what is wrong with it before anything is downloaded
     model = pretrained.load_any(weights, image_size=options.image_size)
     best = model.top(picture)
-    print(f"{options.image}, as {weights} sees it:")
+    say(f"{options.image}, as {weights} sees it:")
     for name, probability in best:
-        print(f"{probability:7.1%}  {name}")
+        say(f"{probability:7.1%}  {name}")
     count = len(model.class_names)
     if count <= FEW:  # so that nobody takes the best of a few words for the truth
-        print(f"It knows {count} words: {', '.join(model.class_names)}.")
+        say(f"It knows {count} words: {', '.join(model.class_names)}.")
     return 0

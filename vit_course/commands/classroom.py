@@ -1,7 +1,7 @@
 """`python -m vit_course classroom`: the exercises as an nbgrader course, from the class list to the marks."""
 
-from pathlib import Path
-
+from vit_course.commands.paths import need_new_file, path
+from vit_course.commands.said import say
 from vit_course.files.stored import course
 from vit_course.inputs.extras import extra
 
@@ -16,14 +16,14 @@ def add_to(commands) -> None:
     )
     steps = classroom.add_subparsers(required=True, metavar="STEP")
     make = steps.add_parser("make", help="make the course folder")
-    make.add_argument("folder", type=Path, help="the course folder to make")
+    make.add_argument("folder", type=path, help="the course folder to make")
     make.add_argument("--chapters", nargs="+", metavar="NN", help="only these, such as 00 04 (default: all)")
     make.add_argument(
         "--overwrite", action="store_true", help="write the assignments anew in a folder that is there already"
     )
     make.set_defaults(run=run_make)
     grade = steps.add_parser("grade", help="run and grade the submissions of an assignment")
-    grade.add_argument("folder", type=Path, help="the course folder")
+    grade.add_argument("folder", type=path, help="the course folder")
     grade.add_argument("assignment", help="such as 04_attention")
     grade.add_argument("--student", nargs="+", metavar="ID", help="only these (default: all)")
     grade.add_argument("--jobs", type=int, default=1, metavar="N", help="how many at the same time (default: 1)")
@@ -54,18 +54,19 @@ def add_to(commands) -> None:
 
 def _add_lists(steps) -> None:
     roster = steps.add_parser("roster", help="take a class list into the gradebook")
-    roster.add_argument("folder", type=Path, help="the course folder")
+    roster.add_argument("folder", type=path, help="the course folder")
     roster.add_argument(
-        "list", type=Path, help="a CSV file: Moodle's participants, Canvas's gradebook, or id and email"
+        "list", type=path, help="a CSV file: Moodle's participants, Canvas's gradebook, or id and email"
     )
     roster.add_argument("--id-column", metavar="NAME", help="the column with the names of the submissions' folders")
     roster.set_defaults(run=run_roster)
     export = steps.add_parser("export", help="write the marks as CSV, for Moodle, Canvas or a table")
-    export.add_argument("folder", type=Path, help="the course folder")
+    export.add_argument("folder", type=path, help="the course folder")
     export.add_argument("--form", choices=["table", "moodle", "canvas"], default="table", help="default: table")
-    export.add_argument("-o", "--out", type=Path, help="the file (default: FORM.csv in the course folder)")
+    export.add_argument("-o", "--out", type=path, help="the file (default: FORM.csv in the course folder)")
     export.add_argument("--assignment", nargs="+", default=[], metavar="NAME", help="only these (default: all)")
     export.add_argument("--student", nargs="+", default=[], metavar="ID", help="only these (default: all)")
+    export.add_argument("--force", action="store_true", help="overwrite the file if it exists")
     export.add_argument("--missing-is-zero", action="store_true", help="for Moodle and Canvas: 0 for no submission")
     export.set_defaults(run=run_export)
 
@@ -76,8 +77,8 @@ def run_make(options) -> int:
         from vit_course.classroom.course import make_course
 
     names = make_course(course() / "notebooks", options.folder, options.chapters, options.overwrite)
-    print(f"{options.folder}: {len(names)} assignments: {', '.join(names)}")
-    print(f"next: cd {options.folder} && nbgrader generate_assignment {names[0]} --create")
+    say(f"{options.folder}: {len(names)} assignments: {', '.join(names)}")
+    say(f"next: cd {options.folder} && nbgrader generate_assignment {names[0]} --create")
     return 0
 
 
@@ -99,7 +100,7 @@ def run_roster(options) -> int:
     """Takes a class list into the gradebook; -> 0."""
     from vit_course.classroom import steps
 
-    print(steps.take_roster(options.folder, options.list, options.id_column))
+    say(steps.take_roster(options.folder, options.list, options.id_column))
     return 0
 
 
@@ -108,5 +109,8 @@ def run_export(options) -> int:
     from vit_course.classroom import steps
 
     out = options.out or options.folder / f"{options.form}.csv"
-    print(steps.export(options.folder, options.form, out, options.assignment, options.student, options.missing_is_zero))
+    need_new_file(out, ".csv", options.force)
+    forms = (options.form, out, options.assignment, options.student, options.missing_is_zero)
+    for line in steps.export(options.folder, *forms).split("\n"):
+        say(line)
     return 0

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from vit_course.commands.paths import add_weights, need_checkpoint, need_new_page, need_picture
+from vit_course.commands.paths import add_weights, need_checkpoint, need_new_file, need_picture, path
+from vit_course.commands.said import say
+from vit_course.inputs.rules import harmless
 
 CHANGED = ("flipped", "shuffled", "cropped")  # what `explore` takes as beside=; its own list comes with PyTorch
 
@@ -22,7 +24,7 @@ def add_to(commands) -> None:
         metavar="WHAT",
         help="a second panel with the same query: another picture, or this one changed: flipped, shuffled or cropped",
     )
-    explore.add_argument("-o", "--out", type=Path, help="the page (default: the image's name with .html, here)")
+    explore.add_argument("-o", "--out", type=path, help="the page (default: the image's name with .html, here)")
     explore.add_argument("--force", action="store_true", help="overwrite the page if it exists")
     explore.set_defaults(run=run)
 
@@ -30,9 +32,11 @@ def add_to(commands) -> None:
 def run(options) -> int:
     """Writes the page and says where it is; -> 0."""
     need_picture(options.image)
-    name = Path(options.image).name
-    out = options.out or Path(name).with_suffix(".html")  # where the user is, whose the picture may not be
-    need_new_page(out, options.force)
+    name = harmless(Path(options.image).name)
+    out = options.out or Path(Path(options.image).name).with_suffix(
+        ".html"
+    )  # where the user is, whose the picture may not be
+    need_new_file(out, ".html", options.force, options.image, options.beside, options.weights)
     need_checkpoint(options.weights)
     changed = options.beside in CHANGED
     if options.beside is not None and not changed:
@@ -47,13 +51,13 @@ def run(options) -> int:
         shown = {"image": picture, "beside": options.beside, "titles": [Path(name).stem, options.beside]}
     elif options.beside is not None:
         second = pictures.open_picture(options.beside)
-        shown = {"image": [picture, second], "titles": [Path(name).stem, Path(options.beside).stem]}
+        shown = {"image": [picture, second], "titles": [Path(name).stem, harmless(Path(options.beside).stem)]}
     found = pretrained.load_any(options.weights, image_size=options.image_size)
     config = found.model.config
     explorer = explore(found, **shown)
     explorer.save_html(out, title=f"Attention in {name}, {options.weights}", overwrite=options.force)
     rows, columns = config.grid
-    print(
+    say(
         f"{out}: {options.weights}, {config.num_layers} layers of {config.num_heads} heads, {rows} x {columns} "
         f"patches, {out.stat().st_size / 1e6:.1f} MB; open it in a browser"
     )

@@ -4,9 +4,11 @@ import sys
 import textwrap
 import traceback
 
+from vit_course.commands import interrupts
 from vit_course.inputs.extras import MissingPackage
+from vit_course.inputs.rules import harmless
 
-BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 1, 130
+BAD_INPUT, UNEXPECTED = 2, 1
 # What PyTorch says where an allocation fails on the CPU: it has no class of its own for that.
 NO_MEMORY = ("can't allocate memory", "not enough memory", "Unable to allocate")
 
@@ -14,10 +16,16 @@ NO_MEMORY = ("can't allocate memory", "not enough memory", "Unable to allocate")
 def explain(error: Exception, debug: bool) -> int:
     """Prints one line about an error, after its traceback where that is wanted; -> the exit code."""
     if debug:
-        traceback.print_exception(error)
+        print(*map(harmless, "".join(traceback.format_exception(error)).splitlines()), sep="\n", file=sys.stderr)
     expected = isinstance(error, (ValueError, OSError, MissingPackage))
-    print(f"error: {_in_words(error) if expected else _unexpected(error, debug)}", file=sys.stderr)
+    print(harmless(f"error: {_in_words(error) if expected else _unexpected(error, debug)}"), file=sys.stderr)
     return BAD_INPUT if expected else UNEXPECTED
+
+
+def stopped(interrupt: KeyboardInterrupt | None = None) -> int:
+    """Prints one line about an interruption, with what it has to say; -> the exit code."""
+    print("\n" + harmless("; ".join(["stopped", *map(str, interrupt.args if interrupt else ())])), file=sys.stderr)
+    return interrupts.CODE
 
 
 def _in_words(error: Exception) -> str:

@@ -3,6 +3,8 @@
 from importlib import import_module
 from pathlib import Path
 
+from vit_course.commands.paths import path
+from vit_course.commands.said import say
 from vit_course.inputs.extras import extra
 
 
@@ -17,7 +19,7 @@ def add_to(commands) -> None:
         "is renewed; any other is left alone.",
     )
     kit.add_argument(
-        "folder", nargs="?", type=Path, default=Path("vit-course-kit"), help="the folder (default: vit-course-kit)"
+        "folder", nargs="?", type=path, default=Path("vit-course-kit"), help="the folder (default: vit-course-kit)"
     )
     kit.add_argument(
         "--from",
@@ -37,5 +39,5 @@ def run(options) -> int:
         from vit_course.kit.folder import write_kit
 
     files = write_kit(options.folder, options.address)
-    print(f"{options.folder}: {files} files; open {options.folder / 'index.html'} in a browser")
+    say(f"{options.folder}: {files} files; open {options.folder / 'index.html'} in a browser")
     return 0

@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from vit_course.commands.paths import path
+from vit_course.commands.said import say
 from vit_course.files.stored import FIRST_CHAPTER, course, is_checkout
 from vit_course.inputs.extras import extra
 
@@ -19,7 +21,7 @@ def add_to(commands) -> None:
         "JupyterLab.",
         allow_abbrev=False,  # --he may be the beginning of a flag of JupyterLab
     )
-    lab.add_argument("--folder", type=Path, help=f"where your copy is (default: {COPY} in the checkout, or here)")
+    lab.add_argument("--folder", type=path, help=f"where your copy is (default: {COPY} in the checkout, or here)")
     lab.add_argument(
         "--fresh",
         metavar="CHAPTER",
@@ -39,7 +41,8 @@ def run(options) -> int:
     said = open_folder(folder)
     if options.fresh is not None:
         said.append(fresh(folder, options.fresh))
-    print("\n".join(said), flush=True)
+    for line in said:
+        say(line)
     LabApp.launch_instance(argv=with_ours(options.rest, folder))
     return 0
 

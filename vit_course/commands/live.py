@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from vit_course.commands.paths import path
+from vit_course.commands.said import say
+
 
 def add_to(commands) -> None:
     """Adds the command to the parser's."""
@@ -12,7 +15,7 @@ def add_to(commands) -> None:
         "attention of a real Vision Transformer on it. The visitor's browser computes it; no Python, no upload, no "
         "other address is needed. Any server of static files will do.",
     )
-    live.add_argument("folder", nargs="?", type=Path, default=Path("live"), help="the folder (default: live)")
+    live.add_argument("folder", nargs="?", type=path, default=Path("live"), help="the folder (default: live)")
     live.add_argument("--force", action="store_true", help="replace a live page that is there already")
     live.set_defaults(run=run)
 
@@ -22,7 +25,7 @@ def run(options) -> int:
     from vit_course.live import write_live
 
     size = write_live(options.folder, overwrite=options.force)
-    print(
+    say(
         f"{options.folder}: {size / 1e6:.0f} MB; to see it, run  python -m http.server -d {options.folder}  and open "
         "http://localhost:8000"
     )

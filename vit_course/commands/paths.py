@@ -43,17 +43,31 @@ def need_checkpoint(name: str) -> None:
         raise ValueError(f"there is no checkpoint {name!r}")
 
 
-def need_new_page(page: Path, force: bool) -> None:
-    """Makes sure that a page can be written without harm to another.
+def path(text: str) -> Path:
+    """The type of an argument that names a file or a folder: an empty name would be that of the folder where one is."""
+    if not text:
+        raise argparse.ArgumentTypeError("a name is needed, got an empty one")
+    return Path(text)
+
+
+def need_new_file(file: Path, ending: str, force: bool, *read: str | None) -> None:
+    """Makes sure that a file can be written without harm to another.
 
     Args:
-        page: the file.
+        file: to be written.
+        ending: of its name, such as ".html".
         force: whether it may replace what is there.
+        read: names of files from which it is made, which it may not replace; None for none.
 
     Raises:
-        ValueError: it is there already, or has not the name of a page.
+        ValueError: it is there already, or is one of those, or has not the name of such a file.
     """
-    if page.suffix != ".html":
-        raise ValueError(f"the page must end in .html, got {page}")
-    if page.exists() and not force:
-        raise ValueError(f"{page} exists: add --force to overwrite it, or name another page with --out")
+    if file.suffix != ending:
+        raise ValueError(f"the file to write must end in {ending}, got {file}")
+    if not file.exists():
+        return
+    for name in read:
+        if name and Path(name).exists() and file.samefile(name):
+            raise ValueError(f"{file} is what is read, and would be lost: name another file with --out")
+    if not force:
+        raise ValueError(f"{file} exists: add --force to overwrite it, or name another file with --out")

@@ -1,9 +1,9 @@
 """The command line: what `python -m vit_course` and `vit-course` do."""
 
 import argparse
-import sys
 
-from vit_course.commands import check, classify, classroom, explore, failures, kit, lab, live, site, train
+from vit_course.commands import check, classify, classroom, explore, failures, interrupts, kit, lab, live, site, train
+from vit_course.inputs.rules import harmless
 
 COMMANDS = (lab, train, explore, classify, classroom, kit, live, site, check)
 
@@ -26,11 +26,14 @@ def main(arguments: list[str] | None = None) -> int:
             )
     options, options.rest = parser.parse_known_args(arguments)
     if options.rest and not options.takes_more:
-        parser.error(f"unrecognized arguments: {' '.join(options.rest)}")
+        parser.error(harmless(f"unrecognized arguments: {' '.join(options.rest)}"))
     try:
-        return options.run(options)
+        code = options.run(options)
+        if interrupts.was_pressed():  # and something has swallowed it
+            raise KeyboardInterrupt
+        return code
     except KeyboardInterrupt as interrupt:
-        print("; ".join(["\nstopped", *map(str, interrupt.args)]), file=sys.stderr)
-        return failures.INTERRUPTED
+        return failures.stopped(interrupt)
     except Exception as error:
-        return failures.explain(error, options.debug)
+        # Some libraries make another error of it.
+        return failures.stopped() if interrupts.was_pressed() else failures.explain(error, options.debug)

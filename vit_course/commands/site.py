@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from vit_course.commands.paths import path
+from vit_course.commands.said import say
 from vit_course.files.stored import course
 
 
@@ -13,7 +15,7 @@ def add_to(commands) -> None:
         description="Writes a folder of web pages with all chapters and their stored outputs: it opens in any browser, "
         "without Python and without a network. Nothing is executed.",
     )
-    site.add_argument("-o", "--out", type=Path, default=Path("site"), help="the folder (default: site)")
+    site.add_argument("-o", "--out", type=path, default=Path("site"), help="the folder (default: site)")
     site.add_argument("--force", action="store_true", help="replace a site that is there already")
     site.set_defaults(run=run)
 
@@ -23,5 +25,5 @@ def run(options) -> int:
     from vit_course.site import build
 
     pages = build(course(), options.out, overwrite=options.force)
-    print(f"{options.out}: {pages} pages; open {options.out / 'index.html'} in a browser")
+    say(f"{options.out}: {pages} pages; open {options.out / 'index.html'} in a browser")
     return 0

@@ -5,6 +5,7 @@ import re
 from dataclasses import MISSING
 from pathlib import Path
 
+from vit_course.commands.paths import path
 from vit_course.commands.recipes import fields_of_a_recipe, known_recipes, read_recipe
 from vit_course.config import ViTConfig
 from vit_course.inputs.sources import SOURCES
@@ -22,7 +23,7 @@ def add_to(commands) -> None:
         argument_default=argparse.SUPPRESS,
     )
     train.add_argument("--recipe", help=f"one of {known_recipes()}, or the path of a .toml file of yours")
-    train.add_argument("--out", type=Path, help="the run folder (default: runs/ and the recipe's name)")
+    train.add_argument("--out", type=path, help="the run folder (default: runs/ and the recipe's name)")
     train.add_argument("--resume", action="store_true", default=False, help="go on with the run in the run folder")
     train.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 or mps")
     train.add_argument("--accumulate", type=int, default=1, help="parts in which a batch goes through, for less memory")

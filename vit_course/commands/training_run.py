@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from vit_course import data, plots
+from vit_course.commands.said import say
 from vit_course.config import ViTConfig
 from vit_course.data.memory import need_memory
 from vit_course.files.atomic import write_atomically, write_json
@@ -85,10 +86,10 @@ def _new_model(recipe: "Recipe", dataset: data.Dataset, device: torch.device) ->
 
 def _announce(recipe: "Recipe", dataset: data.Dataset, model: ViT, out: Path, num_processes: int) -> None:
     height, width = dataset.image_size
-    print(f"{dataset.name}: {len(dataset.train)} training images of {height} x {width}")
-    print(f"model: {model.config.num_parameters} parameters; run folder {out}")
+    say(f"{dataset.name}: {len(dataset.train)} training images of {height} x {width}")
+    say(f"model: {model.config.num_parameters} parameters; run folder {out}")
     if num_processes > 1:
-        print(f"{num_processes} processes share each batch of {recipe.training.batch_size} images")
+        say(f"{num_processes} processes share each batch of {recipe.training.batch_size} images")
 
 
 def _test(model: ViT, dataset: data.Dataset, recipe: "Recipe", options, engine) -> dict:
@@ -105,7 +106,7 @@ def _test(model: ViT, dataset: data.Dataset, recipe: "Recipe", options, engine) 
 
 def _keep(out: Path, name: str, history: list[dict], result: dict, unreadable: list[str]) -> None:
     if unreadable := add_names(out / "unreadable.txt", unreadable):
-        print(f"{len(unreadable)} files could not be read and were left out, such as {unreadable[0]}: unreadable.txt")
+        say(f"{len(unreadable)} files could not be read and were left out, such as {unreadable[0]}: unreadable.txt")
     accuracy, linear = result["test_accuracy"], result.get("linear_test_accuracy")
     figure = plots.curves(
         {key: [row[key] for row in history] for key in ("train_accuracy", "validation_accuracy")},
@@ -117,4 +118,4 @@ def _keep(out: Path, name: str, history: list[dict], result: dict, unreadable: l
     figure.savefig(png, dpi=100, metadata={"Software": None})
     write_atomically(out / "curves.png", png.getvalue())
     write_json(out / "result.json", result)
-    print(f"test accuracy {accuracy:.3f}" + (f", of a linear classifier {linear:.3f}" if linear is not None else ""))
+    say(f"test accuracy {accuracy:.3f}" + (f", of a linear classifier {linear:.3f}" if linear is not None else ""))

@@ -89,7 +89,7 @@ def _read() -> dict[str, Photograph]:
     found = {}
     for name, entry in entries.items():
         path = folder / f"{name}.jpg"
-        with Image.open(path) as image:  # the head of the file alone
+        with Image.open(path, formats=["JPEG"]) as image:  # the head of the file alone
             width, height = image.size
         mask = masks.get(name, {"object": None, "polygons": []})
         outlines = tuple(tuple(map(tuple, polygon)) for polygon in mask["polygons"])

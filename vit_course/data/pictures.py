@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
@@ -18,6 +19,11 @@ from vit_course.data.memory import need_memory
 from vit_course.inputs.arguments import height_and_width
 from vit_course.inputs.rules import path_name
 
+# What is opened of all that Pillow knows: for EPS it would start Ghostscript, for WMF a part of Windows.
+FORMATS = (
+    "JPEG", "PNG", "GIF", "WEBP", "AVIF", "TIFF", "BMP", "DIB", "JPEG2000", "PPM", "ICO", "ICNS", "TGA", "PCX", "DCX",
+    "DDS", "SGI", "PSD", "QOI", "MSP", "IM", "SPIDER", "XBM", "XPM", "SUN", "FLI", "BLP", "CUR",
+)  # fmt: skip
 # What can be opened as a picture.
 Picture: TypeAlias = str | Path | bytes | BinaryIO | Image.Image
 
@@ -72,7 +78,7 @@ def open_picture(source: Picture) -> Image.Image:
         with warnings.catch_warnings(action="ignore"):
             if isinstance(file, Image.Image):
                 return _rgb(ImageOps.exif_transpose(file))
-            with Image.open(file) as opened:
+            with Image.open(file, formats=_formats()) as opened:
                 return _rgb(ImageOps.exif_transpose(opened))
     except FileNotFoundError:
         raise ValueError(f"there is no file {name}") from None
@@ -149,6 +155,12 @@ def _need_a_file(path: str) -> None:
         raise ValueError(f"{path} is {kind}: give the file of a picture")
     if not status.st_size:  # also of the system's files that are made while they are read
         raise ValueError(f"{path} is no readable image: {EMPTY}")
+
+
+@cache
+def _formats() -> list[str]:
+    Image.init()
+    return [name for name in FORMATS if name in Image.OPEN]  # an older Pillow has no AVIF
 
 
 def _rgb(image: Image.Image) -> Image.Image:

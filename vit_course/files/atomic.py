@@ -5,16 +5,26 @@ import errno
 import io
 import json
 import os
+import re
+import secrets
 import shutil
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
+BINARY = getattr(os, "O_BINARY", 0)  # of Windows alone
+# What a spreadsheet takes for a formula, and a number or a lone dash, which stay as they are.
+FORMULA, NO_FORMULA = re.compile(r"[=+\-@\t\r\n]"), re.compile(r"-|[+-]?\d+(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE)
+LEFTOVER = re.compile(r"\.(\d+)(\.[0-9a-f]{8})?")  # behind the name of the file: the process that wrote
+
 
 def write_atomically(path: str | Path, content: bytes) -> None:
     """Writes a file so that a reader, or a crash, finds the old content or the new, never a part.
+
+    A file keeps its permissions, a new one has the usual ones. A link is replaced, and what it leads to stays.
 
     Raises:
         OSError: where it cannot be written, such as on a full disk or over a folder; what was there before is intact.
@@ -22,10 +32,16 @@ def write_atomically(path: str | Path, content: bytes) -> None:
     path = Path(path)
     if not path.name or path.is_dir():
         raise IsADirectoryError(errno.EISDIR, f"{path} is a folder, the name of a file is needed")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    # A name that nobody can put something at before, as in a folder that others may write to.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        old = _mode(path)
+        # O_EXCL takes no name that is there, and so follows no link.
+        number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666 if old is None else old)
+        with os.fdopen(number, "wb") as file:
+            if old is not None:  # of which the system has taken the umask off
+                os.chmod(number if os.chmod in os.supports_fd else temporary, old)  # noqa: PTH101 (the open file)
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -49,11 +65,17 @@ def write_csv(path: str | Path, rows: list[dict]) -> None:
     for number, row in enumerate(rows):
         if row.keys() != rows[0].keys():
             raise ValueError(f"{path}: row {number} has the columns {[*row]}, those of row 0 are needed: {[*rows[0]]}")
-    text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=rows[0], lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()})
+    cells = [[round(row[key], 6) if isinstance(row[key], float) else row[key] for key in rows[0]] for row in rows]
+    write_cells(path, [list(rows[0]), *cells], "\n")
+
+
+def write_cells(path: str | Path, rows: Iterable[Iterable], end: str = "\r\n") -> None:
+    """Writes rows of cells as CSV, as `write_atomically` does; before what a spreadsheet would compute, an apostrophe.
+
+    Source: OWASP, "CSV Injection".
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator=end).writerows([_cell(value) for value in row] for row in rows)
     write_atomically(path, text.getvalue().encode())
 
 
@@ -78,11 +100,24 @@ def remove_leftovers(folder: str | Path, names: Iterable[str]) -> None:
     """
     for name in names:
         for temporary in Path(folder).glob(f".{name}.*"):
-            writer = temporary.suffix[1:]
-            if writer.isdecimal() and temporary.is_file() and not _lives(int(writer)):
+            writer = LEFTOVER.fullmatch(temporary.name.removeprefix(f".{name}"))
+            if writer and temporary.is_file() and not _lives(int(writer[1])):
                 # Where Windows refuses, it is in use.
                 with suppress(PermissionError):
                     temporary.unlink(missing_ok=True)
+
+
+def _cell(value: object) -> object:
+    is_formula = isinstance(value, str) and FORMULA.match(value) and not NO_FORMULA.fullmatch(value)
+    return f"'{value}" if is_formula else value
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        found = path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    return found & 0o777 if stat.S_ISREG(found) else None
 
 
 def _lives(process: int) -> bool:

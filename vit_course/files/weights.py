@@ -9,7 +9,8 @@ from safetensors.torch import save
 from torch import nn
 
 from vit_course.files.atomic import write_atomically
-from vit_course.files.validated import COUNTS, FLOATS, check_tensors, json_object, naming, need_file, need_path
+from vit_course.files.records import json_object, naming, need_file, need_path
+from vit_course.files.validated import COUNTS, FLOATS, check_tensors
 
 METADATA_KEY = "vit_course"
 

@@ -5,8 +5,13 @@ A number is an int or a float; every range has two ends, so that NaN and infinit
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeGuard
+
+# What a terminal obeys: control characters, breaks of lines, the order of writing; and halves of characters, which it
+# cannot show.
+OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Rule = Callable[[str, object], None]
 
@@ -130,6 +135,11 @@ def shown(value: object) -> str:
     if " at 0x" in text:  # an address tells nobody anything
         return kind
     return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def harmless(text: str) -> str:
+    """A text of any origin for a terminal, on one line: what would move, colour or turn it round is seen, as \\x1b."""
+    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def _need_number(name: str, value: object) -> None:

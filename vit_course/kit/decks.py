@@ -40,7 +40,8 @@ def write_decks(folder: Path) -> None:
         app = Sphinx(sources, None, html, trees, "revealjs", settings(), None, warnings, warningiserror=True)
         app.build()
         if app.statuscode:
-            raise ValueError(f"Sphinx found something to mend in the slides:\n{warnings.getvalue()}")
+            found = " | ".join(warnings.getvalue().splitlines())
+            raise ValueError(f"Sphinx found something to mend in the slides: {found}")
         for kept in KEPT:
             (folder / kept).parent.mkdir(parents=True, exist_ok=True)
             copy = shutil.copytree if (html / kept).is_dir() else shutil.copyfile

@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 
 from vit_course.files.atomic import write_atomically
+from vit_course.files.records import MOST_JSON, json_object, need_readable
 from vit_course.files.stored import course
 from vit_course.learner.chapters import FILES, chapters, differences, prepare
 
@@ -25,7 +26,7 @@ def open_folder(folder: Path) -> list[str]:
         sentences for the learner: what was put there, and where a newer chapter lies.
 
     Raises:
-        ValueError: `folder` is a file, or cannot be written to.
+        ValueError: `folder` is a file, or cannot be written to; the record in it is no ordinary file, or far too long.
     """
     made = not folder.exists()
     record = _read(folder)
@@ -33,14 +34,13 @@ def open_folder(folder: Path) -> list[str]:
     for number, chapter in chapters().items():
         content, linked = prepare(chapter)
         _put_files(folder, linked, record)
-        place, known = folder / chapter.name, record.get(chapter.name)
+        place, known = folder / chapter.name, _version(record.get(chapter.name))
         if not place.exists():
             _write(place, content)
             new += 1
-        elif known and known["hash"] != _hash(content):  # without a record it may be any version
-            beside = _free(place, "new")
-            _write(beside, content)
-            change = differences(zlib.decompress(base64.b64decode(known["chapter"])), content)
+        elif known is not None and known != content:  # without a record it may be any version
+            change = differences(known, content)
+            beside = _beside(place, content)
             said.append(
                 f"There is a newer chapter {number}: {beside.name}, beside yours ({change}). "
                 f"Yours, {place.name}, is as you left it."
@@ -88,15 +88,26 @@ def _as_typed(path: Path) -> str:
 def _read(folder: Path) -> dict:
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: the copy of the course needs a folder")
-    try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        return {
-            name: entry
-            for name, entry in record.items()
-            if entry.keys() >= ({"hash"} if name.startswith(FILES) else {"hash", "chapter"})
-        }
-    except (OSError, ValueError, AttributeError):  # none yet, or damaged: what is there is taken as it is
+    place = folder / RECORD
+    if not place.exists():
         return {}
+    need_readable(place)
+    try:
+        record = json_object(place.read_bytes(), str(place))
+    except ValueError:  # damaged: what is there is taken as it is
+        return {}
+    return {name: entry for name, entry in record.items() if isinstance(entry, dict) and "hash" in entry}
+
+
+def _version(entry: dict | None) -> bytes | None:
+    """The chapter in an entry of the record; None where the entry is damaged, or there is none."""
+    try:
+        packed = zlib.decompressobj().decompress(base64.b64decode(entry["chapter"], validate=True), MOST_JSON)
+        cells = json_object(packed, "the chapter")["cells"]
+        whole = _hash(packed) == entry["hash"] and all(isinstance("".join(cell["source"]), str) for cell in cells)
+    except (ValueError, TypeError, KeyError, zlib.error):
+        return None
+    return packed if whole else None
 
 
 def _put_files(folder: Path, linked: set[str], record: dict) -> None:
@@ -121,6 +132,16 @@ def _write(place: Path, content: bytes) -> None:
             f"the copy of the course cannot be written to {place.parent} ({error.strerror}): "
             "name another folder with --folder"
         ) from error
+
+
+def _beside(place: Path, content: bytes) -> Path:
+    """Where a newer chapter lies beside the learner's: put there, unless an earlier start has done it already."""
+    for there in sorted(place.parent.glob(f"{place.stem}-new*{place.suffix}")):
+        if there.is_file() and there.stat().st_size == len(content) and there.read_bytes() == content:
+            return there
+    beside = _free(place, "new")
+    _write(beside, content)
+    return beside
 
 
 def _free(place: Path, word: str) -> Path:

@@ -5,17 +5,19 @@ import html
 import json
 import shutil
 import string
+import tempfile
 from pathlib import Path
 
 from vit_course.data.photographs import Photograph, photographs
 from vit_course.explorer import scripts
+from vit_course.files.owned import Owned
 from vit_course.files.stored import stored
 from vit_course.live.models import MODELS, PATCH, describe
 
 HERE = Path(__file__).parent
 RUNTIME = {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"}
 NOTICES = ("LICENSE", "ThirdPartyNotices.txt.gz")
-MARK = "live.json"  # by which a folder is known as one of these
+LIVE = Owned("live.json", "live page")
 # What shows most comes first; those that are not named here follow.
 FIRST = ("cat", "astronaut", "dahlia", "grace_hopper", "pagoda", "coffee", "rocket")
 # Measured: 2.5 and 6 times as long as 16 x 16 patches, which take less than a second.
@@ -23,7 +25,7 @@ SLOWER = {336: ", slower", 448: ", slowest"}
 THUMBNAIL = 160  # pixels a side: twice what is shown, for fine screens
 
 
-def write_live(out: Path, *, overwrite: bool = False, home: str | None = None) -> int:
+def write_live(out: str | Path, *, overwrite: bool = False, home: str | None = None) -> int:
     """Writes the live page into a folder, which any server of static files can then serve.
 
     Args:
@@ -35,15 +37,18 @@ def write_live(out: Path, *, overwrite: bool = False, home: str | None = None) -
         the bytes of all files.
 
     Raises:
-        ValueError: the folder holds something else, or a live page that may not be replaced.
-        OSError: this installation has no files of the course.
+        ValueError: as `Owned.renew`.
+        OSError: this installation has no files of the course, or as `write_atomically`.
     """
-    out = Path(out)
-    _need_room(out, overwrite)
+    LIVE.need_room(out, overwrite)
+    with tempfile.TemporaryDirectory() as name:
+        make_live(Path(name), home)
+        return sum(path.stat().st_size for path in LIVE.renew(out, Path(name), overwrite))
+
+
+def make_live(out: Path, home: str | None = None) -> None:
+    """Writes the files of the live page into an empty folder; see `write_live`."""
     live = stored("live")
-    _clear(out)
-    # First, so that a folder that was left half written is known as ours; the page itself comes last.
-    (out / MARK).write_text("{}", encoding="utf-8")
     page = {
         "runtime": {part: _copy(live / "runtime" / name, out, "runtime") for part, name in RUNTIME.items()},
         "models": {name: describe(name, live, lambda path, new: _copy(path, out, "models", new)) for name in MODELS},
@@ -56,27 +61,7 @@ def write_live(out: Path, *, overwrite: bool = False, home: str | None = None) -
         shutil.copyfile(scripts.FOLDER / "static" / f"{name}.js", out / f"{name}.js")
     (out / "explorer.css").write_text(scripts.style(), encoding="utf-8")
     shutil.copyfile(scripts.FOLDER / "js" / "live.css", out / "live.css")
-    (out / MARK).write_text(json.dumps(page, indent=1), encoding="utf-8")
     (out / "index.html").write_text(_page(page, _pictures(out), home), encoding="utf-8")
-    return sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-
-
-def _need_room(out: Path, overwrite: bool) -> None:
-    if out.is_dir() and not any(out.iterdir()):
-        return
-    if out.exists() and not (out / MARK).is_file():
-        raise ValueError(f"{out} holds something that is no live page: name another folder")
-    if out.exists() and not overwrite:
-        raise ValueError(f"{out} holds a live page: add --force to replace it, or name another folder")
-
-
-def _clear(out: Path) -> None:
-    out.mkdir(parents=True, exist_ok=True)
-    for path in out.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
 
 
 def _copy(path: Path, out: Path, folder: str, new: str | None = None) -> dict:

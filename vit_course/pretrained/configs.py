@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from vit_course.files.validated import check_names, naming, need_object, read_json
+from vit_course.files.records import naming, need_object, read_json
+from vit_course.files.validated import check_names
 from vit_course.inputs.rules import shown
 from vit_course.pretrained.building import changed
 from vit_course.pretrained.convert import load_said

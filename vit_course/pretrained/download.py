@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from vit_course.files.validated import naming, need_file, read_json
+from vit_course.files.records import naming, need_file, read_json
 from vit_course.files.weights import load_weights
 from vit_course.inputs.rules import shown
 from vit_course.pretrained.refusals import checked

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import torch
 
 from vit_course.data.pictures import Picture
-from vit_course.files.validated import check_names, naming, need_path, read_json
+from vit_course.files.records import naming, need_path, read_json
+from vit_course.files.validated import check_names
 from vit_course.inputs.arguments import MOST_CLASSES, check_arguments
 from vit_course.inputs.extras import extra
 from vit_course.inputs.rules import whole

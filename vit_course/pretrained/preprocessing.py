@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from PIL import Image
 
 from vit_course.data.pictures import Picture, normalise, open_picture
-from vit_course.files.validated import need_object
+from vit_course.files.records import need_object
 from vit_course.inputs.arguments import check_statistics, height_and_width
 from vit_course.inputs.rules import flag, is_int, real, shown
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from vit_course.files.validated import need_object
+from vit_course.files.records import need_object
 from vit_course.inputs.arguments import RULES, height_and_width
 from vit_course.inputs.rules import real, shown
 from vit_course.pretrained.refusals import STILL_RECORDED

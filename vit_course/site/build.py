@@ -7,11 +7,13 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
+from vit_course.files.owned import Owned
 from vit_course.inputs.extras import extra
 
 HERE = Path(__file__).parent
 PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "ziamath", "fontTools", "markdown_it")
-SITE_MARK = "searchindex.js"
+SITE = Owned("site.json", "site")
+PARTS = ("sources", "static", "html", "trees", "lean")  # of the folder in which it is built
 # Of no use to a reader: the theme's icons as scripts and fonts, its words in other languages.
 UNUSED = (
     ".buildinfo*", "_sources", "*.map", "*macros.html", "fontawesome*", "vendor", "locales",
@@ -33,21 +35,22 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         the number of pages.
 
     Raises:
-        ValueError: the folder is not empty, or Sphinx warns of anything.
+        ValueError: as `Owned.renew`, or Sphinx warns of anything.
+        OSError: as `write_atomically`.
         MissingPackage: a package of the extra "site" is not installed.
     """
-    _need_room(out, overwrite)
+    SITE.need_room(out, overwrite)
     with extra("site", "the site"):
         for package in PACKAGES:
             import_module(package)
     from sphinx.application import Sphinx
 
     from vit_course.explorer import embedded
-    from vit_course.live import write_live
+    from vit_course.live import make_live
     from vit_course.site.sources import write_sources
 
     with tempfile.TemporaryDirectory() as name:
-        sources, static, html, trees = (Path(name, part) for part in ("sources", "static", "html", "trees"))
+        sources, static, html, trees, lean = (Path(name, part) for part in PARTS)
         sources.mkdir()
         write_sources(repository, sources)
         shutil.copytree(HERE / "static", static)
@@ -58,22 +61,11 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         app = Sphinx(sources, None, html, trees, "html", conf, None, warnings, warningiserror=True)
         app.build()
         if app.statuscode:
-            raise ValueError(f"Sphinx found something to mend:\n{warnings.getvalue()}")
+            raise ValueError(f"Sphinx found something to mend: {' | '.join(warnings.getvalue().splitlines())}")
         finish(html)
-        write_live(html / "live", home="../index.html")
-        if out.exists():
-            shutil.rmtree(out)
-        shutil.copytree(html, out, ignore=shutil.ignore_patterns(*UNUSED))
-    return len(list(out.rglob("*.html")))
-
-
-def _need_room(out: Path, overwrite: bool) -> None:
-    if out.is_dir() and not any(out.iterdir()):
-        return
-    if out.exists() and not (out / SITE_MARK).is_file():
-        raise ValueError(f"{out} holds something that is no site: name another folder with -o")
-    if out.exists() and not overwrite:
-        raise ValueError(f"{out} holds a site: add --force to replace it, or name another folder with -o")
+        shutil.copytree(html, lean, ignore=shutil.ignore_patterns(*UNUSED))
+        make_live(lean / "live", home="../index.html")
+        return sum(path.suffix == ".html" for path in SITE.renew(out, lean, overwrite))
 
 
 def finish(html: Path) -> None:

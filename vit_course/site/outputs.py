@@ -60,7 +60,7 @@ def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
 
 def write_figure(png: bytes, file: Path) -> tuple[int, int]:
     """Writes a stored PNG as a WebP, which is a small part of its size; -> (width, height) in pixels."""
-    with Image.open(io.BytesIO(png)) as picture:
+    with Image.open(io.BytesIO(png), formats=["PNG"]) as picture:
         buffer = io.BytesIO()
         picture.save(buffer, "WEBP", lossless=True, method=4)
         if buffer.tell() > LOSSLESS_BYTES:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 from torch import nn
 
+from vit_course.files.atomic import write_atomically
 from vit_course.inputs.extras import extra
 
 if TYPE_CHECKING:
@@ -145,8 +146,7 @@ def need_the_same_folder(folder: str | Path, engine: Engine) -> None:
     file = Path(folder) / ".shared"
     (mark,) = broadcast_object_list([os.urandom(8).hex()])
     if engine.is_main_process:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(mark)
+        write_atomically(file, mark.encode())
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not (seen := file.is_file() and file.read_text() == mark) and time.monotonic() < deadline:
         time.sleep(0.1)
