@@ -1,6 +1,7 @@
 """Attention maps from a model that was not written to give them."""
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import overload
 
@@ -10,7 +11,7 @@ from torch import nn
 from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
 from vit_course.inputs.tensors import check_axes, check_module, check_tensor
-from vit_course.maps.kept import Kept, Pair, of_pair, of_weights
+from vit_course.maps.kept import HOOKS, Kept, Pair, of_pair, of_weights
 from vit_course.maps.others import Watched, attending, few, sizes_in
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
@@ -117,7 +118,7 @@ class RecordedMaps:
         if 0 in counts:
             raise ValueError(
                 f"{counts.count(0)} of {len(counts)} attention layers recorded nothing: "
-                "run the model inside the with block"
+                "run the model inside the with block, and in the thread that opened it"
             )
         if self._watched and (reason := self._watched.reason()):
             raise ValueError(reason)
@@ -148,8 +149,9 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     and the weights, softmax(q k^T / sqrt(d)), are computed from them when they are asked for, before dropout, so each
     row sums to 1. Of other people's models, such as those of torchvision, timm and Hugging Face, every call by which
     PyTorch computes attention is seen, fused or not, and what makes its weights is kept, in 32 bits where the model
-    has 16; so run nothing else inside the block. No hook is left behind, also after an exception. Nested recordings
-    of our models see the same.
+    has 16. No hook is left behind, also after an exception. Nested recordings of our models see the same. Only this
+    model counts, whatever else runs inside the block, and only in the thread that opened it: several threads may each
+    record it at the same time.
 
     Args:
         model: any module whose attention goes through our `SelfAttention`, `nn.MultiheadAttention`,
@@ -171,13 +173,21 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
         return
     kept: list[list[Kept]] = [[] for _ in layers]
     maps = RecordedMaps(model, kept, sizes := [])
-    hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
-    hooks.append(model.register_forward_pre_hook(lambda _, args: sizes.extend(sizes_in(args))))
+    with HOOKS:
+        hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
+        hooks.append(model.register_forward_pre_hook(_here(lambda _, args: sizes.extend(sizes_in(args)))))
     try:
         yield maps
     finally:
-        for hook in hooks:
-            hook.remove()
+        with HOOKS:
+            for hook in hooks:
+                hook.remove()
+
+
+def _here(hook: Callable) -> Callable:
+    # The hook, deaf to what other threads do with the same model.
+    thread = threading.get_ident()
+    return lambda *args: hook(*args) if threading.get_ident() == thread else None
 
 
 def _listen(layer: SelfAttention, store: list[Kept]) -> list:
@@ -198,10 +208,10 @@ def _listen(layer: SelfAttention, store: list[Kept]) -> list:
     def projected(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         last[:] = [output.detach().narrow(2, 0, 2 * output.shape[2] // 3)]
 
-    hooks = [layer.register_forward_hook(attended)]
+    hooks = [layer.register_forward_hook(_here(attended))]
     if ours:
-        hooks.append(layer.register_forward_pre_hook(lambda *_: last.clear()))  # whatever was asked of it before
-        hooks.append(layer.qkv.register_forward_hook(projected))
+        hooks.append(layer.register_forward_pre_hook(_here(lambda *_: last.clear())))  # whatever was asked of it before
+        hooks.append(layer.qkv.register_forward_hook(_here(projected)))
     return hooks
 
 
