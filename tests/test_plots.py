@@ -189,6 +189,7 @@ def predicted(**changes):
         (lambda: plots.to_picture(torch.zeros(4, 8, 12)), r"got shape \(4, 8, 12\)"),
         (lambda: plots.to_picture(torch.full((3, 8, 12), 200)), "uint8 or .* from 0 to 1, got int64"),
         (lambda: plots.image_with_grid(IMAGE, 2.5), "patch_size must be an int of at least 1, got 2.5"),
+        (lambda: plots.image_with_grid(IMAGE, 9), "patch size 9 does not fit an image of 8 x 12"),
         (lambda: plots.image_with_grid(IMAGE, 4, None), "title must be text, got None"),
         (lambda: plots.patch_grid(PATCHES, (2, 0)), r"grid must be \(rows, columns\), two ints of at least 1"),
         (lambda: plots.patch_grid(PATCHES, (2, 3), None), "title must be text, got None"),

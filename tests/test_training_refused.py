@@ -48,6 +48,7 @@ def evaluated(**changes):
         (lambda: evaluated(images=DATASET), "images must be an ImageSet or ImageFiles, got Dataset"),
         (lambda: evaluated(dataset=DATASET.test), "dataset must be a Dataset, got ImageSet"),
         (lambda: evaluated(batch_size=2.0), r"batch_size must be an int of at least 1, got 2\.0"),
+        (lambda: evaluated(images=DATASET.test[:0]), "images must hold at least 1 image to evaluate"),
         (lambda: linear_baseline(DATASET, recipe={}), "recipe must be a TrainingConfig, got dict"),
         (lambda: linear_baseline(DATASET.train), "dataset must be a Dataset, got ImageSet"),
         (lambda: linear_baseline(DATASET, device="nothing"), "^device 'nothing' is not available here: ."),

@@ -10,7 +10,7 @@ from torch import nn
 
 from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
-from vit_course.inputs.tensors import check_axes, check_module, check_tensor
+from vit_course.inputs.tensors import check_axes, check_module, check_tensor, finite
 from vit_course.maps.kept import HOOKS, Kept, Pair, of_pair, of_weights
 from vit_course.maps.others import Watched, attending, few, sizes_in
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
@@ -55,8 +55,8 @@ class RecordedMaps:
         """-> (B, L, h, T, T), the batches of several forward passes one after the other.
 
         Raises:
-            ValueError: where nothing was recorded, or where what was recorded is not one map of all tokens to all for
-                each layer and each image: layers or passes have different shapes, some attend in windows, from
+            ValueError: where nothing was recorded, or NaN, or where what was recorded is not one map of all tokens to
+                all for each layer and each image: layers or passes have different shapes, some attend in windows, from
                 other tokens, over channels or by a way that was not seen, or patches are left out; or where it has
                 been changed in place since.
         """
@@ -66,7 +66,7 @@ class RecordedMaps:
             layer = maps[0] if len(maps) == 1 else torch.cat(maps)  # (B, h, T, T)
             if index == 0:  # filled layer by layer, as all of them twice would not fit where one time does
                 stacked = layer.new_empty(len(layer), len(self.by_layer), *layer.shape[1:])
-            stacked[:, index] = layer
+            stacked[:, index] = finite(f"the maps of layer {index}", layer)
         return stacked
 
     def queries_and_keys(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -92,7 +92,7 @@ class RecordedMaps:
         if len(widths) > 1:
             raise ValueError(f"heads have different widths, {widths}, so their queries cannot be stacked")
         q, k = (torch.stack([torch.cat([pair[i] for pair in of_layer]) for of_layer in pairs], dim=1) for i in (0, 1))
-        return q, k
+        return finite("queries", q), finite("keys", k)
 
     def tokens(self, grid: tuple[int, int] | None = None, prefix: int | Sequence[str] | None = None) -> Tokens:
         """Which of the T tokens are patches, where those lie, and what the others are called.
@@ -242,7 +242,7 @@ def attention_gradients(
         # Of a frozen model nothing else asks for gradients; and copies may take part where inference tensors may not.
         images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
         with watched.watching():
-            logits = _logits_of(model(images))  # (B, num_classes)
+            logits = finite("logits", _logits_of(model(images)))  # (B, num_classes)
         RecordedMaps(model, watched.by_layer, watched.sizes, watched).stacked()  # says what is wrong, if anything is
         weights = [layer[0].weights() for layer in watched.by_layer]
         _check_classes(classes, logits)
@@ -251,7 +251,7 @@ def attention_gradients(
             gradients = torch.autograd.grad(picked, weights)
         except RuntimeError as error:
             raise ValueError("the attention weights have no part in the logits that autograd could follow") from error
-    return torch.stack(weights, dim=1).detach(), torch.stack(gradients, dim=1)
+    return torch.stack(weights, dim=1).detach(), finite("gradients", torch.stack(gradients, dim=1))
 
 
 def _logits_of(out: object) -> torch.Tensor:

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.inputs.tensors import check_axes, check_finite, check_module
+from vit_course.inputs.tensors import check_axes, check_finite, check_module, finite
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained.libraries import Library, library_of
 from vit_course.vit import ViT
@@ -32,7 +32,8 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
 
     Raises:
         TypeError: no module, or no tensor.
-        ValueError: where the model has no parts of known names, or cannot take the images.
+        ValueError: where the model has no parts of known names, cannot take the images, or gives NaN or infinity; the
+            first stage that does is named.
     """
     library = known_library(model)
     check_images(images)
@@ -54,7 +55,7 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
             hook.remove()
     if len(maps.by_layer) == depth:
         seen.update({f"block {number}: attention": layer[0] for number, layer in enumerate(maps.by_layer)})
-    return {stage: seen[stage] for stage in order if stage in seen}
+    return {stage: finite(stage, seen[stage]) for stage in order if stage in seen}
 
 
 def _taps(depth: int) -> Iterator[tuple[str, str, int, Pick | None]]:
