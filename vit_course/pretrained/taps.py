@@ -35,6 +35,11 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
         ValueError: where the model has no parts of known names, cannot take the images, or gives NaN or infinity; the
             first stage that does is named.
     """
+    return {stage: finite(stage, value) for stage, value in any_stages(model, images).items()}
+
+
+def any_stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
+    """As `stages`, of any numbers: a comparison names the first stage where they are none."""
     library = known_library(model)
     check_images(images)
     depth = library.depth(model.state_dict())
@@ -55,7 +60,7 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
             hook.remove()
     if len(maps.by_layer) == depth:
         seen.update({f"block {number}: attention": layer[0] for number, layer in enumerate(maps.by_layer)})
-    return {stage: finite(stage, seen[stage]) for stage in order if stage in seen}
+    return {stage: seen[stage] for stage in order if stage in seen}
 
 
 def _taps(depth: int) -> Iterator[tuple[str, str, int, Pick | None]]:
