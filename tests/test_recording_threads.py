@@ -53,7 +53,7 @@ def test_each_thread_records_its_own_passes(name):
     model = MODELS[name]()
     images = [torch.randn(1 + index, 3, *SIZE) for index in range(THREADS)]
     alone = [recorded(model, batch) for batch in images]
-    together, stance = Barrier(THREADS), eval_frame._stance
+    together, stance = Barrier(THREADS, timeout=20), eval_frame._stance
 
     def work(index):
         found = []
