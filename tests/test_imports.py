@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "learner": {"files.atomic", "files.records", "files.stored"},
     "training": {"data", "files", "inputs"},
     "training.recipe": {"inputs.rules", "inputs.arguments"},
-    "training.convnet": set(),
+    "training.convnet": {"inputs"},
     "pretrained": {"config", "data.pictures", "embeddings", "files", "inputs", "maps.recording", "vit"},
     "pretrained.variants": {"attention", "config", "encoder", "inputs", "vit"},
     # Arrays in, something to point at out: they never see a model.

@@ -37,7 +37,8 @@ def test_distance_of_a_diagonal_map_is_zero_and_by_hand():
 def test_the_class_token_is_left_out_and_registers_where_their_number_is_given():
     maps = random_maps()
     assert torch.equal(patch_part(maps, GRID), maps[..., 1:, 1:])
-    assert torch.equal(patch_part(maps[..., :N, :N], GRID), maps[..., :N, :N])
+    without = torch.randn(B, L, h, N, N).softmax(-1)
+    assert torch.equal(patch_part(without, GRID), without)
     maps = torch.randn(B, L, h, N + 4, N + 4).softmax(-1)
     assert torch.equal(patch_part(maps, GRID, 4), maps[..., 4:, 4:])
     alone = maps[..., 4:, 4:] / maps[..., 4:, 4:].sum(-1, keepdim=True)
@@ -87,6 +88,12 @@ def test_distance_in_half_precision(dtype):
     torch.testing.assert_close(half.float(), attention_distance(maps, GRID, 4), atol=0.1, rtol=0.02)
 
 
+@cases("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_rows_of_every_precision_are_taken(dtype):
+    many = (3 * torch.randn(1, 2, 3, 197, 197)).softmax(dim=-1).to(dtype)
+    assert rollout(many).shape == (1, 197, 197) and patch_part(many, (14, 14)).dtype == dtype
+
+
 # ---- what cannot be computed with
 MAPS = torch.full((B, L, h, T, T), 1 / T)
 TAKE_MAPS = {
@@ -104,13 +111,27 @@ def with_nan(x):
 @cases("name", TAKE_MAPS)
 @cases(
     ("maps", "error", "message"),
-    (MAPS.tolist(), TypeError, "maps must be a torch.Tensor, got list"),
-    (MAPS[0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(3, 4, 7, 7\)"),
-    (MAPS[:0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(0, 3, 4, 7, 7\)"),
-    (MAPS[..., 1:], ValueError, r"got shape \(2, 3, 4, 7, 6\)"),
-    (MAPS.long(), ValueError, "maps must be floating-point numbers, got int64"),
-    (with_nan(MAPS), ValueError, "maps must be finite, 168 of 1176 numbers are NaN or infinite"),
-    (MAPS.to("meta"), ValueError, "maps must hold numbers, got a tensor on the device meta"),
+    [
+        (MAPS.tolist(), TypeError, "maps must be a torch.Tensor, got list"),
+        (MAPS[0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(3, 4, 7, 7\)"),
+        (MAPS[:0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(0, 3, 4, 7, 7\)"),
+        (MAPS[..., 1:], ValueError, r"got shape \(2, 3, 4, 7, 6\)"),
+        (MAPS.long(), ValueError, "maps must be floating-point numbers, got int64"),
+        (with_nan(MAPS), ValueError, "maps must be finite, 168 of 1176 numbers are NaN or infinite"),
+        (
+            2 * MAPS,
+            ValueError,
+            "each row of maps must sum to 1 .* 168 of 168 rows do not: their sums go from 2 to 2, the",
+        ),
+        (MAPS.half() * 0.97, ValueError, "168 of 168 rows do not: their sums go from 0.97 to 0.97"),
+        (
+            torch.eye(T) - torch.eye(T).roll(1, 0) + MAPS,
+            ValueError,
+            "168 of 168 rows do not: .*the smallest number is -0",
+        ),
+        (torch.zeros(B, L, h, T, T), ValueError, "their sums go from 0 to 0"),
+        (MAPS.to("meta"), ValueError, "maps must hold numbers, got a tensor on the device meta"),
+    ],
 )
 def test_maps_that_are_none(name, maps, error, message):
     with pytest.raises(error, match=message):

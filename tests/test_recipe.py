@@ -181,3 +181,26 @@ def test_dropout_is_that_of_the_model_s_device(device, monkeypatch):
     assert put == [(state.tolist(), named)]
     processes.restore_dropout(torch.zeros(1, 5056, dtype=torch.uint8), engine, device)
     assert len(put) == 1, "of another kind of device"
+
+
+@cases(
+    ("call", "error", "message"),
+    [
+        (lambda: ConvNet((0, 5, 6)), ValueError, "the width of stage 0 must be at least 1, got 0"),
+        (lambda: ConvNet((3, 5.0, 6)), ValueError, r"the width of stage 1 must be an int of at least 1, got 5\.0"),
+        (lambda: ConvNet((3, 5)), ValueError, r"widths must be three ints of at least 1, got \(3, 5\)"),
+        (lambda: ConvNet(24), ValueError, "widths must be three ints of at least 1, got 24"),
+        (lambda: ConvNet(in_channels=0), ValueError, "in_channels must be at least 1, got 0"),
+        (lambda: ConvNet(num_classes=0), ValueError, "num_classes must be at least 1, got 0"),
+        (lambda: ConvNet()("a.jpg"), TypeError, r"images must be a torch\.Tensor, got str"),
+        (lambda: ConvNet()(torch.zeros(3, 8, 12)), ValueError, r"images must have 4 axes .*got shape \(3, 8, 12\)"),
+        (lambda: ConvNet()(torch.zeros(2, 1, 8, 12)), ValueError, "images have 1 channels, the model takes 3"),
+        (lambda: ConvNet()(torch.zeros(2, 3, 3, 12)), ValueError, r"at least 4 x 4 pixels, got shape \(2, 3, 3, 12\)"),
+        (lambda: ConvNet()(torch.zeros(0, 3, 8, 12)), ValueError, r"at least 1 and .* got shape \(0, 3, 8, 12\)"),
+        (lambda: ConvNet()(torch.zeros(2, 3, 8, 12).byte()), ValueError, "images are uint8: normalise them first"),
+        (lambda: ConvNet()(torch.zeros(2, 3, 8, 12).double()), ValueError, "images are float64, the weights"),
+    ],
+)  # fmt: skip
+def test_what_the_other_network_cannot_be_or_take(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

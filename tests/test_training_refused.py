@@ -1,12 +1,15 @@
 """What cannot be trained, evaluated or gone on with, said before anything is done."""
 
+import json
 import math
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from conftest import cases
-from runs import CONFIG, RECIPE, cut_after, new_model, rewritten, same, write_pictures
+from runs import CONFIG, RECIPE, cut_after, files, new_model, rewritten, same, write_pictures
 from torch import nn
 
 from vit_course import data
@@ -26,28 +29,31 @@ def evaluated(**changes):
 
 @cases(
     ("call", "message"),
-    (lambda: trained(progress="no"), "progress must be True or False, got 'no'"),
-    (lambda: trained(resume=1), "resume must be True or False, got 1"),
-    (lambda: trained(resume=True), "resume=True needs the run_dir of the run to go on with, got None"),
-    (lambda: trained(compiled=None), "compiled must be True or False, got None"),
-    (lambda: trained(run_dir="a\0b"), "run_dir must be one that a file can have, got 'a.*x00b'"),
-    (lambda: trained(run_dir=3), "run_dir must be a str or a Path, got 3"),
-    (lambda: trained(accumulate=10**5000), "accumulate must be at most 1000000, got an int too long to show"),
-    (lambda: trained(accumulate=0), "accumulate must be at least 1, got 0"),
-    (lambda: trained(workers=-1), "workers must be at least 0, got -1"),
-    (lambda: trained(model={}), r"model must be a torch.nn.Module, got dict"),
-    (lambda: trained(dataset=DATASET.train), "dataset must be a Dataset, got ImageSet"),
-    (lambda: trained(config={}), "config must be a TrainingConfig, got dict"),
-    (lambda: trained(config=TrainingConfig(padding=8)), "padding 8 does not fit an image of 12 x 8"),
-    (lambda: trained(nn.Sequential(nn.Flatten(), nn.Linear(288, 4))), r"gives shape \(32, 4\) for 32 images,"),
-    (lambda: evaluated(model=None), r"model must be a torch.nn.Module, got NoneType"),
-    (lambda: evaluated(images=DATASET), "images must be an ImageSet or ImageFiles, got Dataset"),
-    (lambda: evaluated(dataset=DATASET.test), "dataset must be a Dataset, got ImageSet"),
-    (lambda: evaluated(batch_size=2.0), r"batch_size must be an int of at least 1, got 2\.0"),
-    (lambda: linear_baseline(DATASET, recipe={}), "recipe must be a TrainingConfig, got dict"),
-    (lambda: linear_baseline(DATASET.train), "dataset must be a Dataset, got ImageSet"),
-    (lambda: linear_baseline(DATASET, device="nothing"), "^device 'nothing' is not available here: ."),
-    (lambda: linear_baseline(DATASET, device="meta"), "^device 'meta' holds no numbers"),
+    [
+        (lambda: trained(progress="no"), "progress must be True or False, got 'no'"),
+        (lambda: trained(resume=1), "resume must be True or False, got 1"),
+        (lambda: trained(resume=True), "resume=True needs the run_dir of the run to go on with, got None"),
+        (lambda: trained(compiled=None), "compiled must be True or False, got None"),
+        (lambda: trained(run_dir="a\0b"), "run_dir must be one that a file can have, got 'a.*x00b'"),
+        (lambda: trained(run_dir=3), "run_dir must be a str or a Path, got 3"),
+        (lambda: trained(accumulate=10**5000), "accumulate must be at most 1000000, got an int too long to show"),
+        (lambda: trained(accumulate=0), "accumulate must be at least 1, got 0"),
+        (lambda: trained(workers=-1), "workers must be at least 0, got -1"),
+        (lambda: trained(model={}), r"model must be a torch.nn.Module, got dict"),
+        (lambda: trained(dataset=DATASET.train), "dataset must be a Dataset, got ImageSet"),
+        (lambda: trained(config={}), "config must be a TrainingConfig, got dict"),
+        (lambda: trained(config=TrainingConfig(padding=8)), "padding 8 does not fit an image of 12 x 8"),
+        (lambda: trained(nn.Sequential(nn.Flatten(), nn.Linear(288, 4))), r"gives shape \(32, 4\) for 32 images,"),
+        (lambda: evaluated(model=None), r"model must be a torch.nn.Module, got NoneType"),
+        (lambda: evaluated(images=DATASET), "images must be an ImageSet or ImageFiles, got Dataset"),
+        (lambda: evaluated(dataset=DATASET.test), "dataset must be a Dataset, got ImageSet"),
+        (lambda: evaluated(batch_size=2.0), r"batch_size must be an int of at least 1, got 2\.0"),
+        (lambda: evaluated(images=DATASET.test[:0]), "images must hold at least 1 image to evaluate"),
+        (lambda: linear_baseline(DATASET, recipe={}), "recipe must be a TrainingConfig, got dict"),
+        (lambda: linear_baseline(DATASET.train), "dataset must be a Dataset, got ImageSet"),
+        (lambda: linear_baseline(DATASET, device="nothing"), "^device 'nothing' is not available here: ."),
+        (lambda: linear_baseline(DATASET, device="meta"), "^device 'meta' holds no numbers"),
+    ],
     ids=lambda row: row[1],
 )  # fmt: skip
 def test_arguments_that_are_none(call, message):
@@ -150,32 +156,121 @@ def more(**tensors):
     return lambda old, metadata: (old | {key.replace("__", "."): value for key, value in tensors.items()}, metadata)
 
 
+def typed(key, dtype):
+    return lambda tensors, metadata: (tensors | {key: tensors[key].to(dtype)}, metadata)
+
+
 @cases(
     ("change", "message"),
-    (lambda t, m: (t, without(m, "model")), "does not say of what model it is: a run of an earlier version is"),
-    (lambda t, m: (t, without(m, "data")), "does not say of what data it is: a run of an earlier version"),
-    (of_history(lambda history: None), "does not say of what history it is: a run of an earlier version"),
-    (of_history(lambda history: []), "a history of 0 epochs, from 1 to 1 are needed"),
-    (of_history(lambda history: history * 4), "a history of 4 epochs, from 1 to 1 are needed"),
-    (of_history(lambda history: [{**history[0], "epoch": 2}]), "row 1 of the history must hold epoch, learning_ra"),
-    (of_history(lambda history: [{**history[0], "validation_accuracy": "high"}]), "row 1 of the history must"),
-    (of_history(lambda history: [{**history[0], "train_loss": math.nan}]), "row 1 of the history must hold epoch,"),
-    (of_history(lambda history: [None]), "row 1 of the history must hold epoch, .*, got None"),
-    (lambda t, m: (t, {"config": CONFIG.to_dict()}), r"holds no state of a run to go on with, \d+ tensors of"),
-    (lambda t, m: ({"other.weight": torch.zeros(2, 2)}, m), "holds the parts other, this run needs model,"),
-    (lambda t, m: (without(t, "optimiser"), m), "holds the parts average, model, random, this run needs"),
-    (lambda t, m: (without(t, "random.dropout"), m), r"holds no table random\.dropout, with a row for each"),
-    (lambda t, m: (without(t, "average.module.head.bias"), m), r"key .average\.module\.head\.bias. is missing"),
-    (more(optimiser__1__0__exp_avg=torch.zeros(2, 3)), r"exp_avg. has shape \(2, 3\), \(16, 3, 4, 4\) is"),
-    (more(optimiser__2__0__exp_avg=torch.zeros(2, 3)), r"2\.0\.exp_avg. is left over: this run has no such"),
-    (more(random__order=torch.zeros(7, dtype=torch.uint8)), r"random\.order. has shape \(7,\), \(5056,\) is"),
+    [
+        (lambda t, m: (t, without(m, "model")), "does not say of what model it is: a run of an earlier version is"),
+        (lambda t, m: (t, without(m, "data")), "does not say of what data it is: a run of an earlier version"),
+        (of_history(lambda history: None), "does not say of what history it is: a run of an earlier version"),
+        (of_history(lambda history: []), "a history of 0 epochs, from 1 to 1 are needed"),
+        (of_history(lambda history: history * 4), "a history of 4 epochs, from 1 to 1 are needed"),
+        (of_history(lambda history: [{**history[0], "epoch": 2}]), "row 1 of the history must hold epoch, learning_ra"),
+        (of_history(lambda history: [{**history[0], "validation_accuracy": "high"}]), "row 1 of the history must"),
+        (of_history(lambda history: [{**history[0], "train_loss": math.nan}]), "row 1 of the history must hold epoch,"),
+        (of_history(lambda history: [None]), "row 1 of the history must hold epoch, .*, got None"),
+        (lambda t, m: (t, {"config": CONFIG.to_dict()}), r"holds no state of a run to go on with, \d+ tensors of"),
+        (lambda t, m: ({"other.weight": torch.zeros(2, 2)}, m), "holds the parts other, this run needs model,"),
+        (lambda t, m: (without(t, "optimiser"), m), "holds the parts average, model, random, this run needs"),
+        (lambda t, m: (without(t, "random.dropout"), m), r"holds no table random\.dropout of bytes, with"),
+        (lambda t, m: (without(t, "average.module.head.bias"), m), r"key .average\.module\.head\.bias. is missing"),
+        (more(optimiser__1__0__exp_avg=torch.zeros(2, 3)), r"exp_avg. has shape \(2, 3\), \(16, 3, 4, 4\) is"),
+        (more(optimiser__2__0__exp_avg=torch.zeros(2, 3)), r"2\.0\.exp_avg. is left over"),
+        (more(random__order=torch.zeros(7, dtype=torch.uint8)), r"random\.order. has shape \(7,\), \(5056,\) is"),
+        (lambda t, m: (without(t, "optimiser.1.0.exp_avg"), m), r"optimiser\.1\.0\.exp_avg. is missing, a tensor of"),
+        (lambda t, m: (without(t, "optimiser.1.0."), m), r"key .optimiser\.1\.0\.step. is missing, a tensor of"),
+        (lambda t, m: (without(t, "optimiser.0.1."), m), r"key .optimiser\.0\.1\.momentum_buffer. is missing"),
+        (typed("optimiser.1.0.exp_avg", torch.int64), r"exp_avg. has dtype torch\.int64, torch\.float32 is needed"),
+        (typed("model.head.bias", torch.float16), r"model\.head\.bias. has dtype torch\.float16, torch\.float32 is"),
+        (typed("random.order", torch.int16), r"random\.order. has dtype torch\.int16, torch\.uint8 is needed"),
+        (typed("random.dropout", torch.int64), "holds no table random.dropout of bytes, with a row for each"),
+        (more(random__order=torch.full((5056,), 9, dtype=torch.uint8)), r"random\.order. is no state of a random gen"),
+        (more(random__dropout=torch.zeros(1, 5056, dtype=torch.uint8)), r"random\.dropout. is no state of a random"),
+        (more(optimiser__1__0__step=torch.tensor(3.0)), r"1\.0\.step. counts 3 steps, by its history the run has"),
+        (more(optimiser__1__0__step=torch.tensor(0.0)), r"1\.0\.step. counts 0 steps, by its history the run has"),
+        (more(average__n_averaged=torch.tensor(1)), "key .average.n_averaged. counts 1 steps, by its history the run"),
+        (more(optimiser__1__0__exp_avg_sq=torch.full((16, 3, 4, 4), -1.0)), "is a mean of squares and holds -1, at"),
+    ],
     ids=lambda row: row[1],
 )  # fmt: skip
 def test_a_state_that_does_not_fit_is_refused(change, message, finished, tmp_path):
-    path = tmp_path / "last.safetensors"
-    path.write_bytes((finished / path.name).read_bytes())
-    rewritten(path, change)
-    before, model = path.read_bytes(), new_model()
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    rewritten(tmp_path / "last.safetensors", change)
+    refused_and_left(tmp_path, message)
+
+
+def refused_and_left(folder, message, config=ONCE):
+    """A run that is not gone on with; its files, and the model, stay as they are."""
+    before, model = files(folder), new_model()
     with pytest.raises(ValueError, match=message):
-        trained(model, run_dir=tmp_path, resume=True)
-    assert path.read_bytes() == before and same(model, new_model())
+        trained(model, run_dir=folder, resume=True, config=config)
+    assert files(folder) == before and same(model, new_model())
+
+
+def changed_json(change):
+    def damage(path):
+        content = json.loads(path.read_text())
+        change(content)
+        path.write_text(json.dumps(content))
+
+    return damage
+
+
+@cases(
+    ("name", "damage", "message"),
+    [
+        ("best.safetensors", Path.unlink, "best.safetensors is missing, the best weights of the run so far: put it b"),
+        ("best.safetensors", lambda path: path.write_bytes(path.read_bytes()[:-5]), "best.safetensors is no whole che"),
+        ("best.safetensors", lambda path: rewritten(path, typed("head.bias", torch.float16)), "head\\.bias.*float16"),
+        ("best.safetensors", lambda path: rewritten(path, lambda t, m: (without(t, "head"), m)), "'head.* missing"),
+        ("best.safetensors", lambda path: rewritten(path, lambda t, m: (t, {"config": {}})), "best.*config is another"),
+        ("config.json", lambda path: path.write_text(path.read_text()[:99]), "config.json is no valid JSON: .*; re"),
+        ("config.json", changed_json(lambda c: c["images"]["mean"].reverse()), "config.json: images is not what this"),
+        ("config.json", changed_json(lambda c: c.pop("training")), "config.json: training is not what this run wrote"),
+        ("config.json", changed_json(lambda c: c["model"].update(num_heads=8)), "config.json: model is not what this"),
+    ],
+    ids=lambda row: row[2],
+)  # fmt: skip
+def test_a_folder_that_is_not_whole_is_refused_by_file(name, damage, message, finished, tmp_path):
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    damage(tmp_path / name)
+    refused_and_left(tmp_path, message)
+
+
+def test_a_history_that_is_shorter_than_the_state(tmp_path, monkeypatch):
+    cut_after(2, monkeypatch, tmp_path, DATASET, RECIPE)
+    rewritten(tmp_path / "last.safetensors", of_history(lambda history: history[:1]))
+    refused_and_left(tmp_path, "counts 4 steps, by its history the run has made 2", RECIPE)
+
+
+def test_what_can_be_written_anew_is(finished, tmp_path):
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    for name in ("config.json", "log.csv"):
+        (tmp_path / name).unlink()
+    trained(run_dir=tmp_path, resume=True)
+    assert files(tmp_path) == files(finished)
+    (tmp_path / "last.safetensors").unlink()  # begun anew, beside what an attempt before has left
+    (tmp_path / "config.json").write_text("{}")
+    trained(run_dir=tmp_path)
+    assert files(tmp_path) == files(finished)
+
+
+def test_a_parameter_that_has_no_part_in_the_logits(tmp_path):
+    class Partly(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used, self.left_out, self.frozen = nn.Linear(288, 5), nn.Linear(3, 2), nn.Linear(2, 2)
+            self.frozen.requires_grad_(False)
+
+        def forward(self, images):
+            return self.used(images.flatten(1))
+
+    cut = replace(ONCE, optimiser="adamw")
+    trained(Partly(), config=cut, run_dir=tmp_path)
+    trained(Partly(), config=cut, run_dir=tmp_path, resume=True)
+    rewritten(tmp_path / "last.safetensors", lambda t, m: ({k: v for k, v in t.items() if "unused" not in k}, m))
+    with pytest.raises(ValueError, match=r"key .optimiser\.0\.\d\.step. is missing"):
+        trained(Partly(), config=cut, run_dir=tmp_path, resume=True)

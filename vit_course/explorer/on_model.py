@@ -16,6 +16,7 @@ from vit_course.explorer.predictions import labels_in, listening, parts_of, says
 from vit_course.explorer.prepared import Prepared, Unnormalised, input_size, prepare, way_of, way_of_model
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
+from vit_course.inputs.tensors import finite
 from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.tokens import Tokens, need_prefix
 from vit_course.pretrained.hub import Pretrained
@@ -166,6 +167,9 @@ def _seen(
     except ValueError:  # only weights were seen
         maps = recorded.stacked().float()
     features = heard.features
+    answered = answer if isinstance(answer, torch.Tensor) else getattr(answer, "logits", None)
+    if isinstance(answered, torch.Tensor):
+        finite("what the model says", answered)
     panel = {
         **dict(maps=maps, image=prepared.shown, grid=order.grid, prefix=order.prefix),
         "features": features[0] if features is not None and features.shape[:2] == (1, maps[0].shape[-2]) else None,

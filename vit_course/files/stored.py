@@ -1,5 +1,6 @@
 """Where the course's own files are: chapters, weights, photographs, diagrams, results of long runs."""
 
+import hashlib
 from pathlib import Path
 
 from vit_course.inputs.rules import text
@@ -10,6 +11,8 @@ ROOTS = (PACKAGE.parent, PACKAGE / "course")
 FIRST_CHAPTER = "notebooks/00_start_here.ipynb"
 # By which a root is known. Not a chapter: a learner's process that is graded sees res/ alone.
 MARK = "res/diagrams"
+# In res/, as `sha256sum` writes it: what the weights and graphs that come with the course must sum up to.
+SUMS = "weights.sha256"
 
 
 def course() -> Path:
@@ -41,3 +44,28 @@ def stored(name: str) -> Path:
     if not name or not path.exists():
         raise ValueError(f"the course has no file {name!r} in {path.parent}")
     return path
+
+
+def need_as_shipped(path: Path) -> bool:
+    """Whether a file is among the weights that come with the course, which it then has to be as it was shipped.
+
+    Raises:
+        ValueError: it is another file than the one that was shipped.
+    """
+    try:
+        folder = course() / "res"
+        name = path.resolve().relative_to(folder.resolve()).as_posix()
+        lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):  # no such installation, or a file that lies elsewhere
+        return False
+    wanted = {place: digest for digest, place in (line.split("  ", 1) for line in lines)}.get(name)
+    if wanted is None:
+        return False
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != wanted:
+        raise ValueError(
+            f"{path} is damaged, or not the file that comes with the course: its SHA-256 is {found}, {wanted} is "
+            "needed; install the course again"
+        )
+    return True

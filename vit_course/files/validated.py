@@ -62,6 +62,14 @@ def check_shapes(tensors: Mapping[str, torch.Tensor], needed: Mapping[str, torch
             raise ValueError(f"key {key!r} is left over: the model has no place for it")
 
 
+def check_like(tensors: Mapping[str, torch.Tensor], like: Mapping[str, torch.Tensor]) -> None:
+    """As `check_shapes`, with types: raises a `ValueError` for the first tensor that is not as that of its name."""
+    check_shapes(tensors, {key: value.shape for key, value in like.items()})
+    for key, value in like.items():
+        if tensors[key].dtype != value.dtype:
+            raise ValueError(f"key {key!r} has dtype {tensors[key].dtype}, {value.dtype} is needed")
+
+
 def vit_config(content: object, kind: type[ViTConfig] = ViTConfig) -> ViTConfig:
     """The config of this kind whose fields these are, as `ViTConfig.to_dict` writes them.
 

@@ -1,7 +1,8 @@
 """Tensors, looked at where they enter: their axes, and their width, type and device beside the weights they meet.
 
 Only what is known without reading a number, so that a forward pass loses no time and a GPU need not be waited for;
-`check_finite` alone is for other places.
+`check_finite` and `check_rows` are for other places, and `finite` for what leaves: it is looked at there alone, after
+the pass.
 """
 
 import torch
@@ -100,6 +101,35 @@ def check_finite(name: str, x: torch.Tensor) -> None:
     wrong = int((~x.isfinite()).sum())
     if wrong:
         raise ValueError(f"{name} must be finite, {wrong} of {x.numel()} numbers are NaN or infinite")
+
+
+def finite(name: str, x: torch.Tensor) -> torch.Tensor:
+    """-> what a model gave, itself; raises where a number of it is NaN or infinite. All that leaves goes through here.
+
+    Raises:
+        ValueError: as finite weights can be so large that what they make is not.
+    """
+    wrong = int((~x.isfinite()).sum())
+    if wrong:
+        raise ValueError(
+            f"{name} must be finite, the model gave {wrong} of {x.numel()} numbers that are NaN or infinite: its "
+            f"weights, or the images, are damaged or too large for {_word(x.dtype)}"
+        )
+    return x
+
+
+def check_rows(name: str, x: torch.Tensor) -> None:
+    """Raises where a row (the last axis) of finite numbers is no attention: negative somewhere, or not summing to 1."""
+    # Of 16 bits, a row sums to 1 to two digits or three.
+    slack = 1e-3 if x.dtype in (torch.float32, torch.float64) else 2e-2
+    sums = x.sum(dim=-1, dtype=torch.promote_types(x.dtype, torch.float32))
+    wrong = ((sums - 1).abs() > slack) | (x < 0).any(dim=-1)
+    if wrong.any():
+        raise ValueError(
+            f"each row of {name} must sum to 1 and hold no negative number, {int(wrong.sum())} of {wrong.numel()} rows "
+            f"do not: their sums go from {sums.min().item():.3g} to {sums.max().item():.3g}, the smallest number is "
+            f"{x.min().item():.3g}"
+        )
 
 
 def check_together(name: str, x: torch.Tensor, other_name: str, other: torch.Tensor) -> None:

@@ -1,5 +1,6 @@
 """The folder of the live page: what it holds, and how it is written."""
 
+import gzip
 import hashlib
 import html
 import json
@@ -65,13 +66,20 @@ def make_live(out: Path, home: str | None = None) -> None:
 
 
 def _copy(path: Path, out: Path, folder: str, new: str | None = None) -> dict:
-    """Copies a file; -> its place in the folder, its size and its checksum, by which the browser knows it."""
+    """Copies a file; -> its place in the folder, its size and its checksum, by which the browser knows it.
+
+    Of a .gz also the checksum of what is in it, as some servers unpack it by themselves.
+    """
     place = f"{folder}/{new or path.name}"
     (out / folder).mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, out / place)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": place, "bytes": path.stat().st_size, "sha256": digest}
+    described = {"path": place, "bytes": path.stat().st_size, "sha256": digest}
+    if path.suffix == ".gz":
+        with gzip.open(path) as file:
+            described["unpacked"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return described
 
 
 def _pictures(out: Path) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from vit_course.files.stored import stored
+from vit_course.files.stored import need_as_shipped, stored
 
 # The graph's own names of the files with its weights (res/live/export.py), and where these are.
 MODELS = {
@@ -31,8 +31,10 @@ def describe(name: str, live: Path, copy: Callable[[Path, str], dict]) -> dict:
         its files, the sizes of pictures that it takes, how these are resized and normalised, and its words.
 
     Raises:
-        ValueError: a file of the model is not there.
+        ValueError: a file of the model is not there, or damaged.
     """
+    for path in (live / f"{name}.onnx", *map(stored, MODELS[name].values())):
+        need_as_shipped(path)
     files = {
         "graph": copy(live / f"{name}.onnx", f"{name}.onnx"),
         "weights": [{"name": own, **copy(stored(place), own)} for own, place in MODELS[name].items()],

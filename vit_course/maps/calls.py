@@ -51,12 +51,13 @@ class AttentionCalls(TorchFunctionMode):
         self.seen = seen
         self.openly = openly
         self.paused = False
+        self.idle = False  # as paused, by whoever knows that no part of the model runs
         self.origins = WeakIdKeyDictionary()
         self.told = WeakIdKeyDictionary()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if self.paused:
+        if self.paused or self.idle:
             return func(*args, **kwargs)
         if func is F.scaled_dot_product_attention:
             return self._fused(func, args, kwargs)

@@ -3,7 +3,15 @@
 import torch
 
 from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import broadcast_together, check_finite, check_floats, check_tensor, check_together
+from vit_course.inputs.tensors import (
+    broadcast_together,
+    check_finite,
+    check_floats,
+    check_rows,
+    check_tensor,
+    check_together,
+    finite,
+)
 
 
 def rollout(maps: torch.Tensor) -> torch.Tensor:
@@ -17,7 +25,8 @@ def rollout(maps: torch.Tensor) -> torch.Tensor:
 
     Raises:
         TypeError: no tensor.
-        ValueError: not five axes, maps that are not square, or not finite floating-point numbers.
+        ValueError: not five axes, maps that are not square, not finite floating-point numbers, or rows that do not
+            sum to 1.
 
     Source: Abnar & Zuidema 2020 (arXiv:2005.00928), section 3, Eq. 1.
     """
@@ -42,8 +51,8 @@ def relevance(maps: torch.Tensor, gradients: torch.Tensor) -> torch.Tensor:
 
     Raises:
         TypeError: no tensor.
-        ValueError: not five axes, maps that are not square, gradients of another shape, type or device, or not finite
-            floating-point numbers.
+        ValueError: as `rollout`; gradients of another shape, type or device, not finite, or so large that the
+            relevance is not.
 
     Source: Chefer, Gur & Wolf 2021 (arXiv:2103.15679), Eq. 5 and 6, for self-attention.
     """
@@ -57,7 +66,7 @@ def relevance(maps: torch.Tensor, gradients: torch.Tensor) -> torch.Tensor:
     flow = torch.eye(maps.shape[-1], dtype=maps.dtype, device=maps.device).expand(len(maps), -1, -1)  # (B, T, T)
     for layer in layers.unbind(1):
         flow = flow + layer @ flow  # (B, T, T)
-    return flow
+    return finite("the relevance", flow)
 
 
 def attention_distance(
@@ -77,8 +86,7 @@ def attention_distance(
 
     Raises:
         TypeError: no tensor.
-        ValueError: as `patch_part`; or where a size is impossible, maps are not finite
-            floating-point numbers, or a patch gives nothing to any patch.
+        ValueError: as `patch_part`; or where a size is impossible, or a patch gives nothing to any patch.
 
     Source: Dosovitskiy et al. 2020, Fig. 7 right and section D.7.
     """
@@ -160,8 +168,7 @@ def patch_part(maps: torch.Tensor, grid: tuple[int, int], num_prefix: int | None
 
     Raises:
         TypeError: no tensor.
-        ValueError: where T is not N and so many more for this grid, a size is impossible, or maps are not finite
-            floating-point numbers.
+        ValueError: as `rollout`; or where T is not N and so many more for this grid, or a size is impossible.
     """
     _check_maps(maps)
     check_arguments(grid=grid)
@@ -187,6 +194,7 @@ def _check_maps(maps: torch.Tensor) -> None:
     if maps.ndim != 5 or maps.shape[-1] != maps.shape[-2] or 0 in maps.shape:
         raise ValueError(f"maps must be (B, L, h, T, T), got shape {tuple(maps.shape)}")
     check_finite("maps", maps)
+    check_rows("maps", maps)
 
 
 def _check_map_and_mask(map: torch.Tensor, mask: torch.Tensor) -> None:

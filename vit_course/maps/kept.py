@@ -1,6 +1,7 @@
 """What is kept of one attention until somebody asks: its queries and keys, from which the weights follow, or these."""
 
 import contextlib
+import threading
 from collections.abc import Callable
 
 import torch
@@ -9,6 +10,8 @@ import torch.nn.functional as F
 from vit_course.attention import attention_weights
 
 Pair = tuple[torch.Tensor, torch.Tensor]
+# Held while hooks are put on and taken off: PyTorch numbers them by one count that is nobody's in particular.
+HOOKS = threading.RLock()
 
 
 class Kept:

@@ -1,19 +1,44 @@
 """Other people's models while they run: which of their layers attend, and whether all of them were seen, and whole."""
 
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import nn
 
 from vit_course.maps.calls import AttentionCalls
-from vit_course.maps.kept import Kept
+from vit_course.maps.kept import HOOKS, Kept
 
 # By its class or its attribute a layer says that it attends; what only has to do with it says that too.
 ATTENDS, BESIDE = r"att(n|ention)|xca", r"output|norm|drop|mask|bias|embed|proj|softmax"
 OVER_CHANNELS = r"xca|crosscov|cross_cov|channel"
 POOLS = r"pool"
+
+
+class _Eager:
+    """Inside, compiled models run as they were written, until the last of all threads has left it."""
+
+    def __init__(self) -> None:
+        self.inside: int = 0
+        self.stance: Any = None
+
+    def __enter__(self) -> None:
+        with HOOKS:
+            if not self.inside:
+                self.stance = torch.compiler.set_stance("force_eager")
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with HOOKS:
+            self.inside -= 1
+            if not self.inside:
+                self.stance.__exit__(None, None, None)
+
+
+EAGER = _Eager()
 
 
 class Watched:
@@ -29,6 +54,8 @@ class Watched:
     def __init__(self, model: nn.Module, openly: bool = False):
         self.model = model
         self.calls = AttentionCalls(self._seen, openly)
+        self.calls.idle = True  # until the model runs: other models may do so inside the block
+        self.thread = threading.get_ident()
         # A copy of a module, as one for each GPU, goes by its class.
         self.paths = {module: path for path, module in model.named_modules()}
         self.attending = attending(model)
@@ -52,19 +79,25 @@ class Watched:
     def watching(self) -> Iterator[None]:
         """Sees what the model computes inside the with block, compiled or not; afterwards no hook is left."""
         hooks = []
-        for module in self.paths:
-            if not isinstance(module, torch.jit.ScriptModule):  # which takes none
-                hooks.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
-                hooks.append(module.register_forward_hook(self._leave, with_kwargs=True, always_call=True))
+        with HOOKS:
+            for module in self.paths:
+                if not isinstance(module, torch.jit.ScriptModule):  # which takes none
+                    hooks.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
+                    hooks.append(module.register_forward_hook(self._leave, with_kwargs=True, always_call=True))
         try:
             # Of a compiled model the functions would not be seen.
-            with torch.compiler.set_stance("force_eager"), self.calls:
+            with EAGER, self.calls:
                 yield
         finally:
-            for hook in hooks:
-                hook.remove()
+            with HOOKS:
+                for hook in hooks:
+                    hook.remove()
 
-    def _enter(self, module, args, kwargs) -> None:
+    # While another thread puts these on or takes them off, PyTorch may call them without the kwargs.
+    def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
+        if threading.get_ident() != self.thread:
+            return
+        kwargs = kwargs or {}
         # A pass begins with the model, or with whatever part of it is called first where only parts are.
         if not self.stack and (module is self.model or self.first in (None, module)):
             self.first, self.index = module, 0
@@ -72,15 +105,20 @@ class Watched:
             self.batch = len(pictures[0]) if pictures else None
             self.sizes += sizes_in(pictures)
         self.stack.append(module)
+        self.calls.idle = False
         self.came[module] = next((x.shape for x in args if isinstance(x, torch.Tensor)), torch.Size())
         self.ran.add(self._path(module))
 
-    def _leave(self, module, args, kwargs, output) -> None:
+    def _leave(self, module: nn.Module, args: tuple, *rest: Any) -> None:
+        if threading.get_ident() != self.thread:
+            return
+        kwargs = rest[0] if len(rest) > 1 else {}
         kept = self.doubtful.pop(module, None)
         if kept is not None and self._over_channels(module, kept.weights(), args, kwargs):
             self.odd.append(f"{self._path(module)} attends over channels and not over tokens")
         while self.stack and self.stack.pop() is not module:
             pass
+        self.calls.idle = not self.stack
 
     def _seen(self, kept: Kept, changed: str, values: torch.Tensor | None) -> None:
         owner = self._owner()
@@ -138,16 +176,17 @@ class Watched:
         if not args or not isinstance(args[0], torch.Tensor) or args[0].ndim != 3:
             return False
         turned: list[torch.Tensor] = []
-        modes = [(module, module.training) for module in owner.modules()]
-        owner.eval()  # so that no random number is drawn, and no average follows
-        self.calls.paused = True
-        try:
-            with torch.no_grad(), AttentionCalls(lambda seen, *_: turned.append(seen.weights())):
-                owner.forward(args[0].flip(1), *args[1:], **kwargs)
-        finally:
-            self.calls.paused = False
-            for module, mode in modes:
-                module.training = mode
+        with HOOKS:  # or two threads take the modes from each other
+            modes = [(module, module.training) for module in owner.modules()]
+            owner.eval()  # so that no random number is drawn, and no average follows
+            self.calls.paused = True
+            try:
+                with torch.no_grad(), AttentionCalls(lambda seen, *_: turned.append(seen.weights())):
+                    owner.forward(args[0].flip(1), *args[1:], **kwargs)
+            finally:
+                self.calls.paused = False
+                for module, mode in modes:
+                    module.training = mode
         same = [one.shape == weights.shape and torch.allclose(one, weights, atol=1e-5) for one in turned]
         return any(same) and not torch.allclose(weights, weights.flip(2, 3), atol=1e-5)
 

@@ -1,6 +1,7 @@
 """Attention maps from a model that was not written to give them."""
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import overload
 
@@ -9,8 +10,8 @@ from torch import nn
 
 from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
-from vit_course.inputs.tensors import check_axes, check_module, check_tensor
-from vit_course.maps.kept import Kept, Pair, of_pair, of_weights
+from vit_course.inputs.tensors import check_axes, check_module, check_tensor, finite
+from vit_course.maps.kept import HOOKS, Kept, Pair, of_pair, of_weights
 from vit_course.maps.others import Watched, attending, few, sizes_in
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
@@ -54,8 +55,8 @@ class RecordedMaps:
         """-> (B, L, h, T, T), the batches of several forward passes one after the other.
 
         Raises:
-            ValueError: where nothing was recorded, or where what was recorded is not one map of all tokens to all for
-                each layer and each image: layers or passes have different shapes, some attend in windows, from
+            ValueError: where nothing was recorded, or NaN, or where what was recorded is not one map of all tokens to
+                all for each layer and each image: layers or passes have different shapes, some attend in windows, from
                 other tokens, over channels or by a way that was not seen, or patches are left out; or where it has
                 been changed in place since.
         """
@@ -65,7 +66,7 @@ class RecordedMaps:
             layer = maps[0] if len(maps) == 1 else torch.cat(maps)  # (B, h, T, T)
             if index == 0:  # filled layer by layer, as all of them twice would not fit where one time does
                 stacked = layer.new_empty(len(layer), len(self.by_layer), *layer.shape[1:])
-            stacked[:, index] = layer
+            stacked[:, index] = finite(f"the maps of layer {index}", layer)
         return stacked
 
     def queries_and_keys(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -91,7 +92,7 @@ class RecordedMaps:
         if len(widths) > 1:
             raise ValueError(f"heads have different widths, {widths}, so their queries cannot be stacked")
         q, k = (torch.stack([torch.cat([pair[i] for pair in of_layer]) for of_layer in pairs], dim=1) for i in (0, 1))
-        return q, k
+        return finite("queries", q), finite("keys", k)
 
     def tokens(self, grid: tuple[int, int] | None = None, prefix: int | Sequence[str] | None = None) -> Tokens:
         """Which of the T tokens are patches, where those lie, and what the others are called.
@@ -117,7 +118,7 @@ class RecordedMaps:
         if 0 in counts:
             raise ValueError(
                 f"{counts.count(0)} of {len(counts)} attention layers recorded nothing: "
-                "run the model inside the with block"
+                "run the model inside the with block, and in the thread that opened it"
             )
         if self._watched and (reason := self._watched.reason()):
             raise ValueError(reason)
@@ -148,8 +149,9 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     and the weights, softmax(q k^T / sqrt(d)), are computed from them when they are asked for, before dropout, so each
     row sums to 1. Of other people's models, such as those of torchvision, timm and Hugging Face, every call by which
     PyTorch computes attention is seen, fused or not, and what makes its weights is kept, in 32 bits where the model
-    has 16; so run nothing else inside the block. No hook is left behind, also after an exception. Nested recordings
-    of our models see the same.
+    has 16. No hook is left behind, also after an exception. Nested recordings of our models see the same. Only this
+    model counts, whatever else runs inside the block, and only in the thread that opened it: several threads may each
+    record it at the same time.
 
     Args:
         model: any module whose attention goes through our `SelfAttention`, `nn.MultiheadAttention`,
@@ -171,13 +173,21 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
         return
     kept: list[list[Kept]] = [[] for _ in layers]
     maps = RecordedMaps(model, kept, sizes := [])
-    hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
-    hooks.append(model.register_forward_pre_hook(lambda _, args: sizes.extend(sizes_in(args))))
+    with HOOKS:
+        hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
+        hooks.append(model.register_forward_pre_hook(_here(lambda _, args: sizes.extend(sizes_in(args)))))
     try:
         yield maps
     finally:
-        for hook in hooks:
-            hook.remove()
+        with HOOKS:
+            for hook in hooks:
+                hook.remove()
+
+
+def _here(hook: Callable) -> Callable:
+    # The hook, deaf to what other threads do with the same model.
+    thread = threading.get_ident()
+    return lambda *args: hook(*args) if threading.get_ident() == thread else None
 
 
 def _listen(layer: SelfAttention, store: list[Kept]) -> list:
@@ -198,10 +208,10 @@ def _listen(layer: SelfAttention, store: list[Kept]) -> list:
     def projected(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         last[:] = [output.detach().narrow(2, 0, 2 * output.shape[2] // 3)]
 
-    hooks = [layer.register_forward_hook(attended)]
+    hooks = [layer.register_forward_hook(_here(attended))]
     if ours:
-        hooks.append(layer.register_forward_pre_hook(lambda *_: last.clear()))  # whatever was asked of it before
-        hooks.append(layer.qkv.register_forward_hook(projected))
+        hooks.append(layer.register_forward_pre_hook(_here(lambda *_: last.clear())))  # whatever was asked of it before
+        hooks.append(layer.qkv.register_forward_hook(_here(projected)))
     return hooks
 
 
@@ -232,7 +242,7 @@ def attention_gradients(
         # Of a frozen model nothing else asks for gradients; and copies may take part where inference tensors may not.
         images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
         with watched.watching():
-            logits = _logits_of(model(images))  # (B, num_classes)
+            logits = finite("logits", _logits_of(model(images)))  # (B, num_classes)
         RecordedMaps(model, watched.by_layer, watched.sizes, watched).stacked()  # says what is wrong, if anything is
         weights = [layer[0].weights() for layer in watched.by_layer]
         _check_classes(classes, logits)
@@ -241,7 +251,7 @@ def attention_gradients(
             gradients = torch.autograd.grad(picked, weights)
         except RuntimeError as error:
             raise ValueError("the attention weights have no part in the logits that autograd could follow") from error
-    return torch.stack(weights, dim=1).detach(), torch.stack(gradients, dim=1)
+    return torch.stack(weights, dim=1).detach(), finite("gradients", torch.stack(gradients, dim=1))
 
 
 def _logits_of(out: object) -> torch.Tensor:

@@ -16,12 +16,14 @@ def image_with_grid(image, patch_size: int, title: str = "") -> Figure:
     """(C, H, W) or (H, W) -> the image with its patches outlined, axes in pixels.
 
     Raises:
-        ValueError: no image (`to_picture`), or an impossible patch size.
+        ValueError: no image (`to_picture`), or a patch size that is impossible or larger than the image.
     """
     image = to_picture(image)
     check_arguments(patch_size=patch_size)
     check_text(title=title)
     height, width = image.shape[:2]
+    if patch_size > min(height, width):
+        raise ValueError(f"patch size {patch_size} does not fit an image of {height} x {width}")
     figure = Figure(figsize=(5, 5 * height / width + 0.6), layout="constrained")
     axes = figure.subplots()
     axes.imshow(image, cmap="gray", vmin=0, vmax=1, extent=(0, width, height, 0))

@@ -12,7 +12,7 @@ from vit_course.inputs.rules import real
 from vit_course.pretrained.families import fold_scales, put_tokens_together
 from vit_course.pretrained.libraries import Library
 from vit_course.pretrained.said import Said
-from vit_course.pretrained.taps import check_images, known_library, stages
+from vit_course.pretrained.taps import any_stages, check_images, known_library
 
 
 class Stage(NamedTuple):
@@ -89,7 +89,7 @@ def first_difference(ours: nn.Module, theirs: nn.Module, images: torch.Tensor, t
     check_images(images)
     _check_sizes(ours, theirs, images)
     images = images.detach().to("cpu", torch.float64)
-    first, second = (stages(_exact(model), images) for model in (ours, theirs))
+    first, second = (any_stages(_exact(model), images) for model in (ours, theirs))
     rows = []
     for name in (name for name in first if name in second):
         a, b = first[name], second[name]

@@ -12,6 +12,7 @@ from vit_course.files.validated import check_names
 from vit_course.inputs.arguments import MOST_CLASSES, check_arguments
 from vit_course.inputs.extras import extra
 from vit_course.inputs.rules import whole
+from vit_course.inputs.tensors import finite
 from vit_course.pretrained.configs import from_huggingface, from_timm, rebuilt
 from vit_course.pretrained.convert import load_torchvision, resize
 from vit_course.pretrained.download import Find, in_folder, in_repository, out_of_reach, read_state
@@ -58,12 +59,12 @@ class Pretrained(NamedTuple):
         """The most probable classes of a picture, a path or a PIL image, with their probabilities.
 
         Raises:
-            ValueError: a count below 1, no readable picture, or a model that gives no classes.
+            ValueError: a count below 1, no readable picture, or a model that gives no classes, or no numbers.
         """
         COUNT("count", count)
         with torch.no_grad():
             images = self.preprocess(image).to(self.model.patch_embedding.projection.weight)  # (1, C, H, W)
-            logits = self.model(images)[0]  # (num_classes)
+            logits = finite("logits", self.model(images))[0]  # (num_classes)
         if not self.class_names:
             raise ValueError(f"the model gives {len(logits)} numbers of an embedding, and no classes to choose from")
         best = logits.softmax(dim=0).topk(min(count, len(logits)))

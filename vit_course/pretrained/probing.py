@@ -9,7 +9,7 @@ from torch import nn
 
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.extras import extra
-from vit_course.inputs.tensors import check_axes, check_finite
+from vit_course.inputs.tensors import check_axes, check_finite, finite
 from vit_course.pretrained.building import our_vit
 from vit_course.pretrained.configs import rebuilt
 from vit_course.vit import ViT
@@ -45,7 +45,7 @@ def class_tokens(
             given = torch.cat([preprocess(Image.fromarray(array)) for array in arrays])  # (b, C, H', W')
             # A copy: a view of the class tokens would keep all tokens in memory.
             found.append(model.features(given)[:, 0].float().clone())  # (b, D)
-    return torch.cat(found)
+    return finite("the class tokens", torch.cat(found))
 
 
 def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation: float = 0.01) -> nn.Linear:

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.inputs.tensors import check_axes, check_finite, check_module
+from vit_course.inputs.tensors import check_axes, check_finite, check_module, finite
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained.libraries import Library, library_of
 from vit_course.vit import ViT
@@ -32,8 +32,14 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
 
     Raises:
         TypeError: no module, or no tensor.
-        ValueError: where the model has no parts of known names, or cannot take the images.
+        ValueError: where the model has no parts of known names, cannot take the images, or gives NaN or infinity; the
+            first stage that does is named.
     """
+    return {stage: finite(stage, value) for stage, value in any_stages(model, images).items()}
+
+
+def any_stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
+    """As `stages`, of any numbers: a comparison names the first stage where they are none."""
     library = known_library(model)
     check_images(images)
     depth = library.depth(model.state_dict())

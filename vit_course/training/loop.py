@@ -12,7 +12,8 @@ from tqdm import tqdm
 from vit_course.data import Dataset, seed_everything
 from vit_course.training.batches import Batches, Sums
 from vit_course.training.checking import check_fit, check_logits, compile_errors, need_finite, none_read
-from vit_course.training.evaluation import evaluate, images_at_once
+from vit_course.training.evaluation import images_at_once
+from vit_course.training.evaluation import measured as evaluate
 from vit_course.training.optimisers import Stepper, warmup_cosine
 from vit_course.training.processes import device_of, engine_for
 from vit_course.training.recipe import TrainingConfig

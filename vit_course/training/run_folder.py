@@ -1,5 +1,7 @@
 """The folder of a training run: its config, its log, its best weights, its state, its lock."""
 
+import json
+import math
 import os
 import platform
 from collections.abc import Iterator
@@ -10,9 +12,11 @@ import torch
 from filelock import FileLock, Timeout
 from torch import nn
 
-from vit_course.data import Dataset, unreadable
+from vit_course.data import Dataset, ImageFiles, unreadable
 from vit_course.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
+from vit_course.files.validated import check_like, naming, need_object, read_json
 from vit_course.files.weights import load_weights, save_weights, write_tensors
+from vit_course.inputs.arguments import check_statistics
 from vit_course.training.describe import described, need_history, need_the_same
 from vit_course.training.processes import Engine, first_alone, need_the_same_folder
 from vit_course.training.recipe import TrainingConfig
@@ -93,7 +97,7 @@ class RunFolder:
 
         Raises:
             ValueError: nothing to resume, a folder that holds a run already, that another process has locked, that not
-                all processes see, or whose run was made of something else.
+                all processes see, or whose run was made of something else or is not whole.
             OSError: a folder that cannot be written.
         """
         if self.path is None:
@@ -115,6 +119,8 @@ class RunFolder:
                 remove_leftovers(self.path, FILES)
                 if history:
                     write_csv(self._file("log.csv"), history)
+                    if not self._file("config.json").exists():
+                        write_json(self._file("config.json"), self._config())
                 else:
                     self._file("unreadable.txt").unlink(missing_ok=True)
             yield history
@@ -138,7 +144,7 @@ class RunFolder:
         # All processes take part in these.
         tensors, names = state.tensors(), unreadable(self.dataset, self.engine)
         if self.engine.is_main_process:
-            if not self._file("config.json").exists():
+            if len(history) == 1:  # whatever an attempt that was given up has left
                 write_json(self._file("config.json"), self._config())
             add_names(self._file("unreadable.txt"), names)
             if all(history[-1]["validation_accuracy"] > row["validation_accuracy"] for row in history[:-1]):
@@ -159,9 +165,46 @@ class RunFolder:
             if not isinstance(metadata.get(part), list if part == "history" else dict):
                 raise ValueError(f"{path} does not say of what {part} it is: a run of an earlier version is begun anew")
         need_the_same(path, metadata, self.described)
-        need_history(path, metadata["history"], self.described["recipe"]["epochs"])
-        state.restore(path, tensors)
-        return metadata["history"]
+        recipe, history = self.described["recipe"], metadata["history"]
+        need_history(path, history, recipe["epochs"])
+        self._check_best(state)
+        self._check_config()
+        on_disk = isinstance(self.dataset.train, ImageFiles)  # a batch of which nothing could be read changes nothing
+        steps = len(history) * math.ceil(len(self.dataset.train) / recipe["batch_size"])
+        # A model of somebody's own may leave parts out in some steps.
+        state.restore(path, tensors, steps, exact=not on_disk and "class" not in self.described["model"])
+        return history
+
+    def _check_best(self, state: RunState) -> None:
+        path = self._file("best.safetensors")
+        if not path.exists():
+            raise ValueError(
+                f"{path} is missing, the best weights of the run so far: put it back, or begin anew in another folder"
+            )
+        tensors, metadata = load_weights(path)
+        with naming(path):
+            check_like(tensors, state.validated.state_dict())
+            if metadata.get("config", self.described["model"]) != self.described["model"]:
+                raise ValueError("its config is another one than that of the run")
+
+    def _check_config(self) -> None:
+        path = self._file("config.json")
+        if not path.exists():  # it can be written anew
+            return
+        again = "remove the file, and it is written anew"
+        try:
+            found = read_json(path)
+            wanted = json.loads(json.dumps(self._config()))
+            images = need_object("images", found.get("images"))
+            if isinstance(self.dataset.train, ImageFiles):  # whose mean a file that is damaged later changes
+                check_statistics(images.get("mean"), images.get("std"))
+                wanted["images"] |= {name: images[name] for name in ("mean", "std")}
+            need_object("data", found.get("data"))
+        except ValueError as error:
+            raise ValueError(f"{error}; {again}") from error
+        for part in ("images", "model", "training"):
+            if found.get(part) != wanted[part]:
+                raise ValueError(f"{path}: {part} is not what this run wrote there; {again}")
 
     def _config(self) -> dict:
         # What is needed to show the model a picture, and to repeat the run.

@@ -82,6 +82,8 @@ class Page {
     // What is missing of the wanted model, or else what is on its way.
     const coming = [this.wanted, SMALL, REAL].find((name) => !["absent", "ready"].includes(states[name].state));
     this.progress(states[coming] ?? {}, coming === SMALL ? "The small model" : "The large model");
+    const all = Object.values(states);
+    if (all.every(({ state }) => state === "failed")) this.say(`Nothing can be computed: ${all[0].words}.`, true);
   }
 
   progress({ state, loaded, total, words }, what) {
@@ -120,3 +122,4 @@ class Page {
 }
 
 new Page(JSON.parse($("#live-page").textContent));
+document.documentElement.dataset.live = "runs"; // last of all, for the watcher in the page

@@ -1,7 +1,7 @@
 // Files of known size and checksum, with progress, kept by the browser for the next visit. No model, no page.
 
 const NAME = "vit-course-live-";
-// One that unpacks by itself what ends in .gz is no mistake: WebAssembly begins with a zero.
+// A server that unpacks by itself what ends in .gz makes no mistake: WebAssembly begins with a zero.
 const unpackedByServer = (bytes) => bytes.length > 3 && bytes[0] === 0 && bytes[1] === 0x61;
 
 // -> the store of this version, those of others thrown away; null where a browser has none (an address without https).
@@ -18,11 +18,11 @@ export async function openStore(version) {
 const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 async function check(file, bytes) {
-  if (unpackedByServer(bytes)) return;
-  if (bytes.length !== file.bytes)
+  const unpacked = unpackedByServer(bytes) && file.unpacked; // the file's sum once it is unpacked
+  if (!unpacked && bytes.length !== file.bytes)
     throw new Error(`${file.path} came with ${bytes.length} bytes where ${file.bytes} are due`);
   // Only an address with https, or this machine, has checksums.
-  if (globalThis.crypto?.subtle && hex(await crypto.subtle.digest("SHA-256", bytes)) !== file.sha256)
+  if (globalThis.crypto?.subtle && hex(await crypto.subtle.digest("SHA-256", bytes)) !== (unpacked || file.sha256))
     throw new Error(`${file.path} is another file than the page was written with`);
 }
 
@@ -43,12 +43,12 @@ async function read(response, size, count) {
   return bytes.subarray(0, at);
 }
 
-// -> the bytes of one file {path, bytes, sha256}. `count` hears of each piece.
+// -> the bytes of one file {path, bytes, sha256, unpacked}. `count` hears of each piece.
 async function bytesOf(file, store, count, signal) {
   const kept = await store?.match(file.path);
   if (kept) {
     const bytes = await read(kept, file.bytes, count);
-    if (bytes.length === file.bytes || unpackedByServer(bytes)) return bytes;
+    if (await check(file, bytes).then(() => true, () => false)) return bytes;
     count(-bytes.length); // damaged: once more, from the server
   }
   let response;

@@ -1,5 +1,5 @@
 // The models, in a thread of their own, so that the page never freezes. It hears
-//   {kind: "page", page}                                     what files there are, once, before all else
+//   {kind: "page", page}                                     what files there are, once, before all else; "here"
 //   {kind: "open", model}                                    answered by "progress", "starting", and "ready" or "failed"
 //   {kind: "look", ticket, model, size, name, source}        answered by "answer" or "refused"; only the newest counts
 
@@ -56,7 +56,10 @@ async function look({ ticket, model: key, size, name, title, source }) {
 const words = (error) => (typeof error === "number" ? "the browser has too little memory" : error?.message ?? String(error));
 
 self.onmessage = async ({ data: message }) => {
-  if (message.kind === "page") page = message.page;
+  if (message.kind === "page") {
+    page = message.page;
+    postMessage({ kind: "here" });
+  }
   if (message.kind === "open")
     await open(message.model).then(
       (times) => postMessage({ kind: "ready", model: message.model, times }),
