@@ -20,11 +20,7 @@ SPACES = re.compile(r"\s+")
 
 
 def tolerance(tags: list[str]) -> re.Match | None:
-    """The tolerance among a cell's tags, or None.
-
-    Raises:
-        ValueError: several, or one that says no tolerance.
-    """
+    """The tolerance among a cell's tags, or None; a `ValueError` for several, or one that says no tolerance."""
     stated = [tag for tag in tags if tag.startswith("about")]
     if not stated:
         return None

@@ -193,7 +193,7 @@ def submissions(course: Path) -> dict[str, Submission]:
         ),
         "another_file": Submission(
             only(), POINTS, "not graded", lambda *given: given[-1].rename(given[-1].with_name("answers.pdf")),
-            says=("holds no notebook",),
+            says=("but 04_small/answers.pdf",),
         ),
         "endless_cell": Submission(only("while True:\n    pass")),
         "hog": Submission(only("big = [bytearray(2**28) for _ in range(64)]", padded=heavy), {PADDED: 4.0}),

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def cases(names: str | tuple, rows, ids=str):
+def cases(names: str | tuple, *rows, ids=str):
     """Runs a test for each row of a table, as one item; each row that fails is told, with its own traceback.
 
     For tables of many small cases, in the place of `pytest.mark.parametrize`, which makes an item of each. Every row
@@ -22,11 +22,11 @@ def cases(names: str | tuple, rows, ids=str):
 
     Args:
         names: the arguments of the test that a row gives: a tuple, or a word for a single one.
-        rows: a tuple for each case, or single values for a single name.
+        rows: a tuple for each case, or single values for a single name; or one list of all of them.
         ids: a row's name in the message.
     """
     wanted = (names,) if isinstance(names, str) else names
-    table = list(rows)
+    table = list(rows[0] if len(rows) == 1 else rows)
 
     def decorate(test):
         def each(*bound, **fixtures):  # `bound` is the object of a method
@@ -68,6 +68,12 @@ def fresh(fixtures: dict, place: int):
         yield own
 
 
+def python(*arguments, cwd=ROOT, timeout=None, **environment) -> subprocess.CompletedProcess:
+    """This Python with these arguments, once it has ended: its exit code, and as text what it printed."""
+    command, given = [sys.executable, *map(str, arguments)], {**os.environ, **environment}
+    return subprocess.run(command, cwd=cwd, env=given, capture_output=True, text=True, timeout=timeout, check=False)
+
+
 def seed() -> None:
     """The same random state each time."""
     import torch
@@ -98,6 +104,14 @@ def some(thorough):
     return lambda cases, daily=1: list(cases) if thorough else list(cases)[:daily]
 
 
+@pytest.fixture(scope="session")
+def dataset():
+    """100 training images, which is no multiple of 32: the last batch is short."""
+    from vit_course import data
+
+    return data.shapes(100, 40, 40, image_size=(12, 8))
+
+
 @pytest.fixture
 def odd_images():
     """(2, 3, 8, 12): every size different, so that no transposition slips through."""
@@ -125,8 +139,7 @@ def site(tmp_path_factory):
     out = run / "built" / "site"
     with FileLock(run / "site.lock"):
         if not (out / "index.html").is_file():
-            command = [sys.executable, "-m", "vit_course", "site", "-o", str(out)]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+            done = python("-m", "vit_course", "site", "-o", out)
             assert done.returncode == 0, done.stderr
             assert str(out / "index.html") in done.stdout
     return out
@@ -136,8 +149,7 @@ def site(tmp_path_factory):
 def kit(tmp_path_factory):
     """The teacher's folder, as the command writes it."""
     out = tmp_path_factory.mktemp("teacher") / "my kit"
-    command = [sys.executable, "-m", "vit_course", "kit", str(out)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = python("-m", "vit_course", "kit", out)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert str(out / "index.html") in done.stdout
     return out
@@ -152,12 +164,7 @@ def opened(browser, site):
 
 @contextmanager
 def opening(browser, folder: Path):
-    """A function that opens a page of a folder; in the end no page may have asked for anything else, or found a fault.
-
-    Args:
-        browser: the fixture.
-        folder: of files; a name in it may have a query.
-    """
+    """A function that opens a page of a folder; in the end none has asked for anything else, or found a fault."""
     pages = []
 
     def open_page(name: str, script: str = "", **settings):

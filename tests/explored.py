@@ -1,4 +1,4 @@
-"""The attention explorer on a page in a browser: panels of random numbers, where patches lie, what it says."""
+"""Pages in a browser: what is wrong in one at rest; the explorer on one, of random numbers, and what it says."""
 
 import base64
 import io
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import torch
+from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT
 from lab import chromium, note_outside
 from PIL import Image
@@ -16,10 +17,30 @@ from playwright.sync_api import Page
 from vit_course.attention import attention_weights
 
 SCREENSHOTS = ROOT / "screenshots"
+# In CI a missing browser is a failure; a learner's machine may have none.
 NEEDS_CHROMIUM = pytest.mark.skipif(
     chromium() is None and not os.environ.get("CI"),
-    reason="no Chromium or Chrome on this machine: the explorer is tested, but not looked at in a browser",
+    reason="no Chromium or Chrome on this machine: what is tested without a browser is not looked at in one",
 )
+
+
+# A colour on its way from one to another is neither.
+AT_REST = """() => document.fonts.status === "loaded" && document.getAnimations().every((one) =>
+    !(one instanceof CSSTransition) || one.playState !== "running")"""
+
+
+def at_rest(page) -> None:
+    """Waits until every font is there and every transition has ended."""
+    page.wait_for_function(AT_REST)
+
+
+def violations(page, context: str | None = None) -> list[tuple[str, list[str]]]:
+    """What breaks a rule in the page at rest, or in the part of it that a selector names: rule and elements."""
+    at_rest(page)
+    # A file may read no other, so no style sheet is fetched again.
+    options = {"preload": False, "resultTypes": ["violations"]}
+    found = Axe().run(page, context=context, options=options).response["violations"]
+    return [(rule["id"], [node["html"][:300] for node in rule["nodes"]]) for rule in found]
 
 
 def random_panel(seed=0, layers=3, heads=4, grid=(5, 8), dim=6, names=("class token",), width=24) -> dict:

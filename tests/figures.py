@@ -102,13 +102,7 @@ def pictures(outputs: list) -> list[Image.Image]:
 
 
 def compare(stored: list, fresh: list, name: str, tags: Sequence[str] = ()) -> list[str]:
-    """Says which pictures of a cell differ and in what; each is drawn beside the fresh one in `FOLDER`.
-
-    Args:
-        stored, fresh: the cell's outputs.
-        name: what the names of the files begin with.
-        tags: the cell's.
-    """
+    """Says which pictures of a cell's outputs differ and in what; each is drawn beside the fresh one in `FOLDER`."""
     before, after = pictures(stored), pictures(fresh)
     if len(before) != len(after):
         return [f"{len(before)} pictures are stored, {len(after)} were drawn"]

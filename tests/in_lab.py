@@ -41,13 +41,7 @@ KEPT = ExitStack()  # what all chapters of a process share, closed at its end
 
 
 class Replayed:
-    """Stands where nbval expects a kernel, and gives what JupyterLab has shown under each cell.
-
-    Args:
-        cells: of all code cells in order, the source, the count and the outputs.
-        faults: what was wrong with the page; said at the last cell.
-        seconds: of a processor that the kernel took.
-    """
+    """Stands where nbval expects a kernel, and gives what JupyterLab has shown; `faults` are said at the last cell."""
 
     def __init__(self, cells: list[dict], faults: list[str], seconds: float):
         self.cells, self.faults, self.seconds = cells, faults, seconds

@@ -36,8 +36,6 @@ TAKE = """([name, layers]) => window.answer.panel.sections.filter(section =>
   for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
   return [section.shape ?? section.media, btoa(text)];
 })"""
-
-
 HAND_OVER = """([way, content]) => {
     const files = new DataTransfer();
     files.items.add(new File([Uint8Array.from(content)], "handed.png", { type: "image/png" }));

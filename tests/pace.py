@@ -99,11 +99,8 @@ def processor_seconds(kernel) -> float:
 
 
 def one_thread_each() -> None:
-    """Lets each of several test processes, and all that they start, compute with one thread.
-
-    Before NumPy and PyTorch are imported. Two processes of two threads on two cores wait for one another most of the
-    time: chapter 00's second cell then took 31 s.
-    """
+    """Lets each of several test processes, and all that they start, compute with one thread."""
+    # Two of two threads on two cores wait for one another most of the time: chapter 00's second cell then took 31 s.
     if "PYTEST_XDIST_WORKER" in os.environ:
         for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ[name] = "1"

@@ -18,10 +18,15 @@ class Handler(SimpleHTTPRequestHandler):
         super().do_GET()
 
 
-@contextmanager
 def served(folder: Path):
-    """Yields the server; `.address` is where it answers, `.asked` the paths that were asked for."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
+    """A server of static files."""
+    return answering(partial(Handler, directory=str(folder)))
+
+
+@contextmanager
+def answering(handler):
+    """Yields a server that answers by this; `.address` is where it is, `.asked` a list for what it was asked for."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.asked, server.address = [], f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

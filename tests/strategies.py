@@ -62,8 +62,6 @@ def is_ours(error: BaseException) -> bool:
 
 
 # --- values
-
-
 NUMBERS = st.one_of(
     st.integers(-3, 24),
     st.sampled_from([10**9, 2**31, 2**63, -(2**63), 10**400]),
@@ -101,8 +99,6 @@ def mostly(right: st.SearchStrategy) -> st.SearchStrategy:
 
 
 # --- tensors
-
-
 DTYPES = st.sampled_from(
     [torch.float64, torch.float16, torch.bfloat16, torch.uint8, torch.int8, torch.int64, torch.bool, torch.complex64]
 )
@@ -111,11 +107,7 @@ CHANGES = ("none", "none", "axes", "size", "size", "dtype", "values", "strides",
 
 @st.composite
 def tensors(draw, *shape: int, dtype: torch.dtype = torch.float32, make=None):
-    """A tensor of this shape and type, or one with another shape, type, place or content, or something else.
-
-    Args:
-        make: from random numbers of the shape to what the right one holds.
-    """
+    """A tensor of this shape and type, or another, or something else; `make` fills the right one from random ones."""
     shape, change = list(shape), draw(st.sampled_from(CHANGES))
     if change == "axes":
         shape = draw(st.lists(st.integers(0, 5), max_size=6))

@@ -2,13 +2,11 @@
 
 import os
 import re
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, python
 
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
@@ -17,9 +15,7 @@ FOLDER = ROOT / "tests" / "benchmarks"
 
 
 def run(script: str, *arguments: str) -> str:
-    path = os.pathsep.join(filter(None, [str(ROOT), os.getenv("PYTHONPATH")]))
-    command = [sys.executable, FOLDER / script, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path})
+    done = python(FOLDER / script, *arguments, PYTHONPATH=os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]]))
     assert done.returncode == 0, done.stderr
     return done.stdout
 

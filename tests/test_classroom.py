@@ -19,6 +19,7 @@ from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
 from vit_course.classroom.course import make_course
 from vit_course.classroom.exercises import exercises_of
+from vit_course.classroom.grading import FeedbackPage
 from vit_course.classroom.isolation import NOT_PROTECTED, choose
 
 LIMITS = "--unprotected --jobs 2 --memory 2 --processes 150 --cell-seconds 20"
@@ -224,3 +225,26 @@ def test_an_exercise_without_its_parts_is_named_and_no_half_course_is_left(tmp_p
     with pytest.raises(ValueError, match=r"attention\.weights: no folded solution"):
         make_course(tmp_path / "notebooks", tmp_path / "course")
     assert not (tmp_path / "course").exists()
+
+
+def test_a_damaged_gradebook_and_settings_that_fail_are_named(tmp_path, capsys):
+    assert main(["classroom", "make", str(tmp_path / "course"), "--chapters", "04"]) == 0
+    course = tmp_path / "course"
+    (course / "gradebook.db").write_bytes(b"no database" * 500)
+    assert main(["classroom", "export", str(course)]) == 2
+    assert "gradebook.db cannot be read: " in capsys.readouterr().err
+    (course / "nbgrader_config.py").write_text("1 / 0")
+    assert main(["classroom", "export", str(course)]) == 2
+    assert "nbgrader_config.py cannot be run: ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_page_of_feedback_keeps_text_and_drops_what_acts():
+    texts = ["# Title\n\n<details><summary>Hint</summary>\n\nlook\n\n</details>", "![gone](attachment:gone.png)"]
+    texts += ["<script>alert(2)</script><style>body {color: white}</style><img src=x onerror=alert(1)>"]
+    page, _ = FeedbackPage().from_notebook_node(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text) for text in texts])
+    )
+    body = page[page.index("<body") :]
+    assert "Title" in body and "<summary>Hint</summary>" in body and "![gone]" in body
+    assert not any(bad in body for bad in ("<script>alert", "<style>body {", "<img src=x onerror"))
+    assert "default-src 'none'" in page[: page.index("<title")]

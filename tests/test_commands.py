@@ -1,14 +1,11 @@
 """The command line as a whole: help, what it says before PyTorch is imported, and how it fails."""
 
-import os
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT, cases, python
 
 from vit_course.__main__ import main
 from vit_course.commands import check
@@ -18,7 +15,6 @@ NAMES = [command.__name__.split(".")[-1] for command in COMMANDS]
 
 
 # ---- before PyTorch, whose import takes seconds
-
 WITHOUT = """
 import runpy, sys
 for name in ("torch", "torchvision", "matplotlib", "sklearn", "numpy"):
@@ -28,11 +24,8 @@ runpy.run_module("vit_course", run_name="__main__", alter_sys=True)
 
 
 def without_torch(folder, *arguments):
-    command = [sys.executable, "-c", WITHOUT, *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "500"}  # no line of the usage is broken
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=120
-    )
+    # No line of the usage is broken.
+    done = python("-c", WITHOUT, *arguments, cwd=folder, timeout=120, PYTHONPATH=str(ROOT), COLUMNS="500")
     return done.returncode, done.stdout, done.stderr
 
 
@@ -118,15 +111,13 @@ def failing(monkeypatch, error):
 
 @cases(
     ("error", "code", "line"),
-    [
-        (RuntimeError("two\n  lines"), 1, "unexpected RuntimeError: two lines (add --debug for the traceback)"),
-        (KeyError("a"), 1, "unexpected KeyError: 'a' (add --debug for the traceback)"),
-        (AssertionError(), 1, "unexpected AssertionError: no reason is given (add --debug for the traceback)"),
-        (torch.OutOfMemoryError("CUDA out of memory."), 1, "not enough memory: CUDA out of memory."),
-        (MemoryError("Unable to allocate 8 TiB"), 1, "not enough memory: Unable to allocate 8 TiB"),
-        (ValueError("images are of yesterday"), 2, "images are of yesterday"),
-        (FileNotFoundError(2, "No such file", "a.b"), 2, "a.b: No such file"),
-    ],
+    (RuntimeError("two\n  lines"), 1, "unexpected RuntimeError: two lines (add --debug for the traceback)"),
+    (KeyError("a"), 1, "unexpected KeyError: 'a' (add --debug for the traceback)"),
+    (AssertionError(), 1, "unexpected AssertionError: no reason is given (add --debug for the traceback)"),
+    (torch.OutOfMemoryError("CUDA out of memory."), 1, "not enough memory: CUDA out of memory."),
+    (MemoryError("Unable to allocate 8 TiB"), 1, "not enough memory: Unable to allocate 8 TiB"),
+    (ValueError("images are of yesterday"), 2, "images are of yesterday"),
+    (FileNotFoundError(2, "No such file", "a.b"), 2, "a.b: No such file"),
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
 def test_an_error_is_one_line_and_a_traceback_if_asked(error, code, line, monkeypatch, capsys):

@@ -77,14 +77,11 @@ def test_polygons_lie_inside_and_cover_what_they_should(name):
     assert mask[y, x] and not mask[above, beside]
 
 
-def test_the_edge_of_a_mask_runs_between_pixels(tmp_path):
+def test_the_edge_of_a_mask_runs_between_pixels_and_a_polygon_inside_another_is_a_hole(tmp_path):
     mask = square(tmp_path, [BLOCK]).mask()
     expected = torch.zeros(30, 50, dtype=torch.bool)
     expected[5:25, 10:20] = True
     assert torch.equal(mask, expected)
-
-
-def test_a_polygon_inside_another_is_a_hole(tmp_path):
     hole = [(12.0, 10.0), (18.0, 10.0), (18.0, 20.0), (12.0, 20.0)]
     mask = square(tmp_path, [BLOCK, hole]).mask()
     assert mask.sum() == 10 * 20 - 6 * 10 and not mask[15, 15] and mask[15, 11]

@@ -115,14 +115,12 @@ def bomb():
 
 @cases(
     ("content", "message"),
-    [
-        (b"", "it is empty"),
-        (b"Dear diary, today I renamed a text.", "no image format that is known here"),
-        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC photograph, which cannot be read here; save it as JPEG"),
-        (encoded(Image.effect_noise((64, 64), 90), format="JPEG")[:900], "truncated"),
-        (bomb(), r"too many pixels: Image size \(900000000 pixels\) exceeds limit of \d+ pixels$"),
-        (b"P6 4 \xa5 255 ", "no readable image"),  # Pillow's error is a ValueError of another kind here
-    ],
+    (b"", "it is empty"),
+    (b"Dear diary, today I renamed a text.", "no image format that is known here"),
+    (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC photograph, which cannot be read here; save it as JPEG"),
+    (encoded(Image.effect_noise((64, 64), 90), format="JPEG")[:900], "truncated"),
+    (bomb(), r"too many pixels: Image size \(900000000 pixels\) exceeds limit of \d+ pixels$"),
+    (b"P6 4 \xa5 255 ", "no readable image"),  # Pillow's error is a ValueError of another kind here
     ids=lambda row: row[1],
 )
 def test_files_that_cannot_be_used(content, message, tmp_path):
@@ -148,14 +146,10 @@ def test_what_is_no_file_is_refused_before_it_is_opened(tmp_path, monkeypatch):
         found["link"].symlink_to(found["pipe"])
         for kind, path in found.items():
             for given in (path, str(path)):
-                with pytest.raises(
-                    ValueError, match=rf"\.png is a {kind.replace('link', 'pipe')}: give the file of a p"
-                ):
+                message = rf"\.png is a {kind.replace('link', 'pipe')}: give the file of a p"
+                with pytest.raises(ValueError, match=message):
                     data.open_image(given, (7, 9))
-    with (
-        Path("/dev/zero").open("rb") as device,
-        pytest.raises(ValueError, match="/dev/zero is a device: give the file"),
-    ):
+    with Path("/dev/zero").open("rb") as device, pytest.raises(ValueError, match="zero is a device: give the file"):
         data.open_picture(device)
     (tmp_path / "photo.png").touch()  # such as /proc/kmsg, of which the system says that it has 0 bytes
     with pytest.raises(ValueError, match=r"photo\.png is no readable image: it is empty$"):
@@ -185,18 +179,16 @@ NO_NAME = "the path of a picture must be one that a file can have, got '"
 
 @cases(
     ("given", "message"),
-    [
-        *((given, NO_PICTURE) for given in (None, True, ["photo.png"], torch.zeros(3, 7, 9), b"x".hex)),
-        *((given, NO_NAME) for given in ("", "photo\0.png", "photo\ud800.png")),
-        ("file:///tmp/cat.jpg", r"^file:///tmp/cat\.jpg is an address: give the path alone, without file:$"),
-        ("no/such/file", "there is no file no/such/file"),
-        (floats([-0.5, 0.5]), "its values run from -0.5 to 0.5, and floats from 0 to 1 or from 0 to 255 are needed$"),
-        (floats([0, 255.5]), "from 0 to 255.5, and floats"),
-        (floats([0, np.nan, 1]), "from nan to nan, and floats"),
-        (floats([0, np.inf]), "from 0 to inf, and floats"),
-        (np.array([[-1, 5]], dtype=np.int32), "from -1 to 5, and whole numbers from 0 to 65535 are needed"),
-        (np.array([[0, 70_000]], dtype=np.int32), "from 0 to 70000, and whole"),
-    ],
+    *((given, NO_PICTURE) for given in (None, True, ["photo.png"], torch.zeros(3, 7, 9), b"x".hex)),
+    *((given, NO_NAME) for given in ("", "photo\0.png", "photo\ud800.png")),
+    ("file:///tmp/cat.jpg", r"^file:///tmp/cat\.jpg is an address: give the path alone, without file:$"),
+    ("no/such/file", "there is no file no/such/file"),
+    (floats([-0.5, 0.5]), "its values run from -0.5 to 0.5, and floats from 0 to 1 or from 0 to 255 are needed$"),
+    (floats([0, 255.5]), "from 0 to 255.5, and floats"),
+    (floats([0, np.nan, 1]), "from nan to nan, and floats"),
+    (floats([0, np.inf]), "from 0 to inf, and floats"),
+    (np.array([[-1, 5]], dtype=np.int32), "from -1 to 5, and whole numbers from 0 to 65535 are needed"),
+    (np.array([[0, 70_000]], dtype=np.int32), "from 0 to 70000, and whole"),
 )
 def test_what_is_no_picture_at_all(given, message):
     given = Image.fromarray(given) if isinstance(given, np.ndarray) else given

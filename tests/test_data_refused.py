@@ -51,22 +51,20 @@ def augmented(name, **changes):
 
 @cases(
     ("index", "message"),
-    [
-        (0, r"got 0: write train\[0:1\] for a batch of one, or train.images\[0\] and train.labels\[0\]$"),
-        (-1, r"got -1: write train\[-1:\] for a batch of one, or train.images\[-1\] and train.labels\[-1\]$"),
-        (torch.tensor(2), r"got 2: write train\[2:3\]"),
-        (torch.tensor([1, 5]), f"{CHOSEN} Tensor .*: index 5 is out of bounds for axis 0 with size 5"),
-        (np.array([-6]), f"{CHOSEN} ndarray .*: index -6 is out of bounds for axis 0 with size 5"),
-        (torch.tensor([True, False, True]), f"{CHOSEN} .* axis is 5 but size of corresponding boolean axis is 3"),
-        (torch.tensor([0.0, 1.0]), f"{CHOSEN} Tensor of shape"),
-        (torch.tensor([[0, 1]]), f"{CHOSEN} Tensor of shape"),
-        (slice(None, None, -1), "goes forwards, got step -1"),
-        (slice(0, 2.5), f"{CHOSEN} slice.*must be integers"),
-        (torch.tensor([1, 4]).to("meta"), "indices must hold numbers, got a tensor on the device meta"),
-        ((0, 1), rf"{CHOSEN} \(0, 1\)"),
-        ("train", f"{CHOSEN} 'train'"),
-        (True, f"{CHOSEN} True"),
-    ],
+    (0, r"got 0: write train\[0:1\] for a batch of one, or train.images\[0\] and train.labels\[0\]$"),
+    (-1, r"got -1: write train\[-1:\] for a batch of one, or train.images\[-1\] and train.labels\[-1\]$"),
+    (torch.tensor(2), r"got 2: write train\[2:3\]"),
+    (torch.tensor([1, 5]), f"{CHOSEN} Tensor .*: index 5 is out of bounds for axis 0 with size 5"),
+    (np.array([-6]), f"{CHOSEN} ndarray .*: index -6 is out of bounds for axis 0 with size 5"),
+    (torch.tensor([True, False, True]), f"{CHOSEN} .* axis is 5 but size of corresponding boolean axis is 3"),
+    (torch.tensor([0.0, 1.0]), f"{CHOSEN} Tensor of shape"),
+    (torch.tensor([[0, 1]]), f"{CHOSEN} Tensor of shape"),
+    (slice(None, None, -1), "goes forwards, got step -1"),
+    (slice(0, 2.5), f"{CHOSEN} slice.*must be integers"),
+    (torch.tensor([1, 4]).to("meta"), "indices must hold numbers, got a tensor on the device meta"),
+    ((0, 1), rf"{CHOSEN} \(0, 1\)"),
+    ("train", f"{CHOSEN} 'train'"),
+    (True, f"{CHOSEN} True"),
 )
 def test_an_index_that_chooses_no_batch(index, message):
     for part in (SET, FILES):
@@ -75,12 +73,8 @@ def test_an_index_that_chooses_no_batch(index, message):
             part[index]
 
 
-def test_a_loop_over_the_images_does_not_end_in_silence():
-    with pytest.raises(ValueError, match="got 0: write"):
-        list(SET)
-
-
 PARTS = [
+    (lambda: list(SET), "got 0: write"),  # a loop over the images does not end in silence
     (lambda: image_set(images=IMAGES.float()), "images must be uint8, got float32"),
     (lambda: image_set(images=IMAGES[:, :, :0]), r"at least one channel and one pixel, got shape \(5, 2, 0, 9\)"),
     (lambda: image_set(labels=LABELS.int()), "labels must be int64, got int32"),
@@ -164,11 +158,7 @@ AUGMENTATION = [
     ("shift_images", {"shifts": torch.zeros(3, 3).long()}, r"2 images need shifts of shape \(2, 3\), got \(3, 3\)"),
     ("shift_images", {"shifts": torch.zeros(2, 3)}, "shifts must be whole numbers, got float32"),
     ("shift_images", {"shifts": torch.zeros(2, 3, device="meta").long()}, "shifts must hold numbers, got a tensor"),
-    (
-        "shift_images",
-        {"shifts": torch.tensor([[-(2**63), 0, 0], [0, 0, 0]])},
-        "the shifts reach 9223372036854775808 pi",
-    ),
+    ("shift_images", {"shifts": torch.tensor([[-(2**63), 0, 0], [0, 0, 0]])}, "reach 9223372036854775808 pixels"),
     ("shift_images", {"padding": 1}, "the shifts reach 2 pixels, and the padding is 1"),
     ("random_places", {"count": 10**8}, "count must be at most 10000000, got 100000000"),
     ("random_places", {"image_size": (8, 0)}, r"image_size must be an int or \(height, width\), two .*, got \(8, 0\)"),
@@ -204,9 +194,7 @@ def test_what_is_free_is_what_may_be_taken(monkeypatch):
             data.shapes(1500, 2, 1, image_size=(96, 80))
 
 
-@cases(
-    ("on_disk", "held", "instead"), [(False, 24 + 20, "leave them on disk with on_disk=True"), (True, 40, "ask for")]
-)
+@cases(("on_disk", "held", "instead"), (False, 24 + 20, "leave them on disk with on_disk=True"), (True, 40, "ask for"))
 def test_a_folder_that_no_memory_holds_is_refused_before_it_is_read(on_disk, held, instead, tmp_path, monkeypatch):
     root = write_pictures(tmp_path / "pictures")
     needed = held * 3 * 18 * 14

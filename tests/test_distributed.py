@@ -1,8 +1,6 @@
 """Several processes over gloo, started as a user starts them, give what one process gives; and their files."""
 
 import csv
-import os
-import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, python
 from runs import write_pictures
 
 from vit_course import data
@@ -18,7 +16,7 @@ from vit_course.__main__ import main
 from vit_course.commands import training_run
 from vit_course.files.weights import load_weights
 
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 # 300 is no multiple of 64, and the last batch of 44 goes into three parts of uneven shares.
 DATA = ["--data", "shapes", "--num-train", "300", "--image-size", "16"]
 MODEL = ["--hidden-dim", "16", "--num-layers", "2", "--num-heads", "2", "--mlp-dim", "24", "--no-qkv-bias"]
@@ -26,15 +24,8 @@ RECIPE = ["--epochs", "3", "--batch-size", "64", "--padding", "2", "--flip", "--
 TRAIN = ["train", *DATA, *MODEL, *RECIPE]
 
 
-def run(*command, cwd, **environment):
-    outcome = subprocess.run(
-        [*map(str, command)],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
+def run(*arguments, cwd):
+    outcome = python(*arguments, cwd=cwd, timeout=240, PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1")
     return outcome.returncode, outcome.stdout, outcome.stderr
 
 
@@ -45,7 +36,7 @@ def rows(folder):
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     folder = tmp_path_factory.mktemp("alone")
-    code, _, errors = run(sys.executable, "-m", "vit_course", *TRAIN, "--out", "run", cwd=folder)
+    code, _, errors = run("-m", "vit_course", *TRAIN, "--out", "run", cwd=folder)
     assert code == 0, errors
     return folder / "run"
 
@@ -74,7 +65,7 @@ def test_two_processes_give_the_run_of_one(alone, tmp_path):
 @pytest.mark.thorough
 def test_the_recipe_rules_whatever_the_launcher_is_told(alone, tmp_path):
     # On CPUs `accelerate launch` starts several processes through MPI alone, so here it starts one.
-    launch = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes=1", "--num_machines=1"]
+    launch = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes=1", "--num_machines=1"]
     told = ["--mixed_precision=bf16", "--gradient_accumulation_steps=4", "--dynamo_backend=no"]
     code, _, errors = run(*launch, *told, "-m", "vit_course", *TRAIN, "--out", "run", cwd=tmp_path)
     assert code == 0, errors
@@ -99,7 +90,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.thorough
 def test_more_processes_resume_what_one_began(alone, tmp_path):
     (tmp_path / "script.py").write_text(DIES_WITHIN_AN_EPOCH)
-    code, _, _ = run(sys.executable, "script.py", *TRAIN, "--out", "run", cwd=tmp_path)
+    code, _, _ = run("script.py", *TRAIN, "--out", "run", cwd=tmp_path)
     assert code == 9 and len(rows(tmp_path / "run")) == 1
     code, _, errors = run(*TORCHRUN, "-m", "vit_course", *TRAIN, "--out", "run", "--resume", cwd=tmp_path)
     assert code == 0, errors
@@ -196,7 +187,7 @@ def test_two_processes_open_every_image_once_an_epoch(images):
     assert found == sorted(damaged & set(everything)) == (images / "run" / "unreadable.txt").read_text().split()
     two = rows(images / "run")
     (images / "run").rename(images / "two")
-    assert run(sys.executable, "script.py", 2, cwd=images)[0] == 0  # one process that reads with two workers
+    assert run("script.py", 2, cwd=images)[0] == 0  # one process that reads with two workers
     assert two == [pytest.approx(row, abs=1e-4) for row in rows(images / "run")]
 
 

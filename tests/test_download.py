@@ -2,10 +2,9 @@
 
 import hashlib
 import socket
-import threading
 import time
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import huggingface_hub
@@ -13,7 +12,9 @@ import pytest
 import torch
 from conftest import cases
 from PIL import Image
+from published import old_torchvision_names
 from saved import HOPPER, NAMES, Payload, huggingface, same, shaken, timm_folder
+from served import answering
 from torchvision import models
 from torchvision.models import VisionTransformer, ViT_B_16_Weights
 
@@ -54,17 +55,9 @@ class Hub(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(files: dict[str, bytes], tag: str | None = None, code: str | None = None):
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.files, server.asked, server.tag, server.code = files, [], tag, code
-    server.address = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
+    with answering(Hub) as server:
+        server.files, server.tag, server.code = files, tag, code
         yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 @contextmanager
@@ -184,11 +177,9 @@ def test_the_hub_out_of_reach(use_hub, monkeypatch):
 @pytest.fixture(scope="module")
 def small_torchvision():
     """A small ViT of torchvision's for images of 224 and the classes of ImageNet, with the names of the old files."""
-    model = shaken(
-        VisionTransformer(image_size=224, patch_size=56, num_layers=2, num_heads=3, hidden_dim=192, mlp_dim=16)
-    )
-    state = {key.replace("mlp.0.", "mlp.linear_1."): value for key, value in model.state_dict().items()}
-    return model, {key.replace("mlp.3.", "mlp.linear_2."): value for key, value in state.items()}
+    sizes = dict(image_size=224, patch_size=56, num_layers=2, num_heads=3, hidden_dim=192, mlp_dim=16)
+    model = shaken(VisionTransformer(**sizes))
+    return model, old_torchvision_names(model.state_dict())
 
 
 @pytest.mark.parametrize(

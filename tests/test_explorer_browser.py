@@ -5,9 +5,8 @@ import json
 import nbformat
 import numpy as np
 import pytest
-from accessible import violations
 from conftest import cases
-from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, patch, point, says, watch, words
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, patch, point, says, violations, watch, words
 from lab import run_cell, running_lab, wait_for_kernel
 from pictures import encoded
 from PIL import Image

@@ -115,22 +115,20 @@ def test_the_own_top_is_the_98th_percentile_but_not_of_noise(page):
 
 @cases(
     ("module", "expression", "wanted"),
-    [
-        # The sample of the queries has the special tokens and the whole picture.
-        ("scales", "m.sampleQueries(2, 40)", [0, 1, 4, 8, 13, 17, 22, 26, 30, 35, 39]),
-        ("scales", "m.sampleQueries(0, 4)", [0, 1, 2, 3]),
-        # The fixed scale goes in multiples of an even share.
-        ("scales", "m.multiples(17)", [1, 2, 3, 4, 6, 8, 12, 16]),
-        ("scales", "[0.001, 1/17, 0.5, 1].map(w => m.multiples(17)[m.nearestMultiple(w, 17)])", [1, 1, 8, 16]),
-        # The class token has no fellow in the other: the first. (3, 5) of 4 x 6 is (1, 2) of 2 x 3, which is (3, 5).
-        ("places", "[0, 1, 2, 25].map((t) => m.elsewhere(t, one, other, one))", [0, 0, 1, 6]),
-        ("places", "m.elsewhere(6, other, one, one)", 2 + 3 * 6 + 5),
-        # A linked picture says where the same is.
-        ("places", "[m.elsewhere(3, one, flipped, one), m.elsewhere(5, flipped, one, one)]", [24, 22]),
-        # Arrows stop at the edge.
-        ("places", "[[0, 1, 0], [1, -1, 0], [1, 0, 1], [15, 1, 1], [8, 1, -1]]"
-                   ".map(([t, down, right]) => m.moved(t, small, down, right))", [1, 1, 2, 15, 12]),
-    ],
+    # The sample of the queries has the special tokens and the whole picture.
+    ("scales", "m.sampleQueries(2, 40)", [0, 1, 4, 8, 13, 17, 22, 26, 30, 35, 39]),
+    ("scales", "m.sampleQueries(0, 4)", [0, 1, 2, 3]),
+    # The fixed scale goes in multiples of an even share.
+    ("scales", "m.multiples(17)", [1, 2, 3, 4, 6, 8, 12, 16]),
+    ("scales", "[0.001, 1/17, 0.5, 1].map(w => m.multiples(17)[m.nearestMultiple(w, 17)])", [1, 1, 8, 16]),
+    # The class token has no fellow in the other: the first. (3, 5) of 4 x 6 is (1, 2) of 2 x 3, which is (3, 5).
+    ("places", "[0, 1, 2, 25].map((t) => m.elsewhere(t, one, other, one))", [0, 0, 1, 6]),
+    ("places", "m.elsewhere(6, other, one, one)", 2 + 3 * 6 + 5),
+    # A linked picture says where the same is.
+    ("places", "[m.elsewhere(3, one, flipped, one), m.elsewhere(5, flipped, one, one)]", [24, 22]),
+    # Arrows stop at the edge.
+    ("places", "[[0, 1, 0], [1, -1, 0], [1, 0, 1], [15, 1, 1], [8, 1, -1]]"
+               ".map(([t, down, right]) => m.moved(t, small, down, right))", [1, 1, 2, 15, 12]),
 )  # fmt: skip
 def test_scales_and_places(page, module, expression, wanted):
     page.evaluate(
@@ -161,7 +159,6 @@ def test_rollout_is_that_of_the_matrices(page, panel):
 
 
 # ---- what is drawn, pixel by pixel
-
 ROWS, COLUMNS, TIMES = 5, 8, 18  # 18: so many pixels of a mask each side of a patch, see FINE in photo.js
 HEIGHT, WIDTH = ROWS * TIMES, COLUMNS * TIMES
 PAINT = """async ([values, style, extra]) => {

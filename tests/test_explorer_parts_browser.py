@@ -6,9 +6,8 @@ import io
 import numpy as np
 import pytest
 import torch
-from accessible import violations
 from conftest import cases
-from explored import NEEDS_CHROMIUM, SCREENSHOTS, choose, maps_of, opening, patch, random_panel
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, choose, maps_of, opening, patch, random_panel, violations
 from PIL import Image
 
 from vit_course.explorer.widget import AttentionExplorer

@@ -1,15 +1,13 @@
 """The comparison of stored outputs with fresh ones: what it must find and what it must pass over."""
 
 import io
-import subprocess
-import sys
 from functools import cache
 
 import figures
 import nbformat
 import numpy as np
 import pytest
-from conftest import ROOT, cases
+from conftest import ROOT, cases, python
 from matplotlib.figure import Figure
 from PIL import Image, ImageFilter
 from regenerate import regenerate
@@ -44,21 +42,19 @@ def drawn(dpi: int = 72, **changes) -> Image.Image:
 
 @cases(
     "change",
-    [
-        {"label": "epochs"},
-        {"label": "epoeh"},
-        {"tick": "0.6"},
-        {"tick": "0.3"},
-        {"tick": "0.8"},
-        {"lift": 0.03},
-        {"colours": "plasma"},
-        {"colours": "viridis_r"},
-        {"place": (2, 4)},
-        {"panels": 1},
-        {"panels": 3},
-        {"scale": 0.95},
-        {"marker": False},
-    ],
+    {"label": "epochs"},
+    {"label": "epoeh"},
+    {"tick": "0.6"},
+    {"tick": "0.3"},
+    {"tick": "0.8"},
+    {"lift": 0.03},
+    {"colours": "plasma"},
+    {"colours": "viridis_r"},
+    {"place": (2, 4)},
+    {"panels": 1},
+    {"panels": 3},
+    {"scale": 0.95},
+    {"marker": False},
     ids=str,
 )
 def test_what_a_reader_sees_is_found(change):
@@ -68,9 +64,8 @@ def test_what_a_reader_sees_is_found(change):
 
 def noisy(picture: Image.Image) -> Image.Image:
     pixels = np.asarray(picture, dtype=int)
-    return Image.fromarray(
-        (pixels + np.random.RandomState(2).randint(-1, 2, pixels.shape)).clip(0, 255).astype("uint8")
-    )
+    noise = np.random.RandomState(2).randint(-1, 2, pixels.shape)
+    return Image.fromarray((pixels + noise).clip(0, 255).astype("uint8"))
 
 
 def turned(shift: float) -> Image.Image:
@@ -80,15 +75,13 @@ def turned(shift: float) -> Image.Image:
 
 @cases(
     "jitter",
-    [
-        lambda: noisy(drawn()),
-        lambda: drawn(lift=1e-3),
-        lambda: drawn(lift=6e-3),  # half a pixel
-        lambda: drawn(scale=1.01),
-        lambda: drawn().filter(ImageFilter.GaussianBlur(0.3)),
-        lambda: turned(0.1),
-        lambda: drawn().crop((0, 0, drawn().width - 2, drawn().height - 1)),
-    ],
+    lambda: noisy(drawn()),
+    lambda: drawn(lift=1e-3),
+    lambda: drawn(lift=6e-3),  # half a pixel
+    lambda: drawn(scale=1.01),
+    lambda: drawn().filter(ImageFilter.GaussianBlur(0.3)),
+    lambda: turned(0.1),
+    lambda: drawn().crop((0, 0, drawn().width - 2, drawn().height - 1)),
 )
 def test_what_nobody_sees_is_passed_over(jitter):
     assert jitter().tobytes() != drawn().tobytes()
@@ -141,9 +134,8 @@ def test_nbval_compares_by_it(tmp_path):
     for cell, (_, fresh, *_) in zip(notebook.cells[1:], CELLS, strict=True):
         cell.source = fresh
     nbformat.write(notebook, path)
-    command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "--rootdir", tmp_path]
-    command += ["-p", "no:cacheprovider", "-n", "0", "-v", "--color=no", path]
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    options = ["-c", ROOT / "pyproject.toml", "--rootdir", tmp_path, "-p", "no:cacheprovider", "-n", "0"]
+    said = python("-m", "pytest", *options, "-v", "--color=no", path).stdout
     for number, (*_, result, words) in enumerate(CELLS, start=1):
         assert f"ipynb::Cell {number} {result.upper()}" in said and (words or "") in said, said
     sheet = figures.FOLDER / "07_one-cell-2-0.png"

@@ -8,8 +8,8 @@ import torch
 from conftest import cases
 from hypothesis import given
 from hypothesis import strategies as st
+from runs import SIZES, new_run
 from safetensors.torch import save
-from small_run import SIZES, new_run
 from strategies import (
     ANYTHING,
     REFUSED,
@@ -80,15 +80,12 @@ def made(**changes) -> ViT:
     return ViT(ViTConfig(**sizes))
 
 
+APART = {"qkv_bias": False, "patch_norm": True, "norm_epsilon": 1e-5}
 LIBRARIES = {
     "torchvision": (pretrained.load_torchvision, pretrained.to_torchvision, {}),
     "timm": (pretrained.load_timm, pretrained.to_timm, {}),
     "huggingface": (pretrained.load_huggingface, pretrained.to_huggingface, {"norm_epsilon": 1e-12}),
-    "vit_pytorch": (
-        pretrained.load_vit_pytorch,
-        pretrained.to_vit_pytorch,
-        {"qkv_bias": False, "patch_norm": True, "norm_epsilon": 1e-5},
-    ),
+    "vit_pytorch": (pretrained.load_vit_pytorch, pretrained.to_vit_pytorch, APART),
 }
 
 
@@ -104,9 +101,8 @@ def changed(draw, state: dict):
         elif how == "out":
             del found[key]
         elif how == "named":
-            found[draw(st.text(max_size=5) | st.integers() | st.sampled_from([f"module.{key}", f"{key}.0"]))] = (
-                found.pop(key)
-            )
+            other = draw(st.text(max_size=5) | st.integers() | st.sampled_from([f"module.{key}", f"{key}.0"]))
+            found[other] = found.pop(key)
         elif how == "turned" and key in state:
             found[key] = state[key].flatten()[: draw(st.integers(0, 40))]
         elif how == "half" and isinstance(found[key], torch.Tensor):
@@ -134,12 +130,8 @@ def test_a_changed_state_dict_loads_or_is_refused(library, data):
 CONFIG = {
     **{"architectures": ["ViTForImageClassification"], "model_type": "vit", "hidden_act": "gelu", "qkv_bias": True},
     **{"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 12, "patch_size": 4},
-    **{
-        "image_size": 8,
-        "num_channels": 3,
-        "layer_norm_eps": 1e-12,
-        "id2label": {str(i): f"class {i}" for i in range(5)},
-    },
+    **{"image_size": 8, "num_channels": 3, "layer_norm_eps": 1e-12},
+    "id2label": {str(i): f"class {i}" for i in range(5)},
 }
 PROCESSOR = {"image_processor_type": "ViTImageProcessor", "size": {"height": 8, "width": 8}, "resample": 2}
 TIMM = {

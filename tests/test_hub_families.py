@@ -10,7 +10,7 @@ from conftest import cases
 from families import OF_HUGGINGFACE, of_huggingface
 from PIL import Image
 from published import shaken
-from saved import HOPPER, change, huggingface, same, timm_folder
+from saved import HOPPER, TINY, change, huggingface, same, timm_folder
 from test_families import close
 
 from vit_course.pretrained import Preprocessing, from_pretrained
@@ -74,14 +74,12 @@ def test_the_processors_of_hugging_face_on_a_picture_of_odd_sides(kind, given, t
 
 
 def test_a_bare_number_is_the_shorter_side_for_clip():
-    found = Preprocessing.from_huggingface(
-        {"feature_extractor_type": "CLIPFeatureExtractor", "size": 25, "crop_size": 21}
-    )
+    config = {"feature_extractor_type": "CLIPFeatureExtractor", "size": 25, "crop_size": 21}
+    found = Preprocessing.from_huggingface(config)
     assert (found.resize, found.crop, found.interpolation) == (25, (21, 21), "bicubic")
     assert found.mean == (0.48145466, 0.4578275, 0.40821073)
 
 
-TINY = {"img_size": 32, "patch_size": 8, "embed_dim": 36, "depth": 2, "num_heads": 3}
 TIMM_NAMES = {
     "vit_tiny_patch16_224": {"num_classes": 5},
     "vit_base_patch16_224_miil": {"num_classes": 5},
@@ -104,7 +102,7 @@ TIMM_NAMES = {
 @cases("name", TIMM_NAMES)
 @torch.no_grad()
 def test_a_folder_of_timm(name, tmp_path):
-    theirs = timm_folder(tmp_path, name, **TINY, **TIMM_NAMES[name])
+    theirs = timm_folder(tmp_path, name, **TIMM_NAMES[name])
     model, preprocess, class_names = from_pretrained(tmp_path)
     images = torch.randn(2, 3, 32, 32)
     close(model.features(images), theirs.forward_features(images))
@@ -126,7 +124,7 @@ def test_a_folder_of_timm_without_its_arguments_has_the_heads_of_its_name(tmp_pa
 
 
 def test_a_config_that_contradicts_the_weights(tmp_path):
-    timm_folder(tmp_path / "timm", "vit_tiny_patch16_224", **TINY)
+    timm_folder(tmp_path / "timm")
     huggingface(tmp_path / "pooler", transformers.ViTModel, pooler_act="relu")
     shaken(OF_HUGGINGFACE["DINOv2 with registers"].make()).save_pretrained(tmp_path / "bit")
     transformers.BitImageProcessor(**PROCESSORS["Bit"]).save_pretrained(tmp_path / "bit")

@@ -5,10 +5,9 @@ import importlib
 import inspect
 import pkgutil
 import re
-import subprocess
 import sys
 
-from conftest import ROOT, cases
+from conftest import ROOT, cases, python
 from torch import nn
 
 PACKAGE = ROOT / "vit_course"
@@ -86,10 +85,9 @@ def imported(module: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 inside = PACKAGE.joinpath(*f"{node.module}.{alias.name}".split(".")[1:])
-                is_module = node.module.startswith("vit_course") and (
-                    inside.is_dir() or inside.with_suffix(".py").is_file()
-                )
-                names.add(f"{node.module}.{alias.name}" if is_module else node.module)
+                is_module = inside.is_dir() or inside.with_suffix(".py").is_file()
+                is_ours = is_module and node.module.startswith("vit_course")
+                names.add(f"{node.module}.{alias.name}" if is_ours else node.module)
     return names
 
 
@@ -139,16 +137,13 @@ def test_components_need_torch_alone(module):
 
 @cases(
     ("modules", "heavy"),
-    [
-        *(([f"vit_course.{module}"], {"torch"}) for module in WITHOUT_TORCH),
-        (["vit_course"], {"torch", "matplotlib", "ipywidgets", "anywidget", "IPython"}),
-        (["vit_course.vit", "vit_course.maps", "vit_course.training.loop"], {"matplotlib", "ipywidgets", "IPython"}),
-    ],
+    *(([f"vit_course.{module}"], {"torch"}) for module in WITHOUT_TORCH),
+    (["vit_course"], {"torch", "matplotlib", "ipywidgets", "anywidget", "IPython"}),
+    (["vit_course.vit", "vit_course.maps", "vit_course.training.loop"], {"matplotlib", "ipywidgets", "IPython"}),
 )
 def test_importing_is_light(modules, heavy):
     code = f"import sys, {', '.join(modules)}; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert python("-c", code).stdout.strip() == "[]"
 
 
 def public():
@@ -177,11 +172,8 @@ def test_modules_open_with_their_shapes_and_name_their_source():
 
 def lines(node: ast.AST) -> int:
     """How long a function is, its docstring apart."""
-    first = node.body[0]
-    is_doc = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    )
-    return node.end_lineno - node.lineno + 1 - (first.end_lineno - first.lineno + 1 if is_doc else 0)
+    first, has_doc = node.body[0], ast.get_docstring(node) is not None
+    return node.end_lineno - node.lineno + 1 - (first.end_lineno - first.lineno + 1 if has_doc else 0)
 
 
 def test_files_and_functions_stay_readable():

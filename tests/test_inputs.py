@@ -114,15 +114,13 @@ def test_tokens(part):
 
 @cases(
     ("call", "name"),
-    [
-        *((part(**arguments), "images") for part, arguments in EMBEDDINGS.items()),
-        (ViT(CONFIG), "images"),
-        (lambda x: patchify(x, 4), "images"),
-        (lambda x: unpatchify(x, 2, (14, 2)), "patches"),
-        (lambda x: attention_weights(x, torch.zeros(B, T, D)), "queries"),
-        (lambda x: attention_weights(torch.zeros(B, T, D), x), "keys"),
-        (lambda x: interpolate_positions(x, (2, 3), (3, 5)), "table"),
-    ],
+    *((part(**arguments), "images") for part, arguments in EMBEDDINGS.items()),
+    (ViT(CONFIG), "images"),
+    (lambda x: patchify(x, 4), "images"),
+    (lambda x: unpatchify(x, 2, (14, 2)), "patches"),
+    (lambda x: attention_weights(x, torch.zeros(B, T, D)), "queries"),
+    (lambda x: attention_weights(torch.zeros(B, T, D), x), "keys"),
+    (lambda x: interpolate_positions(x, (2, 3), (3, 5)), "table"),
     ids=lambda row: row[1],
 )
 def test_what_is_no_dense_tensor(call, name):
@@ -215,18 +213,17 @@ def zeros(*shape, **options):
 
 @cases(
     ("q", "k", "message"),
-    [
-        (zeros(5), zeros(5, 5), r"queries must have at least 2 axes \(..., T, d\), got shape \(5,\)"),
-        (zeros(5, 5), zeros(5), r"keys must have at least 2 axes \(..., T, d\), got shape \(5,\)"),
-        (zeros(5, 0), zeros(7, 0), r"at least 1 key of width 1 is needed, got keys of shape \(7, 0\)"),
-        (zeros(5, 4), zeros(0, 4), r"at least 1 key of width 1 is needed, got keys of shape \(0, 4\)"),
-        (zeros(2, 5, 4), zeros(3, 5, 4), r"leading axes of queries \(2, 5, 4\) and keys \(3, 5, 4\) must be equal"),
-        (zeros(2, 1, 5, 4), zeros(3, 7, 5, 4), "leading axes"),
-        (zeros(5, 4), zeros(7, 4).double(), "queries are float32, keys are float64: convert one of them"),
-        (zeros(5, 4).long(), zeros(7, 4), "queries must be floating-point numbers, got int64"),
-        (zeros(5, 4), zeros(7, 4).bool(), "keys must be floating-point numbers, got bool"),
-        (zeros(5, 4), zeros(7, 4, device="meta"), "queries are on cpu, keys on meta: move one of them"),
-    ],
+    (zeros(5), zeros(5, 5), r"queries must have at least 2 axes \(..., T, d\), got shape \(5,\)"),
+    (zeros(5, 5), zeros(5), r"keys must have at least 2 axes \(..., T, d\), got shape \(5,\)"),
+    (zeros(5, 0), zeros(7, 0), r"at least 1 key of width 1 is needed, got keys of shape \(7, 0\)"),
+    (zeros(5, 4), zeros(0, 4), r"at least 1 key of width 1 is needed, got keys of shape \(0, 4\)"),
+    (zeros(2, 5, 4), zeros(3, 5, 4), r"leading axes of queries \(2, 5, 4\) and keys \(3, 5, 4\) must be equal"),
+    (zeros(2, 1, 5, 4), zeros(3, 7, 5, 4), "leading axes"),
+    (zeros(5, 4), zeros(7, 4).double(), "queries are float32, keys are float64: convert one of them"),
+    (zeros(5, 4).long(), zeros(7, 4), "queries must be floating-point numbers, got int64"),
+    (zeros(5, 4), zeros(7, 4).bool(), "keys must be floating-point numbers, got bool"),
+    (zeros(5, 4), zeros(7, 4, device="meta"), "queries are on cpu, keys on meta: move one of them"),
+    (zeros(5, 4), zeros(5, 6), "queries have width 4, keys have width 6"),
 )
 def test_queries_and_keys(q, k, message):
     with pytest.raises(ValueError, match=message):
@@ -240,18 +237,18 @@ def test_leading_axes_that_go_together():
 
 @cases(
     ("call", "message"),
-    [
-        (lambda: sincos2d((2, 3), 0), "hidden_dim must be at least 1, got 0"),
-        (lambda: sincos2d((2, 3.0), 8), r"grid must be \(rows, columns\), two ints"),
-        (lambda: sincos2d((2, 3), 8, 0.0), "temperature must be greater than 0, got 0.0"),
-        (lambda: sincos2d((60_000, 60_000), 8), "at most 65536 each and 1048576 as a product"),
-        (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (0, 3)), r"new_grid must be .* got \(0, 3\)"),
-        (lambda: interpolate_positions(zeros(1, 7, 4), (2, -3), (2, 3)), r"grid must be .* got \(2, -3\)"),
-        (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (4, 4), "no"), "class_token must be True or False"),
-        (lambda: interpolate_positions(zeros(1, 7, 4).long(), (2, 3), (4, 4)), "table must be floating-point numbers"),
-        (lambda: interpolate_positions(zeros(2, 7, 4), (2, 3), (4, 4)), r"needs a table \(1, 7, D\), got shape"),
-        (lambda: interpolate_positions(zeros(1, 7, 0), (2, 3), (4, 4)), r"got shape \(1, 7, 0\)"),
-    ],
+    (lambda: sincos2d((2, 3), 0), "hidden_dim must be at least 1, got 0"),
+    (lambda: sincos2d((2, 3.0), 8), r"grid must be \(rows, columns\), two ints"),
+    (lambda: sincos2d((2, 3), 8, 0.0), "temperature must be greater than 0, got 0.0"),
+    (lambda: sincos2d((60_000, 60_000), 8), "at most 65536 each and 1048576 as a product"),
+    (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (0, 3)), r"new_grid must be .* got \(0, 3\)"),
+    (lambda: interpolate_positions(zeros(1, 7, 4), (2, -3), (2, 3)), r"grid must be .* got \(2, -3\)"),
+    (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (4, 4), "no"), "class_token must be True or False"),
+    (lambda: interpolate_positions(zeros(1, 7, 4).long(), (2, 3), (4, 4)), "table must be floating-point numbers"),
+    (lambda: interpolate_positions(zeros(2, 7, 4), (2, 3), (4, 4)), r"needs a table \(1, 7, D\), got shape"),
+    (lambda: interpolate_positions(zeros(1, 9, 4), (2, 3), (4, 4)), r"2 x 3 .* \(1, 7, D\), got .*\(1, 9, 4\)"),
+    (lambda: interpolate_positions(zeros(1, 9, 4), (2, 3), (4, 4), False), r"\(1, 6, D\), got shape \(1, 9, 4\)"),
+    (lambda: interpolate_positions(zeros(1, 7, 0), (2, 3), (4, 4)), r"got shape \(1, 7, 0\)"),
 )
 def test_tables_of_positions(call, message):
     with pytest.raises(ValueError, match=message):

@@ -1,15 +1,13 @@
+"""What is computed from attention maps, and the controls that it is held against."""
+
 import pytest
 import torch
 from conftest import cases
 
-from vit_course.maps.interpret import (
-    attention_distance,
-    mask_score,
-    patch_part,
-    pointing_game,
-    relevance,
-    rollout,
-)  # fmt: skip
+from vit_course.config import ViTConfig
+from vit_course.maps.controls import permute_labels, random_weights, shuffle_patches
+from vit_course.maps.interpret import attention_distance, mask_score, patch_part, pointing_game, relevance, rollout
+from vit_course.vit import ViT
 
 B, L, h, GRID = 2, 3, 4, (2, 3)
 N, T = 6, 7
@@ -90,7 +88,6 @@ def test_distance_in_half_precision(dtype):
 
 
 # ---- what cannot be computed with
-
 MAPS = torch.full((B, L, h, T, T), 1 / T)
 TAKE_MAPS = {
     "rollout": rollout,
@@ -107,43 +104,52 @@ def with_nan(x):
 @cases("name", TAKE_MAPS)
 @cases(
     ("maps", "error", "message"),
-    [
-        (MAPS.tolist(), TypeError, "maps must be a torch.Tensor, got list"),
-        (MAPS[0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(3, 4, 7, 7\)"),
-        (MAPS[:0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(0, 3, 4, 7, 7\)"),
-        (MAPS[..., 1:], ValueError, r"got shape \(2, 3, 4, 7, 6\)"),
-        (MAPS.long(), ValueError, "maps must be floating-point numbers, got int64"),
-        (with_nan(MAPS), ValueError, "maps must be finite, 168 of 1176 numbers are NaN or infinite"),
-        (MAPS.to("meta"), ValueError, "maps must hold numbers, got a tensor on the device meta"),
-    ],
+    (MAPS.tolist(), TypeError, "maps must be a torch.Tensor, got list"),
+    (MAPS[0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(3, 4, 7, 7\)"),
+    (MAPS[:0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(0, 3, 4, 7, 7\)"),
+    (MAPS[..., 1:], ValueError, r"got shape \(2, 3, 4, 7, 6\)"),
+    (MAPS.long(), ValueError, "maps must be floating-point numbers, got int64"),
+    (with_nan(MAPS), ValueError, "maps must be finite, 168 of 1176 numbers are NaN or infinite"),
+    (MAPS.to("meta"), ValueError, "maps must hold numbers, got a tensor on the device meta"),
 )
 def test_maps_that_are_none(name, maps, error, message):
     with pytest.raises(error, match=message):
         TAKE_MAPS[name](maps)
 
 
+IMAGES, ORDER = torch.zeros(2, 3, 8, 12), torch.arange(6).repeat(2, 1)
 CLASS_TOKEN_ALONE = MAPS.clone()
 CLASS_TOKEN_ALONE[1, 2, 3, 4] = torch.eye(T)[0]
 
 
 @cases(
     ("call", "error", "message"),
-    [
-        (lambda: relevance(MAPS, None), TypeError, "gradients must be a torch.Tensor, got NoneType"),
-        (lambda: relevance(MAPS, MAPS.double()), ValueError, "maps are float32, gradients are float64: convert one"),
-        (lambda: relevance(MAPS, MAPS[..., 1:]), ValueError, r"gradients have shape \(2, 3, 4, 7, 6\)"),
-        (lambda: relevance(MAPS, MAPS.long()), ValueError, "gradients must be floating-point numbers, got int64"),
-        (lambda: relevance(MAPS, with_nan(MAPS)), ValueError, "gradients must be finite, 168 of 1176"),
-        (lambda: patch_part(MAPS, (0, 6)), ValueError, r"grid must be \(rows, columns\), two ints of at least 1, got "),
-        (lambda: attention_distance(MAPS, 6, 4), ValueError, r"grid must be \(rows, columns\), two ints"),
-        (lambda: patch_part(MAPS, (2, 4)), ValueError, "2 x 4 has 8 or 9 tokens, the maps have 7"),
-        (lambda: patch_part(MAPS, GRID, 3), ValueError, "behind 3 tokens has 9, the maps have 7"),
-        (lambda: patch_part(MAPS, GRID, -1), ValueError, "num_prefix must be at least 0, got -1"),
-        (lambda: attention_distance(MAPS, GRID, 0), ValueError, "patch_size must be at least 1, got 0"),
-        (lambda: attention_distance(CLASS_TOKEN_ALONE, GRID, 4), ValueError, "1 of 144 rows give no attention to any"),
-        (lambda: mask_score(-torch.ones(2, 3), torch.ones(8, 12).bool()), ValueError, "not be negative, 6 of 6"),
-        (lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12).bool()), ValueError, "0 everywhere in 4 of 4"),
-    ],
+    (lambda: relevance(MAPS, None), TypeError, "gradients must be a torch.Tensor, got NoneType"),
+    (lambda: relevance(MAPS, MAPS.double()), ValueError, "maps are float32, gradients are float64: convert one"),
+    (lambda: relevance(MAPS, MAPS[..., 1:]), ValueError, r"gradients have shape \(2, 3, 4, 7, 6\)"),
+    (lambda: relevance(MAPS, MAPS.long()), ValueError, "gradients must be floating-point numbers, got int64"),
+    (lambda: relevance(MAPS, with_nan(MAPS)), ValueError, "gradients must be finite, 168 of 1176"),
+    (lambda: patch_part(MAPS, (0, 6)), ValueError, r"grid must be \(rows, columns\), two ints of at least 1, got "),
+    (lambda: attention_distance(MAPS, 6, 4), ValueError, r"grid must be \(rows, columns\), two ints"),
+    (lambda: patch_part(MAPS, (2, 4)), ValueError, "2 x 4 has 8 or 9 tokens, the maps have 7"),
+    (lambda: patch_part(MAPS, GRID, 3), ValueError, "behind 3 tokens has 9, the maps have 7"),
+    (lambda: patch_part(MAPS, GRID, -1), ValueError, "num_prefix must be at least 0, got -1"),
+    (lambda: attention_distance(MAPS, GRID, 0), ValueError, "patch_size must be at least 1, got 0"),
+    (lambda: attention_distance(CLASS_TOKEN_ALONE, GRID, 4), ValueError, "1 of 144 rows give no attention to any"),
+    (lambda: mask_score(-torch.ones(2, 3), torch.ones(8, 12).bool()), ValueError, "not be negative, 6 of 6"),
+    (lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12).bool()), ValueError, "0 everywhere in 4 of 4"),
+    (lambda: permute_labels(torch.arange(5), -1), ValueError, "seed must be at least 0, got -1"),
+    (lambda: permute_labels(torch.zeros(5, 2)), ValueError, r"labels must have 1 axis \(B,\), got shape \(5, 2\)"),
+    (lambda: random_weights(torch.nn.Linear(2, 3), True), ValueError, "seed must be an int of at least 0, got"),
+    (lambda: random_weights({"weight": 3}), TypeError, "model must be a torch.nn.Module, got dict"),
+    (lambda: shuffle_patches(IMAGES[..., :10], 4, ORDER), ValueError, "image width 10 is not a multiple of"),
+    (lambda: shuffle_patches(IMAGES, 4, [[0, 1]]), TypeError, "order must be a torch.Tensor, got list"),
+    (lambda: shuffle_patches(IMAGES, 4, ORDER[0]), ValueError, r"order must have 2 axes \(B, N\), got shape"),
+    (lambda: shuffle_patches(IMAGES, 4, ORDER[:, :5]), ValueError, r"\(2, 5\).*\(2, 6\)"),
+    (lambda: shuffle_patches(IMAGES, 4, ORDER.int()), ValueError, "must be torch.int64 on cpu, got torch.int32 on"),
+    (lambda: shuffle_patches(IMAGES, 4, ORDER + 1), ValueError, "each row of order must hold each of the numbers"),
+    (lambda: shuffle_patches(IMAGES, 4, ORDER.clamp(max=4)), ValueError, "each row of order must hold each"),
+    (lambda: shuffle_patches(IMAGES.to("meta"), 4, ORDER.to("meta")), ValueError, "order must hold numbers, got a"),
 )
 def test_what_cannot_be_computed(call, error, message):
     with pytest.raises(error, match=message):
@@ -153,17 +159,15 @@ def test_what_cannot_be_computed(call, error, message):
 @cases("score", [mask_score, pointing_game])
 @cases(
     ("map", "mask", "error", "message"),
-    [
-        ([[1.0]], torch.ones(8, 12).bool(), TypeError, "map must be a torch.Tensor, got list"),
-        (torch.ones(2, 3), [[True]], TypeError, "mask must be a torch.Tensor, got list"),
-        (torch.ones(2, 3), torch.ones(8, 12), ValueError, "mask must be torch.bool, .* got torch.float32"),
-        (torch.ones(3), torch.ones(8, 12).bool(), ValueError, r"map must have at least 2 axes.* got shape \(3,\)"),
-        (torch.ones(2, 3), torch.ones(0, 12).bool(), ValueError, r"mask must have .* got shape \(0, 12\)"),
-        (torch.ones(2, 3), torch.ones(8, 13).bool(), ValueError, "8 x 13 is no multiple of a map of 2 x 3"),
-        (torch.ones(5, 2, 3), torch.ones(4, 8, 12).bool(), ValueError, r"\(5, 2, 3\) and masks of shape \(4, 8, 12\)"),
-        (with_nan(torch.ones(2, 3)), torch.ones(8, 12).bool(), ValueError, "map must be finite, 2 of 6"),
-        (torch.ones(2, 3), torch.ones(8, 12, device="meta").bool(), ValueError, "map is on cpu, the mask on meta"),
-    ],
+    ([[1.0]], torch.ones(8, 12).bool(), TypeError, "map must be a torch.Tensor, got list"),
+    (torch.ones(2, 3), [[True]], TypeError, "mask must be a torch.Tensor, got list"),
+    (torch.ones(2, 3), torch.ones(8, 12), ValueError, "mask must be torch.bool, .* got torch.float32"),
+    (torch.ones(3), torch.ones(8, 12).bool(), ValueError, r"map must have at least 2 axes.* got shape \(3,\)"),
+    (torch.ones(2, 3), torch.ones(0, 12).bool(), ValueError, r"mask must have .* got shape \(0, 12\)"),
+    (torch.ones(2, 3), torch.ones(8, 13).bool(), ValueError, "8 x 13 is no multiple of a map of 2 x 3"),
+    (torch.ones(5, 2, 3), torch.ones(4, 8, 12).bool(), ValueError, r"\(5, 2, 3\) and masks of shape \(4, 8, 12\)"),
+    (with_nan(torch.ones(2, 3)), torch.ones(8, 12).bool(), ValueError, "map must be finite, 2 of 6"),
+    (torch.ones(2, 3), torch.ones(8, 12, device="meta").bool(), ValueError, "map is on cpu, the mask on meta"),
 )
 def test_maps_and_masks(score, map, mask, error, message):
     with pytest.raises(error, match=message):
@@ -175,3 +179,39 @@ def test_one_map_beside_several_masks():
     assert mask_score(map, masks).shape == pointing_game(map, masks).shape == (5,)
     assert pointing_game(map, masks)[3] == pointing_game(map, masks[3])
     torch.testing.assert_close(mask_score(map, masks)[3], mask_score(map, masks[3]))
+
+
+def test_random_weights_keep_the_numbers_and_lose_their_places(odd_images):
+    model = ViT(ViTConfig(image_size=(8, 12), patch_size=4, num_classes=5, hidden_dim=12, num_layers=2, num_heads=3,
+                          mlp_dim=20)).eval()  # fmt: skip
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    control = random_weights(model, seed=1)
+    moved = 0
+    for name, value in control.state_dict().items():
+        assert torch.equal(model.state_dict()[name], before[name])  # the model itself stays as it was
+        assert torch.equal(value.flatten().sort().values, before[name].flatten().sort().values)
+        moved += not torch.equal(value, before[name])
+    assert moved > 10
+    with torch.no_grad():
+        assert not torch.allclose(control(odd_images), model(odd_images))
+        assert torch.equal(random_weights(model, seed=1)(odd_images), control(odd_images))
+        assert not torch.equal(random_weights(model, seed=2)(odd_images), control(odd_images))
+
+
+def test_shuffled_patches_are_where_the_order_says():
+    images = torch.arange(2 * 3 * 8 * 12, dtype=torch.uint8).reshape(2, 3, 8, 12)
+    order = torch.tensor([[5, 0, 3, 1, 2, 4], [0, 1, 2, 3, 4, 5]])
+    shuffled = shuffle_patches(images, 4, order)
+    assert shuffled.dtype == torch.uint8
+    assert torch.equal(shuffled[0, :, :4, :4], images[0, :, 4:, 8:])  # place 0 holds patch 5
+    assert torch.equal(shuffled[0, :, :4, 8:], images[0, :, 4:, :4])  # place 2 holds patch 3
+    assert torch.equal(shuffled[1], images[1])
+
+
+def test_permuted_labels_are_as_many_of_each_on_other_images():
+    labels = torch.arange(5).repeat(40)
+    permuted = permute_labels(labels, seed=3)
+    assert torch.equal(permuted.bincount(), labels.bincount())
+    assert 0.1 < (permuted == labels).double().mean() < 0.3  # chance is 0.2
+    assert torch.equal(permuted, permute_labels(labels, seed=3))
+    assert not torch.equal(permuted, permute_labels(labels, seed=4))

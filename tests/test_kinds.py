@@ -17,8 +17,6 @@ from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 SMALL = dict(image_size=8, patch_size=4, num_classes=5, hidden_dim=24, num_layers=2, num_heads=3, mlp_dim=20)
-
-
 TINY = {
     **{"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 1, "intermediate_size": 30},
     **{"image_size": 32, "patch_size": 8},

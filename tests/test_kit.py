@@ -2,13 +2,12 @@
 
 import math
 import re
-import subprocess
 import sys
 import tomllib
 
 import pypdfium2
 import pytest
-from conftest import ROOT, cases
+from conftest import ROOT, cases, python
 
 from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
@@ -109,11 +108,9 @@ def test_all_pages_are_a4_the_curves_are_on_their_sheet_and_the_files_with_all_h
 
 @cases(
     ("text", "message"),
-    [
-        ("![a cat](cat.png)", "do not know the Markdown 'image'"),
-        ("<div>\n\nx\n\n</div>", "do not know the Markdown 'html_block'"),
-        (r"so $\nonsense{x}$ it is", r"the formula '\\nonsense{x}' cannot be set"),
-    ],
+    ("![a cat](cat.png)", "do not know the Markdown 'image'"),
+    ("<div>\n\nx\n\n</div>", "do not know the Markdown 'html_block'"),
+    (r"so $\nonsense{x}$ it is", r"the formula '\\nonsense{x}' cannot be set"),
 )
 @pytest.mark.filterwarnings("ignore:path is deprecated:DeprecationWarning")  # ziamath reads its font in this way
 def test_what_a_sheet_cannot_show_is_an_error(text, message):
@@ -127,13 +124,11 @@ def test_words_mean_nothing_to_typst():
 
 @cases(
     ("address", "message"),
-    [
-        ("figure:04/99", "figure:04/99: 04_attention.ipynb has the figures 1 to 8, not 99"),
-        ("figure:77/1", "figure:77/1: there is no chapter '77'; known are 00, 01"),
-        ("diagram:nothing.svg", "diagram:nothing.svg: the course has no file 'diagrams/nothing.svg'"),
-        ("diagram:make_diagrams.py", "no chapter shows the diagram"),
-        ("cat.png", "'cat.png' names no picture: write figure:04/2 or diagram:heads.svg"),
-    ],
+    ("figure:04/99", "figure:04/99: 04_attention.ipynb has the figures 1 to 8, not 99"),
+    ("figure:77/1", "figure:77/1: there is no chapter '77'; known are 00, 01"),
+    ("diagram:nothing.svg", "diagram:nothing.svg: the course has no file 'diagrams/nothing.svg'"),
+    ("diagram:make_diagrams.py", "no chapter shows the diagram"),
+    ("cat.png", "'cat.png' names no picture: write figure:04/2 or diagram:heads.svg"),
 )
 def test_a_picture_that_is_not_there_is_named(address, message):
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -233,9 +228,8 @@ def test_a_kit_is_renewed_and_what_lies_beside_its_files_stays(kit, capsys):
     mine, old = kit / "sheets" / "mine.pdf", kit / "schedule.pdf"
     mine.write_text("mine")
     old.unlink()
-    command = [sys.executable, "-m", "vit_course", "kit", str(kit)]
     for address in (["--from", "https://example.org/x.whl"], []):  # the second keeps it
-        assert subprocess.run([*command, *address], cwd=ROOT, capture_output=True, check=False).returncode == 0
+        assert python("-m", "vit_course", "kit", kit, *address).returncode == 0
         assert "[course] @ https://example.org/x.whl" in (kit / "install.html").read_text(encoding="utf-8")
     assert mine.read_text() == "mine" and old.is_file()
     before, page = (kit / "index.html").read_bytes(), kit / "index.html"

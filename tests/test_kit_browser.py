@@ -1,15 +1,11 @@
 """The kit's pages in a browser, opened from the disk: they ask for their own files alone, and all is to be seen."""
 
-import os
-
 import pytest
-from accessible import violations
-from conftest import ROOT, opening
-from lab import chromium
+from conftest import opening
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 
 from vit_course.kit.decks import DECKS
 
-SCREENSHOTS = ROOT / "screenshots"
 READY = "() => window.Reveal && Reveal.isReady()"
 # Of the slide that is shown, on the screen: what sticks out, and how large its pictures are.
 LOOK = """() => {
@@ -24,13 +20,7 @@ LOOK = """() => {
     small: parts.filter(e => e.innerText && parseFloat(getComputedStyle(e).fontSize) < 24).length,
   };
 }"""
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.skipif(
-        chromium() is None and not os.environ.get("CI"),
-        reason="no Chromium or Chrome on this machine: the kit is built and read, but not looked at",
-    ),
-]
+pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
 
 
 @pytest.fixture

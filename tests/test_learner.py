@@ -234,8 +234,27 @@ def test_what_a_new_version_changes_in_a_few_words():
         return json.dumps({"cells": [{"source": [cell]} for cell in cells]}).encode()
 
     old = notebook("# 01 Patchify", "## The idea", "x = 1", "y = 2")
-    assert differences(old, notebook("# 01 Patchify", "## The idea", "x = 2", "y = 3")) == (
-        "2 cells differ, the first under “The idea”"
-    )
+    new = notebook("# 01 Patchify", "## The idea", "x = 2", "y = 3")
+    assert differences(old, new) == "2 cells differ, the first under “The idea”"
     assert differences(old, notebook("# 01 Patchify")) == "3 cells differ, the first under “01 Patchify”"
     assert differences(old, old + b" ") == "the same cells, saved otherwise"
+
+
+def test_a_file_of_the_checkout():
+    assert stored.stored("convnet/table.csv") == ROOT / "res" / "convnet" / "table.csv"
+    assert stored.stored("diagrams").is_dir()
+    assert stored.course() == ROOT and stored.is_checkout()
+
+
+@cases(("name", "message"), [("convnet/no.csv", "has no file 'convnet/no.csv'"), (3, "name must be text, got 3")])
+def test_no_such_file_is_named(name, message):
+    with pytest.raises(ValueError, match=message):
+        stored.stored(name)
+
+
+def test_an_installation_without_files_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr(stored, "ROOTS", (tmp_path / "neither", tmp_path / "nor"))
+    assert not stored.is_checkout()
+    for asked in (stored.course, lambda: stored.stored("diagrams")):
+        with pytest.raises(OSError, match=r"has no res/diagrams in .*neither or .*nor: install it"):
+            asked()

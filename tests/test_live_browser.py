@@ -5,9 +5,8 @@ import io
 
 import numpy as np
 import pytest
-from accessible import violations
 from conftest import cases
-from explored import NEEDS_CHROMIUM, SCREENSHOTS
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 from live_page import HAND_OVER, TAKE, compare, give, question, visit, wait_shown, words
 from pictures import encoded
 from PIL import Image
@@ -148,11 +147,9 @@ HEIC = b"\0\0\0\x18ftypheic\0\0\0\0"
 
 @cases(
     ("name", "content", "expected"),
-    [
-        ("holiday.jpg", b"no picture", "holiday.jpg is no picture that this browser can open: choose a JPEG, PNG or"),
-        ("phone.heic", HEIC, "phone.heic is a HEIC photograph, which this browser cannot open"),
-        ("nothing.png", b"", "nothing.png is empty: choose another picture."),
-    ],
+    ("holiday.jpg", b"no picture", "holiday.jpg is no picture that this browser can open: choose a JPEG, PNG or"),
+    ("phone.heic", HEIC, "phone.heic is a HEIC photograph, which this browser cannot open"),
+    ("nothing.png", b"", "nothing.png is empty: choose another picture."),
 )
 def test_what_is_no_picture_is_refused_in_words_and_the_one_before_stays(live, name, content, expected):
     before = live.evaluate("document.documentElement.dataset.shown")

@@ -1,15 +1,22 @@
-"""No check lets a worked solution with one slip pass, unless the slip changes nothing that the exercise asks for.
+"""Checks refuse a worked solution with one slip, take right answers in other forms, and ask for what their texts say.
 
-All slips of all exercises take about three minutes of one processor; every day those of two are tried. What is taken
-for a loop is cut after some seconds.
+A slip may pass that changes nothing that the exercise asks for. All slips of all exercises take about three minutes of
+one processor; every day those of two are tried. What is taken for a loop is cut after some seconds.
 """
 
+import ast
+import inspect
+import re
+import textwrap
 import tomllib
 
+import answers
 import pytest
+import torch
 from conftest import ROOT, cases
-from exercises import all_exercises, made_by
+from exercises import all_exercises, cells_of, made_by, solution
 from mutants import mutants
+from rewritings import BATCHED, rewritings
 
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.limited import run_limited
@@ -19,8 +26,6 @@ TRAINED = {"attention.how_many_heads", "maps.way_up", "evidence.luck", "capstone
 SECONDS = 60
 EQUIVALENT = tomllib.loads((ROOT / "tests" / "equivalent.toml").read_text(encoding="utf-8"))
 NAMES = [name for name in EXERCISES if name not in TRAINED]
-
-
 EVERY_DAY = ("patchify.count", "maps.rollout")
 
 
@@ -63,10 +68,6 @@ def _passes(name: str, code: str) -> bool:
     return EXERCISES[name].check(answer).status == "passed"
 
 
-def test_the_table_of_what_changes_nothing_is_of_exercises():
-    assert set(EQUIVALENT) <= set(NAMES)
-
-
 SOURCE = """
 def f(x, y):
     a = x.sum(dim=1) + 2 * y
@@ -91,3 +92,115 @@ def test_the_generator_knows_many_kinds_of_slips():
     found = dict(mutants(SOURCE))
     assert not [slip for slip in SLIPS if slip not in found]
     assert len(set(found.values())) == len(found) and all(compile(code, slip, "exec") for slip, code in found.items())
+
+
+# The names by which a form is known in an answer's code.
+FORMS = {
+    "einsum": {"einsum"},
+    "views": {"view", "reshape", "unflatten", "flatten", "permute", "transpose", "mT", "chunk", "view_as_complex"},
+    "einops": {"rearrange", "reduce", "repeat", "pack"},
+    "functional": {"F"},
+    "NumPy": {"np", "numpy"},
+}
+GRADIENT = "a gradient is asked for"
+# The forms in which nobody would write an answer, and why.
+WITHOUT = {
+    "start.as_batch": {"einsum": "nothing is multiplied", "functional": "no function adds an axis", "NumPy": GRADIENT},
+    "patchify.video": {"NumPy": GRADIENT},
+    "class_token.padded": {"NumPy": GRADIENT},
+    "positions.mended": {"einsum": "nothing is multiplied", "views": "no axis is cut or joined", "NumPy": GRADIENT},
+    "positions.sincos": {"functional": "no function makes a table"},
+    "attention.weights": {"NumPy": GRADIENT},
+    "attention.mended": {"NumPy": GRADIENT},
+    "maps.class_map": {"functional": "no function averages over heads"},
+    "maps.rollout": {"views": "the matrices are multiplied as they are"},
+    "evidence.score": {},
+    "evidence.held_out": {"views": "no axis is cut or joined"},
+    "pretrained.jax": {"functional": "no function orders axes"},
+    "further.gradient": {"views": "no axis is cut or joined"},
+    "further.rotary": {"functional": "no function turns pairs", "NumPy": GRADIENT},
+    "patchify.embedding": {"NumPy": GRADIENT},
+    "capstone.attention": {"NumPy": GRADIENT},
+}
+
+
+@pytest.mark.slow
+def test_the_solutions_pass_in_other_forms(some):
+    refused = {}
+    for name in some(NAMES, 8):
+        reports = {form: EXERCISES[name].check(answer) for form, answer in rewritings(name, solution(name))}
+        assert reports, name
+        refused |= {(name, form): report.text for form, report in reports.items() if report.status != "passed"}
+    assert refused == {}
+
+
+def test_right_answers_have_every_form_that_makes_sense():
+    for name, without in WITHOUT.items():
+        found = {form for answer, *_ in answers.RIGHT[name] for form in _forms(answer)}
+        assert found == {*FORMS, "loop"} - set(without), name
+
+
+def test_every_function_of_tensors_has_its_forms_and_what_changes_nothing_is_of_exercises():
+    assert set(BATCHED) <= set(WITHOUT) and set(EQUIVALENT) <= set(NAMES)
+
+
+def _forms(answer) -> set[str]:
+    nodes = list(ast.walk(ast.parse(textwrap.dedent(answers.source(answer)))))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    loop = any(isinstance(node, (ast.For, ast.comprehension)) for node in nodes)
+    return {form for form, known in FORMS.items() if known & names} | ({"loop"} if loop else set())
+
+
+def floats(out):
+    """What is counted, as floats: also inside a dict or a shape."""
+    if isinstance(out, dict):
+        return {name: floats(one) for name, one in out.items()}
+    return float(out) if type(out) is int else out
+
+
+def of_tensor(change):
+    return lambda out: change(out) if isinstance(out, torch.Tensor) and out.is_floating_point() else out
+
+
+# What is done to a right answer, the slug where a check minds, and the words in the text by which a learner knows.
+DEMANDS = {
+    "gradient": (of_tensor(torch.Tensor.detach), "gradient-cut", r"gradient"),
+    "dtype": (of_tensor(torch.Tensor.double), "wrong-dtype", r"float32|dtype|type of the input"),
+    "bool": (lambda out: out.int() if isinstance(out, torch.Tensor) and out.dtype == torch.bool else out,
+             "wrong-dtype", r"bool"),
+    "whole numbers": (floats, "float-count", r"whole number|integer|\bints?\b"),
+}  # fmt: skip
+PARTS = r"counts? (?:on its own|by itself)"
+
+
+def text_of(name: str) -> str:
+    """The exercise's text, what is given with it and its stub; not its hints and not its solution."""
+    path, exercise = all_exercises()[name]
+    cells = cells_of(path)
+    start = next(i for i, cell in enumerate(cells) if cell.source.startswith(f"### Exercise {EXERCISES[name].number}:"))
+    end = next(i for i in range(start, len(cells)) if cells[i].source == exercise.stub_code)
+    text = "\n".join(cell.source for cell in cells[start : end + 1])
+    return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+
+
+def wrapped(answer, change):
+    return lambda *given, **named: change(answer(*given, **named))
+
+
+@pytest.mark.slow
+def test_a_text_says_what_its_check_asks_for():
+    silent = []
+    for name, one in EXERCISES.items():
+        text = text_of(name)
+        if "parts" in inspect.signature(one.check.__wrapped__).parameters and not re.search(PARTS, text):
+            silent.append((name, "parts"))
+        is_experiment = "made_again(" in inspect.getsource(one.check.__wrapped__)  # it reports plain numbers
+        if name in TRAINED or is_experiment or isinstance(solution(name), type):
+            continue
+        for demand, (change, slug, words) in DEMANDS.items():
+            if re.search(words, text):
+                continue
+            if one.check(wrapped(solution(name), change)).mistake == slug:
+                silent.append((name, demand))
+    assert not silent, "\n".join(map(str, silent))

@@ -1,23 +1,18 @@
 """The form of the notebooks; nbval runs them and compares their outputs by the rules in conftest.py."""
 
-import os
 import re
-import subprocess
-import sys
 
 import about
 import figures
 import nbformat
 import tables
-from conftest import ROOT, cases
+from conftest import ROOT, cases, python
 
 from vit_course.checks import EXERCISES
 from vit_course.classroom.exercises import HOLE, exercises_of, with_holes
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 every = cases("path", NOTEBOOKS, ids=lambda p: p.stem)
-
-
 OVERVIEW_AND_CAPSTONE = ("00", "12")
 
 
@@ -33,22 +28,12 @@ def test_every_cell_was_executed_in_order_in_a_fresh_kernel(path):
 
 @every
 def test_figures_have_alt_text_and_captions(path):
-    figures = [
-        output for cell in cells(path, "code") for output in cell.outputs if "image/png" in output.get("data", {})
-    ]
+    figures = [one for cell in cells(path, "code") for one in cell.outputs if "image/png" in one.get("data", {})]
     assert figures, "a chapter without a figure"
     for output in figures:
         assert len(output.metadata["image/png"]["alt"]) > 20
     captions = re.findall(r"^\*Figure (\d+)\b", "\n".join(c.source for c in cells(path, "markdown")), re.MULTILINE)
     assert [int(number) for number in captions] == list(range(1, len(figures) + 1))
-
-
-@every
-def test_cells_are_short_and_the_file_is_small(path):
-    for cell in cells(path, "code"):
-        assert len(cell.source.splitlines()) <= 30
-    assert len(nbformat.read(path, as_version=4).cells) <= 85
-    assert path.stat().st_size < 4_500_000  # of which a stored explorer of the real model is half
 
 
 @every
@@ -73,7 +58,10 @@ def test_the_form_of_a_chapter(path):
 
 
 @every
-def test_a_chapter_fits_an_evening(path):
+def test_a_chapter_fits_an_evening_its_cells_are_short_and_its_file_is_small(path):
+    assert all(len(cell.source.splitlines()) <= 30 for cell in cells(path, "code"))
+    assert len(nbformat.read(path, as_version=4).cells) <= 85
+    assert path.stat().st_size < 4_500_000  # of which a stored explorer of the real model is half
     before = []
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.source.startswith("## Exercises"):
@@ -148,7 +136,6 @@ def test_the_network_is_blocked_where_notebooks_run():
     code = "import socket, urllib.request as u\n"
     for call in ("u.urlopen('http://example.org', timeout=5)", "socket.create_connection(('192.0.2.1', 80), 5)"):
         code += f"try: {call}\nexcept OSError as e: print(e)\n"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests" / "offline")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    assert "the network is blocked in the tests: example.org" in done.stdout
-    assert "the network is blocked in the tests: 192.0.2.1" in done.stdout
+    done = python("-c", code, PYTHONPATH=str(ROOT / "tests" / "offline"))
+    for place in ("example.org", "192.0.2.1"):
+        assert f"the network is blocked in the tests: {place}" in done.stdout

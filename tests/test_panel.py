@@ -1,16 +1,19 @@
-"""The verdict as a learner sees it: a panel in a notebook, text elsewhere, and cells that failed."""
+"""What a learner is told: the panel of a verdict, cells that failed, errors, slips in several parts, guesses."""
 
 import re
 import types
 
 import answers
+import exercises
 import pytest
 import torch
 from conftest import cases
 
 from vit_course import checks
-from vit_course.checks import cells
+from vit_course.checks import cells, guessed
+from vit_course.checks.draw import Draw
 from vit_course.checks.exercise import EXERCISES
+from vit_course.checks.tools.whole_parts import distinct_sizes
 from vit_course.checks.tools.words import told_apart
 
 
@@ -168,3 +171,87 @@ def test_what_is_wrong_stands_before_what_is_right():
     right = answers.RIGHT["attention.unnoticed"][0][0]()
     lines = checks.attention.unnoticed(lambda: right | {"traded": "moved"}).text.splitlines()
     assert [line.split()[0] for line in lines[1:7]] == ["wrong", *["right"] * 5]
+
+
+@cases(
+    ("mistake", "said", "code"),
+    ("view-of-transposed", "do not lie in its order", lambda q: q.transpose(1, 2).view(-1)),
+    ("sizes-do-not-multiply-up", "has room for 6 numbers", lambda q: q.reshape(2, 3)),
+    ("sizes-do-not-multiply-up", "beside -1 multiply to 7,", lambda q: q.reshape(-1, 7)),
+    ("axes-do-not-fit", ": 5 and 4.", lambda q: q + torch.ones(4)),
+    ("axes-do-not-fit", "are 5 and 6.", lambda q: q @ torch.ones(6, 5)),
+    ("joined-sizes-differ", "joined", lambda q: torch.cat([q, q[:1]], dim=1)),
+    ("joined-sizes-differ", "stacked", lambda q: torch.stack([q, q[:1]])),
+    ("no-such-axis", "by a number", lambda q: q.sum(dim=4)),
+    ("unpacked-wrongly", "parts", lambda q: [rows for rows, columns in [q.shape]]),
+    ("raised-error", "an error", lambda q: q.no_such_name),
+)
+def test_an_error_whose_cause_is_certain_is_said_in_words(mistake, said, code):
+    report = EXERCISES["positions.sincos"].check(lambda grid, D: code(torch.ones(9, 10, 6, 5)))
+    assert report.mistake == mistake and said in report.sentence, report.text
+    assert "Error: " in report.text, "PyTorch's own words are still there"
+
+
+RIGHT_SIZES, MEASURED = exercises.solution("start.sizes")(), exercises.solution("start.removed")()
+
+
+def sentences(report) -> dict:
+    return {part: wrong.sentence for part, wrong in report.parts if wrong}
+
+
+def test_a_slip_that_shows_in_several_parts_is_said_once():
+    shapes = {"patch_tokens": (144, 1024), "into_the_encoder": (145, 1024), "logits": (1000,)}
+    found = sentences(checks.start.sizes(lambda: RIGHT_SIZES | shapes))
+    assert found.pop("patch_tokens").startswith("This is the shape for one image")
+    assert found == dict.fromkeys(("into_the_encoder", "logits"), "The same as in patch_tokens.")
+
+
+def test_what_follows_from_a_wrong_answer_is_said_to_follow():
+    shapes = {"patches": 143, "patch_tokens": (8, 143, 1024), "into_the_encoder": (8, 144, 1024)}
+    report = checks.start.sizes(lambda: RIGHT_SIZES | shapes)
+    found = sentences(report)
+    assert report.mistake == "wrong-answer" and report.score == 0.5
+    assert found.pop("patches") == "143 is not right."
+    alone = sentences(checks.start.sizes(lambda: RIGHT_SIZES | {"patch_tokens": (8, 143, 1024)}))
+    assert alone == {"patch_tokens": "(8, 143, 1024) is not right."}, "nothing follows from a right answer"
+    leads = "This is what your answer to {} leads to: mend that one first."
+    assert found == {"patch_tokens": leads.format("patches"), "into_the_encoder": leads.format("patch_tokens")}
+
+
+@cases("slip", ["percent", "counts"])
+def test_a_conclusion_is_judged_by_what_the_numbers_mean(slip):
+    factor = {"percent": 100, "counts": 1000}[slip]
+    numbers = {name: factor * share for name, share in MEASURED.items() if isinstance(share, float)}
+    found = sentences(checks.start.removed(lambda: MEASURED | numbers))
+    assert set(found) == set(numbers) and list(found.values())[1:] == ["The same as in whole."] * 3
+
+
+@cases("layers", [2, 3])
+def test_a_model_never_has_as_many_heads_as_layers(layers):
+    for seed in range(20):
+        sizes, _ = distinct_sizes(Draw(seed), layers)
+        assert sizes["num_heads"] != layers
+
+
+@cases(
+    ("guess", "measured", "said"),
+    (None, 0.6249, "measured ≈ 0.62; you wrote no guess"),
+    (0.5, torch.tensor(0.6249), "measured ≈ 0.62; you said 0.50, 0.12 away"),
+    (1, 0.6249, "measured ≈ 0.62; you said 1.00, 0.38 away"),
+    (None, 1200, "it is 1,200; you wrote no guess"),
+    (1000, 1200, "it is 1,200; you said 1,000, 200 away"),
+    (2.5, 3, "it is 3; you said 2.5, 0.5 away"),
+    (3, 3, "it is 3, as you said"),
+    (None, "b", "it is b; you wrote no guess"),
+    (" B ", "b", "it is b, as you said"),
+    ("a", "b", "it is b; you said a"),
+    ids=str,
+)
+def test_a_guess_stands_beside_what_was_measured(guess, measured, said):
+    assert guessed(guess, measured) == said
+
+
+@cases(("guess", "measured", "wanted"), [("a", 0.5, "a number, got 'a'"), (2, "b", "a letter or a word")])
+def test_a_guess_of_another_kind_is_refused_by_name(guess, measured, wanted):
+    with pytest.raises(ValueError, match=wanted):
+        guessed(guess, measured)

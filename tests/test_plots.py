@@ -139,7 +139,6 @@ def test_principal_colours_are_those_of_pca_and_the_same_in_all_pictures():
 
 
 # ---- what cannot be drawn
-
 AXES, MAP = Figure().subplots(), torch.rand(2, 3)
 PICTURES = {  # each takes an image, patches, a table or maps; and some of it
     "to_picture": (plots.to_picture, IMAGE),
@@ -161,12 +160,10 @@ PICTURES = {  # each takes an image, patches, a table or maps; and some of it
 @cases("name", PICTURES)
 @cases(
     ("spoil", "message"),
-    [
-        (lambda x: None, "must be an array of numbers, got None"),
-        (lambda x: x[:0], r"must not be empty, got shape \(0, "),
-        (lambda x: x * NAN, r"must be finite, (\d+) of \1 numbers are NaN or infinite"),
-        (lambda x: x.flatten(), r"got shape \(\d+,\)"),
-    ],
+    (lambda x: None, "must be an array of numbers, got None"),
+    (lambda x: x[:0], r"must not be empty, got shape \(0, "),
+    (lambda x: x * NAN, r"must be finite, (\d+) of \1 numbers are NaN or infinite"),
+    (lambda x: x.flatten(), r"got shape \(\d+,\)"),
 )
 def test_arrays_that_are_no_picture(name, spoil, message):
     draw, right = PICTURES[name]
@@ -175,70 +172,67 @@ def test_arrays_that_are_no_picture(name, spoil, message):
 
 
 def predicted(**changes):
-    return plots.predictions(
-        **dict(images=torch.rand(2, 3, 8, 12), probabilities=torch.eye(2), class_names="ab") | changes
-    )
+    right = dict(images=torch.rand(2, 3, 8, 12), probabilities=torch.eye(2), class_names="ab")
+    return plots.predictions(**right | changes)
 
 
 @cases(
     ("call", "message"),
-    [
-        (lambda: plots.to_picture([[1, 2], [3]]), "must be an array of numbers, got list"),
-        (lambda: plots.to_picture(IMAGE.cfloat()), r"array of numbers, got Tensor of shape .* of torch\.complex64"),
-        (lambda: plots.to_picture(IMAGE.to("meta")), "must be an array of numbers, got Tensor"),
-        (lambda: plots.to_picture(torch.zeros(4, 8, 12)), r"got shape \(4, 8, 12\)"),
-        (lambda: plots.to_picture(torch.full((3, 8, 12), 200)), "uint8 or .* from 0 to 1, got int64"),
-        (lambda: plots.image_with_grid(IMAGE, 2.5), "patch_size must be an int of at least 1, got 2.5"),
-        (lambda: plots.image_with_grid(IMAGE, 4, None), "title must be text, got None"),
-        (lambda: plots.patch_grid(PATCHES, (2, 0)), r"grid must be \(rows, columns\), two ints of at least 1"),
-        (lambda: plots.patch_grid(PATCHES, (2, 3), None), "title must be text, got None"),
-        (lambda: plots.patch_grid(PATCHES, (2, 4)), "2 x 4 has 8 patches, got 6"),
-        (lambda: plots.patch_grid(PATCHES[:, :2], (2, 3)), r"patches to show are .* got shape \(6, 2, 4, 4\)"),
-        (lambda: plots.patch_grid(PATCHES, (2, 3), numbers=1), "numbers must be True or False, got 1"),
-        (lambda: plots.patch_sequence(PATCHES, first=0), "first must be at least 1, got 0"),
-        (lambda: plots.patch_sequence(PATCHES, None), "title must be text, got None"),
-        (lambda: plots.patch_sequence(PATCHES, labels=6), "labels must be words in a row, got 6"),
-        (lambda: plots.patch_sequence(PATCHES, labels=["a"]), "6 patches are shown, there are 1 labels"),
-        (lambda: plots.position_similarity(torch.zeros(7, 8), (2, 3)), "2 x 3 has 6 patches, got 7"),
-        (lambda: plots.position_similarity(torch.eye(6)[:, :5], (2, 3)), "row 5 of the table is 0 everywhere"),
-        (lambda: plots.position_similarity(torch.eye(6), (2, 3), None), "title must be text, got None"),
-        (lambda: plots.attention_over_image(IMAGE, MAP, None), "title must be text, got None"),
-        (lambda: plots.attention_over_image(IMAGE, MAP, query=(2, 0)), "patch of 2 x 3, got \\(2, 0\\)"),
-        (lambda: plots.attention_grid(IMAGE, MAP[None, None], query=4), "query must be the .* got 4"),
-        (lambda: plots.attention_grid(IMAGE, MAP[None, None], None), "title must be text, got None"),
-        (lambda: plots.attention_grid(IMAGE, MAP[None, None], first_layer=-1), "first_layer must be at least 0"),
-        (lambda: plots.overlay(AXES, IMAGE, MAP), r"\(H, W, 3\) or \(H, W\), got shape"),
-        (lambda: plots.overlay(AXES, IMAGE[0], MAP, NAN), "high must be a number, got nan"),
-        (lambda: plots.overlay(IMAGE, IMAGE[0], MAP), "axes must be matplotlib Axes, got Tensor"),
-        (lambda: plots.outline(AXES, (-1, 0), 4, 4), r"query must be the .* got \(-1, 0\)"),
-        (lambda: plots.outline(AXES, (0, 0), 0, 4), "patch_height must be greater than 0, got 0"),
-        (lambda: plots.spotlight(AXES, np.ones((4, 4, 2)), np.ones((2, 2))), "image must be"),
-        (lambda: plots.spotlight(AXES, np.ones((4, 4)), np.ones((2, 2, 1))), "attention"),
-        (lambda: plots.spotlight(AXES, np.ones((4, 4)), np.ones((2, 2)), high=0), "high"),
-        (lambda: plots.spotlight(AXES, np.ones((4, 4)), np.ones((2, 2)), smooth=1), "smooth"),
-        (lambda: plots.principal_colours(torch.randn(1, 2, 2, 2)), "three numbers"),
-        (lambda: plots.principal_colours(torch.randn(1, 2, 8)), "tokens"),
-        (lambda: plots.curves({}, "x", "y"), "at least one line, got {}"),
-        (lambda: plots.curves({"a": [[1, 2]]}, "x", "y"), r"series 'a' must have 1 axes, got shape \(1, 2\)"),
-        (lambda: plots.curves({"a": [1]}, torch.zeros(2), "y"), "xlabel must be text, got Tensor"),
-        (lambda: plots.curves({"a": [NAN, NAN]}, "x", "y"), "series 'a' has no finite number"),
-        (lambda: plots.curves({"a": [1, 2]}, "x", "y", x=[1, 2, 3]), "x has 3 values, the series 'a' has 2"),
-        (lambda: plots.curves({"a": [1, 2]}, "x", "y", log="z"), "log must be '', 'x', 'y' or 'xy', got 'z'"),
-        (lambda: plots.expected_and_received(torch.zeros(2, 3), torch.zeros(3, 2)), r"shape \(2, 3\), received has"),
-        (lambda: predicted(probabilities=torch.eye(3)), "there are 2 images and 3 rows of probabilities"),
-        (lambda: predicted(probabilities=torch.eye(2) * 5 - 2), "from 0 to 1, got -2 to 3: .* the softmax first"),
-        (lambda: predicted(class_names="a"), "there are 2 classes and 1 class names"),
-        (lambda: predicted(class_names=2), "class_names must be names in a row, got 2"),
-        (lambda: predicted(labels=[0, 1, 1]), "there are 2 images and 3 labels"),
-        (lambda: predicted(labels=[0, 2]), r"labels must be whole numbers from 0 to 1, got \[0, 2\]"),
-        (lambda: predicted(labels=[0, 1.5]), "labels must be whole numbers from 0 to 1"),
-        (lambda: predicted(columns=0), "columns must be at least 1, got 0"),
-        (lambda: plots.show(IMAGE, "no figure"), "figure must be a matplotlib Figure, got Tensor"),
-        (lambda: plots.ledger([("patches", "(B, N, D)", [1])]), "patches must be a torch.Tensor, got list"),
-        (lambda: plots.ledger([("patches", "(B, N, D)")]), r"a row of the ledger is \(step, shape in letters, tensor"),
-        (lambda: plots.ledger(zip("a", "b", strict=True)), "the ledger takes a list of rows, got zip"),
-        (lambda: plots.ledger([("patches", "(B, N, D)", torch.zeros(2, 3))]), r"names 3 axes, the tensor has shape"),
-    ],
+    (lambda: plots.to_picture([[1, 2], [3]]), "must be an array of numbers, got list"),
+    (lambda: plots.to_picture(IMAGE.cfloat()), r"array of numbers, got Tensor of shape .* of torch\.complex64"),
+    (lambda: plots.to_picture(IMAGE.to("meta")), "must be an array of numbers, got Tensor"),
+    (lambda: plots.to_picture(torch.zeros(4, 8, 12)), r"got shape \(4, 8, 12\)"),
+    (lambda: plots.to_picture(torch.full((3, 8, 12), 200)), "uint8 or .* from 0 to 1, got int64"),
+    (lambda: plots.image_with_grid(IMAGE, 2.5), "patch_size must be an int of at least 1, got 2.5"),
+    (lambda: plots.image_with_grid(IMAGE, 4, None), "title must be text, got None"),
+    (lambda: plots.patch_grid(PATCHES, (2, 0)), r"grid must be \(rows, columns\), two ints of at least 1"),
+    (lambda: plots.patch_grid(PATCHES, (2, 3), None), "title must be text, got None"),
+    (lambda: plots.patch_grid(PATCHES, (2, 4)), "2 x 4 has 8 patches, got 6"),
+    (lambda: plots.patch_grid(PATCHES[:, :2], (2, 3)), r"patches to show are .* got shape \(6, 2, 4, 4\)"),
+    (lambda: plots.patch_grid(PATCHES, (2, 3), numbers=1), "numbers must be True or False, got 1"),
+    (lambda: plots.patch_sequence(PATCHES, first=0), "first must be at least 1, got 0"),
+    (lambda: plots.patch_sequence(PATCHES, None), "title must be text, got None"),
+    (lambda: plots.patch_sequence(PATCHES, labels=6), "labels must be words in a row, got 6"),
+    (lambda: plots.patch_sequence(PATCHES, labels=["a"]), "6 patches are shown, there are 1 labels"),
+    (lambda: plots.position_similarity(torch.zeros(7, 8), (2, 3)), "2 x 3 has 6 patches, got 7"),
+    (lambda: plots.position_similarity(torch.eye(6)[:, :5], (2, 3)), "row 5 of the table is 0 everywhere"),
+    (lambda: plots.position_similarity(torch.eye(6), (2, 3), None), "title must be text, got None"),
+    (lambda: plots.attention_over_image(IMAGE, MAP, None), "title must be text, got None"),
+    (lambda: plots.attention_over_image(IMAGE, MAP, query=(2, 0)), "patch of 2 x 3, got \\(2, 0\\)"),
+    (lambda: plots.attention_grid(IMAGE, MAP[None, None], query=4), "query must be the .* got 4"),
+    (lambda: plots.attention_grid(IMAGE, MAP[None, None], None), "title must be text, got None"),
+    (lambda: plots.attention_grid(IMAGE, MAP[None, None], first_layer=-1), "first_layer must be at least 0"),
+    (lambda: plots.overlay(AXES, IMAGE, MAP), r"\(H, W, 3\) or \(H, W\), got shape"),
+    (lambda: plots.overlay(AXES, IMAGE[0], MAP, NAN), "high must be a number, got nan"),
+    (lambda: plots.overlay(IMAGE, IMAGE[0], MAP), "axes must be matplotlib Axes, got Tensor"),
+    (lambda: plots.outline(AXES, (-1, 0), 4, 4), r"query must be the .* got \(-1, 0\)"),
+    (lambda: plots.outline(AXES, (0, 0), 0, 4), "patch_height must be greater than 0, got 0"),
+    (lambda: plots.spotlight(AXES, np.ones((4, 4, 2)), np.ones((2, 2))), "image must be"),
+    (lambda: plots.spotlight(AXES, np.ones((4, 4)), np.ones((2, 2, 1))), "attention"),
+    (lambda: plots.spotlight(AXES, np.ones((4, 4)), np.ones((2, 2)), high=0), "high"),
+    (lambda: plots.spotlight(AXES, np.ones((4, 4)), np.ones((2, 2)), smooth=1), "smooth"),
+    (lambda: plots.principal_colours(torch.randn(1, 2, 2, 2)), "three numbers"),
+    (lambda: plots.principal_colours(torch.randn(1, 2, 8)), "tokens"),
+    (lambda: plots.curves({}, "x", "y"), "at least one line, got {}"),
+    (lambda: plots.curves({"a": [[1, 2]]}, "x", "y"), r"series 'a' must have 1 axes, got shape \(1, 2\)"),
+    (lambda: plots.curves({"a": [1]}, torch.zeros(2), "y"), "xlabel must be text, got Tensor"),
+    (lambda: plots.curves({"a": [NAN, NAN]}, "x", "y"), "series 'a' has no finite number"),
+    (lambda: plots.curves({"a": [1, 2]}, "x", "y", x=[1, 2, 3]), "x has 3 values, the series 'a' has 2"),
+    (lambda: plots.curves({"a": [1, 2]}, "x", "y", log="z"), "log must be '', 'x', 'y' or 'xy', got 'z'"),
+    (lambda: plots.expected_and_received(torch.zeros(2, 3), torch.zeros(3, 2)), r"shape \(2, 3\), received has"),
+    (lambda: predicted(probabilities=torch.eye(3)), "there are 2 images and 3 rows of probabilities"),
+    (lambda: predicted(probabilities=torch.eye(2) * 5 - 2), "from 0 to 1, got -2 to 3: .* the softmax first"),
+    (lambda: predicted(class_names="a"), "there are 2 classes and 1 class names"),
+    (lambda: predicted(class_names=2), "class_names must be names in a row, got 2"),
+    (lambda: predicted(labels=[0, 1, 1]), "there are 2 images and 3 labels"),
+    (lambda: predicted(labels=[0, 2]), r"labels must be whole numbers from 0 to 1, got \[0, 2\]"),
+    (lambda: predicted(labels=[0, 1.5]), "labels must be whole numbers from 0 to 1"),
+    (lambda: predicted(columns=0), "columns must be at least 1, got 0"),
+    (lambda: plots.show(IMAGE, "no figure"), "figure must be a matplotlib Figure, got Tensor"),
+    (lambda: plots.ledger([("patches", "(B, N, D)", [1])]), "patches must be a torch.Tensor, got list"),
+    (lambda: plots.ledger([("patches", "(B, N, D)")]), r"a row of the ledger is \(step, shape in letters, tensor"),
+    (lambda: plots.ledger(zip("a", "b", strict=True)), "the ledger takes a list of rows, got zip"),
+    (lambda: plots.ledger([("patches", "(B, N, D)", torch.zeros(2, 3))]), r"names 3 axes, the tensor has shape"),
 )
 def test_arguments_that_do_not_fit(call, message):
     with pytest.raises((TypeError, ValueError), match=message):

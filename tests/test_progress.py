@@ -8,7 +8,7 @@ import sys
 import answers
 import nbformat
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python
 from filelock import FileLock
 
 from vit_course import checks
@@ -118,7 +118,7 @@ def test_a_lock_that_is_never_given_back_is_said(file):
     with FileLock(file.with_name(".progress.lock")):
         # The lock is one object for a file in a process: another process is needed to be refused.
         code = "from vit_course.checks import scores; scores.SECONDS = 0.1; print(scores.record('a.b', 1.0))"
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        done = python("-c", code)
     assert "another program has held" in done.stdout and not file.exists()
 
 

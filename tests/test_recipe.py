@@ -1,4 +1,4 @@
-"""The recipe, the schedule, the optimisers and the other network: what is refused, and what each of them does."""
+"""The recipe, the schedule, the optimisers, the other network, and the device of a run: what each of them does."""
 
 import tomllib
 from dataclasses import fields
@@ -7,11 +7,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from accelerate import Accelerator, PartialState
+from accelerate.state import AcceleratorState, GradientState
 from conftest import cases
 from runs import new_model
 
+from vit_course import data, training
+from vit_course.__main__ import main
 from vit_course.config import ViTConfig
-from vit_course.training import ConvNet, TrainingConfig, parameter_groups, warmup_cosine
+from vit_course.training import ConvNet, TrainingConfig, parameter_groups, processes, train, warmup_cosine
 from vit_course.training.optimisers import make_optimisers
 from vit_course.training.recipe import RECIPES, RULES
 from vit_course.vit import ViT
@@ -27,16 +31,14 @@ def test_every_field_has_a_rule():
 
 @cases(
     ("name", "values", "sentence"),
-    [
-        *((name, [-1, 1.5, np.int64(3), *NO_NUMBERS], f"(an int of )?at least {INTS[name]}, got ") for name in INTS),
-        *((name, [2**32], r"at most \d+, got 4294967296") for name in INTS),
-        *((name, NO_NUMBERS, "a number, got ") for name in NUMBERS),
-        *((name, [-0.5, float("inf"), 1e9, 10**400], "(at least 0|greater than 0|at most)") for name in NUMBERS),
-        *((name, [1], "at least 0 and less than 1, got 1") for name in NUMBERS[:4]),
-        ("flip", ["no", 0, None, np.bool_(True)], "True or False, got "),
-        ("optimiser", ["", "sgd", None, ["adamw"]], "'adamw' or 'muon', got "),
-        ("precision", ["float16", 32], "'float32' or 'bfloat16', got "),
-    ],
+    *((name, [-1, 1.5, np.int64(3), *NO_NUMBERS], f"(an int of )?at least {INTS[name]}, got ") for name in INTS),
+    *((name, [2**32], r"at most \d+, got 4294967296") for name in INTS),
+    *((name, NO_NUMBERS, "a number, got ") for name in NUMBERS),
+    *((name, [-0.5, float("inf"), 1e9, 10**400], "(at least 0|greater than 0|at most)") for name in NUMBERS),
+    *((name, [1], "at least 0 and less than 1, got 1") for name in NUMBERS[:4]),
+    ("flip", ["no", 0, None, np.bool_(True)], "True or False, got "),
+    ("optimiser", ["", "sgd", None, ["adamw"]], "'adamw' or 'muon', got "),
+    ("precision", ["float16", 32], "'float32' or 'bfloat16', got "),
 )  # fmt: skip
 def test_what_is_refused(name, values, sentence):
     for value in values:
@@ -118,6 +120,64 @@ def test_every_image_by_itself_once_it_is_trained():
 
 
 def test_as_many_parameters_as_the_small_vit():
-    assert sum(p.numel() for p in ConvNet().parameters()) == pytest.approx(
-        ViTConfig.preset("tiny-cifar").num_parameters, rel=0.01
-    )
+    small = ViTConfig.preset("tiny-cifar").num_parameters
+    assert sum(p.numel() for p in ConvNet().parameters()) == pytest.approx(small, rel=0.01)
+
+
+def trained() -> ViT:
+    model = new_model()
+    train(model, data.shapes(60, 20, 20, image_size=(12, 8)), TrainingConfig(epochs=1, batch_size=32), progress=False)
+    return model
+
+
+@pytest.fixture
+def foreign_state():
+    """What a notebook leaves that made an Accelerator of its own: another precision, and another device."""
+    Accelerator(cpu=True, mixed_precision="bf16")
+    PartialState._shared_state["device"] = torch.device("meta")
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+    GradientState._reset_state()
+
+
+def test_the_state_of_accelerate_changes_nothing(request):
+    before = trained()
+    assert AcceleratorState._shared_state == {} and PartialState._shared_state == {}, "it leaves no state itself"
+    request.getfixturevalue("foreign_state")
+    after = trained()
+    assert all(torch.equal(a, b) for a, b in zip(before.parameters(), after.parameters(), strict=True))
+    assert processes.engine_for(torch.device("cpu")).device == torch.device("cpu")
+    assert 0 < training.linear_baseline(data.shapes(60, 20, 20, image_size=(12, 8)), epochs=1) < 1
+
+
+def test_one_process_stays_on_the_device_that_was_named():
+    engine = processes.engine_for(torch.device("cuda", 1))
+    assert engine.device == torch.device("cuda", 1) and (engine.num_processes, engine.process_index) == (1, 0)
+
+
+def test_the_baseline_is_trained_on_the_device_of_the_run(tmp_path, monkeypatch):
+    asked = []
+    stand_in = "vit_course.commands.training_run.linear_baseline"
+    monkeypatch.setattr(stand_in, lambda dataset, **options: asked.append(options) or 0.2)
+    flags = ["--data", "shapes", "--num-train", "40", "--image-size", "8", "--epochs", "1", "--hidden-dim", "8"]
+    assert main(["train", *flags, "--num-heads", "2", "--device", "cpu:0", "--out", str(tmp_path / "run")]) == 0
+    assert asked == [{"device": torch.device("cpu", 0)}]
+
+
+@cases("device", [torch.device("cuda", 1), torch.device("mps"), torch.device("cpu")], ids=str)
+def test_dropout_is_that_of_the_model_s_device(device, monkeypatch):
+    state, put = torch.arange(16, dtype=torch.uint8), []
+    module = {"cuda": torch.cuda, "mps": torch.mps, "cpu": torch}[device.type]
+    named = (device,) if device.type == "cuda" else ()
+    for other in (torch, torch.cuda, torch.mps):
+        monkeypatch.setattr(other, "get_rng_state", lambda *a: torch.zeros(3, dtype=torch.uint8))
+        monkeypatch.setattr(other, "set_rng_state", lambda *a: pytest.fail("of another device"))
+    monkeypatch.setattr(module, "get_rng_state", lambda *a: state if a == named else None)
+    monkeypatch.setattr(module, "set_rng_state", lambda value, *a: put.append((value.tolist(), a)))
+    engine = processes.Alone(torch.device("cpu"))
+    states = processes.dropout_states(engine, device)
+    assert states.tolist() == [state.tolist()]
+    processes.restore_dropout(states, engine, device)
+    assert put == [(state.tolist(), named)]
+    processes.restore_dropout(torch.zeros(1, 5056, dtype=torch.uint8), engine, device)
+    assert len(put) == 1, "of another kind of device"

@@ -29,17 +29,14 @@ def eager_timm():
     return model
 
 
-def eager_huggingface():
-    return published.huggingface_vit(image_size=[14, 21], attn_implementation="eager")
-
-
+EAGER = {"attn_implementation": "eager"}
 # Each with the size of its images.
 MODELS = {
     "timm": (lambda: published.timm_vit((14, 21)), (14, 21)),
     "timm eager": (eager_timm, (14, 21)),
     "torchvision": (published.torchvision_vit, (21, 21)),
     "huggingface": (lambda: published.huggingface_vit(image_size=[14, 21]), (14, 21)),
-    "huggingface eager": (eager_huggingface, (14, 21)),
+    "huggingface eager": (lambda: published.huggingface_vit(image_size=[14, 21], **EAGER), (14, 21)),
 }
 
 
@@ -52,10 +49,9 @@ def hooks(model) -> int:
     return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules())
 
 
-def recorded(model, *inputs, times=1):
+def recorded(model, *inputs, call=None):
     with torch.no_grad(), record_attention(model) as maps:
-        for _ in range(times):
-            model(*inputs)
+        (call or model)(*inputs)
     return maps
 
 
@@ -113,7 +109,8 @@ def test_maps_of_other_peoples_models(name, training):
 @cases("dtype", [torch.float32, torch.bfloat16])
 def test_queries_and_keys_make_the_maps(name, dtype, model):
     make, size = MODELS.get(name, (lambda: model, (8, 12)))
-    maps = recorded(make().eval().to(dtype), torch.randn(2, 3, *size, dtype=dtype), times=2)
+    other = make().eval().to(dtype)
+    maps = recorded(other, torch.randn(2, 3, *size, dtype=dtype), call=lambda images: (other(images), other(images)))
     q, k = maps.queries_and_keys()
     stacked = maps.stacked()
     assert q.dtype == k.dtype == stacked.dtype == torch.float32

@@ -9,10 +9,11 @@ import torch
 import torch.nn.functional as F
 import transformers
 from conftest import cases
+from test_recording import recorded
 from torch import nn
 
 from vit_course.attention import SelfAttention
-from vit_course.maps.recording import attention_gradients, record_attention
+from vit_course.maps.recording import attention_gradients
 
 SIZES = dict(img_size=(48, 32), patch_size=8, depth=3, embed_dim=12, num_heads=2, num_classes=5)
 GRID, T, CLASS = (6, 4), 25, ("class token",)
@@ -20,18 +21,16 @@ GRID, T, CLASS = (6, 4), 25, ("class token",)
 
 def softmaxed(scores, how):
     """The same weights by all the ways that there are."""
-    if how == "torch":
-        return torch.softmax(scores, 3)
-    if how == "functional":
-        return F.softmax(scores, dim=-1)
-    if how == "module":
-        return nn.Softmax(dim=-1)(scores)
     if how == "by hand":
         weights = (scores - scores.amax(-1, keepdim=True)).exp()
         return weights / weights.sum(-1, keepdim=True)
-    if how == "logsumexp":
-        return (scores - scores.logsumexp(-1, keepdim=True)).exp()
-    return scores.softmax(-1)
+    ways = {
+        "torch": lambda: torch.softmax(scores, 3),
+        "functional": lambda: F.softmax(scores, dim=-1),
+        "module": lambda: nn.Softmax(dim=-1)(scores),
+        "logsumexp": lambda: (scores - scores.logsumexp(-1, keepdim=True)).exp(),
+    }
+    return ways.get(how, lambda: scores.softmax(-1))()
 
 
 class Layer(nn.Module):
@@ -90,12 +89,6 @@ class Net(nn.Module):
         return x.mean(1), square.softmax(-1), F.softmax(square, dim=1), picture.softmax(dim=1)
 
 
-def recorded(model, images, call=None):
-    with torch.no_grad(), record_attention(model) as maps:
-        (call or model)(images)
-    return maps
-
-
 def vit(**options):
     torch.manual_seed(0)
     return timm.create_model("vit_tiny_patch16_224", **(SIZES | options)).eval()
@@ -121,14 +114,12 @@ def test_a_softmax_by_any_way_is_seen_once_a_layer(how, images):
 
 @cases(
     ("how", "message"),
-    [
-        ("channels", r"layers.1 attends over 6 parts, where \(2, 24, 12\) came in"),
-        ("mixed heads", r"layers.1 changes its weights between the softmax and the values \(einsum\)"),
-        ("gated", r"layers.1 changes its weights between the softmax and the values \(mul\)"),
-        ("relu", "the attention of layers.1 could not be seen"),
-        ("no product", "the attention of layers.1 could not be seen"),
-        ("keys", "the attention of layers.1 could not be seen|layers.1 attends"),
-    ],
+    ("channels", r"layers.1 attends over 6 parts, where \(2, 24, 12\) came in"),
+    ("mixed heads", r"layers.1 changes its weights between the softmax and the values \(einsum\)"),
+    ("gated", r"layers.1 changes its weights between the softmax and the values \(mul\)"),
+    ("relu", "the attention of layers.1 could not be seen"),
+    ("no product", "the attention of layers.1 could not be seen"),
+    ("keys", "the attention of layers.1 could not be seen|layers.1 attends"),
 )
 def test_one_layer_of_another_kind_makes_no_partial_stack(how, message, images):
     with pytest.raises(ValueError, match=message):
@@ -215,20 +206,20 @@ def test_a_part_of_a_model_with_two_towers():
     model = transformers.CLIPModel(transformers.CLIPConfig(text_config=parts[0], vision_config=parts[1])).eval()
     images, words = torch.randn(1, 3, 42, 42), torch.arange(9)[None]
     with pytest.raises(ValueError, match="of different shapes"):
-        recorded(model, images, lambda x: model(input_ids=words, pixel_values=x)).stacked()
+        recorded(model, images, call=lambda x: model(input_ids=words, pixel_values=x)).stacked()
     for one in (model, model.vision_model):
-        maps = recorded(one, images, lambda x: model.vision_model(x))
+        maps = recorded(one, images, call=lambda x: model.vision_model(x))
         assert maps.stacked().shape == (1, 2, 2, 37, 37) and maps.tokens().prefix == CLASS
 
 
 def test_several_passes_and_parts_of_a_model(images):
     model = vit()
     expected = recorded(model, images).stacked()
-    twice = recorded(model, images, lambda x: (model.forward_features(x), model.forward_features(x[:1])))
+    twice = recorded(model, images, call=lambda x: (model.forward_features(x), model.forward_features(x[:1])))
     torch.testing.assert_close(twice.stacked(), torch.cat([expected, expected[:1]]))
     assert twice.tokens().grid == GRID
     free = vit(dynamic_img_size=True)
-    sizes = recorded(free, images, lambda x: (free(x), free(x.mT)))
+    sizes = recorded(free, images, call=lambda x: (free(x), free(x.mT)))
     assert sizes.stacked().shape == (4, 3, 2, T, T)
     with pytest.raises(ValueError, match="the size of the images was not seen"):
         sizes.tokens()

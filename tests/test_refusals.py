@@ -47,18 +47,16 @@ def without(state, part):
 
 @cases(
     ("change", "message"),
-    [
-        (lambda s: without(s, NORM), f"^key '{NORM}' is missing$"),
-        (lambda s: {**s, "extra": torch.zeros(1)}, "^key 'extra' is left over: our ViT has no place for it$"),
-        (lambda s: {**s, NORM: s[NORM][1:]}, rf"^key '{NORM}' has shape \(35,\), \(36,\) is needed$"),
-        (lambda s: {**s, NORM: s[NORM].half()}, r"has dtype torch.float16, the patch embedding torch.float32"),
-        (lambda s: {key: value.to(torch.int8) for key, value in s.items()}, r"torch.int8: one float dtype is"),
-        (lambda s: {**s, "conv_proj.weight": s["conv_proj.weight"].flatten(1)}, r"has shape \(36, 147\), 4 axes"),
-        # A whole block that is missing between two others.
-        (lambda s: without(s, "encoder_layer_1."), r"key 'encoder.layers.encoder_layer_1.ln_1.weight' is missing"),
-        (lambda s: without(s, "in_proj_bias"), f"key '{FIRST}' is missing"),
-        (lambda s: without(s, "class_token"), "key 'class_token' is missing"),
-    ],
+    (lambda s: without(s, NORM), f"^key '{NORM}' is missing$"),
+    (lambda s: {**s, "extra": torch.zeros(1)}, "^key 'extra' is left over: our ViT has no place for it$"),
+    (lambda s: {**s, NORM: s[NORM][1:]}, rf"^key '{NORM}' has shape \(35,\), \(36,\) is needed$"),
+    (lambda s: {**s, NORM: s[NORM].half()}, r"has dtype torch.float16, the patch embedding torch.float32"),
+    (lambda s: {key: value.to(torch.int8) for key, value in s.items()}, r"torch.int8: one float dtype is"),
+    (lambda s: {**s, "conv_proj.weight": s["conv_proj.weight"].flatten(1)}, r"has shape \(36, 147\), 4 axes"),
+    # A whole block that is missing between two others.
+    (lambda s: without(s, "encoder_layer_1."), r"key 'encoder.layers.encoder_layer_1.ln_1.weight' is missing"),
+    (lambda s: without(s, "in_proj_bias"), f"key '{FIRST}' is missing"),
+    (lambda s: without(s, "class_token"), "key 'class_token' is missing"),
     ids=lambda row: row[1],
 )
 def test_the_messages_of_a_key_that_does_not_fit(change, message):
@@ -91,23 +89,19 @@ def test_weights_without_a_head(name):
 
 
 def test_what_is_no_state_dict():
-    state = state_of("timm")
+    state, inside = state_of("timm"), r"'model' holds .*: is the state dict inside.* under 'model'"
     for load in (pretrained.load_torchvision, pretrained.load_timm, pretrained.load_huggingface,
                  pretrained.load_vit_pytorch):  # fmt: skip
-        with pytest.raises(ValueError, match=r"^the state dict is empty$"):
-            load({})
-        with pytest.raises(ValueError, match=r"give a state dict, as model.state_dict.* not a Linear"):
-            load(torch.nn.Linear(2, 3))
-        with pytest.raises(ValueError, match=r"'blocks.1.norm1.bias' holds a ndarray, not a tensor$"):
-            load({**state, "blocks.1.norm1.bias": np.zeros(36)})
-        for wrapped in (
-            {"model": collections.OrderedDict(state), "epoch": 3},
-            {"args": None, "model": nn.Linear(2, 3)},
+        for given, message in (
+            ({}, r"^the state dict is empty$"),
+            (nn.Linear(2, 3), r"give a state dict, as model.state_dict.* not a Linear"),
+            ({**state, "blocks.1.norm1.bias": np.zeros(36)}, r"'blocks.1.norm1.bias' holds a ndarray, not a tensor$"),
+            ({"model": collections.OrderedDict(state), "epoch": 3}, inside),
+            ({"args": None, "model": nn.Linear(2, 3)}, inside),
+            ({3: torch.zeros(1)}, r"key 3 holds a Tensor"),
         ):
-            with pytest.raises(ValueError, match=r"'model' holds .*: is the state dict inside.* under 'model'"):
-                load(wrapped)
-        with pytest.raises(ValueError, match=r"key 3 holds a Tensor"):
-            load({3: torch.zeros(1)})
+            with pytest.raises(ValueError, match=message):
+                load(given)
 
 
 def test_vit_pytorch_of_other_sizes_than_said():

@@ -113,14 +113,7 @@ def test_a_refused_run_leaves_nothing(tmp_path):
 
 
 # ---- what is kept, and gone on with
-
-
 SMOOTH = training.TrainingConfig(epochs=3, batch_size=32, padding=2, flip=True, label_smoothing=0.1)
-
-
-@pytest.fixture(scope="module")
-def dataset():
-    return data.shapes(100, 40, 40, image_size=(12, 8))  # 100 is no multiple of 32: the last batch is short
 
 
 def test_resume_is_exact(dataset, tmp_path, monkeypatch):

@@ -3,14 +3,12 @@
 import functools
 import json
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python
 
 from vit_course.explorer import embedded
 from vit_course.site.landing import LINKS
@@ -151,10 +149,8 @@ def test_the_first_page_has_the_opening_of_the_readme_and_every_chapter(site, pa
 @functools.cache
 def loaded(page):
     """All files that a page loads or may load: its own, its scripts, styles and pictures, and what the styles name."""
-    found, more = (
-        set(),
-        [(page.parent / name.partition("?")[0]).resolve() for name in Page(page).loads if name[0] != "#"],
-    )
+    found = set()
+    more = [(page.parent / name.partition("?")[0]).resolve() for name in Page(page).loads if name[0] != "#"]
     while more:
         file = more.pop()
         if file.suffix == ".html" or file in found:  # the next page, the search
@@ -183,9 +179,8 @@ def test_every_icon_is_drawn_without_the_theme(site):
     icons = (site / "_static" / "icons.css").read_text()
     shown = set()
     for name in NAMES:
-        for classes in re.findall(
-            r'<(?:i|span) class="([^"]*fa-solid[^"]*)"', (site / name).read_text(encoding="utf-8")
-        ):
+        text = (site / name).read_text(encoding="utf-8")
+        for classes in re.findall(r'<(?:i|span) class="([^"]*fa-solid[^"]*)"', text):
             shown |= {one for one in classes.split() if one.startswith("fa-")} - {"fa-fw"}
     assert {"fa-bars", "fa-moon", "fa-magnifying-glass", "fa-angle-right"} < shown
     assert [one for one in shown if not re.search(rf"\.{one}\b", icons)] == []
@@ -208,10 +203,8 @@ def test_what_is_broken_fails_the_build(tmp_path):
     repository, out = tmp_path / "repository", tmp_path / "site"
     for folder in ("notebooks", "res/diagrams"):
         (repository / folder).mkdir(parents=True)
-    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}
-    notebook["cells"].append(
-        {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "\n\n".join(["# A", *words.values()])}
-    )
+    cell = {"cell_type": "markdown", "id": "a", "metadata": {}, "source": "\n\n".join(["# A", *words.values()])}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
     (repository / "notebooks" / "00_a.ipynb").write_text(json.dumps(notebook))
     (repository / "README.md").write_text(
         "# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\nMinutes are reading.\n\n" + TABLE
@@ -221,9 +214,7 @@ def test_what_is_broken_fails_the_build(tmp_path):
     (repository / "res" / "p.png").write_bytes((ROOT / "res" / "screenshot.png").read_bytes())
     (repository / "res" / "teachers_guide.md").write_text("# G\n\nwords\n")
     code = "import sys; from pathlib import Path; from vit_course.site import build; build(*map(Path, sys.argv[1:]))"
-    command = [sys.executable, "-c", code, str(repository), str(out)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    said = done.stderr.split("Sphinx found something to mend")[-1]
+    said = python("-c", code, repository, out).stderr.split("Sphinx found something to mend")[-1]
     for name in words:
         assert re.search(rf"00_a\.ipynb.*WARNING: .*{name}", said), name
     assert not out.exists()

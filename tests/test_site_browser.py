@@ -1,12 +1,9 @@
 """The site of all chapters in a browser, opened from its folder."""
 
 import json
-import os
 
-import pytest
-from accessible import at_rest, violations
 from conftest import ROOT
-from lab import chromium
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, at_rest, violations
 
 from vit_course.site.reference import PARTS
 
@@ -20,11 +17,7 @@ function measure() {
 }
 measure();
 """
-SCREENSHOTS = ROOT / "screenshots"
-pytestmark = pytest.mark.skipif(
-    chromium() is None and not os.environ.get("CI"),
-    reason="no Chromium or Chrome on this machine: the site is built and its links are followed, but not looked at",
-)
+pytestmark = NEEDS_CHROMIUM
 
 
 def look(page, name: str) -> None:
@@ -186,29 +179,26 @@ def test_the_search_works_on_pages_opened_from_the_disk(opened):
 
 def test_no_code_and_no_output_is_cut(opened, some):
     for width in some((390, 1280)):
-        nothing_is_cut(opened("notebooks/04_attention.html", viewport={"width": width, "height": 900}), width)
-
-
-def nothing_is_cut(page, width):
-    page.evaluate("() => document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    blocks = page.locator("div.highlight pre")
-    assert blocks.count() > 60
-    cut = blocks.evaluate_all("all => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)")
-    assert cut == []
-    # The second row of a long line stands right of where the line begins.
-    rows = page.locator("div.cell_input .ln").evaluate_all(
-        """all => all.map((line) => {
-            const range = document.createRange();
-            const inside = line.querySelector(":scope .in");
-            range.selectNodeContents(line);
-            if (inside) range.setStartAfter(inside);
-            return [...range.getClientRects()].filter((r) => r.width > 1).map((r) => [r.top, r.left]);
-        }).filter((rows) => rows.length && rows.at(-1)[0] > rows[0][0] + 8)"""
-    )
-    assert len(rows) > (3 if width == 1280 else 50)
-    for line in rows:
-        first = min(left for top, left in line if top < line[0][0] + 8)
-        assert min(left for top, left in line if top >= line[0][0] + 8) > first + 20
+        page = opened("notebooks/04_attention.html", viewport={"width": width, "height": 900})
+        page.evaluate("() => document.querySelectorAll('details').forEach((one) => (one.open = true))")
+        blocks = page.locator("div.highlight pre")
+        assert blocks.count() > 60
+        cut = blocks.evaluate_all("all => all.filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent)")
+        assert cut == []
+        # The second row of a long line stands right of where the line begins.
+        rows = page.locator("div.cell_input .ln").evaluate_all(
+            """all => all.map((line) => {
+                const range = document.createRange();
+                const inside = line.querySelector(":scope .in");
+                range.selectNodeContents(line);
+                if (inside) range.setStartAfter(inside);
+                return [...range.getClientRects()].filter((r) => r.width > 1).map((r) => [r.top, r.left]);
+            }).filter((rows) => rows.length && rows.at(-1)[0] > rows[0][0] + 8)"""
+        )
+        assert len(rows) > (3 if width == 1280 else 50)
+        for line in rows:
+            first = min(left for top, left in line if top < line[0][0] + 8)
+            assert min(left for top, left in line if top >= line[0][0] + 8) > first + 20
 
 
 def test_a_button_copies_the_code(opened, browser):
@@ -237,22 +227,19 @@ def test_a_button_copies_the_code(opened, browser):
 
 def test_the_explorer_is_in_the_first_view_and_answers(opened, some):
     for width, height in some([(390, 844), (850, 1000), (1280, 800)]):
-        in_the_first_view(opened("index.html", viewport={"width": width, "height": height}), width, height)
-
-
-def in_the_first_view(page, width, height):
-    explorer = page.locator(".hero-explorer .vit-explorer[data-ready]")
-    explorer.wait_for()
-    button = page.locator(".hero-links a").first
-    assert button.inner_text() == "Start with chapter 00" and button.bounding_box()["y"] < 0.75 * height
-    # Wide, all of the photograph; on a telephone at least the beginning.
-    photograph = explorer.locator(".vit-main").first.bounding_box()
-    assert photograph["y"] + (1 if width > 400 else 0.25) * photograph["height"] < height
-    page.mouse.move(photograph["x"] + 30, photograph["y"] + 30)
-    page.wait_for_function("() => document.querySelector('.vit-words').textContent.includes('row')")
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-    page.locator(".chapters a", has_text="Attention maps").click()
-    page.wait_for_url("**/notebooks/08_attention_maps.html")
+        page = opened("index.html", viewport={"width": width, "height": height})
+        explorer = page.locator(".hero-explorer .vit-explorer[data-ready]")
+        explorer.wait_for()
+        button = page.locator(".hero-links a").first
+        assert button.inner_text() == "Start with chapter 00" and button.bounding_box()["y"] < 0.75 * height
+        # Wide, all of the photograph; on a telephone at least the beginning.
+        photograph = explorer.locator(".vit-main").first.bounding_box()
+        assert photograph["y"] + (1 if width > 400 else 0.25) * photograph["height"] < height
+        page.mouse.move(photograph["x"] + 30, photograph["y"] + 30)
+        page.wait_for_function("() => document.querySelector('.vit-words').textContent.includes('row')")
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        page.locator(".chapters a", has_text="Attention maps").click()
+        page.wait_for_url("**/notebooks/08_attention_maps.html")
 
 
 def test_a_reader_finds_a_function_and_its_types(opened):

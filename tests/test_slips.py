@@ -102,12 +102,8 @@ factor = [
   ["times-three", "It is three times.", "3"],
   ["times-four", "It is four times.", "4"],
 ]
-add = [
-  ["one-more", "One is added.", "1"],
-]
-result = [
-  ["nothing", "It is nothing.", "0 * x", "None"],
-]
+add = [["one-more", "One is added.", "1"]]
+result = [["nothing", "It is nothing.", "0 * x", "None"]]
 
 [said]
 rows = [

@@ -22,11 +22,6 @@ from vit_course.vit import ViT
 RECIPE = TrainingConfig(epochs=3, batch_size=32, padding=2, flip=True, label_smoothing=0.1)
 
 
-@pytest.fixture(scope="module")
-def dataset():
-    return data.shapes(100, 40, 40, image_size=(12, 8))  # 100 is no multiple of 32: the last batch is short
-
-
 @pytest.mark.slow
 def test_training_learns_digits():
     dataset = data.digits()
@@ -68,15 +63,10 @@ class Spy(nn.Module):
 
 
 def test_the_same_seed_gives_the_same_weights(dataset):
-    runs = []
-    for _ in range(2):
-        model = new_model()
-        train(model, dataset, RECIPE, progress=False)
-        runs.append(model)
-    assert same(*runs)
-    other = new_model()
-    train(other, dataset, TrainingConfig(**{**RECIPE.__dict__, "seed": 1}), progress=False)
-    assert not same(runs[0], other)
+    models = [new_model() for _ in range(3)]
+    for model, seed in zip(models, (0, 0, 1), strict=True):
+        train(model, dataset, replace(RECIPE, seed=seed), progress=False)
+    assert same(*models[:2]) and not same(*models[1:])
 
 
 def test_every_image_once_an_epoch_and_the_short_batch_too(dataset):
@@ -143,9 +133,8 @@ def test_mixed_precision_keeps_weights_and_loss_in_float32(dataset, monkeypatch)
     monkeypatch.setattr(loop.F, "cross_entropy", spy)
     for precision in ("bfloat16", "float32"):
         model = new_model()
-        model.encoder.blocks[0].mlp.expand.register_forward_hook(
-            lambda m, i, out, precision=precision: seen.add((precision, m.training, out.dtype))
-        )
+        layer = model.encoder.blocks[0].mlp.expand
+        layer.register_forward_hook(lambda m, i, out, how=precision: seen.add((how, m.training, out.dtype)))
         histories.append(train(model, dataset, TrainingConfig(epochs=2, precision=precision), progress=False))
         assert all(p.dtype == torch.float32 for p in model.parameters())
     # Validation is always in float32.

@@ -26,30 +26,28 @@ def evaluated(**changes):
 
 @cases(
     ("call", "message"),
-    [
-        (lambda: trained(progress="no"), "progress must be True or False, got 'no'"),
-        (lambda: trained(resume=1), "resume must be True or False, got 1"),
-        (lambda: trained(resume=True), "resume=True needs the run_dir of the run to go on with, got None"),
-        (lambda: trained(compiled=None), "compiled must be True or False, got None"),
-        (lambda: trained(run_dir="a\0b"), "run_dir must be one that a file can have, got 'a.*x00b'"),
-        (lambda: trained(run_dir=3), "run_dir must be a str or a Path, got 3"),
-        (lambda: trained(accumulate=10**5000), "accumulate must be at most 1000000, got an int too long to show"),
-        (lambda: trained(accumulate=0), "accumulate must be at least 1, got 0"),
-        (lambda: trained(workers=-1), "workers must be at least 0, got -1"),
-        (lambda: trained(model={}), r"model must be a torch.nn.Module, got dict"),
-        (lambda: trained(dataset=DATASET.train), "dataset must be a Dataset, got ImageSet"),
-        (lambda: trained(config={}), "config must be a TrainingConfig, got dict"),
-        (lambda: trained(config=TrainingConfig(padding=8)), "padding 8 does not fit an image of 12 x 8"),
-        (lambda: trained(nn.Sequential(nn.Flatten(), nn.Linear(288, 4))), r"gives shape \(32, 4\) for 32 images,"),
-        (lambda: evaluated(model=None), r"model must be a torch.nn.Module, got NoneType"),
-        (lambda: evaluated(images=DATASET), "images must be an ImageSet or ImageFiles, got Dataset"),
-        (lambda: evaluated(dataset=DATASET.test), "dataset must be a Dataset, got ImageSet"),
-        (lambda: evaluated(batch_size=2.0), r"batch_size must be an int of at least 1, got 2\.0"),
-        (lambda: linear_baseline(DATASET, recipe={}), "recipe must be a TrainingConfig, got dict"),
-        (lambda: linear_baseline(DATASET.train), "dataset must be a Dataset, got ImageSet"),
-        (lambda: linear_baseline(DATASET, device="nothing"), "^device 'nothing' is not available here: ."),
-        (lambda: linear_baseline(DATASET, device="meta"), "^device 'meta' holds no numbers"),
-    ],
+    (lambda: trained(progress="no"), "progress must be True or False, got 'no'"),
+    (lambda: trained(resume=1), "resume must be True or False, got 1"),
+    (lambda: trained(resume=True), "resume=True needs the run_dir of the run to go on with, got None"),
+    (lambda: trained(compiled=None), "compiled must be True or False, got None"),
+    (lambda: trained(run_dir="a\0b"), "run_dir must be one that a file can have, got 'a.*x00b'"),
+    (lambda: trained(run_dir=3), "run_dir must be a str or a Path, got 3"),
+    (lambda: trained(accumulate=10**5000), "accumulate must be at most 1000000, got an int too long to show"),
+    (lambda: trained(accumulate=0), "accumulate must be at least 1, got 0"),
+    (lambda: trained(workers=-1), "workers must be at least 0, got -1"),
+    (lambda: trained(model={}), r"model must be a torch.nn.Module, got dict"),
+    (lambda: trained(dataset=DATASET.train), "dataset must be a Dataset, got ImageSet"),
+    (lambda: trained(config={}), "config must be a TrainingConfig, got dict"),
+    (lambda: trained(config=TrainingConfig(padding=8)), "padding 8 does not fit an image of 12 x 8"),
+    (lambda: trained(nn.Sequential(nn.Flatten(), nn.Linear(288, 4))), r"gives shape \(32, 4\) for 32 images,"),
+    (lambda: evaluated(model=None), r"model must be a torch.nn.Module, got NoneType"),
+    (lambda: evaluated(images=DATASET), "images must be an ImageSet or ImageFiles, got Dataset"),
+    (lambda: evaluated(dataset=DATASET.test), "dataset must be a Dataset, got ImageSet"),
+    (lambda: evaluated(batch_size=2.0), r"batch_size must be an int of at least 1, got 2\.0"),
+    (lambda: linear_baseline(DATASET, recipe={}), "recipe must be a TrainingConfig, got dict"),
+    (lambda: linear_baseline(DATASET.train), "dataset must be a Dataset, got ImageSet"),
+    (lambda: linear_baseline(DATASET, device="nothing"), "^device 'nothing' is not available here: ."),
+    (lambda: linear_baseline(DATASET, device="meta"), "^device 'meta' holds no numbers"),
     ids=lambda row: row[1],
 )  # fmt: skip
 def test_arguments_that_are_none(call, message):
@@ -75,18 +73,16 @@ def finished(tmp_path_factory):
 
 @cases(
     ("make", "message"),
-    [
-        (lambda: {"model": new_model(num_layers=3)}, "of a model with num_layers 2, this run's model has num_layers 3"),
-        (lambda: {"model": new_model(num_heads=4)}, "of a model with num_heads 2, this run's model has num_heads 4"),
-        (lambda: {"model": new_model(dropout=0.2)}, "of a model with dropout 0.1, this run's model has dropout 0.2"),
-        (lambda: {"model": new_model(gelu="tanh")}, "of a model with gelu 'none', this run's model has gelu 'tanh'"),
-        (lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))}, "has class 'Sequential'"),
-        (lambda: {"config": RECIPE}, "was trained with epochs 1, this run has epochs 3"),
-        (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, this run's data are"),
-        (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
-        (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"mean \[0.*\], this run's data are of mean \[0.5, 0"),
-        (lambda: {"resume": False}, "finished0 holds a run already: add --resume .in Python"),
-    ],
+    (lambda: {"model": new_model(num_layers=3)}, "of a model with num_layers 2, this run's model has num_layers 3"),
+    (lambda: {"model": new_model(num_heads=4)}, "of a model with num_heads 2, this run's model has num_heads 4"),
+    (lambda: {"model": new_model(dropout=0.2)}, "of a model with dropout 0.1, this run's model has dropout 0.2"),
+    (lambda: {"model": new_model(gelu="tanh")}, "of a model with gelu 'none', this run's model has gelu 'tanh'"),
+    (lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))}, "has class 'Sequential'"),
+    (lambda: {"config": RECIPE}, "was trained with epochs 1, this run has epochs 3"),
+    (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, this run's data are"),
+    (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
+    (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"mean \[0.*\], this run's data are of mean \[0.5, 0"),
+    (lambda: {"resume": False}, "finished0 holds a run already: add --resume .in Python"),
     ids=lambda row: row[1],
 )  # fmt: skip
 def test_a_run_of_something_else_is_refused_by_name_and_left_alone(make, message, finished):
@@ -123,9 +119,7 @@ def test_a_resume_on_other_files_is_refused(tmp_path):
     (pictures / "class0" / "04.png").write_bytes(b"")
     assert go_on() != mean
     (pictures / "class0" / "04.png").rename(pictures / "class0" / "05.png")
-    with pytest.raises(
-        ValueError, match=r"data of checksum_of_file_names \d+, this run's data are of checksum_of_file"
-    ):
+    with pytest.raises(ValueError, match=r"of checksum_of_file_names \d+, this run's data are of checksum_of_file"):
         go_on()
 
 
@@ -158,25 +152,23 @@ def more(**tensors):
 
 @cases(
     ("change", "message"),
-    [
-        (lambda t, m: (t, without(m, "model")), "does not say of what model it is: a run of an earlier version is"),
-        (lambda t, m: (t, without(m, "data")), "does not say of what data it is: a run of an earlier version"),
-        (of_history(lambda history: None), "does not say of what history it is: a run of an earlier version"),
-        (of_history(lambda history: []), "a history of 0 epochs, from 1 to 1 are needed"),
-        (of_history(lambda history: history * 4), "a history of 4 epochs, from 1 to 1 are needed"),
-        (of_history(lambda history: [{**history[0], "epoch": 2}]), "row 1 of the history must hold epoch, learning_ra"),
-        (of_history(lambda history: [{**history[0], "validation_accuracy": "high"}]), "row 1 of the history must"),
-        (of_history(lambda history: [{**history[0], "train_loss": math.nan}]), "row 1 of the history must hold epoch,"),
-        (of_history(lambda history: [None]), "row 1 of the history must hold epoch, .*, got None"),
-        (lambda t, m: (t, {"config": CONFIG.to_dict()}), r"holds no state of a run to go on with, \d+ tensors of"),
-        (lambda t, m: ({"other.weight": torch.zeros(2, 2)}, m), "holds the parts other, this run needs model,"),
-        (lambda t, m: (without(t, "optimiser"), m), "holds the parts average, model, random, this run needs"),
-        (lambda t, m: (without(t, "random.dropout"), m), r"holds no table random\.dropout, with a row for each"),
-        (lambda t, m: (without(t, "average.module.head.bias"), m), r"key .average\.module\.head\.bias. is missing"),
-        (more(optimiser__1__0__exp_avg=torch.zeros(2, 3)), r"exp_avg. has shape \(2, 3\), \(16, 3, 4, 4\) is"),
-        (more(optimiser__2__0__exp_avg=torch.zeros(2, 3)), r"2\.0\.exp_avg. is left over: this run has no such"),
-        (more(random__order=torch.zeros(7, dtype=torch.uint8)), r"random\.order. has shape \(7,\), \(5056,\) is"),
-    ],
+    (lambda t, m: (t, without(m, "model")), "does not say of what model it is: a run of an earlier version is"),
+    (lambda t, m: (t, without(m, "data")), "does not say of what data it is: a run of an earlier version"),
+    (of_history(lambda history: None), "does not say of what history it is: a run of an earlier version"),
+    (of_history(lambda history: []), "a history of 0 epochs, from 1 to 1 are needed"),
+    (of_history(lambda history: history * 4), "a history of 4 epochs, from 1 to 1 are needed"),
+    (of_history(lambda history: [{**history[0], "epoch": 2}]), "row 1 of the history must hold epoch, learning_ra"),
+    (of_history(lambda history: [{**history[0], "validation_accuracy": "high"}]), "row 1 of the history must"),
+    (of_history(lambda history: [{**history[0], "train_loss": math.nan}]), "row 1 of the history must hold epoch,"),
+    (of_history(lambda history: [None]), "row 1 of the history must hold epoch, .*, got None"),
+    (lambda t, m: (t, {"config": CONFIG.to_dict()}), r"holds no state of a run to go on with, \d+ tensors of"),
+    (lambda t, m: ({"other.weight": torch.zeros(2, 2)}, m), "holds the parts other, this run needs model,"),
+    (lambda t, m: (without(t, "optimiser"), m), "holds the parts average, model, random, this run needs"),
+    (lambda t, m: (without(t, "random.dropout"), m), r"holds no table random\.dropout, with a row for each"),
+    (lambda t, m: (without(t, "average.module.head.bias"), m), r"key .average\.module\.head\.bias. is missing"),
+    (more(optimiser__1__0__exp_avg=torch.zeros(2, 3)), r"exp_avg. has shape \(2, 3\), \(16, 3, 4, 4\) is"),
+    (more(optimiser__2__0__exp_avg=torch.zeros(2, 3)), r"2\.0\.exp_avg. is left over: this run has no such"),
+    (more(random__order=torch.zeros(7, dtype=torch.uint8)), r"random\.order. has shape \(7,\), \(5056,\) is"),
     ids=lambda row: row[1],
 )  # fmt: skip
 def test_a_state_that_does_not_fit_is_refused(change, message, finished, tmp_path):

@@ -2,13 +2,10 @@
 
 import ast
 import importlib
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python
 
 pytestmark = pytest.mark.thorough
 
@@ -52,11 +49,6 @@ WRONG = {
 }
 
 
-def mypy(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "mypy", *arguments]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-
-
 def public() -> set[str]:
     """The files in which the public names are defined."""
     files = {"vit_course/__init__.py", *(f"vit_course/{name}.py" for name in MODEL)}
@@ -84,7 +76,7 @@ def test_nothing_is_left_out_without_a_word():
 
 @pytest.mark.slow
 def test_the_annotations_agree_with_the_code(tmp_path):
-    done = mypy("--cache-dir", str(tmp_path))
+    done = python("-m", "mypy", "--cache-dir", tmp_path)
     assert done.returncode == 0 and f"in {len(CONFIG['files'])} source files" in done.stdout, done.stdout
 
 
@@ -94,7 +86,7 @@ def test_code_of_others_is_checked_against_them(tmp_path):
     wrong = [f"{line}  # type: ignore[{kind}]\n" for line, kind in WRONG.items()]
     (tmp_path / "mine.py").write_text(RIGHT + "".join(wrong))
     # Whoever has one of those that bring no annotations says so in a configuration of their own.
-    options = ("--config-file", "", "--warn-unused-ignores", "--cache-dir", str(tmp_path / "cache"))
-    done = mypy(*options, "mine.py", cwd=tmp_path)
+    options = ("--config-file", "", "--warn-unused-ignores", "--cache-dir", tmp_path / "cache")
+    done = python("-m", "mypy", *options, "mine.py", cwd=tmp_path)
     errors = [line for line in done.stdout.splitlines() if ": error: " in line]
     assert errors == [] and not done.stderr, done.stdout

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 from conftest import ROOT, cases
+from runs import SIZES, WRONG, header, new_run, refused
 from safetensors.torch import save_file
-from small_run import SIZES, WRONG, header, new_run, refused
 
 from vit_course import pretrained
 from vit_course.config import ViTConfig
@@ -192,17 +192,15 @@ def beside(run: Path, **images) -> None:
 
 @cases(
     ("content", "words"),
-    [
-        (b"", "no valid JSON"),
-        (b"\xff\xfe{}", "no valid JSON"),
-        (b"[" * 100_000, "no valid JSON"),
-        (b'{"images": ' + b"9" * 5000 + b"}", "no valid JSON"),
-        (b"[]", "an object in curly brackets, got list"),
-        (b'{"images": null}', "images must be an object"),
-        (b'{"images": {}}', "images has no 'mean'"),
-        (b'{"images": {}, "model": null}', "the config of the model must be an object"),
-        (b"{}", "that says on what"),
-    ],
+    (b"", "no valid JSON"),
+    (b"\xff\xfe{}", "no valid JSON"),
+    (b"[" * 100_000, "no valid JSON"),
+    (b'{"images": ' + b"9" * 5000 + b"}", "no valid JSON"),
+    (b"[]", "an object in curly brackets, got list"),
+    (b'{"images": null}', "images must be an object"),
+    (b'{"images": {}}', "images has no 'mean'"),
+    (b'{"images": {}, "model": null}', "the config of the model must be an object"),
+    (b"{}", "that says on what"),
 )
 def test_a_config_file_that_is_none(content, words, run):
     (run / "config.json").write_bytes(content)

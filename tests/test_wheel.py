@@ -1,6 +1,5 @@
 """What is built and handed on: a source archive, and a wheel from it, from which every command works anywhere."""
 
-import os
 import re
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, python
 from lab import lab_process, wait_for_address
 
 from vit_course.commands.program import COMMANDS
@@ -53,9 +52,7 @@ def run(installed, tmp_path):
     """Runs Python with the wheel in the place of the checkout, in a folder that holds nothing."""
 
     def run(*arguments: str) -> str:
-        environment = {**os.environ, "PYTHONPATH": str(installed), "HF_HUB_OFFLINE": "1"}
-        command = [sys.executable, "-P", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        done = python("-P", *arguments, cwd=tmp_path, PYTHONPATH=str(installed), HF_HUB_OFFLINE="1")
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -92,8 +89,7 @@ def test_its_metadata_and_its_page_which_is_readable_without_the_repository(buil
     assert "Project-URL" not in metadata and "Home-page" not in metadata, "an address that does not exist yet"
     assert metadata["Description-Content-Type"].startswith("text/markdown")
     (tmp_path / "page.md").write_text(metadata.get_payload(), encoding="utf-8")
-    render = [sys.executable, "-m", "readme_renderer", str(tmp_path / "page.md")]  # as the package index does
-    page = subprocess.run(render, capture_output=True, text=True, check=True).stdout
+    page = python("-m", "readme_renderer", tmp_path / "page.md").stdout  # as the package index renders it
     assert ">Open the course<" in page and "<table>" in page
     links = re.findall(r'(?:href|src)="([^"]*)"', page)
     assert links and all(re.match("https://|#user-content-", link) for link in links), links
@@ -111,8 +107,6 @@ def test_it_is_the_wheel_that_runs(run, installed):
 
 
 PHOTOGRAPH = str(ROOT / "res" / "photographs" / "cat.jpg")
-
-
 USES = {
     "check": (["check", "classroom"], None),
     "explore": (["explore", PHOTOGRAPH, "-o", "page.html"], "page.html"),

@@ -32,8 +32,6 @@ WATCH = """() => {
         requestAnimationFrame(() => channel.port2.postMessage(0));
     }, true);
 }"""
-
-
 EMPTY = """<div class="vit-main" style="width: 560px; height: 560px"><i style="position: absolute">.</i></div><script>
 document.querySelector(".vit-main").onpointermove = (e) => (document.querySelector("i").style.left = `${e.clientX}px`);
 </script>"""

@@ -1,10 +1,13 @@
 """Settings with which nbgrader grades this course. Read by a course's nbgrader_config.py."""
 
+import html
 import os
 import sys
 import time
 from pathlib import Path
 
+import bleach
+from jinja2 import pass_context
 from nbconvert.exporters import HTMLExporter
 from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import (
@@ -133,10 +136,26 @@ class HideHiddenTests(ClearHiddenTests):
         return cell, resources
 
 
+# What text may be made of.
+WORDS = ("a", "b", "code", "del", "em", "i", "img", "s", "span", "strong", "sub", "sup", "u")
+BLOCKS = ("blockquote", "br", "details", "div", "h1", "h2", "h3", "h4", "hr", "li", "ol", "p", "pre", "summary", "ul")
+TABLES = ("dd", "dl", "dt", "table", "tbody", "td", "th", "thead", "tr")
+ATTRIBUTES = {"a": ["href", "title"], "img": ["src", "alt", "title", "width"], "td": ["align"], "th": ["align"]}
+
+
 class FeedbackPage(HTMLExporter):
     """A page on which nothing of a submission can run, load anything or change how the rest looks."""
 
-    sanitize_html = True
+    @pass_context
+    def markdown2html(self, context, source: str) -> str:
+        """Text as HTML, without what could act in it; nbgrader's page does not ask for that itself."""
+        try:
+            text = super().markdown2html(context, source)
+            return bleach.clean(
+                text, {*WORDS, *BLOCKS, *TABLES}, ATTRIBUTES, ["http", "https", "mailto", "data"], strip=True
+            )
+        except Exception:  # a picture that is not there, or any other text that is none
+            return f"<pre>{html.escape(source)}</pre>"
 
     def from_notebook_node(self, nb, resources=None, **options):
         """-> (the page, its resources)."""

@@ -45,13 +45,23 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
         if not any(values.values()) or (of_canvas and _is_none(values)):
             continue
         one = _learner(values, of_canvas) | {"id": values.get(chosen, "")}
-        if not re.fullmatch(r"[\w@+-][\w@+. -]*", one["id"]) or one["id"].endswith((" ", ".")):
-            raise ValueError(f"line {line} of {path}: {one['id']!r} in column {chosen!r} cannot be a folder's name")
-        if one["id"] in lines:
-            raise ValueError(f"lines {lines[one['id']]} and {line} of {path} have the same {chosen!r}: {one['id']}")
-        lines[one["id"]] = line
+        if not _is_folder(one["id"]):
+            raise ValueError(
+                f"line {line} of {path}: {one['id'][:80]!r} in column {chosen!r} cannot be a folder's name"
+            )
+        same = one["id"].casefold()  # where capitals make no difference, they would share a folder
+        if same in lines:
+            raise ValueError(f"lines {lines[same]} and {line} of {path} have the same {chosen!r}: {one['id']}")
+        lines[same] = line
         found.append(one)
     return found
+
+
+def _is_folder(name: str) -> bool:
+    # On every system, and no option of a command.
+    if not re.fullmatch(r"[\w@+][\w@+. -]{0,99}", name) or name.endswith((" ", ".")):
+        return False
+    return not re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name, re.IGNORECASE)
 
 
 def import_roster(gradebook: Gradebook, learners: list[dict[str, str]]) -> tuple[int, int]:

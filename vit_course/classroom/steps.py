@@ -28,15 +28,24 @@ def gradebook_of(course: Path) -> Iterator[Gradebook]:
     """The gradebook of a course folder, by the course's own settings; open inside a `with`.
 
     Raises:
-        ValueError: a folder that is no course.
+        ValueError: a folder that is no course, settings or a gradebook that cannot be read.
     """
     if not (course / CONFIG_NAME).is_file():
         raise ValueError(f"{course} is no course folder: it has no {CONFIG_NAME}")
-    config = PyFileConfigLoader(CONFIG_NAME, path=str(course.resolve())).load_config()
-    settings = CourseDirectory(config=config)
-    with warnings.catch_warnings(), Gradebook(settings.db_url, settings.course_id) as gradebook:
+    try:
+        config = PyFileConfigLoader(CONFIG_NAME, path=str(course.resolve())).load_config()
+        settings = CourseDirectory(config=config)
+    except Exception as error:  # the settings are a program: whatever it raises
+        raise ValueError(f"{course / CONFIG_NAME} cannot be run: {type(error).__name__}: {error}") from error
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=NBGRADERS)
-        yield gradebook
+        try:
+            gradebook = Gradebook(settings.db_url, settings.course_id)
+        except Exception as error:  # of SQLite, of alembic, of nbgrader
+            what = str(error).splitlines()[0]
+            raise ValueError(f"the gradebook {settings.db_url} cannot be read: {what}. Restore a copy of it") from error
+        with gradebook:
+            yield gradebook
 
 
 def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:

@@ -18,7 +18,7 @@ def page(body: str, title: str, kicker: str = "", named: bool = False) -> str:
         body: in Typst.
         title: what the document is called.
         kicker: the words at the foot of each page.
-        named: whether there is a place for a name and the date on the first page.
+        named: whether there is a place for a name and the date on each page with a heading of the first level.
     """
     options = f"title: {quoted(title)}, kicker: {quoted(kicker)}, named: {str(named).lower()}"
     return f'#import "{TEMPLATE}": *\n#show: course-page.with({options})\n{body}'
