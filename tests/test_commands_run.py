@@ -120,6 +120,31 @@ def test_classify_takes_the_checkpoint_of_the_course(tmp_path, capsys):
         assert {name: p for name, p in rows} == pytest.approx(expected, abs=6e-4)
 
 
+def test_the_names_of_classes_are_harmless(photograph, capsys, monkeypatch):
+    class Model:
+        class_names = ("\x1b]0;mine\a", "two\nlines", "\u202eright to left")
+
+        def top(self, picture):
+            return [(name, 1 / 3) for name in self.class_names]
+
+    monkeypatch.setattr(pretrained, "load_any", lambda *_, **__: Model())
+    assert main(["classify", str(photograph)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("\n") == 5 and all(one.isprintable() for one in out.replace("\n", ""))
+    assert out.count(r"\x1b]0;mine\x07") == out.count(r"two\nlines") == out.count(r"\u202eright") == 2
+
+
+def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
+    picture = photograph.rename("pic.html")
+    before = picture.read_bytes()
+    Path("link.html").symlink_to("pic.html")
+    more = ([], ["-o", "link.html"], ["-o", "../here/pic.html"])
+    for arguments in (["pic.html", "--force", *one] for one in more):
+        assert main(["explore", *arguments]) == 2
+        assert "pic.html is what is read" in (error := capsys.readouterr().err) or "link.html is what" in error
+        assert Path("pic.html").read_bytes() == before
+
+
 @cases(
     ("arguments", "message"),
     (["explore", "README.md"], "no readable image"),
