@@ -7,8 +7,8 @@ import warnings
 import pytest
 import torch
 from conftest import ROOT, cases
+from runs import new_run, refused
 from safetensors.torch import load_file, save_file
-from small_run import new_run, refused
 
 from vit_course import pretrained
 from vit_course.files import stored

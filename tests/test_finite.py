@@ -5,8 +5,7 @@ import copy
 import pytest
 import torch
 from conftest import ROOT, cases
-from runs import new_model
-from small_run import SIZES, new_run
+from runs import SIZES, new_model, new_run
 
 from vit_course import data, pretrained, training
 from vit_course.__main__ import main

@@ -14,7 +14,8 @@ from torch import nn
 
 from vit_course.data import Dataset, ImageFiles, unreadable
 from vit_course.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
-from vit_course.files.validated import check_like, naming, need_object, read_json
+from vit_course.files.records import naming, need_object, read_json
+from vit_course.files.validated import check_like
 from vit_course.files.weights import load_weights, save_weights, write_tensors
 from vit_course.inputs.arguments import check_statistics
 from vit_course.training.describe import described, need_history, need_the_same
