@@ -207,6 +207,12 @@ def test_the_notebook_that_was_worked_in_counts(tmp_path):
     assert "11_further-Copy1.ipynb was graded, and not 11_further.ipynb" in " ".join(one.notes)
 
 
+def test_names_of_files_speak_to_no_terminal(tmp_path):
+    write(tmp_path / "submitted" / "ada" / "11_further" / "\x1b]0;mine\a.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
+    (one,) = handed_in(tmp_path)
+    assert one.is_read and r"\x1b]0;mine\x07.ipynb" in one.notes[0] and "\x1b" not in "".join(one.notes)
+
+
 def test_only_other_bytes_are_graded_again(tmp_path):
     place, graded = tmp_path / "submitted" / "ada" / "11_further", tmp_path / "autograded" / "ada" / "11_further"
     write(place / "11_further.ipynb", ANSWER.cell(RIGHT), CHECK.cell())

@@ -16,6 +16,7 @@ from vit_course.classroom.graded import DIGEST, TIMESTAMP
 from vit_course.classroom.isolation import Limits, Room, Unprotected, environment, libraries
 from vit_course.classroom.mended import Wanted
 from vit_course.files.stored import PACKAGE
+from vit_course.inputs.rules import harmless
 
 SUBMITTED, READABLE, AUTOGRADED = "submitted", "readable", "autograded"
 LIMITS = Limits(memory=2.0, processes=64, minutes=1.0)
@@ -152,7 +153,8 @@ def _read(
             isolation.clean_up(room)
     if read is None:
         return None, None
-    one = HandedIn(student, read["notes"], tuple(read["lost"]), read["notebook"] is not None)
+    notes = [harmless(note) for note in read["notes"]]
+    one = HandedIn(student, notes, tuple(read["lost"]), read["notebook"] is not None)
     return one, read if one.is_read else None
 
 

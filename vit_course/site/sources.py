@@ -15,7 +15,7 @@ LINK = re.compile(r"(?<!!)(\[[^\]]*\])\(([^)\s:]+)\)")  # no picture, and no add
 MODULE = re.compile(r"(?<!\[)`(vit_course(?:\.\w+)+)`")
 CODE = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".js": "javascript", ".css": "css"}
-LANGUAGES |= {name: "text" for name in ("", ".md", ".csv", ".txt")}
+LANGUAGES |= {name: "text" for name in ("", ".md", ".csv", ".txt", ".sha256")}
 LEFT_OUT = ("__pycache__", "course")
 BUNDLES = "explorer/static/*"  # written by a machine for a machine
 # No entry in the table of contents, and no hit in the search: the chapters are what is searched.
