@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "explorer.predictions": {"vit"},
     "explorer.on_model": {"data.pictures", "inputs", "maps.recording", "maps.tokens", "pretrained.hub", "vit"},
     "checks": {*MODEL, "data", "files", "inputs", "maps", "plots", "pretrained", "training"},
-    "classroom": {"checks", "files.atomic", "files.stored", "inputs.extras"},
+    "classroom": {"checks", "files.atomic", "files.stored", "inputs.extras", "inputs.rules"},
     # What runs beside a learner's code, and what it says to the checks: no check is in it.
     "classroom.apart": {"checks.restored", "config", "vit"},
     "live": {"data.photographs", "explorer.scripts", "files.owned", "files.stored"},

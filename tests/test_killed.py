@@ -227,7 +227,7 @@ def test_pictures_that_vanish_end_the_run(pictures, tmp_path, monkeypatch):
 def test_what_the_system_refuses_is_no_damaged_picture(workers, fault, number, pictures, monkeypatch):
     dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
 
-    def refuses(*arguments):
+    def refuses(*arguments, **options):
         raise fault()
 
     monkeypatch.setattr("PIL.Image.open", refuses)

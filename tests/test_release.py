@@ -11,7 +11,7 @@ from conftest import ROOT, python
 from packaging.specifiers import SpecifierSet
 
 import vit_course
-from vit_course.commands import failures
+from vit_course.commands import failures, interrupts
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCRIPTS = sorted((ROOT / ".ci").iterdir())
@@ -181,7 +181,7 @@ def test_the_citation_is_of_this_release_and_has_its_form(tmp_path):
 def test_the_exit_codes_that_are_promised_are_those_of_the_commands():
     (promise,) = re.findall(r"^- \*\*The commands\*\*.+$", HOUSE, re.MULTILINE)
     codes = {int(code) for code in re.findall(r"\b(\d+)\b(?= for)", promise)}
-    assert codes == {0, failures.UNEXPECTED, failures.BAD_INPUT, failures.INTERRUPTED}
+    assert codes == {0, failures.UNEXPECTED, failures.BAD_INPUT, interrupts.CODE}
 
 
 def test_each_package_with_public_names_is_promised_or_left_out_by_name():
