@@ -119,9 +119,11 @@ def load_exercises(package: str) -> None:
         importlib.import_module(f"{package}.{file.name}")
     chapter = package.rpartition(".")[2]
     found = [one for one in EXERCISES.values() if one.chapter == chapter]
-    for one in sorted(found, key=lambda one: int(one.number.rpartition(".")[2])):
+    found.sort(key=lambda one: int(one.number.rpartition(".")[2]))
+    module.__all__ = [one.name.rpartition(".")[2] for one in found]
+    for name, one in zip(module.__all__, found, strict=True):
         EXERCISES[one.name] = EXERCISES.pop(one.name)
-        setattr(module, one.name.rpartition(".")[2], one.check)  # until now the name of the file
+        setattr(module, name, one.check)  # until now the name of the file
 
 
 def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float) -> Report:
