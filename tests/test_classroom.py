@@ -179,6 +179,20 @@ def test_the_release_holds_no_solution_and_no_hidden_test(course):
         assert cell_of(released, name).metadata.nbgrader.points == points
 
 
+def test_what_cannot_be_read_any_more_keeps_no_old_mark_and_nbgrader_alone_grades_nothing(course):
+    place = course.folder / "submitted" / "half" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    before = place.read_text()
+    alone = run("nbgrader autograde 04_attention --student half --force", course.folder)
+    assert alone.returncode and "grade with `python -m vit_course classroom grade`" in alone.stderr
+    place.write_text("see my mail")
+    again = run("python -m vit_course classroom grade . 04_attention --unprotected --student half", course.folder)
+    assert "half: NOT GRADED" in again.stdout and "0 graded, 1 not graded, 0 missing" in again.stdout
+    assert not (course.folder / "autograded" / "half" / ASSIGNMENT).exists()
+    place.write_text(before)
+    again = run("python -m vit_course classroom grade . 04_attention --unprotected --student half", course.folder)
+    assert "1 graded, 0 not graded" in again.stdout and "half: 12 points" in again.stdout
+
+
 def test_releasing_makes_no_folder_that_others_can_write_to(course):
     released = run("nbgrader release_assignment 04_attention", course.folder)
     assert released.returncode == 0, released.stderr

@@ -23,7 +23,7 @@ from nbgrader.preprocessors import (
     OverwriteKernelspec,
     SaveAutoGrades,
 )
-from traitlets import Bool, Float, Integer, Unicode
+from traitlets import Float, Integer, Unicode
 
 from vit_course.classroom.course import course_id
 from vit_course.classroom.graded import NOT_GRADED, VERDICTS, without_hidden_tests
@@ -44,47 +44,33 @@ def wanted_cells(notebook) -> list[Wanted]:
     ]  # fmt: skip
 
 
-POLICY = (
-    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; font-src data:; '
-    "style-src 'unsafe-inline'\">"
-)
-
-
 class RunApart(NbGraderPreprocessor):
     """In the place of nbgrader's kernel: the learner's cells run in a process apart, and verdicts are reached here."""
 
-    isolation = Unicode(help="how that process is kept apart: podman, docker or bubblewrap; by default the first").tag(
-        config=True
-    )
-    unprotected = Bool(False, help="grade even where none of them works").tag(config=True)
-    received = Bool(False, help="whether what was handed in has been read and mended").tag(config=True)
+    isolation = Unicode(help="how that process is kept apart, as `classroom grade` says it").tag(config=True)
     memory = Float(4.0, help="gigabytes that one submission may take").tag(config=True)
     disk = Float(1.0, help="gigabytes of files that one submission may write").tag(config=True)
     processes = Integer(256, help="processes and threads that one submission may have").tag(config=True)
     course = Unicode(help="the course's folder, which no submission sees").tag(config=True)
     minutes = Float(30.0, help="minutes that one submission may take").tag(config=True)
     cell_seconds = Float(240.0, help="seconds that one cell may take").tag(config=True)
-    _chosen = None
 
     def preprocess(self, nb, resources):
         """Runs and grades one mended notebook, whose cells get their outputs; the verdicts are written beside it too.
 
         Raises:
-            ValueError: no isolation works here, or what was handed in has not been read by the command that does it.
+            ValueError: nbgrader was called by itself, so that nothing has read what was handed in.
             RuntimeError: the process for the learner's code does not start.
         """
-        if not self.received:
-            raise ValueError("grade with `python -m vit_course classroom grade`, which reads what was handed in safely")
         # Here, because nbgrader's other commands read these settings too, and have no use for PyTorch.
-        from vit_course.classroom.isolation import Limits, choose
+        from vit_course.classroom.isolation import Limits, named
         from vit_course.classroom.submission import Submission
 
-        if RunApart._chosen is None:
-            RunApart._chosen = choose(self.isolation or None, self.unprotected)
+        way = named(self.isolation)
         limits = Limits(self.memory, self.processes, self.minutes, self.disk, self.cell_seconds)
         folder = Path(resources["metadata"]["path"]).resolve()
         hidden = (Path(self.course or folder).resolve(),)
-        submission = Submission(nb, folder, RunApart._chosen, limits, hidden)
+        submission = Submission(nb, folder, way, limits, hidden)
         who, began = resources["nbgrader"]["student"], time.monotonic()
         verdicts = submission.grade()
         points = sum(verdict.points or 0.0 for verdict in verdicts)
@@ -136,6 +122,10 @@ class HideHiddenTests(ClearHiddenTests):
         return cell, resources
 
 
+POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; font-src data:; '
+    "style-src 'unsafe-inline'\">"
+)
 # What text may be made of.
 WORDS = ("a", "b", "code", "del", "em", "i", "img", "s", "span", "strong", "sub", "sup", "u")
 BLOCKS = ("blockquote", "br", "details", "div", "h1", "h2", "h3", "h4", "hr", "li", "ol", "p", "pre", "summary", "ul")

@@ -13,13 +13,13 @@ from pathlib import Path
 import nbformat
 
 from vit_course.classroom.graded import DIGEST, TIMESTAMP
-from vit_course.classroom.isolation import Limits, Room, Unprotected, environment, libraries
+from vit_course.classroom.isolation import Limits, Room, Unprotected, libraries
 from vit_course.classroom.mended import Wanted
 from vit_course.files.stored import PACKAGE
 from vit_course.inputs.rules import harmless
 
 SUBMITTED, READABLE, AUTOGRADED = "submitted", "readable", "autograded"
-LIMITS = Limits(memory=2.0, processes=64, minutes=1.0)
+LIMITS = Limits(memory=2.0, processes=64, minutes=1.0, disk=0.01)
 # Without the grammar of addresses that jsonschema would take seconds to load: no notebook is judged by it.
 BOOT = (
     "import json, sys; settings = json.load(sys.stdin); sys.path[:0] = settings['path']; "
@@ -122,35 +122,26 @@ def _read(
 ) -> tuple[HandedIn | None, dict | None]:
     # -> (what is told of it, what `reading` found where there is a notebook)
     with tempfile.TemporaryDirectory(prefix="vit-course-") as home:
-        hidden = (course.resolve(),)
-        given = tuple(folder.resolve() for folder in folders)
-        room = Room(Path(home).name, Path(home), given, environment(isolation.home_of(home)), LIMITS, hidden)
+        room = Room(Path(home), tuple(folder.resolve() for folder in folders), LIMITS, (course.resolve(),))
         settings = settings | {
-            "path": [str(PACKAGE.parent), *libraries(hidden)],
+            "path": [str(PACKAGE.parent), *libraries(room.hidden)],
             "folders": isolation.given(room),
-            "limits": {
-                "memory": int(LIMITS.memory * 2**30),
-                "processes": isolation.processes(LIMITS.processes),
-                "seconds": int(60 * LIMITS.minutes),
-                "file": 0,
-            },
+            "limits": isolation.bounds(LIMITS),
         }
-        command = isolation.wrap([sys.executable, "-I", "-c", BOOT], room)
-        try:
-            done = subprocess.run(
-                command, input=json.dumps(settings).encode(), capture_output=True, cwd=home,
-                timeout=120 * LIMITS.minutes, check=True,
-            )  # fmt: skip
-            read = json.loads(done.stdout)
-        except subprocess.TimeoutExpired:
-            return HandedIn(student, ["it took too long to read"]), None
-        except (subprocess.CalledProcessError, ValueError) as error:
-            said = getattr(error, "stderr", b"").decode(errors="replace").strip().splitlines()
-            return HandedIn(
-                student, [f"it cannot be read: {said[-1] if said else 'the process that reads ended'}"]
-            ), None
-        finally:
-            isolation.clean_up(room)
+        command, pipe = [sys.executable, "-I", "-c", BOOT], subprocess.PIPE
+        with isolation.start(command, room, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            try:
+                out, said = process.communicate(json.dumps(settings).encode(), 120 * LIMITS.minutes)
+            except subprocess.TimeoutExpired:
+                return HandedIn(student, ["it took too long to read"]), None
+            finally:
+                process.kill()
+                isolation.clean_up(room)
+    if process.returncode:
+        lines = said.decode(errors="replace").strip().splitlines()
+        why = lines[-1] if lines else "the process that reads it ended"
+        return HandedIn(student, [harmless(f"it cannot be read: {why}")]), None
+    read = json.loads(out)
     if read is None:
         return None, None
     notes = [harmless(note) for note in read["notes"]]

@@ -52,18 +52,14 @@ class Room:
     """What a process has around it.
 
     Args:
-        name: of its own, such as a container's.
-        home: a new folder, for the way that has none of its own.
+        home: a new folder, for the way that has none of its own; its name is the container's.
         given: files and folders that it may read.
-        environment: its variables.
         limits: what it may take.
         hidden: folders that it must not see.
     """
 
-    name: str
     home: Path
     given: tuple[Path, ...]
-    environment: dict[str, str]
     limits: Limits
     hidden: tuple[Path, ...] = ()
 
@@ -72,22 +68,32 @@ class Unprotected:
     """No isolation: a process that runs as the teacher."""
 
     name = "no isolation"
+    lacks = NOT_PROTECTED
     in_memory: tuple[str, ...] = ()
 
-    def wrap(self, command: list[str], room: Room) -> list[str]:
-        """-> the command that runs it in there."""
-        return command
+    def start(self, command: list[str], room: Room, **options) -> subprocess.Popen:
+        """Starts it in there, with further options of `subprocess.Popen`."""
+        return subprocess.Popen(command, env=environment(self.home(room)), cwd=room.home, **options)
 
-    def home_of(self, home: Path | str) -> str:
+    def home(self, room: Room) -> str:
         """What its own folder is called in there."""
-        return str(home)
+        return str(room.home)
 
     def given(self, room: Room) -> list[str]:
         """What the files and folders that it may read are called in there."""
         return [str(path) for path in room.given]
 
-    def processes(self, wanted: int) -> int:
-        """-> the limit to set so that it may have `wanted`: the system's counts all that the user runs."""
+    def bounds(self, limits: Limits) -> dict[str, int]:
+        """-> what it sets for itself, as `apart.learner.limit` takes it."""
+        return {
+            "memory": int(limits.memory * 2**30),
+            "processes": self._processes(limits.processes),
+            "seconds": int(limits.minutes * 60 * (os.cpu_count() or 1)),
+            "file": int(limits.disk * 2**30),
+        }
+
+    def _processes(self, wanted: int) -> int:
+        # The system's limit counts all that the user runs.
         mine = os.getuid() if hasattr(os, "getuid") else None
         others = 0
         for process in psutil.process_iter(["uids", "num_threads"]):
@@ -103,10 +109,14 @@ class Bubblewrap(Unprotected):
     """bwrap(1): namespaces of its own, without a container."""
 
     name = "bubblewrap"
+    lacks = ""
     # Its own file systems, all of them in memory.
     in_memory = (HOME, "/tmp", "/dev/shm")
 
-    def wrap(self, command, room):
+    def start(self, command, room, **options):
+        return subprocess.Popen(self._wrapped(command, room), **options)
+
+    def _wrapped(self, command: list[str], room: Room) -> list[str]:
         words = ["bwrap", "--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent"]
         words += ["--new-session", "--clearenv", "--cap-drop", "ALL", "--proc", "/proc", "--dev", "/dev"]
         for path in SYSTEM:
@@ -120,11 +130,11 @@ class Bubblewrap(Unprotected):
             words += ["--size", str(int(room.limits.disk * 2**30)), "--tmpfs", path]
         for path, inside in zip(room.given, self.given(room), strict=True):
             words += ["--ro-bind", str(path), inside]
-        for name, value in room.environment.items():
+        for name, value in environment(HOME).items():
             words += ["--setenv", name, value]
         return [*words, "--chdir", HOME, "--", *command]
 
-    def home_of(self, home):
+    def home(self, room):
         return HOME
 
     def given(self, room):
@@ -132,15 +142,17 @@ class Bubblewrap(Unprotected):
 
     def works(self) -> bool:
         """Whether a process starts in it: what is installed need not work."""
-        room = Room(f"vit-course-{os.getpid()}", Path(), (), {}, Limits(memory=1.0, disk=0.01))
+        room = Room(Path(f"vit-course-{os.getpid()}"), (), Limits(memory=1.0, disk=0.01))
+        command = [sys.executable, "-I", "-c", "print(6 * 7)"]
         try:
-            command = self.wrap([sys.executable, "-I", "-c", "print(6 * 7)"], room)
-            done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+            with self.start(command, room, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+                try:
+                    return process.communicate(timeout=60)[0].strip() == b"42"
+                finally:
+                    process.kill()
+                    self.clean_up(room)
         except (OSError, subprocess.TimeoutExpired):
             return False
-        finally:
-            self.clean_up(room)
-        return done.stdout.strip() == b"42"
 
 
 class Container(Bubblewrap):
@@ -151,10 +163,20 @@ class Container(Bubblewrap):
     def __init__(self, program: str):
         self.name = program
 
-    def wrap(self, command, room):
+    def _wrapped(self, command, room):
         size = f"size={int(room.limits.disk * 2**30)},mode=1777"
         memory = f"{int(room.limits.memory * 1024) + 1024}m"
-        words = [self.name, "run", "--rm", "--interactive", "--name", room.name, "--network", "none", "--read-only"]
+        words = [
+            self.name,
+            "run",
+            "--rm",
+            "--interactive",
+            "--name",
+            room.home.name,
+            "--network",
+            "none",
+            "--read-only",
+        ]
         words += ["--user", f"{os.getuid()}:{os.getgid()}", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
         words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(room.limits.processes)]
         words += ["--tmpfs", f"{HOME}:{size}", "--tmpfs", f"/tmp:{size}", "--workdir", HOME]
@@ -167,15 +189,15 @@ class Container(Bubblewrap):
             words += ["--tmpfs", path]
         for path, inside in zip(room.given, self.given(room), strict=True):
             words += ["--volume", f"{path}:{inside}:ro"]
-        for name, value in room.environment.items():
+        for name, value in environment(HOME).items():
             words += ["--env", f"{name}={value}"]
         return [*words, IMAGE, *command]
 
-    def processes(self, wanted):
+    def _processes(self, wanted):
         return 2**20  # the container counts them
 
     def clean_up(self, room):
-        subprocess.run([self.name, "rm", "--force", room.name], capture_output=True, timeout=60, check=False)
+        subprocess.run([self.name, "rm", "--force", room.home.name], capture_output=True, timeout=60, check=False)
 
     def works(self):
         """Whether a process starts in it; the empty image is made where it is missing."""
@@ -190,6 +212,18 @@ class Container(Bubblewrap):
 
 
 WAYS = {"podman": Container("podman"), "docker": Container("docker"), "bubblewrap": Bubblewrap()}
+
+
+def named(name: str) -> Unprotected:
+    """The way of this name, which `choose` has given.
+
+    Raises:
+        ValueError: there is none of that name.
+    """
+    ways = {**WAYS, Unprotected.name: Unprotected()}
+    if name not in ways:
+        raise ValueError("grade with `python -m vit_course classroom grade`, which says how submissions are kept apart")
+    return ways[name]
 
 
 def choose(wanted: str | None = None, unprotected: bool = False) -> Unprotected:

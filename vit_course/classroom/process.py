@@ -18,7 +18,7 @@ from vit_course.checks.worker import Left
 from vit_course.classroom.apart.channel import Watched
 from vit_course.classroom.apart.objects import Receiving
 from vit_course.classroom.apart.session import Session
-from vit_course.classroom.isolation import USUAL, Limits, Room, Unprotected, environment, libraries
+from vit_course.classroom.isolation import USUAL, Limits, Room, Unprotected, libraries
 from vit_course.files.stored import PACKAGE
 
 START_SECONDS = 120.0
@@ -56,7 +56,7 @@ class LearnerProcess:
         self._home = Path(tempfile.mkdtemp(prefix="vit-course-"))
         # With it the teacher's list of fonts: to make one takes seconds.
         given = (Path(folder).resolve(), Path(matplotlib.get_cachedir()).resolve())
-        self._room = Room(self._home.name, self._home, given, {}, limits, hidden)
+        self._room = Room(self._home, given, limits, hidden)
         self._ended_for = ""
         try:
             self._start()
@@ -113,27 +113,19 @@ class LearnerProcess:
         self.close()
 
     def _start(self) -> None:
-        inside, (work, fonts) = self._isolation.home_of(self._home), self._isolation.given(self._room)
-        self._room.environment.update(environment(inside))
+        work, fonts = self._isolation.given(self._room)
         settings = {
             "path": [str(PACKAGE.parent), *libraries(self._room.hidden)],
-            "home": inside,
+            "home": self._isolation.home(self._room),
             "given": work,
             "fonts": fonts,
             "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
-            "limits": {
-                "memory": int(self.limits.memory * 2**30),
-                "processes": self._isolation.processes(self.limits.processes),
-                "seconds": int(self.limits.minutes * 60 * (os.cpu_count() or 1)),
-                "file": int(self.limits.disk * 2**30),
-            },
+            "limits": self._isolation.bounds(self.limits),
         }
-        command = self._isolation.wrap([sys.executable, "-I", "-c", BOOT, json.dumps(settings)], self._room)
-        log = (self._home / "log").open("wb")
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True,
-            env=self._room.environment if type(self._isolation) is Unprotected else None, cwd=self._home,
-        )  # fmt: skip
+        command, log = [sys.executable, "-I", "-c", BOOT, json.dumps(settings)], (self._home / "log").open("wb")
+        self._process = self._isolation.start(
+            command, self._room, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+        )
         self._channel = Watched(self._process.stdout, self._process.stdin, self._gone)
         self.session = Session(self._channel, "t", careful=True, changed=Left)
         try:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -15,8 +16,8 @@ from traitlets.config.loader import PyFileConfigLoader
 from vit_course.classroom import marks, roster
 from vit_course.classroom.graded import VERDICTS, read
 from vit_course.classroom.grading import wanted_cells
-from vit_course.classroom.handed_in import READABLE, HandedIn, make_readable
-from vit_course.classroom.isolation import NOT_PROTECTED, Unprotected, choose
+from vit_course.classroom.handed_in import AUTOGRADED, READABLE, HandedIn, make_readable
+from vit_course.classroom.isolation import Unprotected
 from vit_course.classroom.mended import Wanted
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
@@ -62,41 +63,32 @@ def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:
 
 
 def grade(
-    course: Path,
-    assignment: str,
-    students=(),
-    force: bool = False,
-    jobs: int = 1,
-    isolation: str | None = None,
-    unprotected: bool = False,
-    settings=(),
+    course: Path, assignment: str, way: Unprotected, students=(), force: bool = False, jobs: int = 1, settings=()
 ) -> int:
     """Grades what was handed in, writes a report for the teacher and prints its beginning.
 
     Args:
         course: the course folder.
         assignment: such as "04_attention".
+        way: how submissions are kept apart, of `isolation.choose`.
         students: only these; by default all.
         force: grade again what has been graded.
         jobs: how many are graded at the same time.
-        isolation, unprotected: see `isolation.choose`.
         settings: further arguments of `nbgrader autograde`.
 
     Returns:
         0 where all that was handed in has a mark, else 1.
 
     Raises:
-        ValueError: a folder that is no course, an assignment that was not generated, no isolation that works.
+        ValueError: a folder that is no course, an assignment that was not generated.
     """
-    way = choose(isolation, unprotected)
-    print(f"graded with {way.name}" + (f": {NOT_PROTECTED}" if type(way) is Unprotected else ""), flush=True)
+    print(": ".join(filter(None, [f"graded with {way.name}", way.lacks])), flush=True)
     with gradebook_of(course) as gradebook:
         wanted = _wanted(gradebook, assignment)
     exercises = {one.name: asked for one in wanted if (asked := read(one.source))}
     handed_in = make_readable(course, assignment, wanted, way, students, jobs, force)
     _print_notes(handed_in)
-    settings = [*settings, f"--RunApart.unprotected={unprotected}", "--RunApart.received=True"]
-    done = _autograde(course, assignment, [*settings, *([f"--RunApart.isolation={isolation}"] if isolation else [])])
+    done = _autograde(course, assignment, [*settings, f"--RunApart.isolation={way.name}"])
     with gradebook_of(course) as gradebook:
         _remember(gradebook, course, assignment, handed_in, exercises)
         found = marks.marks(gradebook, [assignment], students)
@@ -139,7 +131,10 @@ def _wanted(gradebook: Gradebook, assignment: str) -> list[Wanted]:
 def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: list[HandedIn], exercises: dict) -> None:
     # What cannot be read was handed in all the same: there is a submission, and what is lost of it has no score.
     for one in handed_in:
-        judged = (course / "autograded" / one.student / assignment).is_dir()
+        place = course / AUTOGRADED / one.student / assignment
+        if not one.is_read:  # what was graded before is not what is there now
+            shutil.rmtree(place, ignore_errors=True)
+        judged = place.is_dir()
         if judged and not one.lost:
             continue
         gradebook.update_or_create_student(one.student)
@@ -197,7 +192,7 @@ def _report(course: Path, assignment: str, found: list[marks.Mark], handed_in: l
         name = " ".join(filter(None, (one.student["first_name"], one.student["last_name"])))
         lines = [f"== {student}{f' ({name})' if name else ''}: {points}"]
         lines += [f"- {note}" for note in notes.get(student, [])]
-        verdicts = course / "autograded" / student / assignment / VERDICTS
+        verdicts = course / AUTOGRADED / student / assignment / VERDICTS
         if verdicts.is_file() and one.raw is not None:
             lines.append(verdicts.read_text(encoding="utf-8").rstrip())
         parts.append("\n".join(lines))

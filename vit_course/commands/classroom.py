@@ -1,5 +1,6 @@
 """`python -m vit_course classroom`: the exercises as an nbgrader course, from the class list to the marks."""
 
+from vit_course.classroom.isolation import NOT_PROTECTED, WAYS, choose
 from vit_course.commands.paths import need_new_file, path
 from vit_course.commands.said import say
 from vit_course.files.stored import course
@@ -30,15 +31,13 @@ def add_to(commands) -> None:
     grade.add_argument("--force", action="store_true", help="grade again what has been graded")
     grade.add_argument(
         "--isolation",
-        choices=["podman", "docker", "bubblewrap"],
+        choices=list(WAYS),
         help="how their code is kept apart (default: the first of these that works here)",
     )
     grade.add_argument(
         "--unprotected",
         action="store_true",
-        help="grade even where none of these works. Then a submission's code runs as you: it can read and change "
-        "whatever you can (solutions, marks, the work of others, your keys), it can use the network, and what it "
-        "starts may live on",
+        help=f"grade even where none of these works, though then {NOT_PROTECTED}",
     )
     for name, kind, words in (
         ("memory", float, "gigabytes"),
@@ -90,10 +89,9 @@ def run_grade(options) -> int:
         raise ValueError(f"--jobs must be at least 1, got {options.jobs}")
     names = ("memory", "disk", "processes", "minutes", "cell_seconds")
     settings = [f"--RunApart.{name}={value}" for name in names if (value := getattr(options, name)) is not None]
-    return steps.grade(
-        options.folder, options.assignment, options.student or (), options.force, options.jobs, options.isolation,
-        options.unprotected, settings,
-    )  # fmt: skip
+    way = choose(options.isolation, options.unprotected)
+    given = (options.student or (), options.force, options.jobs, settings)
+    return steps.grade(options.folder, options.assignment, way, *given)
 
 
 def run_roster(options) -> int:

@@ -32,10 +32,9 @@ def add_to(commands) -> None:
 def run(options) -> int:
     """Writes the page and says where it is; -> 0."""
     need_picture(options.image)
-    name = harmless(Path(options.image).name)
-    out = options.out or Path(Path(options.image).name).with_suffix(
-        ".html"
-    )  # where the user is, whose the picture may not be
+    picture_name = Path(options.image).name
+    name = harmless(picture_name)
+    out = options.out or Path(picture_name).with_suffix(".html")  # where the user is, whose the picture may not be
     need_new_file(out, ".html", options.force, options.image, options.beside, options.weights)
     need_checkpoint(options.weights)
     changed = options.beside in CHANGED

@@ -44,12 +44,7 @@ def evaluate(
 
 @torch.no_grad()
 def measured(
-    model: nn.Module,
-    images: Images,
-    dataset: Dataset,
-    batch_size: int = 500,
-    engine: "Engine | None" = None,
-    workers: int = 0,
+    model: nn.Module, images: Images, dataset: Dataset, batch_size: int, engine: "Engine | None", workers: int
 ) -> tuple[float, float]:
     """As `evaluate`, with a loss of NaN where a logit is NaN or infinite: a training knows what to do then."""
     check_module("model", model)

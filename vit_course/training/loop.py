@@ -12,8 +12,7 @@ from tqdm import tqdm
 from vit_course.data import Dataset, seed_everything
 from vit_course.training.batches import Batches, Sums
 from vit_course.training.checking import check_fit, check_logits, compile_errors, need_finite, none_read
-from vit_course.training.evaluation import images_at_once
-from vit_course.training.evaluation import measured as evaluate
+from vit_course.training.evaluation import images_at_once, measured
 from vit_course.training.optimisers import Stepper, warmup_cosine
 from vit_course.training.processes import device_of, engine_for
 from vit_course.training.recipe import TrainingConfig
@@ -111,7 +110,7 @@ def train(
             row = {"epoch": epoch + 1, "learning_rate": share * config.learning_rate, **sums.means()}
             if not sums.seen:
                 raise none_read(dataset.train, label)
-            loss, accuracy = evaluate(kept, dataset.validation, dataset, at_once, engine=engine, workers=workers)
+            loss, accuracy = measured(kept, dataset.validation, dataset, at_once, engine, workers)
             # The last step of the epoch can have spoilt the weights.
             need_finite(torch.tensor(loss), f"the validation loss is {{}} after {label}", config)
             history.append({**row, "validation_loss": loss, "validation_accuracy": accuracy})
