@@ -27,9 +27,9 @@ def is_named(report, mistake: str) -> bool:
 
 
 def is_shown(report) -> bool:
-    """Whether a mistake that the check does not know is refused with what was expected, in a picture too."""
+    """Whether a mistake that the check does not know is refused with what came back, in a picture too."""
     shown = report.mistake == "wrong-answer"  # worked out by hand: the right number is not shown
-    shown = shown or ("Expected: " in report.text and "Received: " in report.text)
+    shown = shown or "Received: " in report.text
     drawn = report.expected is None or bool(report.figure().axes)
     return report.status == "failed" and report.mistake in GENERIC and shown and drawn
 

@@ -164,6 +164,16 @@ def test_a_forged_reply_costs_its_own_cell_alone(folder):
     assert verdicts["further.share"].points == EXERCISES["further.share"].points
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
+def test_a_container_without_limits_does_not_count_as_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    program = tmp_path / "podman"
+    for shown, works in (("2147483648 256", True), ("9223372036854771712", False), ("2147483648 max", False)):
+        program.write_text(f"#!/bin/sh\necho {shown}\n")
+        program.chmod(0o755)
+        assert isolation.WAYS["podman"].works() is works, shown
+
+
 def test_outputs_of_strange_types_are_left_out():
     strange = [5, {"output_type": []}, {"output_type": "display_data", "data": [], "metadata": {}}]
     strange += [{"output_type": "stream", "name": [], "text": "x"}, {"output_type": "error", "traceback": None}]

@@ -15,6 +15,7 @@ from vit_course.checks.draw import Draw
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.tools.whole_parts import distinct_sizes
 from vit_course.checks.tools.words import told_apart
+from vit_course.encoder import EncoderBlock
 
 
 @pytest.fixture(autouse=True)
@@ -155,6 +156,14 @@ def test_the_learners_own_line_is_shown():
 def test_two_numbers_are_shown_in_as_many_digits_as_it_takes():
     assert told_apart(0.5, 0.75) == ("0.500", "0.750") and told_apart(0.1234, 0.1231) == ("0.1234", "0.1231")
     assert told_apart(2, 3) == ("2", "3") and told_apart(torch.tensor(1e-9), 0.0) == ("1e-09", "0")
+
+
+def test_numbers_of_hidden_weights_are_not_shown():
+    report = checks.capstone.block(
+        lambda *sizes: torch.nn.Sequential(EncoderBlock(*sizes), torch.nn.Hardsigmoid()), seed=1
+    )
+    assert "Expected: " not in report.text and "Received: 10 of 10 numbers differ\n" in report.text
+    assert report.figure().axes
 
 
 def test_an_argument_that_was_changed_is_called_by_its_name():

@@ -19,6 +19,13 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", "/etc/ssl", "/etc/passwd")
 HOME, GIVEN = "/submission", "/given"  # what these are called inside
 IMAGE = "vit-course-empty"
+# Prints the bytes and processes that a container may have, by cgroups(7) of the second version or the first.
+LIMITS_SET = """
+from pathlib import Path
+for name in ("memory.max", "memory/memory.limit_in_bytes", "pids.max", "pids/pids.max"):
+    if (file := Path("/sys/fs/cgroup", name)).is_file():
+        print(file.read_text())
+"""
 NOT_PROTECTED = (
     "a submission's code runs as you: it can read and change whatever you can (solutions, marks, the work of others, "
     "your keys), it can use the network, and what it starts may live on"
@@ -141,18 +148,23 @@ class Bubblewrap(Unprotected):
         return [f"{GIVEN}/{number}" for number in range(len(room.given))]
 
     def works(self) -> bool:
-        """Whether a process starts in it: what is installed need not work."""
+        """Whether a process starts in it, under its limits: what is installed need not work."""
         room = Room(Path(f"vit-course-{os.getpid()}"), (), Limits(memory=1.0, disk=0.01))
-        command = [sys.executable, "-I", "-c", "print(6 * 7)"]
+        program, expected = self._trial(room.limits)
+        command = [sys.executable, "-I", "-c", program]
         try:
             with self.start(command, room, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
                 try:
-                    return process.communicate(timeout=60)[0].strip() == b"42"
+                    return process.communicate(timeout=60)[0].decode().split() == expected
                 finally:
                     process.kill()
                     self.clean_up(room)
         except (OSError, subprocess.TimeoutExpired):
             return False
+
+    def _trial(self, limits: Limits) -> tuple[str, list[str]]:
+        # -> (a program, the words that it prints where all is well)
+        return "print(6 * 7)", ["42"]
 
 
 class Container(Bubblewrap):
@@ -165,19 +177,10 @@ class Container(Bubblewrap):
 
     def _wrapped(self, command, room):
         size = f"size={int(room.limits.disk * 2**30)},mode=1777"
-        memory = f"{int(room.limits.memory * 1024) + 1024}m"
-        words = [
-            self.name,
-            "run",
-            "--rm",
-            "--interactive",
-            "--name",
-            room.home.name,
-            "--network",
-            "none",
-            "--read-only",
-        ]
-        words += ["--user", f"{os.getuid()}:{os.getgid()}", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+        memory = f"{self._megabytes(room.limits)}m"
+        words = [self.name, "run", "--rm", "--interactive", "--name", room.home.name, "--network", "none"]
+        words += ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+        words += ["--user", f"{os.getuid()}:{os.getgid()}"]
         words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(room.limits.processes)]
         words += ["--tmpfs", f"{HOME}:{size}", "--tmpfs", f"/tmp:{size}", "--workdir", HOME]
         if self.name == "podman" and os.getuid() != 0:
@@ -195,6 +198,13 @@ class Container(Bubblewrap):
 
     def _processes(self, wanted):
         return 2**20  # the container counts them
+
+    def _megabytes(self, limits: Limits) -> int:
+        return int(limits.memory * 1024) + 1024  # with what PyTorch takes before a learner's first line
+
+    def _trial(self, limits):
+        # Without root, some systems start a container and set it no limit: its control group says what it has.
+        return LIMITS_SET, [str(self._megabytes(limits) * 2**20), str(limits.processes)]
 
     def clean_up(self, room):
         subprocess.run([self.name, "rm", "--force", room.home.name], capture_output=True, timeout=60, check=False)

@@ -54,7 +54,7 @@ def same_function(
             again = call(answer, *_copies(arguments))
             if on_cpu(result) and on_cpu(again) and not agree(result, again):
                 raise _two_results(result, again)
-            equal(result, reference(*_copies(arguments)), axes=axes)
+            equal(result, reference(*_copies(arguments)), axes=axes, numbers=True)
         except Wrong as wrong:
             if wrong.mistake == "keeps-results":
                 raise  # what is kept would grow with each further call

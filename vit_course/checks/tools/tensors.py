@@ -62,22 +62,26 @@ def equal(
     axes: str = "",
     what: str = "the result",
     context: Sequence[str] = (),
+    numbers: bool = False,
 ) -> None:
-    """Raises `Wrong(mistake, sentence)` with the first place where the two part, unless they agree."""
+    """Raises `Wrong(mistake, sentence)` with the first place where the two part, unless they agree.
+
+    The numbers there are shown where they say something: those of a module come from weights that nobody sees.
+    """
     received = tensor(received, expected.shape, axes, what, expected.dtype)
     if agree(received, expected):
         return
     apart = ~torch.isclose(received.detach(), expected.detach(), **TOLERANCE)
     place = tuple(apart.nonzero()[0].tolist())
-    right, wrong = told_apart(expected[place], received[place])
+    where, differ = f"{list(place)}{f' {axes}' if axes else ''}", f"{int(apart.sum())} of {apart.numel()} numbers differ"
+    shown = [f"Received: {differ}" + ("" if apart.all() else f", the first at {where}")]
+    if numbers:
+        right, wrong = told_apart(expected[place], received[place])
+        shown = [f"Expected: {right} at {where}", f"Received: {wrong}; {differ}"]
     raise Wrong(
         mistake,
         sentence,
-        [
-            *context,
-            f"Expected: {right} at {list(place)}{f' {axes}' if axes else ''}",
-            f"Received: {wrong}; {int(apart.sum())} of {apart.numel()} numbers differ",
-        ],
+        [*context, *shown],
         expected=expected.detach(),
         received=received.detach(),
     )
