@@ -42,15 +42,15 @@ class Killed(Exception):
 
 def cut_after(epochs, monkeypatch, folder, dataset, recipe, **changes):
     """Begins a run in a folder and ends it in the epoch after so many."""
-    real, calls = loop.evaluate, itertools.count(1)
+    real, calls = loop.measured, itertools.count(1)
 
-    def evaluate(*arguments, **options):
+    def measured(*arguments, **options):
         if next(calls) > epochs:
             raise Killed
         return real(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(loop, "evaluate", evaluate)
+        patch.setattr(loop, "measured", measured)
         with pytest.raises(Killed):
             train(new_model(**changes), dataset, recipe, folder, progress=False)
 

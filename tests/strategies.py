@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from hypothesis import HealthCheck, Phase, configuration, settings
 from hypothesis import strategies as st
@@ -33,6 +34,8 @@ PROFILE = settings(
 )
 PACKAGE = Path(vit_course.__file__).parent
 REFUSED = object()
+# Where it is the checksum's name that is damaged, a warning says that there is none.
+UNKNOWN_CHECKSUM = pytest.mark.filterwarnings("ignore:.* is of a version without checksums")
 
 
 def fuzz(examples: int) -> settings:

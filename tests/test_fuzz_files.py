@@ -13,6 +13,7 @@ from safetensors.torch import save
 from strategies import (
     ANYTHING,
     REFUSED,
+    UNKNOWN_CHECKSUM,
     damaged_json,
     damaged_safetensors,
     fuzz,
@@ -55,6 +56,7 @@ def look_at(found):
         assert best is REFUSED or len(best) == min(3, found.model.config.num_classes)
 
 
+@UNKNOWN_CHECKSUM
 @fuzz(300)
 @given(st.data())
 def test_a_damaged_checkpoint_loads_or_is_refused(run, tmp_path_factory, data):

@@ -14,6 +14,7 @@ from runs import RECIPE, cut_after, new_model
 from strategies import (
     ANYTHING,
     REFUSED,
+    UNKNOWN_CHECKSUM,
     damaged,
     damaged_safetensors,
     edited,
@@ -184,6 +185,7 @@ def state(tmp_path_factory):
     return (folder / "last.safetensors").read_bytes()
 
 
+@UNKNOWN_CHECKSUM
 @fuzz(150)
 @given(st.data())
 def test_a_damaged_state_is_gone_on_with_or_refused(state, tmp_path_factory, data):

@@ -1,6 +1,7 @@
 """Ctrl+C at any moment of a command: one line, exit code 130, and nothing swallowed."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -34,11 +35,16 @@ sys.exit(main())
 """
 
 
+def heard() -> None:
+    """Ctrl+C is heard: what a shell starts in the background ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def stopped(code: str, *arguments: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=environment, check=False,
-        cwd=ROOT, timeout=120,
+        cwd=ROOT, timeout=120, preexec_fn=heard,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped\n")
 

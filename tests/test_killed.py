@@ -21,7 +21,7 @@ from vit_course.data import sets
 from vit_course.files import atomic
 from vit_course.files.atomic import remove_leftovers, write_atomically, write_cells, write_csv, write_json
 from vit_course.files.weights import load_weights
-from vit_course.training import TrainingConfig, loop, run_folder, train
+from vit_course.training import TrainingConfig, evaluate, loop, run_folder, train
 from vit_course.training.run_folder import FILES
 
 
@@ -201,20 +201,20 @@ def test_nothing_but_damaged_pictures(pictures):
 def test_pictures_that_vanish_end_the_run(pictures, tmp_path, monkeypatch):
     dataset = data.folder(pictures, image_size=(12, 8), on_disk=True)
     recipe, history = TrainingConfig(epochs=3, batch_size=8), None
-    real = loop.evaluate
+    real = loop.measured
 
-    def evaluate(*arguments, **options):
+    def measured(*arguments, **options):
         result = real(*arguments, **options)
         pictures.rename(pictures.with_name("elsewhere"))
         return result
 
-    monkeypatch.setattr(loop, "evaluate", evaluate)
+    monkeypatch.setattr(loop, "measured", measured)
     with pytest.raises(ValueError, match=r"not one of 20 images could be read in epoch 2/3, such as .*png: is their d"):
         history = train(new_model(num_classes=2), dataset, recipe, tmp_path / "run", progress=False)
     assert history is None
     assert len(load_weights(tmp_path / "run" / "last.safetensors")[1]["history"]) == 1
     with pytest.raises(ValueError, match=r"not one of 2 images could be read in the evaluation, such as "):
-        real(new_model(num_classes=2), dataset.test, dataset)
+        evaluate(new_model(num_classes=2), dataset.test, dataset)
 
 
 @pytest.mark.slow

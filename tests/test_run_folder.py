@@ -97,7 +97,7 @@ def test_an_error_gives_the_lock_back(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(training.loop, "evaluate", interrupted)
+        patch.setattr(training.loop, "measured", interrupted)
         with pytest.raises(KeyboardInterrupt):
             train(tmp_path / "run")
     assert not (tmp_path / "run").exists(), "nothing was written, and the folder had been made for the run"
@@ -160,7 +160,7 @@ def test_what_is_validated_and_kept_is_the_running_average(dataset, tmp_path, mo
         validated.append(kept.head.bias.detach().clone())
         return 1.0, [0.9, 0.5][len(validated) - 1]
 
-    monkeypatch.setattr(training.loop, "evaluate", scripted)
+    monkeypatch.setattr(training.loop, "measured", scripted)
     training.train(model, dataset, recipe, tmp_path, progress=False)
     last, _ = load_weights(tmp_path / "last.safetensors")
     steps = [*seen[1:], last["model.head.bias"]]  # the bias after each of the four steps

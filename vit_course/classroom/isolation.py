@@ -11,8 +11,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from vit_course.files.stored import PACKAGE, course
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
@@ -100,6 +98,8 @@ class Unprotected:
         }
 
     def _processes(self, wanted: int) -> int:
+        import psutil  # here, so that a Python without the packages is told of by the command
+
         # The system's limit counts all that the user runs.
         mine = os.getuid() if hasattr(os, "getuid") else None
         others = 0

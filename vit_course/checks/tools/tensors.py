@@ -73,7 +73,10 @@ def equal(
         return
     apart = ~torch.isclose(received.detach(), expected.detach(), **TOLERANCE)
     place = tuple(apart.nonzero()[0].tolist())
-    where, differ = f"{list(place)}{f' {axes}' if axes else ''}", f"{int(apart.sum())} of {apart.numel()} numbers differ"
+    where, differ = (
+        f"{list(place)}{f' {axes}' if axes else ''}",
+        f"{int(apart.sum())} of {apart.numel()} numbers differ",
+    )
     shown = [f"Received: {differ}" + ("" if apart.all() else f", the first at {where}")]
     if numbers:
         right, wrong = told_apart(expected[place], received[place])
