@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -111,10 +112,15 @@ def _folders(submitted: Path, assignment: str) -> dict[str, list[Path]]:
             continue
         if folder.name == assignment:
             for inner in sorted(filter(Path.is_dir, folder.iterdir())):
-                found.setdefault(inner.name, []).append(inner)
+                found.setdefault(_name(inner), []).append(inner)
         else:
-            found.setdefault(folder.name, []).insert(0, folder)
+            found.setdefault(_name(folder), []).insert(0, folder)
     return found
+
+
+def _name(folder: Path) -> str:
+    # Bytes that are no UTF-8 go into no gradebook, table or terminal.
+    return os.fsencode(folder.name).decode(errors="replace")
 
 
 def _read(
