@@ -61,6 +61,7 @@ def with_ours(flags: list[str], folder: Path) -> list[str]:
         f"--ServerApp.root_dir={folder}",
         f"--LabApp.default_url=/lab/tree/{Path(FIRST_CHAPTER).name}",
         "--ServerApp.ip=127.0.0.1",
+        "--LabApp.news_url=None",  # at its first start it would ask about news, over the chapter
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # in a container there is often no other user
         ours.append("--allow-root")
