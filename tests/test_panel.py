@@ -191,8 +191,6 @@ def test_what_is_wrong_stands_before_what_is_right():
     ("axes-do-not-fit", "are 5 and 6.", lambda q: q @ torch.ones(6, 5)),
     ("joined-sizes-differ", "joined", lambda q: torch.cat([q, q[:1]], dim=1)),
     ("joined-sizes-differ", "stacked", lambda q: torch.stack([q, q[:1]])),
-    ("no-such-axis", "by a number", lambda q: q.sum(dim=4)),
-    ("unpacked-wrongly", "parts", lambda q: [rows for rows, columns in [q.shape]]),
     ("raised-error", "an error", lambda q: q.no_such_name),
 )
 def test_an_error_whose_cause_is_certain_is_said_in_words(mistake, said, code):

@@ -61,14 +61,4 @@ _ERRORS: list[tuple[str, str, str | Callable[..., str]]] = [
         "joined-sizes-differ",
         "Tensors are stacked that are not of one shape.",
     ),
-    (
-        r"Dimension out of range",
-        "no-such-axis",
-        "An axis is asked for by a number that the tensor has not.",
-    ),
-    (
-        r"ValueError: (?:not enough|too many) values to unpack",
-        "unpacked-wrongly",
-        "Something is taken apart into another number of parts than it has.",
-    ),
 ]

@@ -6,7 +6,7 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
-from vit_course.checks.tools.biases import draw_biases
+from vit_course.checks.tools.biases import draw_biases, same_with_biases
 from vit_course.checks.tools.flat import Flat
 from vit_course.checks.tools.heads import Vectors, attend, close, heads_of, name_the_slip
 from vit_course.checks.tools.modules import alone, build, feed, repeats, trained_by
@@ -24,7 +24,7 @@ def attention(answer, draw):
         hidden = heads * d
         layer = build(answer, hidden, heads)
         x = draw.normal(batch, tokens, hidden)
-        _right_shape(feed(layer, x), x, heads)
+        tensor(feed(layer, x), x.shape, "(B, T, D)", "the output")
         layer.eval()
         small = any(tuple(p.shape)[-2:] == (d, d) for p in layer.parameters())
         right = [4 * hidden * hidden + biases * hidden for biases in (4, 3, 2, 1, 0)]
@@ -45,15 +45,6 @@ def head_sizes(draw) -> list[tuple[int, int]]:
     # 4 heads at least or a width of 5, so that any matrix, of one head too, has more numbers than all biases. Not three
     # heads: then two matrices of D x D are as many numbers as three a head of d x d, and one.
     return [draw.choose([(2, 5), (2, 7)]), (4, 5)]
-
-
-def _right_shape(out, x: torch.Tensor, heads: int) -> None:
-    batch, tokens, _ = x.shape
-    if isinstance(out, torch.Tensor) and out.shape in ((batch, tokens, tokens), (batch, heads, tokens, tokens)):
-        details = [f"Expected: {tuple(x.shape)} (B, T, D)", f"Received: {tuple(out.shape)}"]
-        sentence = "What comes back has the shape of weights, a number for each two tokens, not of tokens."
-        raise Wrong("weights-returned", sentence, details)
-    tensor(out, x.shape, "(B, T, D)", "the output")
 
 
 def _draw_matrices(module: nn.Module, hidden: int, draw) -> None:
@@ -92,6 +83,4 @@ def _same_attention(layer: nn.Module, x: torch.Tensor, heads: int, draw) -> None
     spare = torch.cat([torch.zeros(0, dtype=torch.long), *vectors])
     vectors, last = draw_biases(watched, found, spare, lambda: draw.normal(4, hidden), draw)
     expected, received = attend(vectors, x) + last, feed(layer, x).detach()
-    if not close(received, expected):
-        equal(received, expected, "bias-elsewhere", "With biases that are not 0, the output is not that of "
-              "attention: one of them acts in another place.", axes="(B, T, D)")  # fmt: skip
+    same_with_biases(received, expected, "(B, T, D)")

@@ -6,7 +6,14 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
-from vit_course.checks.tools.modules import alone, build, feed, token_in_front
+from vit_course.checks.tools.modules import (
+    alone,
+    build,
+    feed,
+    feed_any_batch,
+    same_in_training,
+    token_in_front,
+)
 from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
@@ -18,7 +25,10 @@ def module(answer, draw):
         batch, patches, width = draw.sizes(3, low=3)
         layer = build(answer, width)
         x = draw.normal(batch, patches, width)
-        out = _for_any_batch(layer, x)
+        out = feed_any_batch(layer, x, [2**power for power in range(9)])
+        for other in (x[1:], x[:1], torch.cat([x, x[:1]])):
+            feed_any_batch(layer, other, [batch])
+        feed(layer, x[:, 1:])
         token_in_front(layer, out, x, "no-longer-sequence", "(B, T, D)")
         tensor(out, (batch, patches + 1, width), "(B, T, D)", "the output")
         if not agree(feed(layer, x), out):
@@ -32,40 +42,9 @@ def module(answer, draw):
         _patches_behind(out, x)
         _one_token_for_all(layer, out, x)
         alone(layer, x)
-        layer.eval()
-        sentence = "After eval(), the module gives something else than in training."
-        equal(feed(layer, x), out, "other-in-evaluation", sentence, axes="(B, T, D)")
+        same_in_training(layer, x)
         counted(layer, [width], __name__, locals(), f"D = {width}")
         _learns(layer, x, draw.normal(*out.shape))
-
-
-def _for_any_batch(layer: nn.Module, x: torch.Tensor) -> torch.Tensor:
-    # The output for `x`; one module must also take shorter and longer batches, and other numbers of patches.
-    outputs, errors = {}, {}
-    for size in (len(x), len(x) - 1, 1, len(x) + 1):
-        try:
-            outputs[size] = feed(layer, x[torch.arange(size) % len(x)])
-        except Wrong as wrong:
-            if wrong.mistake != "raised-error":
-                raise
-            errors[size] = wrong
-    if not outputs:
-        for size in (2, 4, 8, 16, 32, 64, 128, 256):
-            try:
-                outputs[size] = feed(layer, x[torch.arange(size) % len(x)])
-            except Wrong:
-                continue
-    if errors and outputs:
-        size = next(iter(errors))
-        raise Wrong(
-            "one-batch-size",
-            "A batch of one size passes, and a batch of another size stops the module.",
-            [f"A batch of {next(iter(outputs))}: passes", f"A batch of {size}: {errors[size].details[0]}"],
-        )
-    if errors:
-        raise errors[len(x)]
-    feed(layer, x[:, 1:])
-    return outputs[len(x)]
 
 
 def _patches_behind(out: torch.Tensor, x: torch.Tensor) -> None:

@@ -4,8 +4,6 @@ import functools
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools import experiments
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
 
 RATES, KINDS = {"low": 1e-3, "high": 2e-2}, {"class": "class token", "mean": "mean"}
 WORDS = ("worse", "no clear difference", "better")
@@ -22,10 +20,7 @@ WORDS = ("worse", "no clear difference", "better")
 def rates(answer, draw, parts):
     """`answer()` -> {"seeds", "class_low", "mean_low", "class_high", "mean_high", "mean_low_is", "mean_high_is"}."""
     names = [f"{kind}_{rate}" for rate in RATES for kind in KINDS]
-    received = named(call(answer), ("seeds", *names, *(f"mean_{rate}_is" for rate in RATES)))
-    runs = experiments.seeds(received["seeds"], fewest=3)
-    found = {name: experiments.shares(received[name], name, what="accuracy") for name in names}
-    experiments.paired({"seeds": runs, **found})
+    received, runs, found = experiments.reported(answer, names, "mean_low_is", "mean_high_is", what="accuracy")
     experiments.changed(found)
     experiments.made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)
     for rate in RATES:

@@ -5,16 +5,15 @@ import contextlib
 import torch
 from torch import nn
 
-from vit_course.checks.encoder.shared import never_set, trains
 from vit_course.checks.encoder.stack_parts import Factory, right_parts
 from vit_course.checks.encoder.stack_values import right_values, second_fault
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
-from vit_course.checks.tools.modules import alone, build, feed, repeats
+from vit_course.checks.tools.modules import alone, build, feed, repeats, same_in_training, trained_by
 from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known
-from vit_course.checks.tools.tensors import agree, tensor
+from vit_course.checks.tools.tensors import tensor
 
 
 @exercise("5.2", "Debug a stack of blocks", section="The block, in two lines", difficulty=2, minutes=10)
@@ -47,21 +46,13 @@ def stack(answer, draw):
             sentence = f"Two things are wrong. {wrong.sentence} {other}" if other else wrong.sentence
             raise Wrong(wrong.mistake, sentence, wrong.details) from None
         right_values(module, factory, x, norm)
-        _same_in_training(module, x)
-        trains(module, x)
-
-
-def _same_in_training(module: nn.Module, x: torch.Tensor) -> None:
-    # The blocks that are handed in have no dropout.
-    trained = feed(module.train(), x)
-    if not agree(trained, feed(module.eval(), x)):
-        sentence = "In training the stack gives something else than after eval(), and its blocks do not: a dropout?"
-        raise Wrong("other-in-training", sentence)
+        same_in_training(module, x)  # the blocks that are handed in have no dropout
+        trained_by(module, x, draw, through=True)
 
 
 def _first_output(module: nn.Module, factory: Factory, x: torch.Tensor):
     before = len(factory.made)
-    with named_by_details(never_set(module), *known(__name__, "fed"), of=("raised-error",)):
+    with named_by_details(*known(__name__, "fed"), of=("raised-error",)):
         out = feed(module, x)
     made, factory.first_run = len(factory.made), len(factory.ran)
     if made == before:

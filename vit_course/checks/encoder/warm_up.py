@@ -3,9 +3,7 @@
 from functools import cache
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import by_ranges, follows, losses, made_again, of_chapter, paired, seeds
+from vit_course.checks.tools.experiments import by_ranges, follows, losses, made_again, of_chapter, reported
 
 SETTINGS = {"without": 0, "with": 50}
 
@@ -13,11 +11,8 @@ SETTINGS = {"without": 0, "with": 50}
 @exercise("5.4", "Does a warm-up help?", section="Which one trains?", difficulty=2, minutes=14, seconds=120)
 def warm_up(answer, draw):
     """`answer()` -> {"seeds", "without": [a loss a seed], "with", "conclusion": "helps", "hurts" or "not decided"}."""
-    received = named(call(answer), ("seeds", *SETTINGS, "conclusion"))
-    runs = seeds(received["seeds"], 3)
     # A run that diverges may be far above guessing.
-    found = {name: losses(received[name], name, low=0, high=20) for name in SETTINGS}
-    paired({"seeds": runs} | found)
+    received, runs, found = reported(answer, SETTINGS, "conclusion", read=losses, low=0, high=20)
     follows(received["conclusion"], "conclusion", ("helps", "not decided", "hurts"), by_ranges(found))
     made_again(__name__, found, {"seed": runs}, _loss, draw, near=0.05, only=["with"])
 

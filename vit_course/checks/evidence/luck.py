@@ -8,9 +8,7 @@ import torch
 from vit_course import data, pretrained
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import choice, last_digit, made_again, paired, seeds, shares
+from vit_course.checks.tools.experiments import choice, last_digit, made_again, reported
 from vit_course.maps import controls, interpret, record_attention
 
 CHANCE = 0.15  # the mean area of the shapes
@@ -27,10 +25,7 @@ SETTINGS = ("chosen", "held_out")
 )
 def luck(answer, draw):
     """`answer()` -> {"seeds": [...], "chosen": [...], "held_out": [...], "conclusion"}, five seeds or more."""
-    received = named(call(answer), ("seeds", *SETTINGS, "conclusion"))
-    used = seeds(received["seeds"], fewest=5)
-    found = {name: shares(received[name], name, fewest=5) for name in SETTINGS}
-    paired({"seeds": used} | found)
+    received, used, found = reported(answer, SETTINGS, "conclusion", fewest=5)
     for name, numbers in found.items():
         made_again(__name__, found, {"seed": used}, _again, draw, last_digit(numbers) + 0.0003, 3, [name])
     said = choice(received["conclusion"], "conclusion", ("the choice", "the head"))

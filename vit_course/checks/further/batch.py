@@ -4,9 +4,7 @@ import functools
 
 from vit_course import training
 from vit_course.checks.exercise import exercise
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import choice, made_again, of_chapter, paired, ranges, seeds, shares
+from vit_course.checks.tools.experiments import choice, made_again, of_chapter, ranges, reported
 from vit_course.checks.tools.table import refuse
 
 SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}
@@ -22,10 +20,7 @@ SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}
 )
 def batch(answer, draw):
     """`answer()` -> {"seeds", "small", "large", "scaled", "conclusion"}: accuracies of three seeds or more."""
-    received = named(call(answer), ("seeds", *SETTINGS, "conclusion"))
-    used = seeds(received["seeds"], fewest=3)
-    found = {name: shares(received[name], name, what="accuracy") for name in SETTINGS}
-    paired({"seeds": used} | found)
+    received, used, found = reported(answer, SETTINGS, "conclusion", what="accuracy")
     said = choice(received["conclusion"], "conclusion", ("repairs", "helps", "cannot tell"))
     # Other numbers of threads and weights that differ by a millionth gave the same; of 200 digits four may turn.
     made_again(__name__, found, {"seed": used}, _accuracy, draw, near=0.02, runs=2)

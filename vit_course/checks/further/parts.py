@@ -52,15 +52,6 @@ def right_step(model, images, labels, optimiser, parts, clear="before", scale=la
     return total
 
 
-def _running_sum(model, images, labels, optimiser, parts) -> None:
-    optimiser.zero_grad()
-    total = 0.0
-    for x, y in zip(images.chunk(parts), labels.chunk(parts), strict=True):
-        total = total + F.cross_entropy(model(x), y) * len(x) / len(images)
-        total.backward(retain_graph=True)
-    optimiser.step()
-
-
 def _made(weight: torch.Tensor) -> tuple[nn.Linear, torch.optim.Optimizer]:
     model = nn.Linear(weight.shape[1], len(weight), bias=False)
     model.weight.data.copy_(weight)

@@ -16,18 +16,6 @@ _KINDS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 _GLOBAL = (nn.modules.module._global_forward_hooks, nn.modules.module._global_forward_pre_hooks)
 
 
-def runs_in_its_mode(answer, model: ViT, images: torch.Tensor) -> None:
-    """A `Wrong` where a model in evaluation mode is run in training mode, with dropout."""
-    modes = set()
-    watched = copy.deepcopy(model).eval()
-    for block in watched.encoder.blocks:
-        block.register_forward_pre_hook(lambda block, _: modes.add(block.training))
-    call(answer, watched, images)
-    if True in modes:
-        sentence = "The model was in evaluation mode, and your function ran it in training mode, with dropout."
-        raise Wrong("run-in-training-mode", sentence)
-
-
 def no_trace(answer, model: ViT, images: torch.Tensor) -> None:
     """A `Wrong` where the model is another after the call, in training or in evaluation mode."""
     for training in (True, False):

@@ -4,8 +4,6 @@ import functools
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.tools import experiments
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
 
 KINDS = ("right", "flipped", "strips")
 WORDS = ("worse", "no clear difference", "better")
@@ -21,10 +19,7 @@ WORDS = ("worse", "no clear difference", "better")
 )
 def cuts(answer, draw, parts):
     """`answer()` -> {"seeds", "right", "flipped", "strips": test accuracies, "flipped_is", "strips_is"}."""
-    received = named(call(answer), ("seeds", *KINDS, "flipped_is", "strips_is"))
-    runs = experiments.seeds(received["seeds"], fewest=3)
-    found = {name: experiments.shares(received[name], name, what="accuracy") for name in KINDS}
-    experiments.paired({"seeds": runs, **found})
+    received, runs, found = experiments.reported(answer, KINDS, "flipped_is", "strips_is", what="accuracy")
     experiments.changed(found)
     experiments.made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)
     for name in KINDS[1:]:

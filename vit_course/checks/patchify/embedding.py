@@ -8,7 +8,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.flat import Flat
-from vit_course.checks.tools.modules import alone, build, feed, trained_by
+from vit_course.checks.tools.modules import alone, build, feed, passes, trained_by
 from vit_course.checks.tools.table import refuse, table
 from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.words import describe
@@ -49,21 +49,13 @@ def _built(answer, side, channels, hidden):
     try:
         return build(answer, side, channels, hidden)
     except Wrong as wrong:
-        if wrong.mistake == "raised-error" and _works(lambda: build(answer, side, channels, side * hidden)):
+        if wrong.mistake == "raised-error" and passes(build, answer, side, channels, side * hidden):
             sentence = (
                 "The constructor refuses a hidden width that P does not divide, and the one need not fit the other."
             )
             details = [f"Input:    P = {side}, D = {hidden}", *wrong.details]
             raise Wrong("hidden-width-checked", sentence, details) from None
         raise
-
-
-def _works(function) -> bool:
-    try:
-        function()
-    except Wrong:
-        return False
-    return True
 
 
 def _first_output(answer, module, images, side, hidden):

@@ -2,15 +2,15 @@
 
 from functools import reduce
 
-import numpy as np
 import torch
 
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.by_hand import truth
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.modules import scatter
 from vit_course.checks.tools.table import refuse
-from vit_course.checks.tools.words import describe
+from vit_course.checks.tools.tensors import tensor
 from vit_course.encoder import Encoder
 
 
@@ -23,7 +23,7 @@ def reads_order(answer, draw):
     # Each once: how an answer is to draw its orders is free.
     given = {name: set() for name in cases}
     found = {
-        name: _truth(call(answer, _careful(encoder, tokens, given[name]), tokens.clone()))
+        name: truth(call(answer, _noting(encoder, tokens, given[name]), tokens.clone()))
         for name, (encoder, _) in cases.items()
     }
     every = set().union(*given.values())
@@ -49,12 +49,10 @@ _WORDS = {
 _PAIRS = [*((-1 - k, k) for k in range(4)), *((k, k + 3) for k in range(4)), *((k + 1, k) for k in range(6))]
 
 
-def _careful(encoder, tokens, given: set):
-    # Takes a batch of orders too, but not fewer or longer tokens; notes what else it was given.
+def _noting(encoder, tokens, given: set):
+    # Takes a batch of orders too; notes what it was given.
     def encode(x):
-        if not isinstance(x, torch.Tensor) or x.ndim != 3 or x.shape[1:] != tokens.shape[1:]:
-            details = [f"Expected: {tuple(tokens.shape)} (1, T, D)", f"Received: {describe(x)}"]
-            raise Wrong("encoder-called-wrongly", "The encoder is called with something of another shape.", details)
+        tensor(x, (len(x), *tokens.shape[1:]), "(B, T, D)", "what the encoder was given")
         same = (x[:, :, None] == tokens).all(dim=-1)  # (B, T, T): which token stands where
         notes = {
             "other tokens": not same.any(dim=2).all(),
@@ -67,18 +65,6 @@ def _careful(encoder, tokens, given: set):
         return encoder(x)
 
     return encode
-
-
-def _truth(value) -> bool:
-    if isinstance(value, torch.Tensor) and value.numel() == 1 and value.dtype == torch.bool:
-        value = value.item()
-    if isinstance(value, np.bool_) or (isinstance(value, np.ndarray) and value.size == 1 and value.dtype == bool):
-        value = bool(value)
-    if value is None:
-        raise Wrong("returned-nothing", "The result is None: nothing was returned.")
-    if not isinstance(value, bool):
-        raise Wrong("wrong-type", f"The result is {describe(value)} where True or False is expected.")
-    return value
 
 
 def _encoders(draw, tokens: torch.Tensor) -> dict:

@@ -13,14 +13,14 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
     heads       attend, name_the_slip: what attention gives for them, and what its usual slips give
     biases      draw_biases: the same for biases
     tokens_meet  each token sees all, in no order
-    block_parts, block_shape    a block's norms and branches; what is added, and where the norms stand
-    whole_parts, whole_shape    the same inside a whole model
+    parts, blocks, block        an encoder block's norms and branches; what they give; whether a module is one
+    whole_parts, whole          the same for a whole model
     whole_embedding             its patches and positions
     watched_steps               what the optimisers do while a learner's code trains
     tensors     tensor, equal, agree: one tensor that came back
-    by_hand     worked_out, same_answers: numbers and choices, the right ones never shown
+    by_hand     worked_out, same_answers: numbers and choices, the right ones never shown; truth: True or False
     dicts       named: a dict, with the names that were asked for
     numbers     real: one number, whatever its type
-    experiments shares, losses, follows, ...: what several runs gave, and whether the conclusion follows
+    experiments reported, shares, follows, ...: what several runs gave, and whether the conclusion follows
     words       describe, number: what a thing is, in a few words
 """

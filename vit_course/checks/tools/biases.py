@@ -6,8 +6,9 @@ from dataclasses import replace
 import torch
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.heads import Vectors
+from vit_course.checks.tools.heads import Vectors, close
 from vit_course.checks.tools.roles import Head, Watched
+from vit_course.checks.tools.tensors import equal
 
 _DRAWS = 4
 
@@ -55,3 +56,10 @@ def draw_biases(
         for head, (query, value) in zip(heads, of_heads, strict=True)
     ]
     return vectors, added[2 * number * size :]
+
+
+def same_with_biases(received: torch.Tensor, right: torch.Tensor, axes: str) -> None:
+    """Raises `Wrong` where the output, with random biases, is not the right one; without them it was."""
+    if not close(received, right):
+        sentence = "With biases that are not 0, the output is another: one of them acts where it should not."
+        equal(received, right, "bias-elsewhere", sentence, axes=axes)

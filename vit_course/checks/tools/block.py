@@ -6,13 +6,11 @@ import torch
 from torch import nn
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.biases import draw_biases
+from vit_course.checks.tools.biases import draw_biases, same_with_biases
 from vit_course.checks.tools.blocks import Blocks, pre_norm_blocks
-from vit_course.checks.tools.heads import close
 from vit_course.checks.tools.modules import alone, feed, repeats, scatter, trained_by
 from vit_course.checks.tools.parts import NOTHING, Parts, normed
 from vit_course.checks.tools.roles import Head, Watched
-from vit_course.checks.tools.tensors import equal
 from vit_course.checks.tools.tokens_meet import tokens_meet
 
 
@@ -77,9 +75,7 @@ def _with_biases(parts: Parts, blocks: Blocks, found: list[Head], draw) -> None:
         row[places] = 0.5 + draw.normal(len(places))
     known = dict(inner_bias=inner if len(inner) else None, last_bias=last if len(last) else None)
     received, right = parts.out(row, blocks.x[0]), replace(blocks, row=row, shift=shift, **known).run([vectors])
-    if not close(received, right):
-        sentence = "With biases that are not 0, the output is not that of a block: one of them acts in another place."
-        equal(received, right, "bias-elsewhere", sentence, axes="(D)")
+    same_with_biases(received, right, "(D)")
 
 
 def _last_bias(parts: Parts, draw) -> torch.Tensor:

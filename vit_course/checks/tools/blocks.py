@@ -127,11 +127,9 @@ def pre_norm_blocks(parts: Parts, number: int, draw) -> tuple[Blocks, list[list[
     norms = [last] * (last is not None) + [branch.norm for branch in (*attentions, *mlps)]
     plain = Blocks(parts, row(), 3 * x, [(n, replace(a, norm=None), replace(m, norm=None)) for n, a, m in layers], last)
     _same(plain, roles, found, number)
-    if None in norms:
-        sentence = "A norm before attention or MLP has no scale and no shift that are learned."
-        raise Wrong("norms-without-parameters", sentence)
-    if len({norm.scale[0].item() for norm in norms}) < len(norms):
-        raise Wrong("shared-norm", "One norm serves several branches, and each has one of its own.")
+    if None in norms or len({norm.scale[0].item() for norm in norms}) < len(norms):
+        sentence = "Not every attention and MLP has a norm of its own, with a scale and a shift that are learned."
+        raise Wrong("shared-norm", sentence)
     scaled = row()
     for norm in norms:
         scaled[norm.scale], scaled[norm.shift] = 1 + 0.3 * draw.normal(parts.width), draw.normal(parts.width)

@@ -101,6 +101,16 @@ def same_answer(received, expected, mistakes: Mapping | None = None) -> None:
     raise Wrong("wrong-answer", f"{received} is not right.")
 
 
+def truth(received) -> bool:
+    """The learner's True or False, of PyTorch or NumPy too; anything else is a `Wrong`."""
+    received = _simple(received)
+    if received is None:
+        raise Wrong("returned-nothing", "The result is None: nothing was returned.")
+    if not isinstance(received, bool):
+        raise Wrong("wrong-type", f"The result is {describe(received)} where True or False is expected.")
+    return received
+
+
 def _simple(value):
     # One number of PyTorch or NumPy as one of Python, by the method of the class itself: a subclass has no say.
     if isinstance(value, torch.Tensor) and value.numel() == 1:

@@ -76,28 +76,10 @@ def heads_of(roles: Roles, width: int, number: int) -> list[Head]:
 
 
 def _irregular(roles: Roles, width: int) -> Wrong:
-    paired = {unit for pair in roles.pairs for unit in pair}
     details = [f"Received: {len(roles.unused) * width} numbers without a part in the output, at D = {width}"]
-    both = paired & set(roles.outs)
-    if len(roles.unused) >= width:
-        if roles.with_itself and not set(roles.with_itself) & set(roles.outs):
-            sentence = "The scores compare one of the three projections with itself, and another one is not used."
-            return Wrong("queries-with-queries", sentence, details)
-        if both:
-            # A key's partner asks.
-            keys = {unit for pair in roles.pairs for unit in pair if set(pair) - {unit} <= set(roles.askers)} & both
-            what, other = ("keys", "are-keys") if keys else ("queries", "are-queries")
-            sentence = f"The {what} are averaged in the place of values, or the values serve as {what} too."
-            return Wrong(f"values-{other}", f"{sentence} One of the three projections is not used.", details)
-        if not roles.outs and roles.pairs:
-            sentence = "One of the four matrices has no part in the output: the weights average something else than "
-            return Wrong("values-unused", f"{sentence}the values, or no projection follows them.", details)
-        if roles.outs and not roles.pairs:
-            values = list(roles.outs)
-            if roles.links[values][:, values].any():
-                sentence = "Queries, keys and values all come from one of the three projections."
-                return Wrong("values-for-all", sentence, details)
-            return Wrong("scores-unused", "The weights depend on neither queries nor keys.", details)
+    if len(roles.unused) >= width and roles.with_itself and not set(roles.with_itself) & set(roles.outs):
+        sentence = "The scores compare one of the three projections with itself, and another one is not used."
+        return Wrong("queries-with-queries", sentence, details)
     if roles.unused:
         return Wrong("unused-parameters", "Some of the parameters have no part in the output.", details)
     details = [
@@ -139,7 +121,7 @@ def name_the_slip(
             if _gives(run, cut, received, **({"scale": scale} if scale else {})):
                 sentence = "There is one head of the full width: the heads are not cut, or joined again before."
                 return "one-head", sentence, []
-    mistakes = [*table(__name__, "mistakes", _with), *more]
+    mistakes = [*table(__name__, "mistakes", lambda run, heads, **steps: run(heads, **steps)), *more]
     for cut in zip(*(_cuts(roles, width, number) for roles in layers), strict=False):
         if _gives(run, cut, received):
             return None
@@ -149,18 +131,12 @@ def name_the_slip(
     return None
 
 
-def _with(run: Callable, heads: Sequence, **steps):
-    return run(heads, **steps)
-
-
 def _gives(run: Callable, cut: Sequence, received: torch.Tensor, **steps) -> bool:
     return all(cut) and close(run(cut, **steps), received)
 
 
 def _another_number(width: int, number: int, heads: int, size: int) -> tuple[str, str, list[str]]:
     details = [f"Expected: {number} heads of width {width // number}", f"Received: {heads} heads of width {size}"]
-    if heads == width // number:
-        return "heads-and-width-exchanged", "The number of heads and their width have changed places.", details
     if heads == 1:
         return "one-head", "There is one head of the full width: the heads are not cut.", details
     return "wrong-number-of-heads", "There are not as many heads as were asked for.", details

@@ -1,8 +1,7 @@
 """Builds the learner's module, feeds it, counts what it learns, and looks at how it behaves."""
 
 import inspect
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -43,11 +42,7 @@ def feed(module: nn.Module, *inputs):
     except Wrong as wrong:
         if wrong.mistake != "raised-error":
             raise
-        told = with_input(wrong, ", ".join(f"a {describe(x)}" for x in inputs))
-        if any(re.search(_TUPLE, line) for line in wrong.details):
-            sentence = "A tuple stands where a tensor is needed, such as the pair that `nn.MultiheadAttention` returns."
-            raise Wrong("tuple-for-tensor", sentence, told.details, told.expected, told.received) from None
-        raise told from None
+        raise with_input(wrong, ", ".join(f"a {describe(x)}" for x in inputs)) from None
     after = {id(parameter) for parameter in module.parameters()}
     if any(id(parameter) not in after for parameter in learned):
         sentence = "The call puts new parameters in the place of those that were there: an optimiser has the old ones."
@@ -55,7 +50,28 @@ def feed(module: nn.Module, *inputs):
     return out
 
 
-_TUPLE = "'Tensor' and 'tuple'|'tuple' and 'Tensor'|must be Tensor, not tuple|'tuple' object has no attribute"
+def feed_any_batch(module: nn.Module, x: torch.Tensor, others: Sequence[int] = (1,)):
+    """As `feed`; where that raises an error and a batch of another size passes, a `Wrong` that says so."""
+    try:
+        return feed(module, x)
+    except Wrong as wrong:
+        if wrong.mistake != "raised-error":
+            raise
+        size = next((size for size in others if passes(feed, module, x[torch.arange(size) % len(x)])), None)
+        if size is None:
+            raise
+        sentence = "A batch of one size passes, and a batch of another size stops the module."
+        details = [f"A batch of {size}: passes", f"A batch of {len(x)}: {wrong.details[-1]}"]
+        raise Wrong("one-batch-size", sentence, details) from None
+
+
+def passes(function: Callable, *arguments) -> bool:
+    """Whether the call ends without a `Wrong`."""
+    try:
+        function(*arguments)
+    except Wrong:
+        return False
+    return True
 
 
 def with_input(wrong: Wrong, words: str) -> Wrong:
@@ -77,8 +93,6 @@ def token_in_front(module: nn.Module, out, x: torch.Tensor, mistake: str, axes: 
     details = [f"Expected: {(batch, number + 1, width)} {axes}", f"Received: {tuple(out.shape)}"]
     if out.shape == (batch + 1, number, width):
         raise Wrong("joined-along-the-batch", "There is one more image, and no more tokens.", details)
-    if out.shape == (batch, 2 * number, width):
-        raise Wrong("token-for-each-patch", "There are twice as many tokens as patches, where one is added.", details)
     if out.shape != x.shape:
         return
     for place, word in ((0, "first"), (-1, "last")):
@@ -163,6 +177,14 @@ def repeats(module: nn.Module, x: torch.Tensor, mistake: str = "random-result") 
     if not agree(feed(module, x), feed(module, x)):
         sentence = "After eval(), one input gives two results: a dropout that does not know of it, or numbers drawn."
         raise Wrong(mistake, sentence)
+
+
+def same_in_training(module: nn.Module, x: torch.Tensor) -> None:
+    """Raises `Wrong` unless the module gives the same in training and after eval(), in which it is left."""
+    trained = feed(module.train(), x)
+    if not agree(trained, feed(module.eval(), x)):
+        sentence = "In training the module gives something else than after eval(): a dropout?"
+        raise Wrong("other-in-training", sentence)
 
 
 def alone(layer: nn.Module, x: torch.Tensor, axes: str = "(B, T, D)") -> None:

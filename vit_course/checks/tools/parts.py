@@ -1,6 +1,5 @@
 """The numbers of encoder blocks, told apart by what they do: in a block by itself, or inside something larger."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,7 +7,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.checks.report import Wrong
 from vit_course.checks.tools.flat import Flat
 from vit_course.checks.tools.modules import feed
 from vit_course.checks.tools.roles import Roles, Watched, find_roles
@@ -174,23 +172,4 @@ class Parts:
             slopes = self.slopes(row, tokens, draw)
             if any(slopes[matrix].any() for matrix in branch.matrices):
                 break
-        try:
-            return find_roles(watched, branch.matrices, tokens, draw.normal(*self.output(tokens).shape))
-        except Wrong as wrong:
-            if self.runs_twice():
-                raise Wrong("branch-twice", "Attention or MLP runs more than once for the same tokens.") from None
-            raise Wrong(
-                "wrong-behaviour",
-                "The attention reads something else than the tokens behind a LayerNorm.",
-                ["Expected: a mixture of tokens, each normed by itself", f"Received: {wrong}"],
-            ) from None
-
-    def runs_twice(self) -> bool:
-        """Whether a module with matrices is called more than once for the same tokens."""
-        calls: Counter[int] = Counter()
-        called = [m for m in self.module.modules() if any(p.ndim > 1 for p in m.parameters())]
-        hooks = [one.register_forward_pre_hook(lambda one, _: calls.update([id(one)])) for one in called]
-        self.output(torch.zeros(self.tokens, self.width))
-        for hook in hooks:
-            hook.remove()
-        return max(calls.values(), default=0) > 1
+        return find_roles(watched, branch.matrices, tokens, draw.normal(*self.output(tokens).shape))

@@ -61,7 +61,6 @@ class Roles:
         unused: the units whose gradient is 0.
         outs: of each value unit the places (D,) of its row of the projection.
         pairs: (query, key), as indices of units.
-        askers: the units whose gradient is a multiple of the asking token, as only that of a query is.
         with_itself: units without a gradient of their own once they are 0, as where queries meet queries.
         links: (n, n), whether the unit of the row, set to 0, changes the gradient of that of the column.
     """
@@ -70,7 +69,6 @@ class Roles:
     unused: list[int]
     outs: dict[int, torch.Tensor]
     pairs: list[tuple[int, int]]
-    askers: list[int]
     with_itself: list[int]
     links: torch.Tensor
 
@@ -129,8 +127,8 @@ def find_roles(watched: Watched, matrices: list[torch.Tensor], tokens: torch.Ten
     base = watched.slopes(tokens, weights)
     units, rest = _cut(matrices, base, tokens)
     if not len(units):
-        sentence = "No matrix of the attention reads the tokens as they come in: something changes them before."
-        raise Wrong("tokens-changed-first", sentence)
+        sentence = "The attention reads other tokens than those that come in, which in a block its norm has normed."
+        raise Wrong("wrong-behaviour", sentence, ["Received: no matrix whose gradient is a mixture of these tokens"])
     strength = base[units].norm(dim=1)
     unused = (strength <= 1e-7 * strength.max()).nonzero().flatten().tolist()
     without, links = [], []
@@ -149,8 +147,7 @@ def find_roles(watched: Watched, matrices: list[torch.Tensor], tokens: torch.Ten
     outside = _outside(base[units], tokens[watched.asker : watched.asker + 1])
     pairs = [(a, b) if outside[a] < outside[b] else (b, a) for a, b in sorted(across)]
     itself = gone.diagonal().nonzero().flatten().tolist()
-    askers = (outside < _OUTSIDE).nonzero().flatten().tolist()
-    return Roles(units.reshape(-1, width), unused, outs, pairs, askers, itself, torch.stack(links))
+    return Roles(units.reshape(-1, width), unused, outs, pairs, itself, torch.stack(links))
 
 
 def _cut(matrices: list[torch.Tensor], base: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

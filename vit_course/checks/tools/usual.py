@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise, permutations
+from itertools import permutations
 
 import torch
 
@@ -157,6 +157,3 @@ def _orders(names: list[str]) -> Iterator[Row]:
         found = f"({', '.join(names[place] for place in order)})"
         sentence = f"The axes stand in the order {found}, where {asked} is asked for."
         yield "axes-in-another-order", sentence, lambda out, order=order: out.permute(order)
-    for place, (one, other) in enumerate(pairwise(names)):
-        sentence = f"The axes {one} and {other} have become one."
-        yield "axes-joined", sentence, lambda out, place=place: out.flatten(place, place + 1)

@@ -13,7 +13,7 @@ from vit_course.checks.tools.block import right_block
 from vit_course.checks.tools.blocks import pre_norm_blocks
 from vit_course.checks.tools.heads import close
 from vit_course.checks.tools.logits import logits
-from vit_course.checks.tools.modules import alone, build, count, feed, repeats, scatter, trained_by
+from vit_course.checks.tools.modules import alone, build, count, feed, feed_any_batch, repeats, scatter, trained_by
 from vit_course.checks.tools.parts import normed
 from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, refuse
@@ -48,7 +48,7 @@ def right_model(answer, arguments: Callable[[dict], dict], draw, biases: bool, a
         images = draw.normal(batch, sizes["in_channels"], *sizes["image_size"])
         tokens = images[0, 0].numel() // sizes["patch_size"] ** 2 + 1
         with named_by_details(*known(__name__, "fed", {"tokens": tokens})):
-            logits(_fed(model, images), images, sizes, axes)
+            logits(feed_any_batch(model, images), images, sizes, axes)
         model.eval()
         one_block = _right_count(model, sizes, biases)
         parts = WholeParts(model, sizes)
@@ -62,32 +62,9 @@ def right_model(answer, arguments: Callable[[dict], dict], draw, biases: bool, a
             if not parts.known:
                 continue
             patches_apart(parts, images, draw)
+            by_one_matrix(parts, images, draw)
             if layers > 2:  # once is enough, for it takes a second
-                _blocks(parts, images, sizes["num_heads"], draw)
-            by_one_matrix(parts, images, draw)
-
-
-def _blocks(parts: WholeParts, images: torch.Tensor, heads: int, draw) -> None:
-    try:
-        pre_norm_blocks(parts, heads, draw)
-    except Wrong as wrong:
-        if wrong.mistake in ("unused-parameters", "wrong-values", "wrong-behaviour"):
-            by_one_matrix(parts, images, draw)
-        raise
-
-
-def _fed(model: nn.Module, images: torch.Tensor):
-    try:
-        return feed(model, images)
-    except Wrong as wrong:
-        if wrong.mistake != "raised-error":
-            raise
-        try:
-            feed(model, images[:1])
-        except Wrong:
-            raise wrong from None
-        sentence = "A batch of one image goes through, a larger one does not."
-        raise Wrong("one-image-only", sentence, wrong.details) from None
+                pre_norm_blocks(parts, sizes["num_heads"], draw)
 
 
 def _right_count(model: nn.Module, sizes: dict, biases: bool) -> int:

@@ -57,9 +57,7 @@ def by_one_matrix(parts: WholeParts, images: torch.Tensor, draw) -> None:
         parts.set_table(table)
         received = feed(parts.module, images).detach()
         if not close(received, expected):
-            raise Wrong(
-                "embedding-not-linear",
-                "Brighter images are not for the blocks what positions are that have been moved by the sums of the "
-                "matrix: something else than one matrix and one addition of positions is at work.",
-            )
+            sentence = "The tokens are not what one matrix makes of patches, with their positions added once."
+            details = ["Received: other logits for brighter images than for positions moved by as much"]
+            raise Wrong("embedding-not-linear", sentence, details)
     parts.flat.set(row)

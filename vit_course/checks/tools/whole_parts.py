@@ -132,8 +132,7 @@ class WholeParts(Parts):
         """Raises `Wrong` unless all the norms are there, each with one place."""
         if last is None:
             raise Wrong("no-last-norm", "Behind the last block stands no norm with a scale and a shift of its own.")
-        if all(branch.norm for branch in branches):
-            return
-        if self.runs_twice():
-            raise Wrong("branch-twice", "Attentions or MLPs run more than once for each image.")
-        raise Wrong("norm-missing", "Not every attention and MLP reads its tokens behind a LayerNorm of its own.")
+        if without := sum(branch.norm is None for branch in branches):
+            sentence = "Not every attention and MLP runs once for each image and reads its tokens behind a LayerNorm."
+            details = [f"Received: {without} of {len(branches)} attentions and MLPs that do something else"]
+            raise Wrong("wrong-behaviour", sentence, details)

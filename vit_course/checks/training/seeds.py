@@ -3,9 +3,7 @@
 import functools
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import again, by_ranges, choice, follows, of_chapter, paired, shares
+from vit_course.checks.tools.experiments import by_ranges, choice, follows, made_again, of_chapter, reported
 
 CHANGES = {"padding": 1, "warmup": 0.0, "label_smoothing": 0.1, "clip_norm": 0.0}
 SETTINGS = ("without", "with")
@@ -14,17 +12,14 @@ SETTINGS = ("without", "with")
 @exercise("7.5", "Does it help? Ask several seeds", section="A recipe", difficulty=3, minutes=18, seconds=120)
 def seeds(answer, draw):
     """`answer()` -> {"change", "seeds", "without", "with", "conclusion"}: accuracies of at least four seeds each."""
-    received = named(call(answer), ("change", "seeds", *SETTINGS, "conclusion"))
+    received, each, found = reported(answer, SETTINGS, "change", "conclusion", fewest=4, what="accuracy")
     change = choice(received["change"], "change", [*CHANGES])
-    each = again.seeds(received["seeds"], fewest=4)
-    found = {name: shares(received[name], name, fewest=4, what="accuracy") for name in SETTINGS}
-    paired({"seeds": each, **found})
     follows(received["conclusion"], "conclusion", ("hurts", "cannot tell", "helps"), by_ranges(found))
 
     def measured(setting: str, seed: int) -> float:
         return accuracy_of(seed, **({change: CHANGES[change]} if setting == "with" else {}))
 
-    again.made_again(__name__, found, {"seed": each}, measured, draw, near=0.05)
+    made_again(__name__, found, {"seed": each}, measured, draw, near=0.05)
 
 
 @functools.cache

@@ -7,9 +7,7 @@ import torch
 from torch import nn
 
 from vit_course.checks.exercise import exercise
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import again, by_ranges, changed, follows, losses, of_chapter, paired
+from vit_course.checks.tools.experiments import by_ranges, changed, follows, losses, made_again, of_chapter, reported
 
 SETTINGS = ("small", "large")
 
@@ -17,14 +15,11 @@ SETTINGS = ("small", "large")
 @exercise("6.4", "Does a large head slow learning?", section="How it starts", difficulty=2, minutes=12, seconds=120)
 def large_head(answer, draw):
     """`answer()` -> {"seeds": [...], "small": [a loss a seed], "large": [...], "conclusion": a word or two}."""
-    received = named(call(answer), ("seeds", *SETTINGS, "conclusion"))
-    seeds = again.seeds(received["seeds"], fewest=3)
-    found = {name: losses(received[name], name, low=0, high=math.inf) for name in SETTINGS}
-    paired({"seeds": seeds, **found})
+    received, seeds, found = reported(answer, SETTINGS, "conclusion", read=losses, low=0, high=math.inf)
     changed(found)
     follows(received["conclusion"], "conclusion", ("faster", "not decided", "slower"), by_ranges(found))
     # From step to step the last losses differ by 0.01 to 0.1, on another processor by less than 0.001.
-    again.made_again(__name__, found, {"seed": seeds}, lambda *run: learned(*run)[-1], draw, near=0.01, runs=2)
+    made_again(__name__, found, {"seed": seeds}, lambda *run: learned(*run)[-1], draw, near=0.01, runs=2)
 
 
 @functools.cache

@@ -1,12 +1,15 @@
 """The numbers that a learner reports of several runs: a list, a tuple, a tensor or an array for each setting."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import torch
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.experiments.again import seeds
 from vit_course.checks.tools.numbers import real
 from vit_course.checks.tools.words import describe
 
@@ -23,9 +26,9 @@ def shares(values, name: str, fewest: int = 3, what: str = "share") -> list[floa
     return numbers
 
 
-def losses(values, name: str, low: float, high: float, what: str = "loss") -> list[float]:
-    """The losses of one setting, one for each of at least three seeds, all from `low` to `high`."""
-    numbers = _measured(values, name, 3)
+def losses(values, name: str, low: float, high: float, what: str = "loss", fewest: int = 3) -> list[float]:
+    """The losses of one setting, one a run, all from `low` to `high`."""
+    numbers = _measured(values, name, fewest)
     _possible(numbers, name, what, most=math.inf)
     if max(numbers) >= 1 and all(number == int(number) for number in numbers):
         sentence = f"{name!r} holds whole numbers, as where something is counted: this is hardly a {what}."
@@ -34,6 +37,25 @@ def losses(values, name: str, low: float, high: float, what: str = "loss") -> li
         if not low <= number <= high:
             raise Wrong("wrong-answer", f"{name!r} holds {number:g}: these runs do not end with such a {what}.")
     return numbers
+
+
+def reported(
+    answer: Callable, settings: Iterable[str], *said: str, read: Callable = shares, fewest: int = 3, **limits
+) -> tuple[Mapping, list[int], dict[str, list[float]]]:
+    """What an experiment over several seeds gave: the learner's dict, its seeds, and the numbers of each setting.
+
+    Args:
+        answer: the learner's function.
+        settings: the names of the lists of numbers in the dict, beside "seeds".
+        said: its other names, such as "conclusion".
+        read: of a list of numbers, `shares` or `losses`; `limits` are its further arguments.
+        fewest: how many seeds are asked for.
+    """
+    received = named(call(answer), ("seeds", *settings, *said))
+    runs = seeds(received["seeds"], fewest)
+    found = {name: read(received[name], name, fewest=fewest, **limits) for name in settings}
+    paired({"seeds": runs} | found)
+    return received, runs, found
 
 
 def _measured(values, name: str, fewest: int) -> list[float]:
