@@ -6,14 +6,7 @@ from torch import nn
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
-from vit_course.checks.tools.modules import (
-    alone,
-    build,
-    feed,
-    feed_any_batch,
-    same_in_training,
-    token_in_front,
-)
+from vit_course.checks.tools.modules import alone, build, feed, feed_any_batch, same_in_training, token_in_front
 from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
@@ -26,6 +19,7 @@ def module(answer, draw):
         layer = build(answer, width)
         x = draw.normal(batch, patches, width)
         out = feed_any_batch(layer, x, [2**power for power in range(9)])
+        # One module also takes shorter and longer batches, a single image, and other numbers of patches.
         for other in (x[1:], x[:1], torch.cat([x, x[:1]])):
             feed_any_batch(layer, other, [batch])
         feed(layer, x[:, 1:])
