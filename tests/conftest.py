@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 def cases(names: str | tuple, *rows, ids=str):
     """Runs a test for each row of a table, as one item; each row that fails is told, with its own traceback.
 
-    For tables of many small cases, in the place of `pytest.mark.parametrize`, which makes an item of each. Every row
+    For tables of many small cases, in place of `pytest.mark.parametrize`, which makes an item of each. Every row
     starts from the same random state, with an empty `tmp_path` and a `monkeypatch` of its own; other fixtures are made
     once for all.
 

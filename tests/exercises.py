@@ -37,7 +37,7 @@ def solution(name: str):
 
 
 def made_by(name: str, code: str):
-    """The object that some code defines in the place of the learner's cell."""
+    """The object that some code defines in place of the learner's cell."""
     names = dict(_given(name))
     exec(compile(code, f"<{name}>", "exec"), names)
     return names[all_exercises()[name][1].answer]

@@ -10,7 +10,7 @@ from vit_course.live import write_live
 
 pytestmark = NEEDS_CHROMIUM
 WORDS = "() => document.querySelector('.live-words').textContent"
-# Puts another answer in the place of what the browser has kept of a file: as long, or what WebAssembly begins with.
+# Puts another answer in place of what the browser has kept of a file: as long, or what WebAssembly begins with.
 DAMAGE = """async (path) => {
     const [name] = await caches.keys(), store = await caches.open(name);
     const bytes = new Uint8Array(await (await store.match(path)).arrayBuffer());

@@ -49,7 +49,7 @@ def installed(built, tmp_path_factory) -> Path:
 
 @pytest.fixture
 def run(installed, tmp_path):
-    """Runs Python with the wheel in the place of the checkout, in a folder that holds nothing."""
+    """Runs Python with the wheel in place of the checkout, in a folder that holds nothing."""
 
     def run(*arguments: str) -> str:
         done = python("-P", *arguments, cwd=tmp_path, PYTHONPATH=str(installed), HF_HUB_OFFLINE="1")

@@ -28,7 +28,7 @@ def attention_weights(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
         k: S keys of the same width (S = T in self-attention).
 
     Raises:
-        TypeError: where one of them is no tensor.
+        TypeError: where one of them is not a tensor.
         ValueError: where queries and keys differ in width, type or device, or their leading axes do not go together,
             or there are no keys.
 
@@ -50,7 +50,7 @@ class AttentionHead(nn.Module):
         qkv_bias: whether the three projections have a bias.
 
     Raises:
-        TypeError: in forward, for what is no tensor.
+        TypeError: in forward, for anything but a tensor.
         ValueError: for an impossible size; in forward, for tokens of another width, type or device.
 
     Source: Dosovitskiy et al. 2020, Eq. 5-7.
@@ -82,7 +82,7 @@ class SelfAttention(nn.Module):
         attention_dropout: on the weights, in training.
 
     Raises:
-        TypeError: in forward, for what is no tensor.
+        TypeError: in forward, for anything but a tensor.
         ValueError: for an impossible size, or a `hidden_dim` that `num_heads` does not divide; in forward, for tokens
             of another width, type or device.
 

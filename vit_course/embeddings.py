@@ -17,7 +17,7 @@ class ClassToken(nn.Module):
         hidden_dim: D.
 
     Raises:
-        TypeError: in forward, for what is no tensor.
+        TypeError: in forward, for anything but a tensor.
         ValueError: for an impossible size; in forward, for tokens of another width, type or device.
 
     Source: Dosovitskiy et al. 2020, Eq. 1, x_class.
@@ -73,7 +73,7 @@ class LearnedPositions(nn.Module):
         hidden_dim: D.
 
     Raises:
-        TypeError: in forward, for what is no tensor.
+        TypeError: in forward, for anything but a tensor.
         ValueError: for an impossible size; in forward, for another number of tokens, or another width, type or device.
 
     Source: Dosovitskiy et al. 2020, Eq. 1, E_pos; section D.4 compares the kinds.
@@ -159,7 +159,7 @@ def interpolate_positions(
         antialias: another cubic, and where the new grid is smaller a smoothed one; timm's way.
 
     Raises:
-        TypeError: where the table is no tensor.
+        TypeError: where the table is not a tensor.
         ValueError: where it does not have one row a token of `grid`, or holds no floating-point numbers.
 
     Source: Dosovitskiy et al. 2020, section 3.2 ("2D interpolation of the pre-trained position embeddings").

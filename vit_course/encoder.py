@@ -25,7 +25,7 @@ class MLP(nn.Module):
         gelu: "none" for the exact form x * Phi(x), "tanh" for the approximation.
 
     Raises:
-        TypeError: in forward, for what is no tensor.
+        TypeError: in forward, for anything but a tensor.
         ValueError: for an impossible size or option; in forward, for tokens of another width, type or device.
 
     Source: Dosovitskiy et al. 2020, section 3.1; Hendrycks & Gimpel 2016 (arXiv:1606.08415) for GELU and its tanh form.

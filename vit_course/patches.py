@@ -18,7 +18,7 @@ def patchify(images: torch.Tensor, patch_size: int) -> torch.Tensor:
         patch_size: P, in pixels.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: not four axes, an empty batch, no channels, or a height or width that is not a multiple of P.
 
     Source: Dosovitskiy et al. 2020, section 3.1 ("we reshape the image x into a sequence of flattened 2D patches").
@@ -41,7 +41,7 @@ def unpatchify(patches: torch.Tensor, patch_size: int, image_size: tuple[int, in
         image_size: (H, W). N alone does not say it: 6 patches may be 2 x 3 or 3 x 2.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: sizes that do not fit together.
     """
     check_axes("patches", patches, "(B, N, P*P*C)")
@@ -73,7 +73,7 @@ class PatchEmbedding(nn.Module):
         hidden_dim: D.
 
     Raises:
-        TypeError: in forward, for what is no tensor.
+        TypeError: in forward, for anything but a tensor.
         ValueError: for an impossible size; in forward, for another number of channels, a size that P does not divide,
             or images of another type or device than the weights.
 

@@ -17,7 +17,7 @@ class ViT(nn.Module):
         config: a `ViTConfig`.
 
     Raises:
-        TypeError: when built, no `ViTConfig`; in forward, no tensor.
+        TypeError: when built, no `ViTConfig`; in forward, not a tensor.
         ValueError: sizes that do not fit together, when built; in forward, images of another size, another number of
             channels or none at all, images that are not normalised, or of another type or device than the weights, and
             a model without a head.

@@ -76,7 +76,7 @@ class Dataset:
         """(B, C, H, W) uint8 -> (B, C, H, W) float32 with mean 0 and standard deviation 1 over the training set.
 
         Raises:
-            TypeError: no tensor.
+            TypeError: not a tensor.
             ValueError: other axes, another number of channels, or another dtype: floats are normalised already.
         """
         check_axes("images to normalise", images, "(B, C, H, W)", torch.uint8)

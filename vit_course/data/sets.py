@@ -23,7 +23,7 @@ class ImageSet:
         masks: (n, H, W) bool, which the shapes have: the object's pixels.
 
     Raises:
-        TypeError: no tensors.
+        TypeError: not tensors.
         ValueError: other axes or dtypes, or sizes that do not fit together.
     """
 
@@ -85,7 +85,7 @@ class ImageFiles:
             pair is (height, width). Stored as (height, width).
 
     Raises:
-        TypeError: labels that are no tensor.
+        TypeError: labels that are not a tensor.
         ValueError: paths that are no array of names, labels of another kind or number, or no image size.
     """
 

@@ -13,7 +13,7 @@ from vit_course.explorer.scene import Panel
 from vit_course.plots.photographs import spotlight
 
 WORDS = "The picture above is still: run this cell for the live explorer."
-# After a notebook is saved and its kernel has gone, JupyterLab writes an error in the place of the widget, as it knows
+# After a notebook is saved and its kernel has gone, JupyterLab writes an error in place of the widget, as it knows
 # nothing of the picture: text without an element in it. (That the live explorer hides the picture is in its script.)
 STYLE = """<style>
 .jp-OutputArea-child:has(.vit-explorer-again) + .jp-OutputArea-child .jp-OutputArea-output:not(:has(*)) {display: none}

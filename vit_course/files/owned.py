@@ -61,7 +61,7 @@ class Owned:
         return noted
 
     def renew(self, out: str | Path, made: Path, overwrite: bool = True, **noted) -> list[Path]:
-        """Puts new files in the place of those that were written the last time; what else is there stays.
+        """Puts new files in place of those that were written the last time; what else is there stays.
 
         Args:
             out, overwrite: as for `need_room`, which is asked again: it may be long ago.

@@ -12,7 +12,7 @@ AUTOCAST_MIXES = {torch.float32, torch.float16, torch.bfloat16}
 
 
 def check_tensor(name: str, x: torch.Tensor) -> None:
-    """Raises a `TypeError` where `x` is no tensor, a `ValueError` where it is a sparse or a nested one."""
+    """Raises a `TypeError` where `x` is not a tensor, a `ValueError` where it is a sparse or a nested one."""
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name} must be a torch.Tensor, got {type(x).__name__}")
     check_dense(name, x)
@@ -26,7 +26,7 @@ def check_dense(name: str, x: torch.Tensor) -> None:
 
 
 def check_axes(name: str, x: torch.Tensor, axes: str, dtype: torch.dtype | None = None) -> None:
-    """Raises where `x` is no tensor, has another number of axes than `axes` names, such as "(B, T, D)", or is of
+    """Raises where `x` is not a tensor, has another number of axes than `axes` names, such as "(B, T, D)", or is of
     another `dtype`, where one is given."""
     check_tensor(name, x)
     count = len(axes.strip("(,)").split(","))
@@ -75,14 +75,14 @@ def check_images(images: torch.Tensor, in_channels: int, layer: nn.Module) -> No
 
 
 def check_floats(name: str, x: torch.Tensor) -> None:
-    """Raises where `x` is no tensor, or one of whole numbers, booleans or complex numbers."""
+    """Raises where `x` is not a tensor, or one of whole numbers, booleans or complex numbers."""
     check_tensor(name, x)
     if not x.is_floating_point():
         raise ValueError(f"{name} must be floating-point numbers, got {_word(x.dtype)}")
 
 
 def check_whole_numbers(name: str, x: torch.Tensor) -> None:
-    """Raises where `x` is no tensor, or one of floating-point numbers, booleans or complex numbers."""
+    """Raises where `x` is not a tensor, or one of floating-point numbers, booleans or complex numbers."""
     check_tensor(name, x)
     if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
         raise ValueError(f"{name} must be whole numbers, got {_word(x.dtype)}")

@@ -49,7 +49,7 @@ def shuffle_patches(images: torch.Tensor, patch_size: int, order: torch.Tensor) 
         order: the numbers 0 to N - 1 in each row, such as `torch.rand(B, N).argsort(dim=1)`.
 
     Raises:
-        TypeError: no tensors.
+        TypeError: not tensors.
         ValueError: sides that P does not divide, or an order of another shape than (B, N) or with a row that is not
             each of the numbers 0 to N - 1 once.
     """
@@ -74,7 +74,7 @@ def permute_labels(labels: torch.Tensor, seed: int = 0) -> torch.Tensor:
         seed: of the order, an int from 0 to 2^32 - 1.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: not one axis, or a seed that is none.
 
     Source: Adebayo et al. 2018 (arXiv:1810.03292), section 4.

@@ -24,7 +24,7 @@ def rollout(maps: torch.Tensor) -> torch.Tensor:
         maps: from `record_attention(...).stacked()`.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: not five axes, maps that are not square, not finite floating-point numbers, or rows that do not
             sum to 1.
 
@@ -50,7 +50,7 @@ def relevance(maps: torch.Tensor, gradients: torch.Tensor) -> torch.Tensor:
         maps, gradients: from `attention_gradients`.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: as `rollout`; gradients of another shape, type or device, not finite, or so large that the
             relevance is not.
 
@@ -85,7 +85,7 @@ def attention_distance(
         num_prefix: as `patch_part` takes it.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: as `patch_part`; or where a size is impossible, or a patch gives nothing to any patch.
 
     Source: Dosovitskiy et al. 2020, Fig. 7 right and section D.7.
@@ -114,7 +114,7 @@ def mask_score(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         mask: True on the object, at the image's size.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: a mask that is not bool or whose size is no multiple of the grid, other images than the map's, or a
             map that is negative, not finite or 0 everywhere.
     """
@@ -141,7 +141,7 @@ def pointing_game(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         mask: True on the object, at the image's size.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: a mask that is not bool or whose size is no multiple of the grid, other images than the map's, or a
             map that is not finite.
 
@@ -167,7 +167,7 @@ def patch_part(maps: torch.Tensor, grid: tuple[int, int], num_prefix: int | None
             default a class token or none, whichever fits.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: as `rollout`; or where T is not N and so many more for this grid, or a size is impossible.
     """
     _check_maps(maps)

@@ -228,7 +228,7 @@ def attention_gradients(
         classes: the index of one logit for each image, int64.
 
     Raises:
-        TypeError: no module, or no tensors.
+        TypeError: not a module, or not a tensors.
         ValueError: as `record_attention`, or where the weights have no part in the logits, the model gives no logits,
             or a class is none of theirs.
     """

@@ -15,7 +15,7 @@ def ledger(rows: Sequence[tuple[str, str, torch.Tensor]]) -> None:
         rows: (step, shape in letters such as "(B, N, D)", tensor).
 
     Raises:
-        TypeError: what is no tensor.
+        TypeError: not a tensor.
         ValueError: rows that are no such triples, or letters that name another number of axes than the tensor has.
     """
     if not isinstance(rows, (tuple, list)):

@@ -29,7 +29,7 @@ def class_tokens(
         bfloat16: matrix products in bfloat16: half the time where the processor has them, and three digits less.
 
     Raises:
-        TypeError: no tensor.
+        TypeError: not a tensor.
         ValueError: a model that is none of ours, or without a class token; images of other axes or another type.
     """
     check_arguments(batch_size=batch_size, bfloat16=bfloat16)
@@ -60,7 +60,7 @@ def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation
         regularisation: C of scikit-learn's `LogisticRegression`, small for a strong pull towards zero.
 
     Raises:
-        TypeError: no tensors.
+        TypeError: not tensors.
         ValueError: other axes, numbers that are not finite, or fewer than two classes.
 
     Source: Alain & Bengio 2016, "Understanding intermediate layers using linear classifier probes" (arXiv:1610.01644).
@@ -89,7 +89,7 @@ def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation
 
 
 def with_head(model: ViT, head: nn.Linear) -> ViT:
-    """A copy of the model, in eval mode, with this head in the place of its own or of none.
+    """A copy of the model, in eval mode, with this head in place of its own or of none.
 
     Raises:
         ValueError: a model that is none of ours, or a head for another width.

@@ -31,7 +31,7 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
         images: (B, C, H, W).
 
     Raises:
-        TypeError: no module, or no tensor.
+        TypeError: not a module, or not a tensor.
         ValueError: where the model has no parts of known names, cannot take the images, or gives NaN or infinity; the
             first stage that does is named.
     """

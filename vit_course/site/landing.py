@@ -65,7 +65,7 @@ def cards(section: str) -> str:
 
 
 def landing(readme: str) -> str:
-    """The Markdown of the first page: the readme with the hero, in a file beside it, in the place of its picture, and
+    """The Markdown of the first page: the readme with the hero, in a file beside it, in place of its picture, and
     with its chapters first and as cards."""
     head, *sections = re.split(r"^(?=## )", readme, flags=re.MULTILINE)
     opening = head.split("\n![")[0]

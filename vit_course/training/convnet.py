@@ -22,7 +22,7 @@ class ConvNet(nn.Module):
         num_classes: how many logits.
 
     Raises:
-        TypeError: in forward, no tensor.
+        TypeError: in forward, not a tensor.
         ValueError: when built, widths that are not three ints of at least 1, or another impossible size; in forward,
             images of fewer than 4 pixels a side, of another number of channels, or of another type or device than the
             weights.

@@ -59,7 +59,7 @@ def _shares(block: str, photograph: str, part="after MLP", first=1, alike=None) 
         block, photograph: which block's tokens, and which photograph is labelled.
         part: of the block, after which the tokens are taken.
         first: of them that counts as a patch.
-        alike: (7, N), (7, N) -> (7,) in the place of the overlap, of patches marked and patches on the object.
+        alike: (7, N), (7, N) -> (7,) in place of the overlap, of patches marked and patches on the object.
     """
     seven, object_on, overlap = of_chapter("10_pretrained", "seven", "object_on", "overlap")
     tokens, number = _tokens()[f"{block}: {part}"][:, first : first + object_on.shape[1]], seven.index(photograph)

@@ -45,7 +45,7 @@ def feed(module: nn.Module, *inputs):
         raise with_input(wrong, ", ".join(f"a {describe(x)}" for x in inputs)) from None
     after = {id(parameter) for parameter in module.parameters()}
     if any(id(parameter) not in after for parameter in learned):
-        sentence = "The call puts new parameters in the place of those that were there: an optimiser has the old ones."
+        sentence = "The call puts new parameters in place of those that were there: an optimiser has the old ones."
         raise Wrong("parameters-replaced", sentence)
     return out
 

@@ -19,7 +19,7 @@ expression is depends on who asks:
     known          none: a row of `errors` is a pattern of what an error or a shape says, a slug and a sentence
 
 Expressions see what the check's module has, what they are given in `seen`, and torch, F, math, rearrange, agree, inf
-and nan. A word in the place of a row stands for the rows of that name in `tools/shared.toml`: the slips of a step that
+and nan. A word in place of a row stands for the rows of that name in `tools/shared.toml`: the slips of a step that
 several exercises have.
 """
 
