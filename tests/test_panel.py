@@ -166,6 +166,14 @@ def test_numbers_of_hidden_weights_are_not_shown():
     assert report.figure().axes
 
 
+def test_a_kink_is_no_cut_gradient():
+    # With this seed the long steps alone, from kink to kink, look like a cut.
+    report = checks.capstone.block(
+        lambda *sizes: torch.nn.Sequential(EncoderBlock(*sizes), torch.nn.Hardtanh()), seed=1
+    )
+    assert report.mistake == "wrong-values"
+
+
 def test_an_argument_that_was_changed_is_called_by_its_name():
     def changes(queries, k, keep):
         out = RIGHT(queries.clone(), k, keep)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from urllib.parse import quote
 
 import nbformat
 
@@ -119,8 +120,11 @@ def _folders(submitted: Path, assignment: str) -> dict[str, list[Path]]:
 
 
 def _name(folder: Path) -> str:
-    # Bytes that are no UTF-8 go into no gradebook, table or terminal.
-    return os.fsencode(folder.name).decode(errors="replace")
+    # Bytes that are no UTF-8 go into no gradebook, table or terminal; no two names become one.
+    try:
+        return os.fsencode(folder.name).decode()
+    except UnicodeDecodeError:
+        return quote(os.fsencode(folder.name))
 
 
 def _read(
