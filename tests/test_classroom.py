@@ -189,7 +189,7 @@ def test_what_cannot_be_read_any_more_keeps_no_old_mark_and_nbgrader_alone_grade
     place.write_text("see my mail")
     again = run("python -m vit_course classroom grade . 04_attention --unprotected --student half", course.folder)
     assert "half: NOT GRADED" in again.stdout and "0 graded, 1 not graded, 0 missing" in again.stdout
-    assert not (course.folder / "autograded" / "half" / ASSIGNMENT).exists()
+    assert not any((course.folder / step / "half" / ASSIGNMENT).exists() for step in ("autograded", "feedback"))
     place.write_text(before)
     with gradebook_of(course.folder) as gradebook:  # a mark by hand, as in nbgrader's own page
         gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half").manual_score = 0.5

@@ -131,10 +131,10 @@ def _wanted(gradebook: Gradebook, assignment: str) -> list[Wanted]:
 def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: list[HandedIn], exercises: dict) -> None:
     # What cannot be read was handed in all the same: there is a submission, and what is lost of it has no score.
     for one in handed_in:
-        place = course / AUTOGRADED / one.student / assignment
-        if not one.is_read:  # what was graded before is not what is there now
-            shutil.rmtree(place, ignore_errors=True)
-        judged = place.is_dir()
+        if not one.is_read:  # what was graded before, and its page, are not of what is there now
+            for step in (AUTOGRADED, "feedback"):
+                shutil.rmtree(course / step / one.student / assignment, ignore_errors=True)
+        judged = (course / AUTOGRADED / one.student / assignment).is_dir()
         if judged and not one.lost:
             continue
         gradebook.update_or_create_student(one.student)
