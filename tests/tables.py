@@ -1,7 +1,7 @@
 """What is said of the exercises and the minutes in several places, written from one: python tests/tables.py
 
-Title, difficulty and minutes of an exercise stand in its check, the minutes to do a chapter on the chapter's card. From
-these come the sum and the minutes to read on the card, the README's column and the table of the teacher's guide.
+Title, difficulty and minutes of an exercise stand in its check, the minutes that a chapter runs in its metadata, where
+regenerate.py keeps them. From these and from the text come the card, the README's column and the teacher's table.
 """
 
 import re
@@ -13,23 +13,48 @@ from vit_course.checks import EXERCISES
 from vit_course.classroom.exercises import exercises_of
 
 ROOT = Path(__file__).parents[1]
-WORDS_A_MINUTE = 120  # in a second language, with code between them
-ON_THE_CARD = re.compile(r"(\d+) min to read, (\d+) min to do, (\d+) min of exercises")
+WORDS_A_MINUTE, LINES_A_MINUTE = 130, 8  # of text in a second language; of code that is read
+ON_THE_CARD = re.compile(r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for what goes deeper)?")
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 HEAD = "| number | name | title | difficulty | minutes | points |\n|---|---|---|---|---|---|\n"
 
 
-def words(text: str) -> int:
-    """How many, without what is folded away."""
-    return len(re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL).split())
+def parts(notebook) -> dict[str, list]:
+    """The cells of a chapter by where they stand: before and after the exercises, among them, under a Deeper heading."""
+    found, now = {"before": [], "exercises": [], "after": [], "deeper": []}, "before"
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (heading := HEADING.match(cell.source)):
+            other = "before" if now == "before" else "after"
+            now = {"Exercises": "exercises", "Deeper": "deeper"}.get(heading[1].partition(":")[0], other)
+        found[now].append(cell)
+    return found
+
+
+def words(cells: list) -> int:
+    """How many are read: what came out of a prediction is, a folded *Deeper* or hint is not."""
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    folded = r"<details><summary>(Deeper|Hint|Solution).*?</details>"
+    return len(re.sub(folded, "", text, flags=re.DOTALL).split())
+
+
+def lines(cells: list) -> int:
+    """How many lines of code are in view: none of a folded cell, and no import."""
+    shown = [cell.source for cell in cells if cell.cell_type == "code" and not is_folded(cell)]
+    return len(re.findall(r"^(?!import |from )\s*\S", "\n".join(shown), re.MULTILINE))
+
+
+def is_folded(cell) -> bool:
+    """Whether JupyterLab and the site fold its code, because it only paints."""
+    return bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
 
 
 def minutes(notebook) -> tuple[int, int, int]:
-    """-> to read, to do, of exercises. A card that is a minute off keeps its minutes to read."""
-    texts = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
-    reading, doing, _ = map(int, ON_THE_CARD.search(texts[0]).groups())
-    measured = words("\n".join(texts)) / WORDS_A_MINUTE
+    """-> for the main path, of exercises, for what goes deeper."""
+    found = parts(notebook)
+    main = found["before"] + found["after"]
+    reading, deeper = (words(one) / WORDS_A_MINUTE + lines(one) / LINES_A_MINUTE for one in (main, found["deeper"]))
     exercises = sum(EXERCISES[one.name].minutes for one in exercises_of(notebook))
-    return reading if abs(reading - measured) <= 1 else round(measured), doing, exercises
+    return round(reading + notebook.metadata.vit_course.run_minutes), exercises, round(deeper)
 
 
 def written() -> dict[Path, str]:
@@ -38,12 +63,13 @@ def written() -> dict[Path, str]:
     texts = {path: path.read_text(encoding="utf-8") for path in (readme, guide)}
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
-        reading, doing, exercises = minutes(notebook)
-        card = f"{reading} min to read, {doing} min to do, {exercises} min of exercises"
+        main, exercises, deeper = minutes(notebook)
+        card = f"{main} min for the main path, {exercises} min of exercises"
+        card += f", {deeper} min for what goes deeper" * bool(deeper)
         texts[path] = ON_THE_CARD.sub(card, path.read_text(encoding="utf-8"), count=1)
-        row = re.compile(rf"(\({re.escape(str(path.relative_to(ROOT)))}\).*) \| \d+ \+ \d+ \+ \d+ \|")
+        row = re.compile(rf"(\({re.escape(str(path.relative_to(ROOT)))}\).*) \| \d+ \+ \d+(?: \+ \d+)? \|")
         assert row.search(texts[readme]), f"the README has no row for {path.name}"
-        texts[readme] = row.sub(rf"\1 | {reading} + {doing} + {exercises} |", texts[readme])
+        texts[readme] = row.sub(rf"\1 | {main} + {exercises}{f' + {deeper}' * bool(deeper)} |", texts[readme])
     rows = "".join(
         f"| {one.number} | `{one.name}` | {one.title} | {one.difficulty} | {one.minutes} | {one.points} |\n"
         for one in EXERCISES.values()

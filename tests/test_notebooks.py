@@ -14,6 +14,7 @@ from vit_course.classroom.exercises import HOLE, exercises_of, with_holes
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 every = cases("path", NOTEBOOKS, ids=lambda p: p.stem)
 OVERVIEW_AND_CAPSTONE = ("00", "12")
+PAINTS = re.compile(r"^.*\b(?:ax|axes|fig|rows)\b.*$|^.*\b(?:plots\.show|Figure)\(.*$", re.MULTILINE)
 
 
 def cells(path, kind):
@@ -62,28 +63,30 @@ def test_a_chapter_fits_an_evening_its_cells_are_short_and_its_file_is_small(pat
     assert all(len(cell.source.splitlines()) <= 30 for cell in cells(path, "code"))
     assert len(nbformat.read(path, as_version=4).cells) <= 85
     assert path.stat().st_size < 4_500_000  # of which a stored explorer of the real model is half
-    before = []
-    for cell in nbformat.read(path, as_version=4).cells:
-        if cell.source.startswith("## Exercises"):
-            break
-        before.append(cell)
-    assert len(before) <= 50
-    assert tables.words("\n".join(cell.source for cell in before if cell.cell_type == "markdown")) <= 3_500
-    reading, doing, _ = tables.minutes(nbformat.read(path, as_version=4))
-    assert reading + doing <= 45
+    before = tables.parts(nbformat.read(path, as_version=4))["before"]
+    assert len(before) <= 35
+    assert tables.words(before) <= 1_800
+    main, _, deeper = tables.minutes(nbformat.read(path, as_version=4))
+    assert main <= 45 and deeper <= 45
 
 
 @every
 def test_outputs_are_compared_folded_and_numbers(path):
-    truths = 0
+    truths, before = 0, set()
     for cell in cells(path, "code"):
         tags, predicted = set(cell.metadata.get("tags", [])), "guessed(" in cell.source
         assert not {"nbval-ignore-output", "nbval-skip"} & tags
         assert all(one.output_type != "error" and one.get("name") != "stderr" for one in cell.outputs)
-        assert predicted == ("predict" in tags)
+        drawn_after = "predict" in before and tables.is_folded(cell)  # it paints what was predicted
+        assert predicted <= ("predict" in tags) <= (predicted or drawn_after)
         if predicted:
             assert re.search(r"^guess = None  # ", cell.source, re.MULTILINE), "the learner's line"
-            assert cell.metadata.get("jupyter") == {"outputs_hidden": True} and cell.metadata.get("collapsed") is True
+        if "predict" in tags:
+            assert cell.metadata.jupyter.outputs_hidden is True and cell.metadata.get("collapsed") is True
+        assert not predicted or not tables.is_folded(cell)
+        before = tags
+        if not tables.is_folded(cell):
+            assert len(PAINTS.findall(cell.source)) <= 4, f"fold what paints:\n{cell.source}"
         allowed = about.tolerance(cell.metadata.get("tags", []))
         printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
         truths += len(re.findall(r"\b(?:True|False)$", printed, re.MULTILINE))

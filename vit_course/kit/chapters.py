@@ -11,7 +11,7 @@ import nbformat
 from vit_course.files.stored import course, stored
 
 CAPTION = re.compile(r"^\*Figure (\d+)\. (.+?)\*(?: |$)", re.MULTILINE | re.DOTALL)
-TIME = re.compile(r"(\d+) min to read, (\d+) min to do, (\d+) min of exercises")
+TIME = re.compile(r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for what goes deeper)?")
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class Minutes:
-    """What a chapter's card says: to read, to do, of exercises."""
+    """What a chapter's card says: for the main path, of exercises, for what goes deeper."""
 
-    reading: int
-    doing: int
+    main: int
     exercises: int
-
-    @property
-    def in_class(self) -> int:
-        """Reading and doing, without the exercises."""
-        return self.reading + self.doing
+    deeper: int
 
 
 class Chapter:
@@ -69,8 +64,8 @@ class Chapter:
         """
         found = TIME.search(self.notebook.cells[0].source)
         if not found:
-            raise ValueError(f"{self.path.name}: its card has no line '... min to read, ... min to do, ...'")
-        return Minutes(*map(int, found.groups()))
+            raise ValueError(f"{self.path.name}: its card has no line '... min for the main path, ... min of exercises'")
+        return Minutes(*(int(number or 0) for number in found.groups()))
 
     def figure(self, number: int) -> Picture:
         """The stored picture of Figure 1, 2, ...: the figures of a chapter are numbered in the order of its pictures.

@@ -42,7 +42,7 @@ def weeks() -> str:
     for week, lessons, paper, home in plan(WEEKS):
         papers = paper.split("; ")
         for number, (lesson, exercise) in enumerate(zip(lessons.split("; "), papers, strict=True), start=1):
-            read = sum(chapter(name).minutes.in_class for name in _chapters(lesson))
+            read = sum(chapter(name).minutes.main for name in _chapters(lesson))
             minutes = exercise_minutes()[exercise]
             in_class = f"{read} + {minutes} = {read + minutes}"
             rows.append((f"{week}.{number}", lesson, exercise, in_class, _homework(home) if number == 2 else ""))
@@ -54,9 +54,9 @@ def all_chapters() -> str:
     rows = []
     for each in chapters().values():
         m = each.minutes
-        total = m.in_class + m.exercises
-        rows.append((each.title.partition(":")[0], *map(str, (m.reading, m.doing, m.exercises, total))))
-    return _table(("chapter", "to read", "to do", "exercises", "together"), rows)
+        total = m.main + m.exercises + m.deeper
+        rows.append((each.title.partition(":")[0], *map(str, (m.main, m.exercises, m.deeper, total))))
+    return _table(("chapter", "main path", "exercises", "deeper", "together"), rows)
 
 
 def plan(name: str) -> list[list[str]]:

@@ -31,8 +31,8 @@ def prepare(chapter: Path) -> tuple[bytes, set[str]]:
             source = LINK.sub(lead_to_files, source)
         else:
             cell.update(outputs=[], execution_count=None)
-            for name in ("collapsed", "jupyter"):  # nothing is there to be folded
-                cell["metadata"].pop(name, None)
+            cell["metadata"].pop("collapsed", None)  # no result is there to be folded
+            cell["metadata"].get("jupyter", {}).pop("outputs_hidden", None)
         cell["source"] = source.splitlines(keepends=True)
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode(), linked
 

@@ -121,7 +121,7 @@ def settings(sources: Path, static: Path) -> dict:
         "myst_enable_extensions": ["dollarmath"],
         "myst_heading_anchors": 3,
         "nb_execution_mode": "off",
-        # Of a prediction's cell alone; nothing else is hidden.
+        # Of a prediction's cell; `sources.fold` has other words for code that paints.
         "nb_code_prompt_show": "Your guess first. Then: show what came out",
         "nb_code_prompt_hide": "Hide what came out",
         # The reference.

@@ -60,7 +60,7 @@ def write_sources(repository: Path, folder: Path) -> None:
             for cell in notebook["cells"]:
                 if cell["cell_type"] == "markdown":
                     cell["source"] = lead_to_pages("".join(cell["source"]), path, repository, linked)
-            fold_answers(notebook)
+            fold(notebook)
             offer_the_file(notebook, path)
             text = json.dumps(show_outputs(notebook, target.stem, extra / "figures"))
             shutil.copy(path, extra)
@@ -74,11 +74,18 @@ def write_sources(repository: Path, folder: Path) -> None:
         shutil.copy(picture, folder / "res")
 
 
-def fold_answers(notebook: dict) -> None:
-    """Hides what the cells of predictions gave until the reader asks for it."""
+def fold(notebook: dict) -> None:
+    """Hides what the cells of predictions gave, and the code that only paints, until the reader asks for it."""
     for cell in notebook["cells"]:
-        if "predict" in (tags := cell["metadata"].get("tags", [])):
-            cell["metadata"]["tags"] = [*tags, "hide-output"]
+        about, tags = cell["metadata"], cell["metadata"].get("tags", [])
+        if painting := about.get("jupyter", {}).get("source_hidden", False):
+            tags = [*tags, "hide-input"]
+            about["mystnb"] = {"code_prompt_show": "The code that draws this", "code_prompt_hide": "Hide the code"}
+        if "predict" in tags:
+            tags = [*tags, "hide-output"]
+            about.pop("mystnb", None)
+        if painting or "predict" in tags:
+            about["tags"] = tags
 
 
 def offer_the_file(notebook: dict, path: Path) -> None:
