@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from lab import note_outside
 
-from vit_course import data
+from vit_course import data, pretrained
 from vit_course.maps import record_attention
 
 # Keeps what the worker says, and what the page shows of it.
@@ -94,7 +94,7 @@ def compare(page, run, photograph: str, layers: tuple[int, ...]) -> None:
     model, preprocess, labels = run
     with torch.no_grad(), record_attention(model) as maps:
         features = model.features(preprocess(data.photographs()[photograph].path))[0]
-        says = model.head(features[0]).softmax(dim=0)
+        logits = model.head(features[:1])
     queries, keys = (each[0, list(layers)] for each in maps.queries_and_keys())  # (layers, h, T, d)
     expected = {"features": [features], "queries": queries, "keys": keys}
     for name, tensors in expected.items():
@@ -105,6 +105,11 @@ def compare(page, run, photograph: str, layers: tuple[int, ...]) -> None:
         scores = q @ k.transpose(1, 2) * q.shape[-1] ** -0.5
         np.testing.assert_allclose(sums, scores.logsumexp(dim=-1), atol=1e-3 * scores.abs().max().item(), rtol=0)
     told = page.evaluate("window.answer.panel.says")
+    if (none := pretrained.none_fits(model, logits)) is None:
+        assert told is None, "no word of a head for which nobody has measured when none fits"
+        return
+    assert told["none"] == none
     assert told["probabilities"] == told["lens"][-1] == sorted(told["probabilities"], reverse=True)
+    says = logits[0].softmax(dim=0)
     wanted = [says[labels.index(label)].item() for label in told["labels"]]
     np.testing.assert_allclose(told["probabilities"], wanted, atol=1e-3)

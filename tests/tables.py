@@ -20,7 +20,7 @@ HEAD = "| number | name | title | difficulty | minutes | points |\n|---|---|---|
 
 
 def parts(notebook) -> dict[str, list]:
-    """The cells of a chapter by where they stand: before and after the exercises, among them, under a Deeper heading."""
+    """The cells of a chapter by where they stand: before, among and after the exercises, or under a Deeper heading."""
     found, now = {"before": [], "exercises": [], "after": [], "deeper": []}, "before"
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and (heading := HEADING.match(cell.source)):

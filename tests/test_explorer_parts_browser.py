@@ -40,6 +40,7 @@ def opened(browser, given, tmp_path):
         def of(panels=1, page=None, says=SAYS, **state):
             several = {name: [value] * panels for name, value in given.items()}
             titles = [f"Picture {index}" for index in range(panels)]
+            state = {"details": True} | state  # they are folded
             return opened(AttentionExplorer(**several, titles=titles, says=[says] * panels, **state), **(page or {}))
 
         yield of
@@ -98,6 +99,11 @@ def test_what_the_model_says_and_its_curve(opened):
     page.mouse.move(5, 5)
     says(page, ".vit-lens-reading", "After layer 1: cat 70")
     assert "a head of this test" in page.locator(".vit-says .vit-part-note").inner_text()
+    toy = opened(says=SAYS | {"none": "None of its 6 words fits."})
+    says(toy, ".vit-says", "None of its 6 words fits.")
+    assert not toy.locator(".vit-classes").is_visible(), "a word is said to who asks for it"
+    toy.get_by_text("A toy head of ten words").click()
+    assert toy.locator(".vit-classes li").all_inner_texts()[0].split() == ["cat", "60", "%"]
     page = opened(says=None)
     assert page.locator(".vit-says").count() == 0 and page.locator(".vit-tour").is_hidden()
 

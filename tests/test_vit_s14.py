@@ -1,5 +1,6 @@
 """vit-s14, the real ViT that comes with the course: is it the network that it says it is?"""
 
+import csv
 import hashlib
 import json
 
@@ -86,6 +87,23 @@ def test_positions_of_other_sizes_come_from_the_stored_ones(side):
 
 
 # ---- the linear head
+
+
+def test_no_word_of_ten_is_said_of_what_is_none_of_them():
+    whole, table = pretrained.load_run("vit-s14-cifar10"), list(csv.DictReader((HEAD / "none.csv").open()))
+    rule = json.loads((HEAD / "head.json").read_text())["none_below"]
+    (row,) = (row for row in table if float(row["threshold"]) == rule["score"])
+    photographs = data.photographs()
+    with torch.no_grad():
+        logits = {name: whole.model(whole.preprocess(one.path)) for name, one in photographs.items()}
+    said = {name: pretrained.none_fits(whole.model, one) for name, one in logits.items()}
+    passed = [name for name, sentence in said.items() if not sentence]
+    assert passed == row["photographs_above"].split() and "cat" in passed
+    share, others = f"{100 * float(row['test_images_below']):.0f} %", f"{len(passed) - 1} of our {len(photographs) - 1}"
+    assert share in rule["errors"] and others in rule["errors"], "the errors are those of the table"
+    faces = ("astronaut", "grace_hopper", "photographer")
+    assert all(said[name].startswith("None of its 10 words fits: the score of its logits, ") for name in faces)
+    assert pretrained.none_fits(pretrained.load("shapes"), torch.zeros(1, 5)) is None, "nobody has measured it"
 
 
 def test_the_head_lies_on_the_frozen_features():

@@ -71,6 +71,7 @@ def main() -> None:
     }
     print(result)
     write_json(HERE / "result.json", result)
+    # `none.py` adds when none of the words fits.
     write_json(HERE / "head.json", {"backbone": "vit-s14", "class_names": list(dataset.class_names)})
     write_tensors(HERE / "head.safetensors", head.state_dict(), {})
 

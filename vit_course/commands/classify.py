@@ -24,6 +24,8 @@ def run(options) -> int:
     weights = options.weights
     need_picture(options.image)
     need_checkpoint(weights)
+    import torch
+
     from vit_course import pretrained
     from vit_course.data import pictures
 
@@ -31,7 +33,11 @@ def run(options) -> int:
     model = pretrained.load_any(weights, image_size=options.image_size)
     best = model.top(picture)
     say(f"{options.image}, as {weights} sees it:")
-    for name, probability in best:
+    with torch.no_grad():
+        none = pretrained.none_fits(model.model, model.model(model.preprocess(picture)))
+    if none:
+        say(none)
+    for name, probability in [] if none else best:
         say(f"{probability:7.1%}  {name}")
     count = len(model.class_names)
     if count <= FEW:  # so that nobody takes the best of a few words for the truth

@@ -145,9 +145,11 @@ def need_says(says, layers: int) -> dict | None:
     if says is None:
         return None
     wanted = 'says must be a dict of "labels", "probabilities", "lens" and "about"'
-    if not isinstance(says, dict) or set(says) != {"labels", "probabilities", "lens", "about"}:
+    if not isinstance(says, dict) or set(says) - {"none"} != {"labels", "probabilities", "lens", "about"}:
         raise ValueError(f"{wanted}, got {shown(says)}")
-    text("about", says["about"])
+    words = {name: says[name] for name in ("about", "none") if name in says}
+    for name, value in words.items():
+        text(name, value)
     labels = need_titles(says["labels"])
     rows = [[float(value) for value in row] for row in (says["probabilities"], *says["lens"])]
     if {len(row) for row in rows} != {len(labels)} or len(rows) != layers + 2:
@@ -157,7 +159,7 @@ def need_says(says, layers: int) -> dict | None:
     if not all(0 <= value <= 1 for row in rows for value in row):
         raise ValueError("says must hold probabilities, from 0 to 1")
     rows = [[round(value, 5) for value in row] for row in rows]
-    return {"labels": labels, "probabilities": rows[0], "lens": rows[1:], "about": says["about"]}
+    return {"labels": labels, "probabilities": rows[0], "lens": rows[1:], **words}
 
 
 def need_link(link, first: int, tokens: int) -> list[int] | None:

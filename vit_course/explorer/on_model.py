@@ -19,7 +19,7 @@ from vit_course.explorer.widget import AttentionExplorer
 from vit_course.inputs.tensors import finite
 from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.tokens import Tokens, need_prefix
-from vit_course.pretrained.hub import Pretrained
+from vit_course.pretrained.hub import Pretrained, none_fits
 from vit_course.vit import ViT
 
 # As `explore` takes them.
@@ -170,10 +170,11 @@ def _seen(
     answered = answer if isinstance(answer, torch.Tensor) else getattr(answer, "logits", None)
     if isinstance(answered, torch.Tensor):
         finite("what the model says", answered)
+    none = none_fits(model, answer) if isinstance(answer, torch.Tensor) else None
     panel = {
         **dict(maps=maps, image=prepared.shown, grid=order.grid, prefix=order.prefix),
         "features": features[0] if features is not None and features.shape[:2] == (1, maps[0].shape[-2]) else None,
-        "says": says_of(parts, heard, answer, labels_in(model, preprocess) if labels is None else labels),
+        "says": says_of(parts, heard, answer, labels_in(model, preprocess) if labels is None else labels, none),
         "link": None,
     }
     return _Run(model, preprocess, prepared, panel, order)

@@ -77,7 +77,9 @@ def listening(parts: Parts | None) -> Iterator[Heard]:
 
 
 @torch.no_grad()
-def says_of(parts: Parts | None, heard: Heard, answer, labels: Sequence[str] | None) -> dict | None:
+def says_of(
+    parts: Parts | None, heard: Heard, answer, labels: Sequence[str] | None, none: str | None = None
+) -> dict | None:
     """What an `AttentionExplorer` takes as `says`, or None where nothing sure can be said.
 
     After each layer the last norm and the head read the tokens as if no layer followed.
@@ -86,6 +88,7 @@ def says_of(parts: Parts | None, heard: Heard, answer, labels: Sequence[str] | N
         parts, heard: of one forward pass over one picture.
         answer: what the model returned.
         labels: the names of the classes; None for their numbers, empty where what comes out are no classes.
+        none: what `none_fits` says of the answer.
 
     Raises:
         ValueError: another number of labels than of classes.
@@ -109,12 +112,13 @@ def says_of(parts: Parts | None, heard: Heard, answer, labels: Sequence[str] | N
         raise ValueError(f"the model has {count} classes, and {len(labels)} labels were given")
     lens = torch.cat(read).float().softmax(dim=1)  # (L + 1, num_classes)
     best = lens[-1].topk(min(MOST_CLASSES, count)).indices
-    return {
+    said = {
         "labels": [str(labels[index]) for index in best.tolist()],
         "probabilities": lens[-1, best].tolist(),
         "lens": lens[:, best].tolist(),
         "about": f"the model's own head, for {count} classes",
     }
+    return said if none is None else said | {"none": none}
 
 
 def labels_in(model: nn.Module, preprocess) -> list[str] | None:

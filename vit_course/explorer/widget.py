@@ -80,8 +80,8 @@ class AttentionExplorer(anywidget.AnyWidget):
     "rollout" up to the layer); `query`, a token, 0 the first of those in front; `pinned`; `key`, the token that the
     query is compared with, -1 for none; `direction` ("from": where the query looks, "to": who looks at it); `view`
     ("attention", "similarity", "colours"); `overlay` ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer",
-    "fixed") and `fixed`, the weight that is drawn in full strength then; `smooth`; and `tour`, "look" for the guided
-    tour, or "".
+    "fixed") and `fixed`, the weight that is drawn in full strength then; `smooth`; `details`, whether "Why there?" and
+    what else is for later is unfolded; and `tour`, "look" for the guided tour, or "".
 
     Raises:
         ValueError: maps that are none, or whose rows do not sum to 1; more weights than a page can take; a grid that

@@ -64,7 +64,9 @@ class Chapter:
         """
         found = TIME.search(self.notebook.cells[0].source)
         if not found:
-            raise ValueError(f"{self.path.name}: its card has no line '... min for the main path, ... min of exercises'")
+            raise ValueError(
+                f"{self.path.name}: its card has no line '... min for the main path, ... min of exercises'"
+            )
         return Minutes(*(int(number or 0) for number in found.groups()))
 
     def figure(self, number: int) -> Picture:

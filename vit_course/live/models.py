@@ -45,7 +45,7 @@ def describe(name: str, live: Path, copy: Callable[[Path, str], dict]) -> dict:
 
 
 def _vit_s14() -> dict:
-    taken = _json("vit-s14/preprocessor_config.json")
+    taken, head = _json("vit-s14/preprocessor_config.json"), _json("vit-s14-cifar10/head.json")
     return {
         "about": "ViT-S/14",
         "first": {"layer": 8, "head": 1},  # the eyes and the nose of the cat
@@ -54,7 +54,8 @@ def _vit_s14() -> dict:
         "sizes": list(SIZES),
         "mean": taken["image_mean"],
         "std": taken["image_std"],
-        "labels": _json("vit-s14-cifar10/head.json")["class_names"],
+        "labels": head["class_names"],
+        "none": head["none_below"],
         "head": "a linear head on the ten classes of CIFAR-10, fitted to pictures of 98 pixels",
     }
 
@@ -70,8 +71,7 @@ def _tiny_cifar() -> dict:
         "sizes": content["model"]["image_size"][:1],
         "mean": images["mean"],
         "std": images["std"],
-        "labels": images["class_names"],
-        "head": "its own ten classes, those of CIFAR-10",
+        "labels": None,  # at 32 pixels, of a photograph of anything, its ten words would mislead
     }
 
 

@@ -9,7 +9,7 @@ from vit_course.pretrained.convert import (
     resize,
 )
 from vit_course.pretrained.export import to_huggingface, to_timm, to_torchvision, to_vit_pytorch
-from vit_course.pretrained.hub import Pretrained, from_pretrained
+from vit_course.pretrained.hub import Pretrained, from_pretrained, none_fits
 from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.pretrained.probing import class_tokens, fit_linear_head, with_head
 from vit_course.pretrained.shipped import load, load_any, load_run
@@ -30,6 +30,7 @@ __all__ = [
     "load_timm",
     "load_torchvision",
     "load_vit_pytorch",
+    "none_fits",
     "resize",
     "stages",
     "to_huggingface",

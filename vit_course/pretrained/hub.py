@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import torch
+from torch import nn
 
 from vit_course.data.pictures import Picture
 from vit_course.files.records import naming, need_path, read_json
@@ -72,6 +73,24 @@ class Pretrained(NamedTuple):
 
     def __repr__(self) -> str:
         return f"Pretrained({self.model.config}, {self.preprocess}, {len(self.class_names)} class names)"
+
+
+def none_fits(model: nn.Module, logits: torch.Tensor) -> str | None:
+    """(1, K) logits of a model -> a sentence where none of its K words fits, "" where one may.
+
+    None where nobody has measured when that is so: a head says it with `none_below`, a score and how often it errs.
+
+    Source: the score is the negative energy of Liu et al. 2020, "Energy-based Out-of-distribution Detection"
+    (arXiv:2010.03759).
+    """
+    rule = getattr(getattr(model, "head", None), "none_below", None)
+    if rule is None:
+        return None
+    score = logits.logsumexp(dim=1).item()
+    if score >= rule["score"]:
+        return ""
+    found = f"the score of its logits, {score:.1f}, is below {rule['score']} ({rule['errors']})"
+    return f"None of its {logits.shape[1]} words fits: {found}."
 
 
 def from_pretrained(

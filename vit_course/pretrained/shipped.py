@@ -169,4 +169,5 @@ def _published(folder: Path, image_size: Size) -> Pretrained:
             check_shapes(state, {key: value.shape for key, value in head.state_dict().items()})
         head.load_state_dict(state)
         model = with_head(model, head)
+        model.head.none_below = content.get("none_below")  # `none_fits` reads it
     return Pretrained(model, preprocess, class_names)

@@ -23,6 +23,20 @@ function help() {
   return element("details", { class: "vit-help" }, element("summary", { text: "Keys" }), element("dl", {}, ...lines));
 }
 
+class More {
+  // What is for later, folded until it is asked for.
+  constructor(state, nodes) {
+    this.state = state;
+    this.node = element("details", { class: "vit-more" }, element("summary", { text: "More: why there, and what to take with you" }),
+      element("div", { class: "vit-more-body" }, ...nodes));
+    this.node.addEventListener("toggle", () => this.node.open !== state.get("details") && state.set({ details: this.node.open }));
+  }
+
+  draw() {
+    if (this.node.open !== this.state.get("details")) this.node.open = this.state.get("details");
+  }
+}
+
 function build(state, id) {
   // -> the page's tree, and what draws in it.
   const photos = state.panels.map((panel) => new Photo(state, panel));
@@ -40,15 +54,18 @@ function build(state, id) {
   const touch = window.matchMedia("(hover: none)").matches;
   const hint = element("p", { class: "vit-hint", text: touch ? HINTS.touch : HINTS.mouse });
   const nodes = (...list) => list.map(({ node }) => node);
+  const more = new More(state, [
+    element("div", { class: "vit-below" }, ...nodes(...below)),
+    element("div", { class: "vit-side" }, ...nodes(...beside)),
+    element("div", { class: "vit-last" }, ...nodes(...last)),
+    help(),
+  ]);
   const body = element("div", { class: `vit-body${photos.length > 1 ? " vit-several" : ""}` },
     element("div", { class: "vit-photos" }, ...nodes(...photos)),
     element("div", { class: "vit-reading" }, words, hint, legend.node, element("div", { class: "vit-scales" }, ...nodes(scale, smooth))),
     element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
     grid.node,
-    element("div", { class: "vit-side" }, ...nodes(...beside)),
-    element("div", { class: "vit-below" }, ...nodes(...below)),
-    element("div", { class: "vit-last" }, ...nodes(...last)),
-    help(),
+    more.node,
   );
   const drawPhotos = (shown) => photos.forEach((photo, index) => photo.draw(shown[index]));
   const drawRest = (shown) => {
@@ -56,7 +73,7 @@ function build(state, id) {
     chips.forEach((chip, index) => chip.draw(shown[index]));
     const said = describe(shown, state.get("view"), state.get("pinned"));
     if (words.textContent !== said) words.textContent = said;
-    for (const part of [legend, view, direction, overlay, scale, smooth, fixed, ...parts]) part.draw(shown);
+    for (const part of [legend, view, direction, overlay, scale, smooth, fixed, more, ...parts]) part.draw(shown);
   };
   const end = () => [...photos, grid, ...parts].forEach((part) => part.end?.());
   return { nodes: [...nodes(...above), body], drawPhotos, drawRest, end, grid };

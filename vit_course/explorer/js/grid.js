@@ -83,7 +83,8 @@ export class Grid {
     const fused = ["mean", "rollout"].slice(0, width - panel.heads).map((name) => element("span", { class: "vit-tall", text: name }));
     this.across.replaceChildren(element("b", { text: "head" }), ...names, ...fused);
     this.down.replaceChildren(...panel.layer_numbers.map(label));
-    this.node.style.setProperty("--vit-cells", width);
+    for (const [name, value] of [["cells", width], ["rows", height], ["aspect", panel.width / panel.height]])
+      this.node.style.setProperty(`--vit-${name}`, value);
     this.main.style.aspectRatio = `${width * panel.width} / ${height * panel.height}`;
   }
 

@@ -6,13 +6,20 @@ const softmax = (row) => {
   return powers.map((value) => value / sum);
 };
 
-// Scores (L + 1, K) -> what the explorer shows of the head, the most probable class first.
-export function said(scores, labels, about) {
+// Logits (L + 1, K) -> what the explorer shows of the head, the most probable class first.
+export function said(scores, { labels, head, none }) {
   const K = labels.length;
   const rows = Array.from({ length: scores.length / K }, (_, i) => softmax(scores.subarray(i * K, (i + 1) * K)));
   const last = rows.at(-1), order = labels.map((_, i) => i).sort((a, b) => last[b] - last[a]);
   const sorted = rows.map((row) => order.map((i) => row[i]));
-  return { labels: order.map((i) => labels[i]), probabilities: sorted.at(-1), lens: sorted, about };
+  return { labels: order.map((i) => labels[i]), probabilities: sorted.at(-1), lens: sorted, about: head,
+    none: noneFits(scores.subarray(scores.length - K), none) };
+}
+
+// The logits of a picture -> a sentence where none of the words fits, as `none_fits` of Python.
+export function noneFits(logits, { score: least, errors }) {
+  const top = Math.max(...logits), score = top + Math.log(logits.reduce((sum, value) => sum + Math.exp(value - top), 0));
+  return score >= least ? "" : `None of its ${logits.length} words fits: the score of its logits, ${score.toFixed(1)}, is below ${least} (${errors}).`;
 }
 
 class Sections {
@@ -61,7 +68,7 @@ export function panelOf(outputs, model, picture, title) {
     title, layers, heads, tokens, prefix: 1, names: ["class token"], rows: side, columns: side, kind: "qk",
     height: picture.side, width: picture.side, dim, scale: dim ** -0.5, all_layers: layers, link: null,
     layer_numbers: Array.from({ length: layers }, (_, i) => i),
-    says: said(outputs.lens.data, model.labels, model.head), sections: sections.described,
+    says: model.labels ? said(outputs.lens.data, model) : null, sections: sections.described,
   };
   return { panel, data: sections.joined() };
 }

@@ -20,6 +20,7 @@ export class State {
     this.pointed = 0; // the panel that was last pointed at
     this.hovered = null; // tokens of the first panel, while something is pointed at
     this.hoveredKey = null;
+    this.before = USUAL.query; // what the query was when another was pinned
     this.root = null; // the element that says whether everything is drawn
     this.drawers = new Set();
     this.waiting = 0;
@@ -50,6 +51,7 @@ export class State {
   }
 
   set(values) {
+    if (values.pinned && !this.get("pinned")) this.before = this.get("query");
     for (const [name, value] of Object.entries(values)) this.model.set(name, value);
     if ("query" in values) this.hovered = null;
     if ("key" in values || values.pinned === false) this.hoveredKey = null;
@@ -88,12 +90,17 @@ export class State {
     // Pins the query; then what it is compared with; and on the query itself once more frees it.
     const here = elsewhere(token, panel, this.first, this.first);
     if (!this.get("pinned")) this.set({ query: here, pinned: true, key: -1 });
-    else if (here === this.get("query")) this.free();
+    else if (here === this.get("query")) {
+      this.free();
+      if (window.matchMedia("(hover: hover)").matches) this.hovered = here; // the pointer is still there
+    }
     else this.set({ key: here });
   }
 
   free() {
-    this.set({ pinned: false, key: -1 });
+    // Back to the query before; where none was pinned, to the one that is usual.
+    const query = this.get("pinned") ? this.before : USUAL.query;
+    this.set({ pinned: false, key: -1, query });
   }
 
   move(down, right) {

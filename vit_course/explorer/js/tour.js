@@ -101,6 +101,7 @@ export class Tour {
     this.without = over ? "" : this.step.needs(now.panel);
     this.mark();
     clearTimeout(this.searching);
+    if (this.step?.details) this.state.set({ details: true });
     if (this.without) this.none(this.without);
     else if (!over) this.search((values) => values || this.none("Nothing in this picture is so."));
   }

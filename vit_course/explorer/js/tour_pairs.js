@@ -41,6 +41,7 @@ const late = {
 
 const alike = {
   title: "Alike, and yet not looked at",
+  details: true,
   question: () => "Attention does not simply go to what is similar. Pin a patch and click another that is much like it and that the head shown hardly looks at.",
   hint: "Choose the view “similarity” and pin a patch. Bright patches are like it. “Why there?” gives the attention that the patch you click gets; other heads give other answers.",
   needs: (panel) => (panel.features || panel.featureWidth ? "" : NO_TOKENS),
@@ -108,6 +109,7 @@ const coloured = {
 
 const softened = {
   title: "Why there?",
+  details: true, // "Why there?" is among what is folded
   question: () => "Find a key whose score is above the average of all keys, and which still gets less than an even share of the attention.",
   hint: "Pin a query in the view “attention” and click one patch after the other. “Why there?” shows the score among all scores, and what the softmax makes of it.",
   needs: (panel) => (panel.kind === "qk" ? "" : "Only the weights of this model were recorded, not its queries and keys."),

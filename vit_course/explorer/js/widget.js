@@ -17,9 +17,22 @@ function hideStill(el) {
   return () => hidden.forEach((node) => (node.style.display = ""));
 }
 
+function bringIntoView(el) {
+  // After Shift+Enter JupyterLab shows the next cell, and what was asked for ends up above the window.
+  const cell = el.closest(".jp-Cell");
+  const chosen = document.querySelector(".jp-Notebook:not(.lm-mod-hidden) .jp-Cell.jp-mod-active");
+  const next = cell?.closest(".jp-WindowedPanel-inner, .jp-Notebook")?.contains(chosen) && (chosen === cell || cell.nextElementSibling === chosen);
+  const top = cell?.closest(".jp-WindowedPanel-outer, .jp-Notebook")?.getBoundingClientRect().top ?? 0;
+  if (next && el.getBoundingClientRect().top < top) el.scrollIntoView({ block: "start" });
+}
+
 function render({ model, el }) {
   const ends = [explorer({ model, el })];
   requestAnimationFrame(() => ends.push(hideStill(el)));
+  const root = el.querySelector(".vit-explorer");
+  const ready = new MutationObserver(() => root.dataset.ready && (ready.disconnect(), setTimeout(() => bringIntoView(el), 200)));
+  ready.observe(root, { attributes: true });
+  ends.push(() => ready.disconnect());
   return () => ends.forEach((end) => end());
 }
 
