@@ -42,6 +42,10 @@ def folder(tmp_path_factory):
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(notebook, folder / f"{name}.ipynb")
+    before, after = (nbformat.v4.new_markdown_cell("\n\n".join(["Words of a chapter. " * 30] * 12)) for _ in range(2))
+    notebook = nbformat.v4.new_notebook(cells=[before, nbformat.v4.new_code_cell("\n".join(EXPLORER[:2])), after])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, folder / "between.ipynb")
     return folder
 
 
@@ -69,6 +73,19 @@ def notebook(opened):
     page = opened("explorer")
     page.wait_for_selector(READY, timeout=30_000)
     yield page
+    page.close()
+
+
+def test_its_top_is_in_view_after_shift_and_enter(opened):
+    page = opened("between", run=False)
+    page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1; }")
+    page.locator(".jp-Notebook").focus()
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_selector(READY, timeout=60_000)
+    box = "document.querySelector('.jp-OutputArea .vit-explorer').getBoundingClientRect()"
+    page.wait_for_function(f"() => {box}.top > 60 && {box}.top < 200")
+    assert page.evaluate(f"() => {box}.height") < 900
+    assert not page.locator(".vit-why").is_visible(), "what is for later is folded"
     page.close()
 
 
@@ -112,7 +129,7 @@ def test_click_pins_and_python_knows(notebook):
     assert python_sees(notebook, f"3 0 {1 + 3 * SIDE + 6} head True")
     notebook.locator(".vit-main").focus()
     notebook.keyboard.press("Escape")
-    assert python_sees(notebook, f"3 0 {1 + 3 * SIDE + 6} head False")
+    assert python_sees(notebook, "3 0 0 head False"), "back to the class token"
 
 
 def test_keys_move_and_leave_the_notebook_alone(notebook):

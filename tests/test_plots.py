@@ -116,8 +116,11 @@ def test_a_spotlight_leaves_the_brightest_patches_as_they_are_and_the_others_dar
     attention[1, 2], attention[0, 1] = 0.4, 0.1
     axes = Figure().subplots()
     drawn = np.asarray(plots.spotlight(axes, image, attention, high=0.4).get_array())  # (10, 15, 3)
-    assert drawn[5:, 10:] == pytest.approx(0.8) and drawn[:5, :5] == pytest.approx(0.8 * 0.15)
-    assert drawn[:5, 5:10] == pytest.approx(0.8 * (0.15 + 0.85 / 4))
+    pale = 0.18 + 0.82 * 0.8
+    assert drawn[5:, 10:] == pytest.approx(pale) and drawn[:5, :5] == pytest.approx(pale * 0.15)
+    assert drawn[:5, 5:10] == pytest.approx(pale * (0.15 + 0.85 / 4))
+    black = plots.spotlight(axes, np.zeros((10, 15)), attention, high=0.4).get_array()
+    assert black[5:, 10:].min() > 5 * black[:5, :5].max() > 0, "a dark place lights up too"
     smooth = plots.spotlight(axes, image[..., 0], attention, high=0.4, smooth=True).get_array()
     assert smooth.shape == (10, 15, 3) and len(np.unique(smooth)) > 20
     own = plots.spotlight(axes, np.ones((10, 10)), np.arange(100).reshape(10, 10) / 100).get_array()[..., 0]

@@ -8,12 +8,13 @@ from vit_course.inputs.rules import check, flag, positive
 from vit_course.plots.style import check_axes_of_figure
 
 DARKEST = 0.15  # of the picture's brightness is left where no attention goes
+PALE = 0.18  # so far to white goes the copy under the light, so that a black place can light up as well
 
 
 def spotlight(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float | None = None, smooth: bool = False):
     """Draws the photograph dark, but bright where attention goes: each pixel times 0.15 + 0.85 a.
 
-    a is the weight of the pixel's patch as a share of `high`, at most 1.
+    The picture is a pale copy, 18 % white, because on black no light would show. a is the weight of the pixel's patch as a share of `high`, at most 1.
 
     Args:
         axes: where to draw.
@@ -40,7 +41,8 @@ def spotlight(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float 
     share = enlarged((attention / high).clip(0, 1), image.shape[:2], smooth)
     light = DARKEST + (1 - DARKEST) * share
     axes.set(xticks=[], yticks=[])
-    return axes.imshow((image * light[..., None]).clip(0, 1))
+    pale = PALE + (1 - PALE) * image.clip(0, 1)
+    return axes.imshow(pale * light[..., None])
 
 
 def enlarged(values: np.ndarray, size: tuple[int, int], smooth: bool = False) -> np.ndarray:

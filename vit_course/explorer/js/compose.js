@@ -5,8 +5,10 @@ export const FLOOR = 0.15; // what is left of the picture where there is no weig
 // The colour of a mask, and its opacity where there is no weight and at full strength. Black of opacity (1 - FLOOR)(1 - a)
 // leaves FLOOR + (1 - FLOOR) a of each pixel; the colour of heat is rare in photographs,
 // and where red and green are seen alike it is a blue.
+// Under a spotlight lies a pale copy of the picture, white to this part, so that a black place can light up as well.
+const PALE = 0.18;
 export const MASKS = {
-  spotlight: { colour: [0, 0, 0], least: 1 - FLOOR, most: 0 },
+  spotlight: { colour: [0, 0, 0], least: 1 - FLOOR, most: 0, pale: PALE },
   heat: { colour: [204, 0, 255], least: 0, most: 0.7 },
 };
 const WHITE = [255, 255, 255];
@@ -68,8 +70,10 @@ export function scaled(source, width, height) {
   return canvas;
 }
 
-export function overlaid(context, drawMask, picture) {
+export function overlaid(context, drawMask, picture, { pale = 0 } = {}) {
   context.drawImage(picture, 0, 0);
+  context.fillStyle = `rgb(255 255 255 / ${pale})`;
+  context.fillRect(0, 0, pale && context.canvas.width, context.canvas.height);
   drawMask(context);
 }
 

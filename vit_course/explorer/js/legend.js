@@ -55,7 +55,7 @@ export class Legend {
     const values = Float32Array.from({ length: STEPS }, (_, i) => i / (STEPS - 1));
     fillMask(ramp.data, values, 0, STEPS, 1, 0, 1, MASKS[kind]);
     this.mask.getContext("2d").putImageData(ramp, 0, 0);
-    overlaid(context, (to) => enlarge(to, this.mask, true), this.bright);
+    overlaid(context, (to) => enlarge(to, this.mask, true), this.bright, MASKS[kind]);
   }
 }
 

@@ -44,7 +44,7 @@ export function paintPanel(context, { bright, mask }, one, { overlay, smooth, ra
   // One panel's `shown` over a whole canvas; `bright` is of its size, `mask` a `Mask`.
   if (!one.ready || overlay === "off") context.drawImage(bright, 0, 0);
   else if (one.colours) mask.colours(one, smooth)(context);
-  else if (MASKS[overlay]) overlaid(context, mask.fill(one, smooth, MASKS[overlay]), bright);
+  else if (MASKS[overlay]) overlaid(context, mask.fill(one, smooth, MASKS[overlay]), bright, MASKS[overlay]);
   else outline(context, one, bright, ratio);
   const frames = [[one.nearest, "dashed", 2], [one.key, "dashed", 2], [one.framed ? one.q : -1, "solid", pinned ? 3 : 2]];
   for (const [token, style, line] of frames) frameToken(context, one.panel, token, style, line * ratio);
