@@ -157,7 +157,9 @@ def test_keys_do_all_that_the_pointer_does(page, maps):
 def test_the_legend_is_drawn_like_the_picture(page):
     bar = pixels(page, ".vit-bar")[14]
     ramp = np.clip((np.arange(320) + 0.5 - 2.5) / 315, 0, 1)[:, None]
-    np.testing.assert_allclose(bar, np.broadcast_to((0.18 * 255 + 0.82 * 236) * (0.15 + 0.85 * ramp), bar.shape), atol=4)
+    np.testing.assert_allclose(
+        bar, np.broadcast_to((0.18 * 255 + 0.82 * 236) * (0.15 + 0.85 * ramp), bar.shape), atol=4
+    )
     choose(page, "Heat")
     hot = pixels(page, ".vit-bar")[14]
     np.testing.assert_allclose(hot, 236 * (1 - 0.7 * ramp) + np.array([204, 0, 255]) * 0.7 * ramp, atol=4)

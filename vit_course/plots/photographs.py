@@ -14,7 +14,8 @@ PALE = 0.18  # so far to white goes the copy under the light, so that a black pl
 def spotlight(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float | None = None, smooth: bool = False):
     """Draws the photograph dark, but bright where attention goes: each pixel times 0.15 + 0.85 a.
 
-    The picture is a pale copy, 18 % white, because on black no light would show. a is the weight of the pixel's patch as a share of `high`, at most 1.
+    The picture is a pale copy, 18 % white, because on black no light would show. a is the weight of the pixel's patch
+    as a share of `high`, at most 1.
 
     Args:
         axes: where to draw.
