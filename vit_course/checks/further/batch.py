@@ -13,7 +13,7 @@ SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}
 @exercise(
     "11.4",
     "Does a larger rate repair a larger batch?",
-    section="Several processes",
+    section="Deeper: several processes",
     difficulty=3,
     minutes=15,
     seconds=120,
