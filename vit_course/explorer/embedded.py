@@ -58,7 +58,7 @@ def markup(state: dict, dense: bool = False) -> str:
         dense: seven bits a character, some of which no editor knows, instead of base64.
     """
     # A title may hold anything, also the end of a script.
-    values = json.dumps({name: state[name] for name in NAMES}).replace("<", "\\u003c")
+    values = json.dumps({name: state[name] for name in NAMES if name in state}).replace("<", "\\u003c")
     coding, data = ("dense", to_text(state["_data"])) if dense else ("base64", to_base64(state["_data"]))
     return (
         '<div class="vit-explorer-place"></div>'
