@@ -22,7 +22,7 @@ MISLEADING = dict(
 @exercise(
     "7.3",
     "Which parameters decay, whatever their names",
-    section="Clipping, warm-up, cosine, decay groups",
+    section="Deeper: the recipe in one screen",
     difficulty=3,
     minutes=12,
 )
