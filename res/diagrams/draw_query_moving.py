@@ -164,7 +164,7 @@ the values, here of the patches' colours, under these weights.
 def query_moving(name: str) -> str:
     heads = ("1  one patch asks", "2  query \u00b7 key, for every patch", "3  weights: softmax, sum 1")
     titles = [text(left + SIDE / 2, 40, words, size=14, bold=True) for left, words in zip(LEFT, heads, strict=True)]
-    notes = ("its query goes to all patches", "the larger, the better they fit", "bright: read much")
+    notes = ("its query goes to all patches", "the larger, the better the match", "bright: more attention")
     titles += [text(left + SIDE / 2, 59, words, size=12, fill=GREY) for left, words in zip(LEFT, notes, strict=True)]
     titles += [
         text(OUTPUT + 30, 40, "4  output", size=14, bold=True),

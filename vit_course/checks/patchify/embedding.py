@@ -20,7 +20,7 @@ _REFUSAL = re.compile(r"`(raise|assert)\b")  # in the learner's line
 @exercise(
     "1.4",
     "A patch embedding that drops nothing",
-    section="A convolution accepts almost anything",
+    section="A convolution drops what does not fit",
     difficulty=3,
     minutes=15,
 )
