@@ -66,7 +66,7 @@ def test_numbers_and_words_that_equal_everything_are_looked_through(liar):
 
 def test_what_gives_itself_out_for_a_tensor_is_refused():
     report = checks.attention.weights(lambda q, k, keep: Pretends(zeros(q, k, keep).shape))
-    assert report.mistake == "wrong-type" and "gives itself out" in report.text
+    assert report.mistake == "wrong-type" and "pretends to be" in report.text
 
 
 @cases(("owner", "name"), [(tensors, "agree"), (torch, "allclose"), (builtins, "isinstance")], ids=str)

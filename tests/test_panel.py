@@ -192,9 +192,9 @@ def test_what_is_wrong_stands_before_what_is_right():
 
 @cases(
     ("mistake", "said", "code"),
-    ("view-of-transposed", "do not lie in its order", lambda q: q.transpose(1, 2).view(-1)),
+    ("view-of-transposed", "not stored in that order", lambda q: q.transpose(1, 2).view(-1)),
     ("sizes-do-not-multiply-up", "has room for 6 numbers", lambda q: q.reshape(2, 3)),
-    ("sizes-do-not-multiply-up", "beside -1 multiply to 7,", lambda q: q.reshape(-1, 7)),
+    ("sizes-do-not-multiply-up", "Without the -1, the sizes multiply to 7,", lambda q: q.reshape(-1, 7)),
     ("axes-do-not-fit", ": 5 and 4.", lambda q: q + torch.ones(4)),
     ("axes-do-not-fit", "are 5 and 6.", lambda q: q @ torch.ones(6, 5)),
     ("joined-sizes-differ", "joined", lambda q: torch.cat([q, q[:1]], dim=1)),
@@ -229,7 +229,7 @@ def test_what_follows_from_a_wrong_answer_is_said_to_follow():
     assert found.pop("patches") == "143 is not right."
     alone = sentences(checks.start.sizes(lambda: RIGHT_SIZES | {"patch_tokens": (8, 143, 1024)}))
     assert alone == {"patch_tokens": "(8, 143, 1024) is not right."}, "nothing follows from a right answer"
-    leads = "This is what your answer to {} leads to: mend that one first."
+    leads = "This follows from your answer to {}: correct that one first."
     assert found == {"patch_tokens": leads.format("patches"), "into_the_encoder": leads.format("patch_tokens")}
 
 

@@ -40,8 +40,8 @@ class _Watch:
         for name in handed(self._running):
             if name in self._failed:
                 return (
-                    f"The cell that defines {name} ended in an error ({self._failed[name]}), so {name} is what it was "
-                    "before. Mend that cell, run it, then run the check."
+                    f"The cell that defines {name} ended in an error ({self._failed[name]}), so {name} is still what "
+                    "it was before. Fix that cell, run it, then run the check."
                 )
         return ""
 

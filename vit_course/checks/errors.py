@@ -20,19 +20,21 @@ def in_words(wrong: Wrong) -> Wrong:
 
 
 def _lengths(one: str, other: str) -> str:
-    return f"Two axes meet whose lengths do not fit: {one} and {other}."
+    return f"Two axes are combined whose lengths do not match: {one} and {other}."
 
 
 def _inner(one: str, other: str) -> str:
-    return f"Two tensors are multiplied as matrices, and the lengths that must be equal are {one} and {other}."
+    return f"Two tensors are multiplied as matrices, but the lengths that must be equal are {one} and {other}."
 
 
 def _filled(shape: str, numbers: str) -> str:
     sizes = [int(size) for size in re.findall(r"-?\d+", shape)]
     asked = math.prod(size for size in sizes if size >= 0)
     if -1 in sizes:
-        return f"The sizes beside -1 multiply to {asked}, which does not divide the {numbers} numbers of the tensor."
-    return f"The shape [{shape}] has room for {asked} numbers, and the tensor has {numbers}."
+        return (
+            f"Without the -1, the sizes multiply to {asked}, which does not divide the {numbers} numbers of the tensor."
+        )
+    return f"The shape [{shape}] has room for {asked} numbers, but the tensor has {numbers}."
 
 
 # What the error says, a slug, and a sentence that holds whatever the code was meant to do.
@@ -40,13 +42,13 @@ _ERRORS: list[tuple[str, str, str | Callable[..., str]]] = [
     (
         r"view size is not compatible with input tensor's size and stride",
         "view-of-transposed",
-        "A view is asked for of a tensor whose numbers do not lie in its order, as after an exchange of axes.",
+        "Your code takes a view of a tensor whose numbers are not stored in that order, as after swapping axes.",
     ),
     (r"shape '\[([-\d, ]*)\]' is invalid for input of size (\d+)", "sizes-do-not-multiply-up", _filled),
     (
         r"Can't call numpy\(\) on Tensor that requires grad",
         "gradient-cut",
-        "A tensor is turned into a NumPy array, and no gradient could follow it there.",
+        "A tensor is turned into a NumPy array, which would cut the gradient.",
     ),
     (r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", "axes-do-not-fit", _lengths),
     (r"shapes cannot be multiplied \((?:\d+x)?(\d+) and (\d+)(?:x\d+)?\)", "axes-do-not-fit", _inner),
@@ -54,11 +56,11 @@ _ERRORS: list[tuple[str, str, str | Callable[..., str]]] = [
     (
         r"Sizes of tensors must match except in dimension",
         "joined-sizes-differ",
-        "Tensors are joined along one axis, and their other axes are not equally long.",
+        "Tensors are joined along one axis, but their other axes do not have the same lengths.",
     ),
     (
         r"stack expects each tensor to be equal size",
         "joined-sizes-differ",
-        "Tensors are stacked that are not of one shape.",
+        "Tensors are stacked that do not have the same shape.",
     ),
 ]

@@ -83,7 +83,7 @@ def exercise(number: str, title: str, section: str, difficulty: int, minutes: in
             _calls[name] += 1
             most = int(os.environ.get(MOST_CALLS, 0))
             if 0 < most < _calls[name]:
-                sentence = f"While a submission is graded, a check answers {most} times."
+                sentence = f"While a submission is graded, a check answers only {most} times."
                 return Report(name, NOT_ATTEMPTED, 0.0, mistake="too-many-calls", sentence=sentence)
             failed = cells.failed_cell()
             if failed:
@@ -136,7 +136,7 @@ def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float)
     if outcome.timed_out:
         error = _too_slow(outcome, seconds)
     if isinstance(error, NotAttempted):
-        sentence = "Replace the line with NotImplementedError by your own."
+        sentence = "Replace the line that raises NotImplementedError with your own code."
         return Report(exercise.name, NOT_ATTEMPTED, 0.0, sentence=sentence)
     if error is not None and not isinstance(error, Wrong):
         error = raised(error)
@@ -187,23 +187,23 @@ def raised(error: BaseException) -> Wrong:
     if isinstance(error, (SystemExit, KeyboardInterrupt)):
         return Wrong("tried-to-exit", "Your code tries to end the program.", details)
     if isinstance(error, RecursionError):
-        return Wrong("endless-recursion", "Your code calls itself without end.", details)
+        return Wrong("endless-recursion", "Your code calls itself endlessly.", details)
     if isinstance(error, AttributeError) and "before Module.__init__() call" in str(error):
-        return Wrong("no-super-init", "The constructor sets an attribute before the one of nn.Module has run.", details)
+        return Wrong("no-super-init", "The constructor sets an attribute before that of nn.Module has run.", details)
     return Wrong("raised-error", "Your code raised an error.", details)
 
 
 def _too_slow(outcome: Outcome, seconds: float) -> Wrong:
     details = [f"It was then at {outcome.line}"] if outcome.line else []
     if outcome.still_running:
-        details.append("It could not be stopped and still runs: restart the kernel when you have mended it.")
+        details.append("It could not be stopped and is still running: restart the kernel when you have fixed it.")
     if outcome.used < seconds:
-        sentence = "Your code did not return, and hardly used the processor: it waits for something."
+        sentence = "Your code did not return and hardly used the processor: it is waiting for something."
         return Wrong("never-returned", sentence, details)
-    sentence = f"Your code did not return within {seconds:.0f} seconds of the processor."
+    sentence = f"Your code did not return within {seconds:.0f} seconds of processor time."
     return Wrong("never-returned", sentence, details)
 
 
 def _busy(outcome: Outcome, seconds: float) -> str:
-    had = f"your code had the processor for {outcome.used:.0f} of the {seconds:.0f} seconds that this check gives"
-    return f"The machine is busy: {had}. This counts as nothing; run the check again when less is going on."
+    had = f"your code got {outcome.used:.0f} of the {seconds:.0f} seconds of processor time that this check allows"
+    return f"The machine is busy: {had}. This does not count; run the check again when the machine is less busy."

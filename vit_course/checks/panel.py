@@ -62,6 +62,6 @@ def _picture(report) -> str:
     figure.savefig(file, format="png", dpi=100, facecolor="white")
     data = base64.b64encode(file.getvalue()).decode()
     return (
-        f'<img alt="expected beside received, for {escape(report.exercise)}" src="data:image/png;base64,{data}" '
+        f'<img alt="expected next to received, for {escape(report.exercise)}" src="data:image/png;base64,{data}" '
         'style="display:block;max-width:100%;margin:8px 0">'
     )

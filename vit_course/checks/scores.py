@@ -34,7 +34,7 @@ def read() -> tuple[dict[str, float], str]:
     try:
         return _best(file), ""
     except (OSError, ValueError):
-        return {}, f"The progress file {file} cannot be read and is ignored; the next check starts a new one."
+        return {}, f"The progress file {file} cannot be read and is ignored; the next check will start a new one."
 
 
 def record(exercise: str, score: float) -> str:
@@ -80,7 +80,7 @@ def _recorded(file: Path, exercise: str, score: float) -> str:
     if damaged:  # set aside under a name of its own: somebody may want to mend it
         aside = _free(file.with_suffix(".damaged"))
         file.replace(aside)
-        message = f"The progress file was damaged; it now lies in {aside}."
+        message = f"The progress file was damaged and has been moved to {aside}."
     best[exercise] = score
     write_atomically(file, json.dumps({"best": dict(sorted(best.items()))}, indent=1).encode())
     return message

@@ -30,8 +30,8 @@ def how_many_heads(answer, draw):
     falls = [means[n, h] - means[n, 2 * h] > CLEARLY for n, h in SETTINGS if h < 4]
     if said != ("more" if all(falls) else "enough" if any(falls) else "never"):
         sentence = (
-            "The conclusion does not follow from your own numbers: compare the steps to more heads, one by one, for "
-            "one thing and for two."
+            "The conclusion does not follow from your own numbers: compare the steps to more heads one by one, for "
+            "one thing and for two things."
         )
         raise Wrong("does-not-follow", sentence, [f"Mean error of {one}: {error:.2f}" for one, error in means.items()])
     # The one setting whose error is not close to 0 first, then one of each other kind.

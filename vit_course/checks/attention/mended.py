@@ -22,7 +22,7 @@ def mended(answer, draw):
         qkv, projection = 2 * scale * draw.normal(3 * hidden, hidden), scale * draw.normal(hidden, hidden)
         draws.append((draw.normal(batch, tokens, hidden), qkv, projection, heads))
     sentence = (
-        "When the heads are joined, their axes do not stand in the order images, tokens, heads, width, so a token's "
+        "When the heads are joined, their axes are not in the order images, tokens, heads, width, so a token's "
         "output holds pieces of other tokens."
     )
     orders = set(permutations(range(4))) - {(0, 2, 1, 3), (0, 2, 3, 1), (0, 1, 2, 3)}  # the right one, two in the table

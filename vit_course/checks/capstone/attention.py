@@ -75,7 +75,7 @@ def _same_attention(layer: nn.Module, x: torch.Tensor, heads: int, draw) -> None
         if slip is None and expected is not None:
             equal(received, expected, axes="(B, T, D)", context=context)
         details = [f"Expected: {heads} heads of width {hidden // heads}", f"Received: {roles.described()}"]
-        sentence = "The parameters do not form heads that work each for itself."
+        sentence = "The parameters do not form heads that work independently."
         mistake, sentence, details = slip or ("wrong-behaviour", sentence, details)
         if expected is not None:
             equal(received, expected, mistake, sentence, axes="(B, T, D)", context=[*context, *details])

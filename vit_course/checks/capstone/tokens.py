@@ -44,6 +44,6 @@ def _added_once(module: nn.Module, x: torch.Tensor, out: torch.Tensor) -> None:
             parameter.add_(1)
     grown = feed(module, x) - out
     if agree(grown[:, 1:], torch.full_like(x, 2)):
-        sentence = "Beside its row of the table each patch gets something learned: that row again, or the class token."
+        sentence = "In addition to its row of the table, each patch gets that row again, or the class token."
         details = ["Input:    all parameters larger by 1", "Expected: patches larger by 1", "Received: larger by 2"]
         raise Wrong("wrong-behaviour", sentence, details)

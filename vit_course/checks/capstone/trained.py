@@ -24,7 +24,7 @@ def trained(answer):
     if not isinstance(model, nn.Module):
         raise Wrong(
             "not-a-module",
-            "Not a model came back.",
+            "The returned value is not a model.",
             ["Expected: a trained nn.Module", f"Received: {type(model).__name__}"],
         )
     test, truth = data.normalise(data.test.images), data.test.labels
@@ -35,11 +35,11 @@ def trained(answer):
         logits = tensor(logits, (len(test), 10), "(B, 10)", "the output")
         if not agree(call(model, test), logits):
             why = ": it is in training mode" if any(part.training for part in model.modules()) else ""
-            raise Wrong("random-result", f"The model that came back gives two results for one image{why}.")
+            raise Wrong("random-result", f"The returned model gives two different results for the same image{why}.")
         if agree(logits.sum(1), torch.ones(len(test))) and bool((logits >= 0).all()):
             raise Wrong("softmax-in-model", "The ten numbers of each image add up to 1, as after a softmax.")
         if not agree(call(model, test[:1]), logits[:1]):
-            raise Wrong("batch-mates-matter", "What the model says of one image changes with the rest of the batch.")
+            raise Wrong("batch-mates-matter", "The logits for one image change with the rest of the batch.")
         right = (logits.argmax(1) == truth).float().mean()
         known = (call(model, images).argmax(1) == labels).float()
     if right < 0.9:

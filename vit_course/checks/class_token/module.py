@@ -52,9 +52,9 @@ def _patches_behind(out: torch.Tensor, x: torch.Tensor) -> None:
 
 def _one_token_for_all(layer: nn.Module, out: torch.Tensor, x: torch.Tensor) -> None:
     token, same = out[:, 0], feed(layer, x[:1].expand_as(x).clone())[:, 0]
-    sentence = "One image in every place of the batch gets different tokens: there is one for each place."
+    sentence = "The same image gets a different token in each place of the batch: there is one token for each place."
     equal(same, same[:1].expand_as(same), "token-for-each-place", sentence, axes="(B, D)")
-    sentence = "The token going in depends on the image: other patch tokens, other numbers at index 0."
+    sentence = "The token depends on the image: different patch tokens give different numbers at index 0."
     equal(token, token[:1].expand_as(token), "token-from-the-image", sentence, axes="(B, D)")
 
 

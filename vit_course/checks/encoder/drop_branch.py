@@ -40,7 +40,7 @@ def drop_branch(answer, draw):
         if out.requires_grad:
             out.sum().backward()
         if inputs.grad is None:
-            raise Wrong("gradient-cut", "No gradient passes, so the branch before it could not be trained.")
+            raise Wrong("gradient-cut", "No gradient passes through, so the branch before it could not be trained.")
         _any_sizes(module, x, p)
 
 

@@ -60,10 +60,10 @@ def _first_output(module: nn.Module, factory: Factory, x: torch.Tensor):
     with contextlib.suppress(Wrong):  # nothing is left of a generator
         feed(module, x)
     if len(factory.made) > made:
-        raise Wrong("blocks-made-in-forward", "New blocks are made each time that tokens pass.")
+        raise Wrong("blocks-made-in-forward", "New blocks are made each time that tokens pass through the module.")
     raise Wrong(
         "generator-kept",
-        "The blocks come from a generator: the first tokens use it up, and for the next ones no blocks are left.",
+        "The blocks come from a generator: the first call uses it up, and no blocks are left for the next one.",
     )
 
 

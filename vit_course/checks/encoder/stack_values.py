@@ -31,11 +31,11 @@ def right_values(module: nn.Module, factory: Factory, x: torch.Tensor, scale: to
         blocks = ran
     with torch.no_grad():
         expected = run(x, blocks, norm)
-        context = ["Scale and shift of the last norm were set to known values."]
+        context = ["The scale and the shift of the last norm were set to known values."]
         if agree(received, expected):
             if learned:
                 return
-            sentence = "The last norm has no scale and no shift that are learned."
+            sentence = "The last norm has no learned scale and no learned shift."
             raise Wrong("norm-without-parameters", sentence)
         for mistake in slips():
             output = mistake.function(x, blocks, norm)

@@ -31,7 +31,7 @@ def luck(answer, draw):
     said = choice(received["conclusion"], "conclusion", ("the choice", "the head"))
     above, stays = (mean(numbers) - CHANCE for numbers in found.values())
     if said != ("the head" if stays >= above / 2 else "the choice"):
-        sentence = "By the limit of the exercise, the conclusion is not what these numbers say."
+        sentence = "By the limit in the exercise, the conclusion does not follow from these numbers."
         raise Wrong("does-not-follow", sentence, [f"Above chance: {above:.3f} chosen, {stays:.3f} held out"])
 
 

@@ -106,4 +106,4 @@ def _returned_loss(answer, images, labels, weight, count) -> None:
     after = F.cross_entropy(F.linear(images[0], model.weight.detach()), labels[0]).item()
     details = [f"Expected: {expected:.3f}", f"Received: {received:.3f}"]
     refuse_number(__name__, "returned", received, locals(), details)
-    raise Wrong("wrong-values", "The weights are right, the returned loss is not.", details)
+    raise Wrong("wrong-values", "The weights are correct, but the returned loss is not.", details)

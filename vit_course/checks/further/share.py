@@ -21,7 +21,7 @@ def share(answer, draw):
             found = [_indices(call(answer, order, rank, world, size)) for rank in range(world)]
         again = [_indices(call(answer, order, rank, world, size)) for rank in range(world)]
         if again != found:
-            raise Wrong("random-result", "Called twice with the same input, your function gives two results.")
+            raise Wrong("random-result", "Called twice with the same input, your function gives different results.")
         _look_at(found, order.tolist(), world, size)
 
 
@@ -54,5 +54,5 @@ def _look_at(found: list[list[list[int]]], order: list[int], world: int, size: i
         if part != {*batch}:
             shown = [details[0], f"Expected: the images {sorted(batch)} in the shares of batch {number}, in any order"]
             shown.append(f"Received: {sorted(part)}")
-            raise Wrong("wrong-behaviour", "The shares of a batch are not that batch.", shown)
+            raise Wrong("wrong-behaviour", "The shares of a batch do not add up to that batch.", shown)
     refuse(__name__, "lengths", locals(), details)

@@ -39,12 +39,12 @@ def no_trace_of_an_error(answer, model: ViT, images: torch.Tensor) -> None:
     came, own = _error_of(lambda: ask(answer, watched, too_high)), _error_of(lambda: model(too_high))
     now = _state(watched, before)
     if came is None or isinstance(came, Left):
-        sentence = "For images of the wrong size the model raises an error, and your function returns as if nothing "
-        raise Wrong("error-hidden", f"{sentence}were.", [given])
+        sentence = "For images of the wrong size, the model raises an error, but your function returns as if nothing "
+        raise Wrong("error-hidden", f"{sentence}had happened.", [given])
     if type(came) is not type(own):  # the words may differ, where the parts of the model are called one by one
         raise Wrong(
             "error-replaced",
-            "For images of the wrong size another error comes through than the one that the model raises.",
+            "For images of the wrong size, the error is not the one that the model raises.",
             [given, f"Expected: {type(own).__name__}: {own}", f"Received: {type(came).__name__}: {came}"],
         )
     try:
@@ -103,5 +103,5 @@ def _alike(one: dict, other: dict) -> bool:
 
 
 def _compare(before: dict, now: dict, when: str) -> None:
-    details = ["Expected: the model as it was", "Received: another"]
+    details = ["Expected: the model as it was", "Received: a changed model"]
     refuse(__name__, "traces", locals(), details)

@@ -27,7 +27,7 @@ def way_up(answer, draw):
     paired({"photographs": names, **found}, each="photograph")
     said, left = choice(received["conclusion"], "conclusion", OPTIONS), mean(found["shuffled"]) / mean(found["plain"])
     if said != ("place" if left >= 0.9 else "content" if left < 0.1 else "both"):
-        sentence = "By the two limits of the exercise, the conclusion is not what these numbers say."
+        sentence = "By the two limits in the exercise, the conclusion does not follow from these numbers."
         raise Wrong("does-not-follow", sentence, [f"Left after the shuffle: {left:.2f} of the plain weight"])
     again.made_again(__name__, found, {"photograph": names}, above, draw, near=0.006, runs=2)
 

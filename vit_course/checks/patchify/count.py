@@ -56,7 +56,7 @@ def _refuses(answer, unfit) -> None:
     came = [_came(answer, sizes) for sizes in unfit]
     for one, sizes in zip(came, unfit, strict=True):
         if isinstance(one, Wrong):
-            sentence = "An image that cannot be cut is refused, with another error than the one asked for."
+            sentence = "An image that cannot be cut is refused, but not with the error that the exercise asks for."
             raise Wrong("another-error", sentence, [_given(sizes), *one.details])
     passes = [one is not _REFUSED for one in came]
     if not any(passes):

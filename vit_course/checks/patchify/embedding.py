@@ -50,9 +50,7 @@ def _built(answer, side, channels, hidden):
         return build(answer, side, channels, hidden)
     except Wrong as wrong:
         if wrong.mistake == "raised-error" and passes(build, answer, side, channels, side * hidden):
-            sentence = (
-                "The constructor refuses a hidden width that P does not divide, and the one need not fit the other."
-            )
+            sentence = "The constructor refuses a hidden width that is not a multiple of P; it does not have to be one."
             details = [f"Input:    P = {side}, D = {hidden}", *wrong.details]
             raise Wrong("hidden-width-checked", sentence, details) from None
         raise
@@ -96,7 +94,7 @@ def _known_parameters(module, draw, inputs) -> None:
 def _linear(module, images) -> None:
     out = feed(module, images).detach()
     if not agree(feed(module, images), out):
-        raise Wrong("random-result", "Called twice with the same images, your module gives two results.")
+        raise Wrong("random-result", "Called twice with the same images, your module gives different results.")
     alone(module, images, axes="(B, N, D)")
     bias = feed(module, torch.zeros_like(images)).detach()
     scaled = feed(module, -2 * images).detach()
@@ -106,9 +104,9 @@ def _linear(module, images) -> None:
         scaled,
         bias - 2 * (out - bias),
         "not-linear",
-        "The tokens do not grow in proportion with the pixels: something acts on them besides a matrix and a bias.",
+        "The tokens do not grow in proportion to the pixels: they are not made by a matrix and a bias alone.",
         axes="(B, N, D)",
-        context=["Input:    images times -2, beside what follows from the tokens of the images"],
+        context=["Input:    images times -2, compared with what follows from the tokens of the images"],
     )
 
 
@@ -117,7 +115,7 @@ def _takes_part(module, images, draw) -> None:
     out = feed(module, images)
     flat = Flat(list(module.parameters()))
     if (flat.slopes((out * draw.normal(*out.shape)).sum()) == 0).any():
-        raise Wrong("unused-parameters", "Some of the parameters have no part in the output.")
+        raise Wrong("unused-parameters", "The output ignores some of the parameters.")
 
 
 def _pixels_of_patches(module, images, side) -> None:
@@ -144,7 +142,7 @@ def _pixels_of_patches(module, images, side) -> None:
             f"Expected: it changes token {expected[place].nonzero().item()} alone",
             f"Received: it changes {changed}",
         ]
-        sentence = "A number of the image reaches other tokens than that of its patch, or none."
+        sentence = "A number of the image reaches tokens other than that of its patch, or none at all."
         raise Wrong("wrong-behaviour", sentence, details)
     matrix = response.sum(dim=1).T.reshape(-1, channels, height, width)  # (D, C, H, W)
     by_patch = patchify(matrix, side)  # (D, N, P*P*C)
@@ -173,7 +171,7 @@ def _larger(module, images, side, hidden) -> None:
     try:
         tensor(feed(module, larger), expected, "(B, N, D)", "the output")
     except Wrong as wrong:
-        sentence = "The module fits one size of image only, and other sizes are just as good."
+        sentence = "The module works for only one image size; other sizes are equally valid."
         details = [f"Input:    {describe(larger)} after {describe(images)}, P = {side}", *wrong.details]
         raise Wrong("hard-coded-size", sentence, details) from None
 

@@ -26,8 +26,8 @@ def video(answer, draw):
     colour = [(draw.normal(*video.shape[:2], 3, *video.shape[3:]), frames, side) for video, frames, side in draws[:2]]
     square = [(draw.normal(*video.shape[:4], video.shape[3]), frames, side) for video, frames, side in draws[:2]]
     for slug, sentence, usual in (
-        ("three-channels-only", "Right for 3 channels, and not for other numbers of them.", colour),
-        ("square-assumed", "Right for square frames alone.", square),
+        ("three-channels-only", "Correct for 3 channels, but not for other numbers of channels.", colour),
+        ("square-assumed", "Correct only for square frames.", square),
     ):
         mistakes.append(right_at(answer, right, draws, slug, sentence, usual))
     same_function(answer, right, draws, axes="(B, N, frames*P*P*C)", mistakes=mistakes)

@@ -35,14 +35,14 @@ def reads_order(answer, draw):
     refuse(__name__, "mistakes", locals())
     if other:
         details = [f"Expected: {cases[other[0]][1]}", f"Received: {found[other[0]]}"]
-        raise Wrong("wrong-values", f"The answer is not right for {_WORDS[other[0]]}.", details)
+        raise Wrong("wrong-values", f"The answer is wrong for {_WORDS[other[0]]}.", details)
 
 
 _SUBTLE = ("rounding", "faint", "one number", "largest", "smallest", "balanced", "turned", "ring", "barely")
 _WORDS = {
     "blind": "an encoder of two layers without positions",
     "seeing": "an encoder of two layers with positions",
-    "places": "an encoder that gives every place a weight of its own",
+    "places": "an encoder that gives every place a different weight",
 }
 
 

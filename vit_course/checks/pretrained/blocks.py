@@ -32,11 +32,11 @@ def blocks(answer, draw):
     ahead = [_ahead(run) for run in runs]
     right = ahead[0] if len(set(ahead)) == 1 else UNCLEAR
     if said == UNCLEAR != right:
-        raise Wrong("too-careful", "One block is ahead of all others in every run: by the rule, that is clear.")
+        raise Wrong("too-careful", "One block is ahead of all others in every run: by the rule, the result is clear.")
     if said != right:
         run = next(run for run, block in enumerate(ahead) if block != said)
         details = [f"{labelled[run]}: {', '.join(f'{one:.2f} after {block}' for block, one in runs[run].items())}"]
-        sentence = "By your own numbers that block is not ahead of all others in every run."
+        sentence = "By your own numbers, that block is not ahead of all others in every run."
         raise Wrong("does-not-follow", sentence, details)
 
 

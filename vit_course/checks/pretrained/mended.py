@@ -43,7 +43,7 @@ def _published(draw, epsilon: float) -> tuple[ViT, dict]:
 
 def _compare(model: ViT, right: ViT, draw) -> None:
     images = draw.normal(2, right.config.in_channels, *right.config.image_size)
-    expected = "Expected: the same tokens behind every part, for the same images"
+    expected = "Expected: the same tokens after every part, for the same images"
     try:
         first = pretrained.first_difference(model, right, images).first
     except ValueError as error:
@@ -62,7 +62,7 @@ def _compare(model: ViT, right: ViT, draw) -> None:
     keys = [key for key in right.state_dict() if key.endswith("attention.projection.weight")]
     projections = [one.state_dict()[key] for one in (model, right) for key in keys]
     if not all(map(torch.equal, projections[: len(keys)], projections[len(keys) :])) and "output" not in name:
-        details.append("Further on, the output projections are not as they were either.")
+        details.append("The output projections further on are not the original ones either.")
     refuse(__name__, "first", locals(), details)
     if name:
         raise Wrong("wrong-behaviour", "The two models differ.", [expected, f"Received: they first differ at {name!r}"])

@@ -70,5 +70,5 @@ def _follows(said, shares: list[float]) -> None:
     if any(map(math.isnan, without.values())):
         raise Wrong("nothing-to-conclude-from", "One of the numbers that the conclusion rests on is missing.")
     least = min(without, key=without.get)
-    slip = ("conclusion-against-numbers", "On your own numbers, another part costs more when it is missing.")
+    slip = ("conclusion-against-numbers", "By your own numbers, removing another part costs more.")
     same_answer(said, least, dict.fromkeys({*PARTS} - {least}, slip))

@@ -30,7 +30,7 @@ def counted(module: nn.Module, right: Sequence[int], table: str, seen: Mapping, 
     for one in right:
         said |= readings(table, "parameters", found - one, {**seen, "right": one})
     if not said:
-        raise Wrong("wrong-parameters", "The number of parameters is not the right one.", details)
+        raise Wrong("wrong-parameters", "The number of parameters is wrong.", details)
     (slug, first), *others = (said[number] for number in sorted(said))
     also = "".join(f" Or: {other[0].lower()}{other[1:]}" for _, other in others if other != first)
     raise Wrong(slug, f"{first}{also}", details)

@@ -31,13 +31,13 @@ def axes_named(axes: Mapping[str, tuple[int, str]], asked: str) -> Iterator[None
         # Lengths that differ by one may be those of one axis, one entry short.
         if met and set(met) <= set(words) and abs(met[0] - met[1]) > 1:
             first, second = (words[length] for length in met)
-            sentence = f"Two axes meet that do not fit: {first} and {second}."
+            sentence = f"Two axes are combined that do not match: {first} and {second}."
             raise Wrong("axes-do-not-fit", sentence, wrong.details) from None
         received, expected = _shape(wrong, "Received"), _shape(wrong, "Expected")
         short = len(received) == len(expected) and any(abs(a - b) == 1 for a, b in zip(received, expected, strict=True))
         if wrong.mistake == "wrong-shape" and received and set(received) <= set(letters) and not short:
             found = f"({', '.join(letters[length] for length in received)}{',' * (len(received) == 1)})"
-            sentence = f"The axes of the result are {found}, where {asked} are asked for."
+            sentence = f"The axes of the result are {found}; the exercise asks for {asked}."
             raise Wrong("other-axes", sentence, wrong.details) from None
         raise
 

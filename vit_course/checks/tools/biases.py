@@ -44,7 +44,7 @@ def draw_biases(
     apart = (seen[:, None] - wanted).norm(dim=2) / wanted.norm(dim=1)  # (n, 3 D)
     owner, acts = apart.argmin(1), seen.norm(dim=1) > 1e-4 * wanted.norm(dim=1).median()
     if len(spare) and (acts & (apart.amin(1) > 1e-2)).any():
-        raise Wrong("bias-elsewhere", "A learned vector acts in a place where attention has no bias.")
+        raise Wrong("bias-elsewhere", "A learned vector is used in a place where attention has no bias.")
     row = watched.flat.get()
     row[spare] = draw.normal(len(spare))
     watched.flat.set(row)
@@ -61,5 +61,5 @@ def draw_biases(
 def same_with_biases(received: torch.Tensor, right: torch.Tensor, axes: str) -> None:
     """Raises `Wrong` where the output, with random biases, is not the right one; without them it was."""
     if not close(received, right):
-        sentence = "With biases that are not 0, the output is another: one of them acts where it should not."
+        sentence = "With biases that are not 0, the output is wrong: one of them is used where it should not be."
         equal(received, right, "bias-elsewhere", sentence, axes=axes)

@@ -54,9 +54,9 @@ def _all_used(parts: Parts, draw) -> None:
     if int(idle.sum()) < 2 * parts.width:
         return
     if any(bool(idle[scale].all()) for scale in parts.scales):
-        raise Wrong("norm-unused", "A norm has no part in the output.")
+        raise Wrong("norm-unused", "The output ignores one of the norms.")
     details = [f"Received: {int(idle.sum())} numbers without a gradient, at D = {parts.width}"]
-    raise Wrong("unused-parameters", "Some of the parameters have no part in the output.", details)
+    raise Wrong("unused-parameters", "The output ignores some of the parameters.", details)
 
 
 def _with_biases(parts: Parts, blocks: Blocks, found: list[Head], draw) -> None:

@@ -128,7 +128,7 @@ def pre_norm_blocks(parts: Parts, number: int, draw) -> tuple[Blocks, list[list[
     plain = Blocks(parts, row(), 3 * x, [(n, replace(a, norm=None), replace(m, norm=None)) for n, a, m in layers], last)
     _same(plain, roles, found, number)
     if None in norms or len({norm.scale[0].item() for norm in norms}) < len(norms):
-        sentence = "Not every attention and MLP has a norm of its own, with a scale and a shift that are learned."
+        sentence = "Not every attention and MLP has its own norm with a learned scale and a learned shift."
         raise Wrong("shared-norm", sentence)
     scaled = row()
     for norm in norms:
@@ -144,13 +144,13 @@ def _same(blocks: Blocks, roles: Sequence[Roles], found: Sequence[Sequence[Head]
         if one := next(fits, None):
             return one
     named = _named(blocks, roles, number, received)
-    sentence = "What comes out is not what attention, MLPs and norms should make of the tokens."
+    sentence = "The output is not what the attention, the MLPs and the norms should compute from the tokens."
     if all(found):
         mistake, sentence, details = named or ("wrong-values", sentence, [])
         equal(received, blocks.run(blocks.vectors(found)), mistake, sentence, axes="(D)", context=details)
     if named:
         raise Wrong(*named)
-    details = ["Expected: heads that work each for itself", f"Received: {roles[0].described()}"]
+    details = ["Expected: heads that work independently", f"Received: {roles[0].described()}"]
     raise Wrong("wrong-behaviour", sentence, details)
 
 

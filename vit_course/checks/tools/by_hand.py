@@ -52,7 +52,7 @@ def same_answers(
                 source = _source(received, name, (follows or {}).get(name, ()))
                 if not source:
                     raise
-                sentence = f"This is what your answer to {source} leads to: mend that one first."
+                sentence = f"This follows from your answer to {source}: correct that one first."
                 raise Wrong(f"follows-from-{source.replace('_', '-')}", sentence) from wrong
 
 
@@ -89,7 +89,7 @@ def same_answer(received, expected, mistakes: Mapping | None = None) -> None:
         for count in counts:
             if type(expected) in (int, tuple) and type(count) is float:
                 place = f" in {received}" if isinstance(expected, tuple) else ""
-                sentence = f"{count}{place} is a float where something is counted: a count is an int."
+                sentence = f"{count}{place} is a float, but it counts something: a count is an int."
                 raise Wrong("float-count", sentence)
         return
     for wrong, (slug, sentence) in mistakes.items():
@@ -97,7 +97,7 @@ def same_answer(received, expected, mistakes: Mapping | None = None) -> None:
             raise Wrong(slug, sentence)
     if isinstance(expected, str):
         options = sorted({expected, *mistakes})
-        raise Wrong("no-such-option", f"{describe(received)} is none of the options {', '.join(options)}.")
+        raise Wrong("no-such-option", f"{describe(received)} is not one of the options {', '.join(options)}.")
     raise Wrong("wrong-answer", f"{received} is not right.")
 
 

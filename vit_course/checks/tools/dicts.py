@@ -18,7 +18,7 @@ def named(received, names: Iterable[str]) -> Mapping:
     if missing or extra:
         raise Wrong(
             "wrong-keys",
-            "The names in the dict are not the ones asked for.",
+            "The names in the dict are not the ones that the exercise asks for.",
             [f"Missing: {', '.join(missing) or 'none'}", f"Not asked for: {', '.join(extra) or 'none'}"],
         )
     return received

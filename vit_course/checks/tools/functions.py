@@ -59,7 +59,7 @@ def same_function(
             if wrong.mistake == "keeps-results":
                 raise  # what is kept would grow with each further call
             if index >= several and wrong.mistake in _SIZES:
-                sentence = "Right for a batch of several, not for a batch of one: an axis of size 1 is not kept."
+                sentence = "Correct for a batch of several, but not for a batch of one: an axis of size 1 is not kept."
                 wrong = Wrong("batch-of-one", sentence, wrong.details, wrong.expected, wrong.received)
             # A mistake that shows with several images is looked for among them alone: with one, axes may fit by chance.
             tried = draws if index >= several else draws[:several]
@@ -68,7 +68,7 @@ def same_function(
             raise _explained(wrong, answer, reference, every, tried, index, mistakes_change, batched) from None
         results.append(result)
     if not agree(call(answer, *_copies(draws[0])), results[0]):
-        raise Wrong("keeps-state", "After calls with other inputs, your function gives another result than before.")
+        raise Wrong("keeps-state", "After calls with other inputs, your function gives a different result than before.")
     if differentiable:
         _gradient_flows(answer, reference, draws[0])
 
@@ -100,17 +100,17 @@ def same_values(
                 if wrong.mistake != "wrong-answer":
                     raise
                 details = [f"Expected: {describe(expected)}", f"Received: {describe(received)}"]
-                raise Wrong("wrong-values", "The result is not right.", details) from None
+                raise Wrong("wrong-values", "The result is wrong.", details) from None
         except Wrong as wrong:
             if index >= several and wrong.mistake in _SIZES:
-                sentence = "Right for a batch of several, not for a batch of one."
+                sentence = "Correct for a batch of several, but not for a batch of one."
                 wrong = Wrong("batch-of-one", sentence, wrong.details)
             raise _explained(wrong, answer, reference, mistakes, draws, index) from None
         results.append(expected)
     try:
         same_answer(call(answer, *_copies(draws[0])), results[0])
     except Wrong:
-        sentence = "After calls with other inputs, your function gives another result than before."
+        sentence = "After calls with other inputs, your function gives a different result than before."
         raise Wrong("keeps-state", sentence) from None
 
 
@@ -132,7 +132,7 @@ def _explained(
     if index > 0 and slug in _SIZES:
         slug, sentence = _for_some_sizes(answer, reference, draws)
     elif slug in _SIZES and batched and _right_for_one(answer, reference, draws[index]):
-        slug, sentence = "batch-of-several", "Right for a batch of one, not for a batch of several."
+        slug, sentence = "batch-of-several", "Correct for a batch of one, but not for a batch of several."
     if slug not in ("random-result", "input-changed"):  # whatever else is wrong, that is
         theirs = [_attempt(partial(ask, answer), arguments) for arguments in draws]
         for mistake in mistakes:
@@ -148,8 +148,8 @@ def _for_some_sizes(answer, reference, draws: Sequence[tuple]) -> tuple[str, str
     ones = [_axes_of_one(arguments) for arguments in draws]
     often = set().union(*(ones[index] for index in right))  # short where all is right, too
     if len(right) < len(draws) and all(ones[index] - often for index in range(len(draws)) if index not in right):
-        return "axis-of-one", "Right as long as every axis is longer than 1, and not always where one has length 1."
-    sentence = "Right for the first sizes that were tried, not for others: a size may be written as a number."
+        return "axis-of-one", "Correct as long as every axis is longer than 1, but not always when one has length 1."
+    sentence = "Correct for the first sizes that were tried, but not for others: a size may be hard-coded."
     return "hard-coded-size", sentence
 
 
@@ -191,9 +191,9 @@ def _two_results(first: torch.Tensor, second: torch.Tensor) -> Wrong:
     if first.ndim == second.ndim:
         grown = [axis for axis in range(first.ndim) if second.shape[axis] > first.shape[axis]]
         if len(grown) == 1 and agree(second.narrow(grown[0], 0, first.shape[grown[0]]), first):
-            sentence = "The second call gives what the first one gave, and more: something is kept between calls."
+            sentence = "The second call gives the result of the first one and more: something is kept between calls."
             return Wrong("keeps-results", sentence)
-    return Wrong("random-result", "Called twice with the same input, your function gives two results.")
+    return Wrong("random-result", "Called twice with the same input, your function gives different results.")
 
 
 def _attempt(function, arguments, copied: bool = True):
@@ -219,7 +219,7 @@ def _gradient_flows(answer: Callable, reference: Callable, arguments: tuple) -> 
     theirs, ours = _gradients(lambda *a: call(answer, *a), arguments), _gradients(reference, arguments)
     for name, received, expected in zip(names, theirs, ours, strict=False):
         if expected is not None and received is None:
-            raise Wrong("gradient-cut", f"No gradient reaches {name}: whatever makes it could not be trained.")
+            raise Wrong("gradient-cut", f"No gradient reaches {name}, so whatever computes it could not be trained.")
 
 
 def _gradients(function: Callable, arguments: tuple) -> list[torch.Tensor | None]:

@@ -76,17 +76,17 @@ def heads_of(roles: Roles, width: int, number: int) -> list[Head]:
 
 
 def _irregular(roles: Roles, width: int) -> Wrong:
-    details = [f"Received: {len(roles.unused) * width} numbers without a part in the output, at D = {width}"]
+    details = [f"Received: {len(roles.unused) * width} numbers that the output ignores, at D = {width}"]
     if len(roles.unused) >= width and roles.with_itself and not set(roles.with_itself) & set(roles.outs):
-        sentence = "The scores compare one of the three projections with itself, and another one is not used."
+        sentence = "The scores compare one of the three projections with itself, so another one is not used."
         return Wrong("queries-with-queries", sentence, details)
     if roles.unused:
-        return Wrong("unused-parameters", "Some of the parameters have no part in the output.", details)
+        return Wrong("unused-parameters", "The output ignores some of the parameters.", details)
     details = [
         f"Expected: {width} numbers each of a query, a key and a value for a token",
         f"Received: {len(roles.pairs)} pairs of a query's and a key's, {len(roles.outs)} of a value",
     ]
-    return Wrong("wrong-behaviour", "What the parameters do is not self-attention.", details)
+    return Wrong("wrong-behaviour", "The parameters do not compute self-attention.", details)
 
 
 def name_the_slip(
@@ -119,7 +119,7 @@ def name_the_slip(
     for cut in zip(*(_in_one(roles) for roles in layers), strict=True):
         for scale in (None, one, lambda d, heads, tokens: (d / number) ** 0.5):
             if _gives(run, cut, received, **({"scale": scale} if scale else {})):
-                sentence = "There is one head of the full width: the heads are not cut, or joined again before."
+                sentence = "There is one head of the full width: the heads are not cut, or are joined too early."
                 return "one-head", sentence, []
     mistakes = [*table(__name__, "mistakes", lambda run, heads, **steps: run(heads, **steps)), *more]
     for cut in zip(*(_cuts(roles, width, number) for roles in layers), strict=False):
@@ -139,7 +139,7 @@ def _another_number(width: int, number: int, heads: int, size: int) -> tuple[str
     details = [f"Expected: {number} heads of width {width // number}", f"Received: {heads} heads of width {size}"]
     if heads == 1:
         return "one-head", "There is one head of the full width: the heads are not cut.", details
-    return "wrong-number-of-heads", "There are not as many heads as were asked for.", details
+    return "wrong-number-of-heads", "The number of heads is wrong.", details
 
 
 def _orders(roles: Roles) -> Iterator[list[tuple[int, int]]]:

@@ -45,7 +45,7 @@ def feed(module: nn.Module, *inputs):
         raise with_input(wrong, ", ".join(f"a {describe(x)}" for x in inputs)) from None
     after = {id(parameter) for parameter in module.parameters()}
     if any(id(parameter) not in after for parameter in learned):
-        sentence = "The call puts new parameters in place of those that were there: an optimiser has the old ones."
+        sentence = "The call replaces the parameters with new ones, but an optimiser still holds the old ones."
         raise Wrong("parameters-replaced", sentence)
     return out
 
@@ -60,7 +60,7 @@ def feed_any_batch(module: nn.Module, x: torch.Tensor, others: Sequence[int] = (
         size = next((size for size in others if passes(feed, module, x[torch.arange(size) % len(x)])), None)
         if size is None:
             raise
-        sentence = "A batch of one size passes, and a batch of another size stops the module."
+        sentence = "The module accepts a batch of one size, but not a batch of another size."
         details = [f"A batch of {size}: passes", f"A batch of {len(x)}: {wrong.details[-1]}"]
         raise Wrong("one-batch-size", sentence, details) from None
 
@@ -92,14 +92,14 @@ def token_in_front(module: nn.Module, out, x: torch.Tensor, mistake: str, axes: 
         return
     details = [f"Expected: {(batch, number + 1, width)} {axes}", f"Received: {tuple(out.shape)}"]
     if out.shape == (batch + 1, number, width):
-        raise Wrong("joined-along-the-batch", "There is one more image, and no more tokens.", details)
+        raise Wrong("joined-along-the-batch", "There is one more image instead of one more token.", details)
     if out.shape != x.shape:
         return
     for place, word in ((0, "first"), (-1, "last")):
         changed = x.clone()
         changed[:, place] += 1
         if agree(feed(module, changed), out):
-            sentence = f"The sequence is as long as before, and the {word} patch is not in it."
+            sentence = f"The sequence is as long as before, but the {word} patch is missing."
             raise Wrong(f"{word}-patch-dropped", sentence, details)
     raise Wrong(mistake, "The sequence is as long as before: no token has been put in front.", details)
 
@@ -120,7 +120,7 @@ def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) 
     """
     out = feed(module, x)
     cut = Wrong(
-        "gradient-cut", "Parameters act on the output, and no gradient reaches them: they could not be trained."
+        "gradient-cut", "Parameters affect the output, but no gradient reaches them, so they could not be trained."
     )
     if not out.requires_grad:
         raise cut
@@ -135,11 +135,11 @@ def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) 
     if moved:
         raise cut
     if _cut_on_a_way(flat, lambda: feed(module, x), draw):
-        sentence = "The gradient is not that of what is computed: on one of its ways to the parameters it is cut."
+        sentence = "The gradient does not match the computation: it is cut on one of its paths to the parameters."
         raise Wrong("gradient-cut", sentence)
     entered = nn.Parameter(x.detach().clone())
     if through and _cut_on_a_way(Flat([entered]), lambda: feed(module, entered), draw):
-        sentence = "The gradient is not that of what is computed: on one of its ways to the input it is cut."
+        sentence = "The gradient does not match the computation: it is cut on one of its paths to the input."
         raise Wrong("gradient-cut", sentence)
 
 
@@ -175,7 +175,7 @@ def scatter(module: nn.Module, draw) -> None:
 def repeats(module: nn.Module, x: torch.Tensor, mistake: str = "random-result") -> None:
     """Raises `Wrong` unless the module, in eval mode, gives the same twice."""
     if not agree(feed(module, x), feed(module, x)):
-        sentence = "After eval(), one input gives two results: a dropout that does not know of it, or numbers drawn."
+        sentence = "After eval(), the same input gives different results: dropout is still on, or numbers are drawn."
         raise Wrong(mistake, sentence)
 
 
@@ -183,7 +183,7 @@ def same_in_training(module: nn.Module, x: torch.Tensor) -> None:
     """Raises `Wrong` unless the module gives the same in training and after eval(), in which it is left."""
     trained = feed(module.train(), x)
     if not agree(trained, feed(module.eval(), x)):
-        sentence = "In training the module gives something else than after eval(): a dropout?"
+        sentence = "In training, the output differs from that after eval(): is there dropout in the module?"
         raise Wrong("other-in-training", sentence)
 
 
@@ -195,10 +195,10 @@ def alone(layer: nn.Module, x: torch.Tensor, axes: str = "(B, T, D)") -> None:
     except Wrong as wrong:
         if wrong.mistake not in ("wrong-shape", "raised-error"):
             raise
-        sentence = "Right in shape for a batch of several, not for a batch of one: an axis of size 1 is not kept."
+        sentence = "The shape is correct for a batch of several, but not of one: an axis of size 1 is not kept."
         raise Wrong("batch-of-one", sentence, wrong.details) from None
     if not agree(apart, together) and _alone_with_batch_first(layer, x):
-        sentence = "An nn.MultiheadAttention was built without batch_first: it takes the batch for the tokens."
+        sentence = "An nn.MultiheadAttention was built without batch_first: it treats the batch as the tokens."
         equal(apart, together, "batch-first-forgotten", sentence, axes=axes)
     sentence = "The output for one image changes with the other images of the batch."
     equal(apart, together, "batch-mates-matter", sentence, axes=axes)

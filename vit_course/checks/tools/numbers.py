@@ -12,7 +12,7 @@ from vit_course.checks.tools.words import describe
 def without_graph(loss) -> None:
     """A `Wrong` where a loss is a tensor from which a gradient could still be taken; of anything else nothing."""
     if isinstance(loss, torch.Tensor) and loss.requires_grad:
-        raise Wrong("graph-returned", "The returned loss still has its graph, and so keeps all that made it in memory.")
+        raise Wrong("graph-returned", "The returned loss still has its graph, which keeps all its inputs in memory.")
 
 
 def real(value) -> float:

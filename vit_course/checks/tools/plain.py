@@ -35,7 +35,7 @@ def plain(thing, depth: int = _DEPTH):
         if issubclass(kind, base):
             return _plain_parts(thing, kind, base, list(parts(thing)), depth)
     if thing.__class__ is not kind:
-        raise Wrong("wrong-type", f"The result is an object of type {kind.__name__} that gives itself out for another.")
+        raise Wrong("wrong-type", f"The result is of type {kind.__name__} and pretends to be of another type.")
     return thing
 
 

@@ -127,7 +127,7 @@ def find_roles(watched: Watched, matrices: list[torch.Tensor], tokens: torch.Ten
     base = watched.slopes(tokens, weights)
     units, rest = _cut(matrices, base, tokens)
     if not len(units):
-        sentence = "The attention reads other tokens than those that come in, which in a block its norm has normed."
+        sentence = "The input of the attention is not the tokens that come in (in a block: after its norm)."
         raise Wrong("wrong-behaviour", sentence, ["Received: no matrix whose gradient is a mixture of these tokens"])
     strength = base[units].norm(dim=1)
     unused = (strength <= 1e-7 * strength.max()).nonzero().flatten().tolist()

@@ -58,7 +58,7 @@ def equal(
     received: torch.Tensor,
     expected: torch.Tensor,
     mistake: str = "wrong-values",
-    sentence: str = "The shape is right, the numbers are not.",
+    sentence: str = "The shape is correct, but the numbers are not.",
     axes: str = "",
     what: str = "the result",
     context: Sequence[str] = (),

@@ -16,8 +16,8 @@ def tokens_meet(layer: nn.Module, x: torch.Tensor, draw) -> None:
         feed(layer, x[:, order]),
         feed(layer, x)[:, order],
         "tokens-mixed",
-        "Shuffled tokens do not give the same output, shuffled: the cut into heads, or how they are joined, mixes "
-        "tokens, or something like positions acts inside.",
+        "Shuffling the tokens does not just shuffle the output: cutting or joining the heads mixes tokens, or the "
+        "module uses something like positions.",
         axes="(B, T, D)",
     )  # fmt: skip
 
@@ -39,8 +39,8 @@ def _sees_all(reach: torch.Tensor) -> None:
     if torch.equal(reach, torch.eye(len(reach), dtype=torch.bool)):
         raise Wrong("tokens-apart", "No token sees another one.", details)
     if torch.equal(reach, reach.tril()):
-        sentence = "No token sees a later one: a causal mask, as in a model of language."
+        sentence = "No token sees a later one: there is a causal mask, as in a language model."
         raise Wrong("causal-mask", sentence, details)
     if torch.equal(reach, reach.triu()):
         raise Wrong("causal-mask", "No token sees an earlier one: a mask hides a triangle.", details)
-    raise Wrong("tokens-mixed", "The cut into heads mixes tokens: some then do not see each other.", details)
+    raise Wrong("tokens-mixed", "The cut into heads mixes tokens, so some do not see each other.", details)

@@ -26,10 +26,10 @@ def usual_slips(answer: Callable, reference: Callable, draws: Sequence[tuple], a
     rights = [reference(*copy.deepcopy(arguments)) for arguments in draws]
     wrong = (row for row in _rows(names) if any(_differs(row[2], right) for right in rights))
     found = [Mistake(slug, sentence, _after(reference, change)) for slug, sentence, change in wrong]
-    sentence = "Every number is the right one times a factor."
+    sentence = "Every number is the correct one times a factor."
     found.append(Mistake("scaled", sentence, lambda *a: _fitted(answer, reference, *a)))
     for place, name in enumerate(names):
-        sentence = f"Along the axis {name}, the first entry alone is right."
+        sentence = f"Along the axis {name}, only the first entry is correct."
         found.append(right_in_part(answer, reference, "first-entry-right", sentence, _first(place)))
     return by_results(found)
 
@@ -124,7 +124,7 @@ def _fitted(answer: Callable, reference: Callable, *arguments) -> torch.Tensor:
 
 
 def _rows(names: list[str]) -> Iterator[Row]:
-    yield "axis-of-one-dropped", "Axes of length 1 are dropped, and they are axes like the others.", torch.squeeze
+    yield "axis-of-one-dropped", "Axes of length 1 are dropped, but they are axes like the others.", torch.squeeze
     for place, name in enumerate(names):
         yield from _along(place, name)
     yield from _orders(names)
@@ -132,12 +132,12 @@ def _rows(names: list[str]) -> Iterator[Row]:
         sentence = "The result has one axis too many, of length 1."
         yield "axis-too-many", sentence, lambda out, place=place: out.unsqueeze(place)
     yield "zeros", "Every number is 0.", torch.zeros_like
-    yield "sign-changed", "Every number has the other sign.", torch.neg
+    yield "sign-changed", "Every number has the opposite sign.", torch.neg
 
 
 def _along(i: int, name: str) -> Iterator[Row]:
     # What is done along one axis: the numbers of one length that come out, and what came in their place.
-    yield "axis-of-one-dropped", f"The axis {name} is dropped where its length is 1.", lambda out: out.squeeze(i)
+    yield "axis-of-one-dropped", f"The axis {name} is dropped when its length is 1.", lambda out: out.squeeze(i)
     for slug, done, change in (
         ("axis-summed-up", "its numbers are added up", lambda out: out.sum(i, keepdim=True)),
         ("axis-averaged", "its numbers are averaged", lambda out: out.float().mean(i, keepdim=True)),
@@ -146,14 +146,14 @@ def _along(i: int, name: str) -> Iterator[Row]:
     ):
         yield slug, f"The axis {name} is gone: {done}.", lambda out, change=change: change(out).squeeze(i)
         yield slug, f"The axis {name} has length 1: {done}.", change
-        sentence = f"Along the axis {name} all entries are alike: {done}, and that stands everywhere."
+        sentence = f"All entries along the axis {name} are the same: {done} and repeated everywhere."
         yield slug, sentence, lambda out, change=change: change(out).expand_as(out)
-    yield "backwards", f"The numbers are right and run backwards along the axis {name}.", lambda out: out.flip(i)
+    yield "backwards", f"The numbers are correct, but run backwards along the axis {name}.", lambda out: out.flip(i)
 
 
 def _orders(names: list[str]) -> Iterator[Row]:
     asked = f"({', '.join(names)})"
     for order in list(permutations(range(len(names))))[1:] if len(names) < 5 else ():
         found = f"({', '.join(names[place] for place in order)})"
-        sentence = f"The axes stand in the order {found}, where {asked} is asked for."
+        sentence = f"The axes are in the order {found}; the exercise asks for {asked}."
         yield "axes-in-another-order", sentence, lambda out, order=order: out.permute(order)

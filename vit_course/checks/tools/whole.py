@@ -116,7 +116,7 @@ def _seen(model: nn.Module, images: torch.Tensor, sizes: dict, axes: str) -> Non
 def _places_told(model: nn.Module, images: torch.Tensor, patch: int) -> None:
     shuffled = images.unflatten(2, (-1, patch)).flip(2).flatten(2, 3)
     if agree(feed(model, shuffled), feed(model, images)):
-        raise Wrong("no-positions", "Rows of patches can change places and no logit changes: places are not told.")
+        raise Wrong("no-positions", "Swapping rows of patches does not change the logits: the model ignores places.")
 
 
 def _class_token_read(parts: WholeParts, images: torch.Tensor, draw) -> None:
@@ -159,6 +159,6 @@ def _read_behind_the_norm(parts: WholeParts, draw) -> None:
     expected, nothing = head(normed(x[0])), not given.abs().max() > 1e-4
     if not close(given, expected):
         refuse(__name__, "read", locals())
-        context = ["Input:    matrices of 0 in all blocks, so that a token is its row of positions"]
-        sentence = "With silent blocks, the head does not get the class token behind the last norm."
+        context = ["Input:    matrices of 0 in all blocks, so a token is its row of positions"]
+        sentence = "With silent blocks, the head does not get the class token after the last norm."
         equal(given, expected, "wrong-behaviour", sentence, axes="(K)", context=context)

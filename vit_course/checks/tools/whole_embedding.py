@@ -23,7 +23,7 @@ def patches_apart(parts: WholeParts, images: torch.Tensor, draw) -> None:
     # The first and the last keep their places in any order of a grid, the two beside the first do not.
     for words, (one, other) in (
         ("The first and the last patch", (0, parts.tokens - 2)),
-        ("The patch on the right of the first and that below the first", (1, columns)),
+        ("The patches to the right of the first and below the first", (1, columns)),
     ):
         swapped, order = images.clone(), torch.arange(parts.tokens)
         order[1 + one], order[1 + other] = 1 + other, 1 + one
@@ -33,8 +33,8 @@ def patches_apart(parts: WholeParts, images: torch.Tensor, draw) -> None:
         if not close(feed(parts.module, swapped).detach(), before):
             raise Wrong(
                 "patches-mixed",
-                f"{words} change places, and their positions too, and the logits change: a token is not made of one "
-                "patch, or the tokens do not stand in the order of the patches.",
+                f"{words} were swapped together with their positions, and the logits changed: a token is not made "
+                "from one patch, or the tokens are not in the order of the patches.",
             )
     parts.flat.set(row)
 
@@ -57,7 +57,7 @@ def by_one_matrix(parts: WholeParts, images: torch.Tensor, draw) -> None:
         parts.set_table(table)
         received = feed(parts.module, images).detach()
         if not close(received, expected):
-            sentence = "The tokens are not what one matrix makes of patches, with their positions added once."
-            details = ["Received: other logits for brighter images than for positions moved by as much"]
+            sentence = "The tokens are not the patches multiplied by one matrix, with their positions added once."
+            details = ["Received: different logits for brighter images and for positions shifted by the same amount"]
             raise Wrong("embedding-not-linear", sentence, details)
     parts.flat.set(row)

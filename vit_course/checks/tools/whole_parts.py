@@ -99,7 +99,7 @@ class WholeParts(Parts):
         acts = base > 1e-9 * base.max()
         for matrix in self.matrices:
             if not acts[matrix].any():
-                sentence = "Part of the blocks has no share in the logits: a block is built and not run, or not all "
+                sentence = "The logits ignore part of the blocks: a block is built but not run, or not all "
                 raise Wrong("block-unused", f"{sentence}of it.")
             silent = row.clone()
             silent[matrix] = 0
@@ -123,7 +123,7 @@ class WholeParts(Parts):
         if len(attentions) != self.layers or len(mlps) != self.layers:
             raise Wrong(
                 "wrong-behaviour",
-                "The blocks are not made of an attention and an MLP each, both added to what they read.",
+                "The blocks are not made of one attention and one MLP each, both added to their input.",
                 [f"Expected: {self.layers} of each", f"Received: {len(attentions)} attentions and {len(mlps)} MLPs"],
             )
         return attentions, mlps
@@ -131,8 +131,8 @@ class WholeParts(Parts):
     def complete(self, branches: Sequence[Branch], last: Norm | None) -> None:
         """Raises `Wrong` unless all the norms are there, each with one place."""
         if last is None:
-            raise Wrong("no-last-norm", "Behind the last block stands no norm with a scale and a shift of its own.")
+            raise Wrong("no-last-norm", "There is no norm with its own scale and shift after the last block.")
         if without := sum(branch.norm is None for branch in branches):
-            sentence = "Not every attention and MLP runs once for each image and reads its tokens behind a LayerNorm."
+            sentence = "Not every attention and MLP runs once for each image and gets its tokens from a LayerNorm."
             details = [f"Received: {without} of {len(branches)} attentions and MLPs that do something else"]
             raise Wrong("wrong-behaviour", sentence, details)

@@ -37,7 +37,7 @@ def groups(answer, draw):
                 received = call(answer, model, weight_decay)
             _judge(_decay_of_each(received, model), weight_decay, names is MISLEADING, alike)
             if not all(parameter.requires_grad for parameter in model.parameters()):
-                sentence = "After the call some parameters ask for no gradients: not to decay is not to be frozen."
+                sentence = "After the call, some parameters no longer require gradients: no decay does not mean frozen."
                 raise Wrong("parameters-frozen", sentence)
 
 
@@ -109,7 +109,7 @@ def _judge(found: list[tuple[str, str, float]], weight_decay: float, misleading:
     whole = misplaced == [entry for entry in found if entry[0] in kinds]  # each of these kinds, with all it has
     refuse(__name__, "misplaced", locals(), details)
     if whole:
-        said = (("decays and should not", kinds - {*MATRICES}), ("should decay and does not", kinds & {*MATRICES}))
+        said = (("decays but should not", kinds - {*MATRICES}), ("should decay but does not", kinds & {*MATRICES}))
         sentence = "; ".join(f"{', '.join(sorted(these))} {does}" for does, these in said if these)
         raise Wrong("wrong-kinds-decay", f"{capital(sentence)}.", details)
     names = ", ".join(name for _, name, _ in misplaced)

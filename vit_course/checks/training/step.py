@@ -100,7 +100,7 @@ def _returned_loss(received: float, images, labels, weight) -> None:
     length = torch.autograd.functional.jacobian(lambda w: F.cross_entropy(F.linear(images, w), labels), weight).norm()
     details = [f"Expected: {expected:.5f}", f"Received: {received:.5f}"]
     refuse_number(__name__, "returned", received, locals(), details)
-    raise Wrong("wrong-values", "The weights are right, the returned loss is not.", details)
+    raise Wrong("wrong-values", "The weights are correct, but the returned loss is not.", details)
 
 
 # ---- the step, and what people do in its place: each clip is of the parameters and the limit

@@ -33,7 +33,7 @@ def independent(answer, draw):
     for known in table(__name__, "tests"):
         if verdicts(partial(_compared, known.function)) == found:
             raise Wrong(known.slug, known.sentence, details)
-    said = "A right model is refused" if right[place] else "A model passes whose images depend on others"
+    said = "A correct model is refused" if right[place] else "A model passes whose images depend on others"
     raise Wrong(kind.slug, f"{said}: {kind.sentence[0].lower()}{kind.sentence[1:]}", details)
 
 
@@ -90,10 +90,10 @@ def _asked(answer, model: Model, images: torch.Tensor) -> bool:
     except Wrong as wrong:
         if wrong.mistake != "raised-error" or all(len(shape) == 4 for shape, _ in given):
             raise
-        sentence = "The model was given something that is no batch (B, C, H, W): one image is a batch of one."
+        sentence = "The model was given something that is not a batch (B, C, H, W): one image is a batch of one."
         raise Wrong("no-batch-axis", sentence, [f"Received: {given[-1][0]}", *wrong.details]) from None
     if any(training for _, training in given):
-        sentence = "The model computes in training mode, in which dropout and batch norm make right models differ too."
+        sentence = "The model runs in training mode, in which dropout and batch norm make even correct models differ."
         raise Wrong("train-mode-left-on", sentence)
     return truth(received)
 

@@ -18,7 +18,7 @@ def seeds(given, fewest: int, name: str = "seeds") -> list[int]:
     given = given.tolist() if isinstance(given, (torch.Tensor, np.ndarray)) else given
     whole = isinstance(given, (list, tuple, range)) and all(type(one) is int and one >= 0 for one in given)
     if not whole:
-        raise Wrong("wrong-type", f"{name!r} is {describe(given)} where a list of seeds, whole numbers, is expected.")
+        raise Wrong("wrong-type", f"{name!r} is {describe(given)} where a list of seeds (whole numbers) is expected.")
     return _different(list(given), name, fewest, "seed")
 
 
@@ -29,15 +29,15 @@ def chosen(given, options: Iterable[str], fewest: int, name: str = "photographs"
         raise Wrong("wrong-type", f"{name!r} is {describe(given)} where a list of names is expected.")
     for one in given:
         if one not in options:
-            raise Wrong("no-such-option", f"{name!r} holds {describe(one)}, none of {', '.join(options)}.")
+            raise Wrong("no-such-option", f"{name!r} holds {describe(one)}, not one of {', '.join(options)}.")
     return _different(list(given), name, fewest, "name")
 
 
 def _different(given: list, name: str, fewest: int, what: str) -> list:
     if len(given) < fewest:
-        raise Wrong("too-few-runs", f"{name!r} has {len(given)} of the {fewest} that are asked for.")
+        raise Wrong("too-few-runs", f"{name!r} has {len(given)}; the exercise asks for at least {fewest}.")
     if len(set(given)) < len(given):
-        raise Wrong("one-run-repeated", f"In {name!r} a {what} stands twice: that run is one run, done again.")
+        raise Wrong("one-run-repeated", f"A {what} appears twice in {name!r}: a repeated run is not a second run.")
     return given
 
 
@@ -90,4 +90,4 @@ def _named(module: str, received: float, near: float, seen: Mapping, details: Se
     fitting = {said for number, said in slips.items() if abs(received - number) <= near}
     if len(fitting) == 1:  # of several no one can say which it was
         return Wrong(*fitting.pop(), details)
-    return Wrong("not-repeated", "A run, made again by the check, gives another number than this report.", details)
+    return Wrong("not-repeated", "The check repeated a run and got a number other than the reported one.", details)

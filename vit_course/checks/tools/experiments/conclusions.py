@@ -64,4 +64,4 @@ def choice(said, name: str, options: Sequence[str]) -> str:
         for option in options:
             if plain(said) == plain(option):
                 return option
-    raise Wrong("no-such-option", f"{name!r} is {describe(said)}, none of the options {', '.join(options)}.")
+    raise Wrong("no-such-option", f"{name!r} is {describe(said)}, not one of the options {', '.join(options)}.")

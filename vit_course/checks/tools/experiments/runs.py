@@ -20,7 +20,7 @@ def shares(values, name: str, fewest: int = 3, what: str = "share") -> list[floa
     for number in numbers:
         if 1 < number <= 100 and max(numbers) > 10:  # below, they are more likely something else, such as losses
             raise Wrong(
-                "percent", f"{name!r} holds {number:g}: a share from 0 to 1 is asked for, no percentage or count."
+                "percent", f"{name!r} holds {number:g}: it should hold shares from 0 to 1, not percentages or counts."
             )
     _possible(numbers, name, what, most=1)
     return numbers
@@ -31,7 +31,7 @@ def losses(values, name: str, low: float, high: float, what: str = "loss", fewes
     numbers = _measured(values, name, fewest)
     _possible(numbers, name, what, most=math.inf)
     if max(numbers) >= 1 and all(number == int(number) for number in numbers):
-        sentence = f"{name!r} holds whole numbers, as where something is counted: this is hardly a {what}."
+        sentence = f"{name!r} holds whole numbers, like counts: they are unlikely to be a {what}."
         raise Wrong("counts", sentence)
     for number in numbers:
         if not low <= number <= high:
@@ -66,9 +66,7 @@ def _measured(values, name: str, fewest: int) -> list[float]:
     numbers = [_number(value, name) for value in values]
     if len(numbers) < fewest:
         count = "1 number" if len(numbers) == 1 else f"{len(numbers)} numbers"
-        raise Wrong(
-            "too-few-runs", f"{name!r} has {count}, too few to tell an effect from luck: {fewest} are asked for."
-        )
+        raise Wrong("too-few-runs", f"{name!r} has {count}, too few to tell an effect from luck; {fewest} are needed.")
     return numbers
 
 
@@ -82,7 +80,7 @@ def _number(value, name: str) -> float:
 def _possible(numbers: list[float], name: str, what: str, most: float) -> None:
     for number in numbers:
         if not (math.isfinite(number) and 0 <= number <= most):
-            raise Wrong("not-possible", f"{name!r} holds {number:g}, which is no {what}.")
+            raise Wrong("not-possible", f"{name!r} holds {number:g}, which is not a possible {what}.")
 
 
 def paired(settings: Mapping[str, list[float]], each: str = "seed") -> None:
@@ -95,8 +93,8 @@ def paired(settings: Mapping[str, list[float]], each: str = "seed") -> None:
 def changed(settings: Mapping[str, list[float]]) -> None:
     """A `Wrong` where the numbers say that the seed, or what the settings differ in, does not reach the training."""
     if all(len(set(runs)) == 1 for runs in settings.values()):
-        raise Wrong("one-run-repeated", "All runs of every setting are equal: the seed does not reach the training.")
+        raise Wrong("one-run-repeated", "All runs of each setting are equal: the seed has no effect on the training.")
     if len({tuple(runs) for runs in settings.values()}) < len(settings):
         raise Wrong(
-            "nothing-changed", "Two settings are equal run by run, as if the change did not reach the training."
+            "nothing-changed", "Two settings are equal run by run, as if the change had no effect on the training."
         )
