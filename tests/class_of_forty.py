@@ -175,16 +175,16 @@ def submissions(course: Path) -> dict[str, Submission]:
         "forged": Submission(forged, POINTS, says=("further-gradient was changed",), daily=True),
         "never_returns": Submission(only(padded=endless), {PADDED: 4.0}, says=("name: never-returned",), daily=True),
         "no_json": Submission(
-            only(), POINTS, "not graded", lambda *given: given[-1].write_text("see my mail"), ("is no notebook",), True
+            only(), POINTS, "not graded", lambda *given: given[-1].write_text("see my mail"), ("not a notebook",), True
         ),
         "copied": Submission(
-            copied, says=("further-share stands there 2 times", "padded-answer stands there 2 times"), daily=True
+            copied, says=("further-share appears 2 times", "padded-answer appears 2 times"), daily=True
         ),
         "syntax_error": Submission(
             only(padded="def mean_of_real(z, real:\n    pass"), {PADDED: 4.0}, says=("does not run: SyntaxError",)
         ),
         "renamed": Submission(renamed, says=("further-gradient had lost its name",)),
-        "deleted": Submission(deleted, says=("further-share was missing", "made a cell of another kind (markdown)")),
+        "deleted": Submission(deleted, says=("further-share was missing", "a cell of another type (markdown)")),
         "misplaced": Submission(only(), where=misplaced, says=("handed in as Attention, final.ipynb",)),
         "exchanged": Submission(only(), where=exchanged),
         "twice": Submission(only(), where=twice, says=("several notebooks",)),
@@ -199,7 +199,7 @@ def submissions(course: Path) -> dict[str, Submission]:
         "hog": Submission(only("big = [bytearray(2**28) for _ in range(64)]", padded=heavy), {PADDED: 4.0}),
         "floods": Submission(only("for i in range(10**6): print('x' * 100)")),
         "scripts": Submission(scripts, daily=True),
-        "merged": Submission(merged, says=("other lines stood in one cell",), daily=True),
+        "merged": Submission(merged, says=("other lines were in one cell",), daily=True),
         "beside": Submission(only(), where=beside, says=("04_small-Copy1.ipynb was graded, and not 04_small.ipynb",)),
         "archive": Submission(only(), POINTS, "not graded", archive, ("04_small.zip; unpack it",)),
         "another_chapter": Submission(

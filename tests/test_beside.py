@@ -122,7 +122,7 @@ def test_the_saved_page_is_whole_and_asks_for_nothing(explorer, tmp_path):
 def test_a_page_is_replaced_only_if_asked(explorer, tmp_path):
     path = tmp_path / "page.html"
     path.write_text("mine")
-    with pytest.raises(FileExistsError, match=r"page\.html is there already: choose another name, or overwrite=True"):
+    with pytest.raises(FileExistsError, match=r"page\.html already exists: choose another name, or overwrite=True"):
         explorer.save_html(path)
     assert path.read_text() == "mine"
     explorer.save_html(str(path), overwrite=True)
@@ -132,7 +132,7 @@ def test_a_page_is_replaced_only_if_asked(explorer, tmp_path):
 def test_a_path_that_is_none(explorer, tmp_path):
     (tmp_path / "folder.html").mkdir()
     for path, message in (
-        (tmp_path / "page", r"the name of a page ends in \.html, got .*page"),
+        (tmp_path / "page", r"the name of a page must end in \.html, got .*page"),
         (tmp_path / "page.png", r"page\.png"),
         (tmp_path / "folder.html", r"folder\.html is a folder"),
         (5, "path must be a str or a Path, got 5"),
@@ -207,9 +207,9 @@ def test_another_picture_takes_the_place_and_the_note_is_told(model):
 
 @cases(
     ("content", "refusal", "message"),
-    (b"no picture", "", "photo.jpg is no readable image: its content has no image format that is known here. "),
-    (photograph()[:700], "", "photo.jpg is no readable image: image file is truncated"),
-    (b"", "", "photo.jpg is no readable image: it is empty. "),
+    (b"no picture", "", "photo.jpg is not a readable image: its content is in no image format known here. "),
+    (photograph()[:700], "", "photo.jpg is not a readable image: image file is truncated"),
+    (b"", "", "photo.jpg is not a readable image: it is empty. "),
     (b"", "photo.jpg has 12.0 MB: at most 8.0 MB can be sent. Please choose another picture.", "photo.jpg has 12"),
 )
 def test_what_cannot_be_used_takes_the_explorer_away(model, content, refusal, message):

@@ -162,7 +162,7 @@ def test_feedback_for_everybody_who_was_graded_without_a_hidden_test(course):
         text = (course.folder / "feedback" / student / ASSIGNMENT / "verdicts.txt").read_text()
         assert "HIDDEN" not in page and not any(seed in page + text for seed in course.seeds)
         assert all(name in page and f"{name}: " in text for name in POINTS)
-        assert student != "copied" or "What was handed in was mended" in page
+        assert student != "copied" or "What was handed in was repaired" in page
         assert student != "all_wrong" or "name: mean-of-means" in text
         # What a page may load or run, and what a submission has put there.
         assert page.count("default-src 'none'; img-src data:") == 1

@@ -60,10 +60,10 @@ def test_it_says_what_is_wrong(monkeypatch, tmp_path, capsys):
     assert lines[:4] == [
         "no-such-package   not installed",
         "safetensors       cannot be imported: OSError: libgomp.so.1: cannot open",
-        f"torch             {metadata.version('torch')} found, ~=1.0 is needed",
+        f"torch             {metadata.version('torch')} found, but ~=1.0 is needed",
         "python            ok",
     ]
-    assert lines[4].startswith('To mend it, run in the folder of the course: python -m pip install -e ".[course]"')
+    assert lines[4].startswith('To fix it, run in the folder of the course: python -m pip install -e ".[course]"')
     assert lines[5].startswith("For your teacher: ") and lines[5].endswith(", NOT COMPLETE") and len(lines) == 6
 
 

@@ -145,19 +145,22 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
     more = ([], ["-o", "link.html"], ["-o", "../here/pic.html"])
     for arguments in (["pic.html", "--force", *one] for one in more):
         assert main(["explore", *arguments]) == 2
-        assert "pic.html is what is read" in (error := capsys.readouterr().err) or "link.html is what" in error
+        assert (
+            "pic.html is the file that is read" in (error := capsys.readouterr().err)
+            or "link.html is the file" in error
+        )
         assert Path("pic.html").read_bytes() == before
 
 
 @cases(
     ("arguments", "message"),
-    (["explore", "README.md"], "no readable image"),
+    (["explore", "README.md"], "not a readable image"),
     (["explore", ""], "there is no file without a name"),
     (["explore", "res"], "res is a folder: give the file of a picture"),
     (["explore", "https://example.org/cat.jpg"], "https://example.org/cat.jpg"),
-    (["explore", "res/screenshot.png", "--weights", "none"], "there is no folder 'none', and it is no name of"),
+    (["explore", "res/screenshot.png", "--weights", "none"], "there is no folder 'none', and it is not the name of"),
     (["explore", "res/screenshot.png", "--beside", "mirrored"], "there is no file mirrored"),
-    (["classify", "README.md"], "README.md is no readable image"),
+    (["classify", "README.md"], "README.md is not a readable image"),
     (["classify", "res/screenshot.png", "--weights", "res"], "res: there is no config.json"),
     (["train", "--image-size", "30", "--num-train", "9"], "image height 30 is not a multiple of patch size 4"),
     (["train", "--device", "cuda:77", "--num-train", "9"], "device 'cuda:77' is not available here"),
@@ -176,7 +179,7 @@ QUICK = ["--data", "shapes", "--num-train", "60", "--image-size", "8", "--epochs
 def test_train_writes_a_whole_run_folder(tmp_path, capsys):
     assert main(["train", *QUICK, "--num-heads", "2", "--pool", "mean", "--flip", "--out", str(tmp_path / "run")]) == 0
     out = capsys.readouterr().out
-    assert "60 training images of 8 x 8" in out and "of a linear classifier" in out
+    assert "60 training images of 8 x 8" in out and "a linear classifier" in out
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {"config.json", "log.csv", "curves.png", "result.json", "best.safetensors", "last.safetensors"}
     config = json.loads((tmp_path / "run" / "config.json").read_text())
@@ -211,7 +214,7 @@ def test_a_run_that_was_broken_off_can_be_used(tmp_path, monkeypatch, capsys):
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", interrupted)
         assert main(command) == 130
-    words = f"stopped; the same command with --resume goes on from the last whole epoch in {tmp_path}\n"
+    words = f"stopped; the same command with --resume continues from the last complete epoch in {tmp_path}\n"
     assert words in capsys.readouterr().err and not (tmp_path / "result.json").exists()
     assert len(pretrained.load_run(str(tmp_path)).class_names) == 5
     assert main([*command, "--num-train", "61", "--resume"]) == 2
@@ -243,10 +246,10 @@ def test_the_course_s_recipes_are_read(name):
 
 @cases(
     ("old", "new", "message"),
-    ("[data]", "[data", "is no valid TOML"),
-    ('"digits"', '"\udcff"', "is no valid TOML"),
+    ("[data]", "[data", "is not valid TOML"),
+    ('"digits"', '"\udcff"', "is not valid TOML"),
     ("[training]\nepochs = 5\n", "", "has the parts ['data', 'model'], a recipe has ['data', 'model', 'training']"),
-    ('[data]\nsource = "digits"\n', 'data = "digits"\n', "a recipe's data is a part with names in it, [data]; "),
+    ('[data]\nsource = "digits"\n', 'data = "digits"\n', "a recipe's data is a table, [data]; "),
     ("hidden_dim", "hiden_dim", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
     ("mlp_dim = 8", "image_size = 8", "a recipe's [model] has no 'image_size'; it has patch_size"),
     ("mlp_dim = 8\n", "", "a recipe's [model] needs mlp_dim"),

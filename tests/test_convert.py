@@ -122,15 +122,15 @@ SMALL = dict(image_size=8, patch_size=4, num_classes=5, hidden_dim=24, num_layer
 
 
 @pytest.mark.parametrize("export, changes, message", [
-    (pretrained.to_torchvision, {"pool": "mean"}, "a ViT of torchvision has pool 'cls', this model has 'mean'"),
-    (pretrained.to_torchvision, {"qkv_bias": False}, "torchvision has qkv_bias True, this model has False"),
-    (pretrained.to_timm, {"position": "sincos2d"}, "timm has position 'learned', this model has 'sincos2d'"),
-    (pretrained.to_timm, {"patch_norm": True}, "timm has patch_norm False, this model has True"),
-    (pretrained.to_huggingface, {"pool": "mean"}, "Hugging Face has pool 'cls', this model has 'mean'"),
-    (pretrained.to_vit_pytorch, {"qkv_bias": False}, "vit-pytorch has patch_norm True, this model has False"),
-    (pretrained.to_vit_pytorch, {"patch_norm": True}, "vit-pytorch has qkv_bias False, this model has True"),
+    (pretrained.to_torchvision, {"pool": "mean"}, "a ViT of torchvision has pool 'cls', but this model has 'mean'"),
+    (pretrained.to_torchvision, {"qkv_bias": False}, "torchvision has qkv_bias True, but this model has False"),
+    (pretrained.to_timm, {"position": "sincos2d"}, "timm has position 'learned', but this model has 'sincos2d'"),
+    (pretrained.to_timm, {"patch_norm": True}, "timm has patch_norm False, but this model has True"),
+    (pretrained.to_huggingface, {"pool": "mean"}, "Hugging Face has pool 'cls', but this model has 'mean'"),
+    (pretrained.to_vit_pytorch, {"qkv_bias": False}, "vit-pytorch has patch_norm True, but this model has False"),
+    (pretrained.to_vit_pytorch, {"patch_norm": True}, "vit-pytorch has qkv_bias False, but this model has True"),
     (pretrained.to_vit_pytorch, {"patch_norm": True, "qkv_bias": False, "representation_size": 7},
-     "vit-pytorch has representation_size 0, this model has 7"),
+     "vit-pytorch has representation_size 0, but this model has 7"),
 ])  # fmt: skip
 def test_what_a_library_has_not_is_not_exported(export, changes, message):
     with pytest.raises(ValueError, match=message):

@@ -14,13 +14,13 @@ def test_a_folder_that_is_none(tmp_path):
     with pytest.raises(ValueError, match="must be a folder with a sub-folder of images for each class"):
         data.folder(tmp_path / "nowhere")
     shutil.rmtree(write_pictures(tmp_path / "one") / "class1")
-    with pytest.raises(ValueError, match="has 1 class, at least 2 are needed"):
+    with pytest.raises(ValueError, match="has 1 class, but at least 2 are needed"):
         data.folder(tmp_path / "one")
-    with pytest.raises(ValueError, match="has 4 images, at least 10 are needed"):
+    with pytest.raises(ValueError, match="has 4 images, but at least 10 are needed"):
         data.folder(write_pictures(tmp_path / "few", 4))
     root = write_pictures(tmp_path / "damaged")
     (root / "class0" / "04.png").write_bytes(b"no image")
-    with pytest.raises(ValueError, match=r"04\.png is no readable image"):
+    with pytest.raises(ValueError, match=r"04\.png is not a readable image"):
         data.folder(root)
     (root / "class0" / "04.png").unlink()
     (root / "bird").mkdir()
@@ -71,7 +71,7 @@ def test_a_class_of_damaged_files_is_named(tmp_path):
         path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(ValueError, match="not one image of the class 'class1' can be read"):
         data.folder(root, image_size=8, on_disk=True)
-    with pytest.raises(ValueError, match=r"class1.*\.png is no readable image"):
+    with pytest.raises(ValueError, match=r"class1.*\.png is not a readable image"):
         data.folder(root, image_size=8)
 
 

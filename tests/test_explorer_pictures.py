@@ -20,7 +20,7 @@ from vit_course.vit import ViT, ViTConfig
 MEAN, STD = (0.4, 0.5, 0.6), (0.2, 0.25, 0.3)
 SIZES = dict(depth=2, embed_dim=12, num_heads=2, num_classes=5, patch_size=4)
 SMALL = dict(patch_size=4, num_hidden_layers=2, num_attention_heads=2, hidden_size=12, intermediate_size=20)
-UNNORMALISED = "the image goes to the model in numbers from 0 to 1"
+UNNORMALISED = "the image goes to the model as numbers from 0 to 1"
 
 
 @fixture
@@ -84,7 +84,7 @@ def test_a_timm_model_of_oblong_images_brings_its_numbers(picture):
     explorer, given = explored(model, picture)
     assert torch.equal(given, AsTrained((16, 24), config["mean"], config["std"])(picture))
     assert shows(explorer, given, config["mean"], config["std"])
-    with raises(ValueError, match="takes images of 1 channels, and says how those of 3 are normalised"):
+    with raises(ValueError, match="takes images of 1 channels, but says how those of 3 are normalised"):
         explore(timm_vit(in_chans=1), picture)
 
 
@@ -115,7 +115,7 @@ def test_a_transform_gets_the_picture_and_the_model_what_comes_of_it(picture, na
     pixels = torch.from_numpy(np.array(picture)).permute(2, 0, 1)
     for image in (pixels, pixels / 255, pixels[None].numpy()):
         assert torch.equal(explored(ours(), image, transform)[1], expected)
-    with raises(ValueError, match=r"takes a picture, .* the image has them from -1 to 1"):
+    with raises(ValueError, match=r"takes a picture, .* those of the image go from -1 to 1"):
         explore(ours(), pixels / 127.5 - 1, transform)
 
 
@@ -232,7 +232,7 @@ def test_arguments_say_what_the_model_does_not(picture):
 
     model = SimpleViT(image_size=16, patch_size=4, num_classes=5, dim=12, depth=2, heads=2, mlp_dim=20)
     image = torch.randn(3, 16, 16)
-    with raises(ValueError, match="where its 4 tokens that are no patches stand"):
+    with raises(ValueError, match="where its 4 tokens that are not patches are"):
         explore(model, image)
     for prefix, names in ((4, [f"extra token {n}" for n in (1, 2, 3, 4)]), (list("abcd"), list("abcd"))):
         assert explore(model, image, prefix=prefix)._panels[0]["names"] == names

@@ -137,7 +137,7 @@ def test_pointer_and_keys_reach_each_special_token_by_its_name(opened):
     for name in [*names, names[0]]:  # by the key, and round again
         page.keyboard.press("c")
         says(page, f"In layer 2, head 0, the {name} looks most at ")
-    assert page.get_by_role("group", name="Tokens that are no patches").count() == 1
+    assert page.get_by_role("group", name="Tokens that are not patches").count() == 1
 
 
 def test_without_such_tokens_nothing_speaks_of_them(opened):

@@ -226,7 +226,7 @@ def test_weights_whose_blocks_may_be_of_two_kinds():
 
 def test_dinov2s_giant_is_refused_by_name():
     giant = timm_vit(mlp_layer=timm.layers.SwiGLUPacked, init_values=0.1, num_classes=0)
-    with pytest.raises(ValueError, match="twice as many as go on: a SwiGLU, as in DINOv2's giant"):
+    with pytest.raises(ValueError, match="twice as many as the next layer takes: a SwiGLU, as in DINOv2's giant"):
         pretrained.load_timm(giant.state_dict(), num_heads=3)
 
 

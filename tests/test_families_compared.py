@@ -89,12 +89,12 @@ def test_registers_and_no_head_go_to_timm(changes):
 def test_what_a_library_has_not_is_not_exported():
     registers = ViT(ViTConfig(**SMALL, num_registers=2))
     for export in (pretrained.to_torchvision, pretrained.to_huggingface):
-        with pytest.raises(ValueError, match=r"has num_registers 0, this model has 2$"):
+        with pytest.raises(ValueError, match=r"has num_registers 0, but this model has 2$"):
             export(registers)
-    for name, message in (("distilled DeiT", "reads 'pool', this model has 'cls\\+register'"),
-                          ("CLIP", "pre_norm False, this model has True"),
-                          ("mean before the norm, no class token", "norm_pooled False, this model has True"),
-                          ("SigLIP, a head and registers", "reads 'pool', this model has 'attention'")):  # fmt: skip
+    for name, message in (("distilled DeiT", "reads 'pool', but this model has 'cls\\+register'"),
+                          ("CLIP", "pre_norm False, but this model has True"),
+                          ("mean before the norm, no class token", "norm_pooled False, but this model has True"),
+                          ("SigLIP, a head and registers", "'pool', but this model has 'attention'")):  # fmt: skip
         with pytest.raises(ValueError, match=f"^a ViT of timm has .*{message}$"):
             pretrained.to_timm(pair(name, OF_TIMM, pretrained.load_timm)[0])
 

@@ -59,12 +59,12 @@ SET = data.shapes(20, 10, 10, image_size=(8, 12))
 @cases(
     ("key", "call", "message"),
     [
-        (HEAD, lambda model: training.evaluate(model, SET.test, SET), "the loss must be finite, the model gave 1 of 1"),
-        (QUERIES, lambda model: recorded(model).stacked(), "the maps of layer 0 must be finite, the model gave"),
-        (QUERIES, lambda model: recorded(model).queries_and_keys(), "queries must be finite, the model gave"),
-        (HEAD, lambda model: attention_gradients(model, IMAGES, torch.tensor([0, 1])), "logits must be finite, the mo"),
-        (HEAD, lambda model: pretrained.stages(model, IMAGES), "logits must be finite, the model gave 10 of 10"),
-        (LAST, lambda model: pretrained.stages(model, IMAGES), "^norm must be finite, the model gave"),
+        (HEAD, lambda model: training.evaluate(model, SET.test, SET), "the loss must be finite, but the model gave"),
+        (QUERIES, lambda model: recorded(model).stacked(), "the maps of layer 0 must be finite, but the model gave"),
+        (QUERIES, lambda model: recorded(model).queries_and_keys(), "queries must be finite, but the model gave"),
+        (HEAD, lambda model: attention_gradients(model, IMAGES, torch.tensor([0, 1])), "logits must be finite, but"),
+        (HEAD, lambda model: pretrained.stages(model, IMAGES), "logits must be finite, but the model gave 10 of 10"),
+        (LAST, lambda model: pretrained.stages(model, IMAGES), "^norm must be finite, but the model gave"),
         (HEAD, lambda model: explore(model, IMAGES[:1].sigmoid(), preprocess=lambda x: x), "what the model says must"),
         (QUERIES, lambda model: explore(model, IMAGES[:1].sigmoid(), preprocess=lambda x: x), "must be finite|are NaN"),
     ],
@@ -100,5 +100,5 @@ def test_one_logit_of_minus_infinity_is_seen_although_the_loss_is_finite():
 def test_what_is_finite_is_given_back_itself():
     x = torch.tensor([3e38, -3e38])
     assert finite("x", x) is x
-    with pytest.raises(ValueError, match=r"x must be finite, the model gave 1 of 2 numbers .* too large for float16"):
+    with pytest.raises(ValueError, match=r"x must be finite, but the model gave 1 of 2 .* too large for float16"):
         finite("x", torch.tensor([1.0, torch.nan]).half())

@@ -249,7 +249,7 @@ def test_drawn_maps_are_explored_or_refused(maps, image, grid, titles, state):
     look_at(outcome(AttentionExplorer, maps, image, grid, titles, **state))
 
 
-@pytest.mark.filterwarnings("ignore:the image goes to the model in numbers from 0 to 1")
+@pytest.mark.filterwarnings("ignore:the image goes to the model as numbers from 0 to 1")
 @fuzz(80)
 @given(
     mostly(st.just(MODEL)), IMAGE | st.sampled_from(sorted(PICTURES)).map(PICTURES.get), GRID, given_by_name(**STATE),

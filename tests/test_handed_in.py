@@ -52,10 +52,10 @@ def marked(source: str, **marks):
     ("cells", "expected", "note"),
     [
         ([ANSWER.cell(RIGHT), CHECK.cell()], [RIGHT, "CHECK"], None),
-        ([CHECK.cell(), ANSWER.cell(RIGHT)], [RIGHT, "CHECK"], "stood before its answer"),
+        ([CHECK.cell(), ANSWER.cell(RIGHT)], [RIGHT, "CHECK"], "came before its answer"),
         # An answer stands before the check already: what comes after it may be anything.
         ([ANSWER.cell(RIGHT), CHECK.cell(), new_code_cell(STUB)], [RIGHT, "CHECK", STUB], None),
-        ([ANSWER.cell(STUB), CHECK.cell(), new_code_cell(RIGHT)], [STUB, RIGHT, "CHECK"], "stood before its answer"),
+        ([ANSWER.cell(STUB), CHECK.cell(), new_code_cell(RIGHT)], [STUB, RIGHT, "CHECK"], "came before its answer"),
         ([ANSWER.cell(STUB), CHECK.cell()], [STUB, "CHECK"], None),
         ([ANSWER.cell(RIGHT)], [RIGHT, "CHECK"], "was missing"),
         ([new_code_cell("x = 1")], ["x = 1", "CHECK"], "was missing"),
@@ -65,9 +65,9 @@ def marked(source: str, **marks):
         ([ANSWER.cell(RIGHT), new_code_cell(SHARE.source)], [RIGHT, "CHECK"], "had lost its name"),
         ([marked(RIGHT, grade=True, grade_id={"a": 1}), CHECK.cell()], [RIGHT, "CHECK"], "does not know, {'a': 1}"),
         ([marked(RIGHT, locked=True), CHECK.cell()], [RIGHT, "CHECK"], "does not know, None"),
-        ([new_code_cell(OWN), CHECK.cell(), ANSWER.cell(RIGHT)], [OWN, RIGHT, "CHECK"], "stood before its answer"),
-        ([ANSWER.cell(RIGHT), new_code_cell(OWN), CHECK.cell()], [RIGHT, "CHECK", OWN], "got another meaning"),
-        ([ANSWER.cell(RIGHT + "\n\n" + without_hidden_tests(SHARE.source))], [RIGHT, "CHECK"], "were taken apart"),
+        ([new_code_cell(OWN), CHECK.cell(), ANSWER.cell(RIGHT)], [OWN, RIGHT, "CHECK"], "came before its answer"),
+        ([ANSWER.cell(RIGHT), new_code_cell(OWN), CHECK.cell()], [RIGHT, "CHECK", OWN], "its name was redefined"),
+        ([ANSWER.cell(RIGHT + "\n\n" + without_hidden_tests(SHARE.source))], [RIGHT, "CHECK"], "were separated"),
         ([new_code_cell("%time shares = lambda: (1"), CHECK.cell()], ["%time shares = lambda: (1", "CHECK"], None),
     ],
 )  # fmt: skip
@@ -92,9 +92,9 @@ def test_an_answer_that_a_person_reads_is_put_back():
         ('{"cells": [{"cell_type": "code", "source": "a"}, 7, {"source": "b"}]}', ["a"], "2 of 3 cells"),
         ('{"cells": [{"cell_type": "code", "source": "a", "metadata": 3}]}', ["a"], None),
         ('{"cells": [{"cell_type": "markdown", "source": "a", "attachments": 3}]}', ["a"], None),
-        ("", None, "no notebook"), ("[" * 10**5, None, "no notebook"), ("[]", None, "no notebook"),
-        ('{"cells": 3}', None, "no notebook"), ("\0\x1b", None, "no notebook"),
-        ('{"nbformat": 3}', None, "no notebook"),
+        ("", None, "not a notebook"), ("[" * 10**5, None, "not a notebook"), ("[]", None, "not a notebook"),
+        ('{"cells": 3}', None, "not a notebook"), ("\0\x1b", None, "not a notebook"),
+        ('{"nbformat": 3}', None, "not a notebook"),
     ],
 )  # fmt: skip
 def test_whatever_a_file_holds(tmp_path, text, sources, words):
@@ -270,7 +270,7 @@ def test_class_lists(tmp_path, text, column, expected):
         (b"id\nB6\nb6\n", "lines 2 and 3"),
         (b"id,email\n,a@example.org\n", "'' in column 'id' cannot"),
         (b"id\nJos\xe9\n", "not in UTF-8"),
-        (b"id\n" + b"a" * 200_000, "is no CSV file: field larger"),
+        (b"id\n" + b"a" * 200_000, "is not a CSV file: field larger"),
     ],
 )
 def test_class_lists_that_are_none(tmp_path, data, words):

@@ -89,7 +89,7 @@ def test_truncated_weights(share, safe, tmp_path):
     timm_folder(tmp_path, safe=safe)
     path = tmp_path / ("model.safetensors" if safe else "pytorch_model.bin")
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
-    with pytest.raises(ValueError, match=rf"{path.name} is (no whole checkpoint|refused: it is damaged)"):
+    with pytest.raises(ValueError, match=rf"{path.name} is (not a complete checkpoint|refused: it is damaged)"):
         from_pretrained(tmp_path)
 
 
@@ -121,20 +121,20 @@ def test_other_architectures(config, name, recorded, tmp_path):
 
 @cases(
     ("save", "values", "message"),
-    (huggingface, {"num_hidden_layers": 3}, "config.json says num_layers 3, the weights have 2"),
-    (huggingface, {"image_size": [32, 24]}, r"config.json says image_size \(32, 24\), the weights have \(24, 24\)"),
+    (huggingface, {"num_hidden_layers": 3}, "config.json says num_layers 3, but the weights have 2"),
+    (huggingface, {"image_size": [32, 24]}, r"config.json says image_size \(32, 24\), but the weights have \(24, 24\)"),
     (huggingface, {"num_attention_heads": 5}, "hidden_dim 36 is not a multiple of num_heads 5"),
     (huggingface, {"hidden_act": "relu"}, "the activation is 'relu', and our ViT has a GELU only"),
     (huggingface, {"id2label": {"0": "one"}}, "config.json: .*there are 1 class names for 5 classes"),
-    (huggingface, {"id2label": {str(i): i for i in range(5)}}, "the name of class 0 must be a text, got 0"),
+    (huggingface, {"id2label": {str(i): i for i in range(5)}}, "the name of class 0 must be text, got 0"),
     (huggingface, {"id2label": {str(i): "x" for i in range(1, 6)}}, "the keys '0' to '4', and has no '0'"),
     (timm_folder, {"global_pool": "max", "model_args": TINY}, "global_pool is 'max', and our ViT does not do"),
     (timm_folder, {"global_pool": "map", "model_args": TINY}, "said to read an attention pooling"),
-    (timm_folder, {"model_args": {**TINY, "depth": 3}}, "config.json says num_layers 3, the weights have 2"),
-    (timm_folder, {"model_args": {**TINY, "qkv_bias": False}}, "says qkv_bias False, the weights have True"),
+    (timm_folder, {"model_args": {**TINY, "depth": 3}}, "config.json says num_layers 3, but the weights have 2"),
+    (timm_folder, {"model_args": {**TINY, "qkv_bias": False}}, "says qkv_bias False, but the weights have True"),
     (timm_folder, {"model_args": {**TINY, "qk_norm": True}}, "nothing like timm's argument qk_norm=True"),
     (timm_folder, {"model_args": {**TINY, "act_layer": "silu"}}, "the activation is 'silu'"),
-    (timm_folder, {"pretrained_cfg": {"input_size": (3, 48, 48)}}, r"\(3, 48, 48\), the model takes \(3, 32"),
+    (timm_folder, {"pretrained_cfg": {"input_size": (3, 48, 48)}}, r"\(3, 48, 48\), but the model takes \(3, 32"),
     ids=lambda row: row[2],
 )
 def test_a_config_that_does_not_fit_the_weights(save, values, message, tmp_path):
@@ -154,7 +154,7 @@ def test_files_that_are_missing_or_no_json(tmp_path):
         (tmp_path / name).unlink()
         with pytest.raises(ValueError, match=message):
             from_pretrained(tmp_path)
-    for text, message in (("{", "is no valid JSON"), ("[1]", "must hold an object in curly brackets, got list")):
+    for text, message in (("{", "is not valid JSON"), ("[1]", "must hold an object in curly brackets, got list")):
         (tmp_path / "config.json").write_text(text)
         with pytest.raises(ValueError, match=rf"config\.json {message}"):
             from_pretrained(tmp_path)
@@ -165,10 +165,10 @@ def test_files_that_are_missing_or_no_json(tmp_path):
 
 @cases(
     ("name", "message"),
-    ("nothing", "there is no folder 'nothing', and it is no name of published weights, such as 'vit_b_16'"),
+    ("nothing", "there is no folder 'nothing', and it is not the name of published weights, such as 'vit_b_16'"),
     ("./no/such/folder", "there is no folder './no/such/folder'"),
     ("vit_base_patch16_224", "timm's name 'vit_base_patch16_224' needs the tag of its weights"),
-    ("resnet18", "torchvision's resnet18 is no plain Vision Transformer"),
+    ("resnet18", "torchvision's resnet18 is not a plain Vision Transformer"),
     ("vit_b_16.OLD", "torchvision's vit_b_16 has no weights 'OLD', only IMAGENET1K_V1, IMAGENET1K_SWAG_E2E_V1"),
 )
 def test_names_that_nobody_has(name, message):

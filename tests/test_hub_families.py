@@ -132,10 +132,10 @@ def test_a_config_that_contradicts_the_weights(tmp_path):
     for folder, values, message in (
         ("timm", pools, "global_pool is 'avg', and model_args say 'token'"),
         ("pooler", {}, "pooler_act must be 'tanh', got 'relu'"),
-        ("bit", {"num_register_tokens": 5}, "config.json says num_registers 5, the weights have 3"),
+        ("bit", {"num_register_tokens": 5}, "config.json says num_registers 5, but the weights have 3"),
         ("bit", {"num_register_tokens": "3"}, "num_register_tokens must be an int of at least 0, got '3'"),
-        ("bit", {"mlp_ratio": 3}, "config.json says mlp_dim 108, the weights have 72"),
-        ("bit", {"mlp_ratio": None}, "config.json says mlp_dim 144, the weights have 72"),
+        ("bit", {"mlp_ratio": 3}, "config.json says mlp_dim 108, but the weights have 72"),
+        ("bit", {"mlp_ratio": None}, "config.json says mlp_dim 144, but the weights have 72"),
         ("bit", {"mlp_ratio": "2"}, "mlp_ratio must be a number, got '2'"),
         ("bit", {"use_swiglu_ffn": True}, "its MLP is a SwiGLU"),
     ):

@@ -89,7 +89,7 @@ TOKENS = [
     *((thing, "tokens must be a torch.Tensor, got (list|ndarray|NoneType|float)") for thing in ([[1.0]], None, 3.0)),
     (torch.zeros(T, D), r"tokens must have 3 axes \(B, T, D\), got shape \(7, 12\)"),
     (torch.zeros(B, 1, T, D), r"tokens must have 3 axes \(B, T, D\), got shape \(2, 1, 7, 12\)"),
-    (torch.zeros(B, T, 1), "tokens have width 1, the layer takes width 12"),
+    (torch.zeros(B, T, 1), "tokens have width 1, but the layer takes width 12"),
     (torch.zeros(0, T, D), r"tokens must not be empty, got shape \(0, 7, 12\)"),
     (torch.zeros(B, 0, D), r"tokens must not be empty, got shape \(2, 0, 12\)"),
     *((torch.zeros(B, T, D, dtype=dtype), f"tokens are {str(dtype)[6:]}.*(the weights are float32|convert)")
@@ -223,7 +223,7 @@ def zeros(*shape, **options):
     (zeros(5, 4).long(), zeros(7, 4), "queries must be floating-point numbers, got int64"),
     (zeros(5, 4), zeros(7, 4).bool(), "keys must be floating-point numbers, got bool"),
     (zeros(5, 4), zeros(7, 4, device="meta"), "queries are on cpu, keys on meta: move one of them"),
-    (zeros(5, 4), zeros(5, 6), "queries have width 4, keys have width 6"),
+    (zeros(5, 4), zeros(5, 6), "queries have width 4 and keys width 6"),
 )
 def test_queries_and_keys(q, k, message):
     with pytest.raises(ValueError, match=message):

@@ -134,10 +134,10 @@ def test_csv(tmp_path):
     path = tmp_path / "new" / "log.csv"
     write_csv(path, [{"epoch": 1, "loss": 0.12345678}, {"loss": 2.0, "epoch": 2}])
     assert path.read_text() == "epoch,loss\n1,0.123457\n2,2.0\n"
-    with pytest.raises(ValueError, match=r"log\.csv: there are 0 rows, at least 1 is needed"):
+    with pytest.raises(ValueError, match=r"log\.csv: there are 0 rows, but at least 1 is needed"):
         write_csv(path, [])
     for row in ({"epoch": 3}, {"epoch": 3, "loss": 1.0, "more": 1}):
-        with pytest.raises(ValueError, match=r"log\.csv: row 1 has the columns .*'epoch'.*, those of row 0 are needed"):
+        with pytest.raises(ValueError, match=r"log\.csv: row 1 has columns .*'epoch'.*, but those of row 0 are"):
             write_csv(path, [{"epoch": 2, "loss": 2.0}, row])
     assert path.read_text().startswith("epoch,loss\n1,"), "what was there is intact"
 
@@ -168,7 +168,7 @@ def test_what_json_cannot_hold(value, tmp_path):
 def test_a_folder_is_not_written_over(tmp_path):
     (tmp_path / "log.csv").mkdir()
     for path in (tmp_path / "log.csv", tmp_path, "", "."):
-        with pytest.raises(IsADirectoryError, match="is a folder, the name of a file is needed"):
+        with pytest.raises(IsADirectoryError, match="is a folder, but the name of a file is needed"):
             write_atomically(path, b"x")
     assert [path.name for path in tmp_path.iterdir()] == ["log.csv"]
 

@@ -67,7 +67,7 @@ ORIGINAL = {
     "ConvNeXt": ["downsample_layers.0.0.weight", "stages.0.0.dwconv.weight", "stages.0.0.gamma"],
     "PVT": ["patch_embed1.proj.weight", "block1.0.attn.sr.weight", "pos_embed1"],
     "CaiT": ["blocks_token_only.0.gamma_1", "blocks.0.attn.proj_l.weight"],
-    "DINO with the head of its training": ["module.head.last_layer.weight_g", "module.backbone.cls_token"],
+    "DINO with its training head": ["module.head.last_layer.weight_g", "module.backbone.cls_token"],
 }
 
 

@@ -110,7 +110,7 @@ def test_all_pages_are_a4_the_curves_are_on_their_sheet_and_the_files_with_all_h
     ("text", "message"),
     ("![a cat](cat.png)", "do not know the Markdown 'image'"),
     ("<div>\n\nx\n\n</div>", "do not know the Markdown 'html_block'"),
-    (r"so $\nonsense{x}$ it is", r"the formula '\\nonsense{x}' cannot be set"),
+    (r"so $\nonsense{x}$ it is", r"the formula '\\nonsense{x}' cannot be typeset"),
 )
 @pytest.mark.filterwarnings("ignore:path is deprecated:DeprecationWarning")  # ziamath reads its font in this way
 def test_what_a_sheet_cannot_show_is_an_error(text, message):
@@ -125,7 +125,7 @@ def test_words_mean_nothing_to_typst():
 @cases(
     ("address", "message"),
     ("figure:04/99", "figure:04/99: 04_attention.ipynb has the figures 1 to 8, not 99"),
-    ("figure:77/1", "figure:77/1: there is no chapter '77'; known are 00, 01"),
+    ("figure:77/1", "figure:77/1: there is no chapter '77'; the chapters are 00, 01"),
     ("diagram:nothing.svg", "diagram:nothing.svg: the course has no file 'diagrams/nothing.svg'"),
     ("diagram:make_diagrams.py", "no chapter shows the diagram"),
     ("cat.png", "'cat.png' names no picture: write figure:04/2 or diagram:heads.svg"),

@@ -79,7 +79,7 @@ def test_what_is_no_patch_size_and_no_tensor():
 @cases("tokens", [1, 6, 8])
 @cases("layer", [LearnedPositions(7, 12), SinCos2DPositions((2, 3), 12, class_token=True)])
 def test_wrong_number_of_tokens_is_never_broadcast(layer, tokens):
-    with pytest.raises(ValueError, match=f"table has 7 rows, the sequence has {tokens} tokens"):
+    with pytest.raises(ValueError, match=f"table has 7 rows, but the sequence has {tokens} tokens"):
         layer(torch.zeros(5, tokens, 12))
 
 

@@ -81,7 +81,7 @@ def test_what_is_there_is_never_overwritten(folder):
 
 def test_a_lost_chapter_and_a_lost_record_come_back(folder):
     (folder / "02_class_token.ipynb").unlink()
-    assert open_folder(folder)[0].endswith("chapters that were not there and are now: 1.")
+    assert open_folder(folder)[0].endswith("chapters added: 1.")
     before = everything(folder)
     for record in (None, "damaged", "[]", '{"02_class_token.ipynb": {}}'):
         (folder / ".course.json").unlink()
@@ -99,7 +99,7 @@ def test_a_newer_chapter_is_put_beside_once_and_says_what_differs(course, tmp_pa
     mine = (folder / name).read_bytes()
     change(course / name, 4, "## A new heading\n\nand new words")
     (said,) = open_folder(folder)
-    assert "a newer chapter 01: 01_patchify-new.ipynb, beside yours (1 cell differs" in said
+    assert "a newer chapter 01: 01_patchify-new.ipynb, next to yours (1 cell differs" in said
     assert "the first under “A new heading”" in said
     assert (folder / name).read_bytes() == mine
     assert "and new words" in (folder / "01_patchify-new.ipynb").read_text()

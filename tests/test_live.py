@@ -86,7 +86,7 @@ def test_the_command_says_how_to_open_it(tmp_path, capsys, monkeypatch):
 def test_nothing_is_overwritten_unasked(folder, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
     assert main(["live", str(tmp_path), "--force"]) == 2
-    assert "holds something that is no live page: mine.txt; name another folder" in capsys.readouterr().err
+    assert "holds something that is not a live page: mine.txt; name another folder" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     (folder / "old").mkdir(exist_ok=True)
     assert main(["live", str(folder)]) == 2

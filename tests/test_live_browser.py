@@ -147,7 +147,7 @@ HEIC = b"\0\0\0\x18ftypheic\0\0\0\0"
 
 @cases(
     ("name", "content", "expected"),
-    ("holiday.jpg", b"no picture", "holiday.jpg is no picture that this browser can open: choose a JPEG, PNG or"),
+    ("holiday.jpg", b"no picture", "holiday.jpg is not a picture that this browser can open: choose a JPEG, PNG or"),
     ("phone.heic", HEIC, "phone.heic is a HEIC photograph, which this browser cannot open"),
     ("nothing.png", b"", "nothing.png is empty: choose another picture."),
 )
@@ -217,8 +217,11 @@ def test_what_does_not_come_is_said_and_asked_for_again(browser, server):
     graph = bytearray((server.folder / "models" / "vit-s14.onnx").read_bytes())
     graph[-1] ^= 1
     for answer, message in (
-        (lambda route: route.abort(), "models/vit-s14.onnx did not come: is the server still running?"),
-        (lambda route: route.fulfill(body=bytes(graph)), "vit-s14.onnx is another file than the page was written with"),
+        (lambda route: route.abort(), "models/vit-s14.onnx did not load: is the server still running?"),
+        (
+            lambda route: route.fulfill(body=bytes(graph)),
+            "vit-s14.onnx is not the file that this page was written with",
+        ),
     ):
         context.unroute("**/vit-s14.onnx")
         context.route("**/vit-s14.onnx", answer)

@@ -17,7 +17,7 @@ from vit_course.classroom.submission import Verdict, shown
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Object of type")]
 GRADED = Graded("further.share", "shares", (), 4)
 WRONG = Verdict(GRADED, (Report("further.share", "failed", 0.0, "uneven"),))
-UNJUDGED = Verdict(GRADED, (), "the time for the whole submission was over")
+UNJUDGED = Verdict(GRADED, (), "the time for the whole submission had run out")
 
 
 @pytest.fixture

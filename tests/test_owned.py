@@ -73,7 +73,7 @@ def lead_outside(out):
     [
         (change, "has files that were changed since the page was written: index.html; rename them"),
         (put_a_link, "changed since the page was written: index.html"),
-        (put_in_the_way, "holds something where the page has files of its own: sub/c.html"),
+        (put_in_the_way, "holds something where the page has its own files: sub/c.html"),
         (put_a_file_for_a_folder, "names files that are not within .*: sub/a.html; name another"),
         (lead_outside, "names files that are not within .*: sub/a.html; name another"),
     ],
@@ -113,5 +113,5 @@ def test_no_command_knows_a_folder_by_one_name(command, mark, tmp_path, capsys):
         assert main([*command, str(tmp_path), *force]) == 2
         error = capsys.readouterr().err
         assert "name another folder" in error and "--force" not in error
-        assert mark in error or ("holds something that is no" in error and ".git, CNAME" in error)
+        assert mark in error or ("holds something that is not" in error and ".git, CNAME" in error)
     assert everything(tmp_path) == before

@@ -49,7 +49,7 @@ def test_every_shipped_run_can_be_shown_a_picture(name):
 
 def test_the_shipped_names_are_known_and_an_unknown_one_lists_them():
     assert set(pretrained.shipped.names()) == {*RUNS, *OTHERS}
-    with pytest.raises(ValueError, match=r"no checkpoint 'vit-s16'; shipped are .*'vit-s14', 'vit-s14-cifar10'"):
+    with pytest.raises(ValueError, match=r"no checkpoint 'vit-s16'; the shipped ones .*'vit-s14', 'vit-s14-cifar10'"):
         pretrained.load("vit-s16")
 
 
@@ -71,7 +71,7 @@ def test_any_name_or_path_is_loaded_by_what_knows_it(tmp_path):
         pretrained.load_any(tmp_path / "none.safetensors")
     with pytest.raises(ValueError, match=r"there is no config\.json"):
         pretrained.load_any(tmp_path)
-    with pytest.raises(ValueError, match="no name of published weights"):
+    with pytest.raises(ValueError, match="not the name of published weights"):
         pretrained.load_any("nothing")
 
 

@@ -194,7 +194,7 @@ def test_dropout_is_that_of_the_model_s_device(device, monkeypatch):
         (lambda: ConvNet(num_classes=0), ValueError, "num_classes must be at least 1, got 0"),
         (lambda: ConvNet()("a.jpg"), TypeError, r"images must be a torch\.Tensor, got str"),
         (lambda: ConvNet()(torch.zeros(3, 8, 12)), ValueError, r"images must have 4 axes .*got shape \(3, 8, 12\)"),
-        (lambda: ConvNet()(torch.zeros(2, 1, 8, 12)), ValueError, "images have 1 channels, the model takes 3"),
+        (lambda: ConvNet()(torch.zeros(2, 1, 8, 12)), ValueError, "images have 1 channels, but the model takes 3"),
         (lambda: ConvNet()(torch.zeros(2, 3, 3, 12)), ValueError, r"at least 4 x 4 pixels, got shape \(2, 3, 3, 12\)"),
         (lambda: ConvNet()(torch.zeros(0, 3, 8, 12)), ValueError, r"at least 1 and .* got shape \(0, 3, 8, 12\)"),
         (lambda: ConvNet()(torch.zeros(2, 3, 8, 12).byte()), ValueError, "images are uint8: normalise them first"),

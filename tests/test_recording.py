@@ -101,7 +101,7 @@ def test_maps_of_other_peoples_models(name, training):
     torch.testing.assert_close(after, before)
     assert not model._forward_pre_hooks
     if "eager" in name:
-        with pytest.raises(ValueError, match="of layer 0 were not seen, only its weights, as it computes its weights"):
+        with pytest.raises(ValueError, match="of layer 0 were not seen, only its weights, because it computes"):
             maps.queries_and_keys()
 
 
@@ -146,7 +146,7 @@ def test_masks_scales_and_shared_keys_of_the_fused_call_are_kept():
         if pairs:
             torch.testing.assert_close(attention_weights(*maps.queries_and_keys())[:, 0], expected)
         else:
-            with pytest.raises(ValueError, match="as it has a mask or a bias"):
+            with pytest.raises(ValueError, match="because it has a mask or a bias"):
                 maps.queries_and_keys()
     assert torch.equal(shared.queries_and_keys()[1][:, 0], few[:, [0, 0, 1, 1]])
 
@@ -183,7 +183,7 @@ def test_tokens_of_ours_have_names_and_places(odd_images):
         assert interpret.patch_part(maps.stacked(), tokens.grid, tokens.num_prefix).shape == (2, 2, 3, 6, 6)
     with pytest.raises(ValueError, match=r"6 tokens, and 2 x 3 patches with class token make 7"):
         maps.tokens(prefix=1)
-    with pytest.raises(ValueError, match=r"a grid of 3 x 4 has 12 patches, the maps have 6 tokens"):
+    with pytest.raises(ValueError, match=r"a grid of 3 x 4 has 12 patches, but the maps have 6 tokens"):
         maps.tokens(grid=(3, 4))
 
 
@@ -211,7 +211,7 @@ def test_a_layer_with_a_way_of_its_own():
     x = torch.randn(2, 5, 12)
     maps = recorded(layer := Doubled(12, 3), x)
     torch.testing.assert_close(maps.stacked()[:, 0], layer.weights(x))
-    with pytest.raises(ValueError, match="as it has a way of its own to make them"):
+    with pytest.raises(ValueError, match="because it computes them in its own way"):
         maps.queries_and_keys()
     maps = recorded(layer := Turned(12, 3), x)
     torch.testing.assert_close(maps.stacked()[:, 0], layer.weights(x))

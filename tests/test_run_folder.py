@@ -71,7 +71,7 @@ def test_a_second_training_is_refused_while_the_first_lives(killed, training_pro
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     owner = f"process {training_process.pid} on host {platform.node()}"
     for resume in (False, True):
-        with pytest.raises(ValueError, match=f"{owner} trains into {folder} at this moment: wait"):
+        with pytest.raises(ValueError, match=f"{owner} is training into {folder}: wait"):
             train(folder, resume=resume)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     if killed:
@@ -86,7 +86,7 @@ def test_a_lock_file_of_nobody_is_no_lock(tmp_path):
         (tmp_path / ".lock").write_text(content)
         lock = Lock(tmp_path)
         lock.take()
-        with pytest.raises(ValueError, match=f"process {os.getpid()} on host .* trains into"):
+        with pytest.raises(ValueError, match=f"process {os.getpid()} on host .* is training into"):
             Lock(tmp_path).take()
         lock.release()
         assert not list(tmp_path.iterdir())

@@ -49,7 +49,7 @@ def test_weights_of_another_type(dtype, run):
     state = {**ViT(ViTConfig(**SIZES)).state_dict(), "head.weight": torch.ones(5, 8).to(dtype)}
     path = run / "best.safetensors"
     write_tensors(path, state, {"config": ViTConfig(**SIZES).to_dict()})
-    refused(lambda: pretrained.load(path), str(path), f"'head.weight' has dtype {dtype}, one of float32")
+    refused(lambda: pretrained.load(path), str(path), f"'head.weight' has dtype {dtype}, but one of float32")
     if dtype in (torch.int64, torch.uint8, torch.bool):  # counts and states of a run
         assert load_weights(path)[0]["head.weight"].dtype == dtype
     else:
@@ -77,14 +77,14 @@ def test_a_header_of_a_billion_layers_costs_nothing(run, monkeypatch):
     config = ViTConfig(**SIZES)
     object.__setattr__(config, "num_layers", 10**9)
     state, _ = load_weights(run / "best.safetensors")
-    with pytest.raises(ValueError, match="num_layers is 1000000000 in the config, the weights have 2 blocks"):
+    with pytest.raises(ValueError, match="num_layers is 1000000000 in the config, but the weights have 2 blocks"):
         build(config, state)
 
 
 def test_no_real_memory_is_taken_before_the_sizes_fit(run, monkeypatch):
     path, asked = header(run, num_classes=2**20), []
     monkeypatch.setattr(torch.nn.Linear, "reset_parameters", lambda layer: asked.append(layer.weight.device.type))
-    refused(lambda: pretrained.load(path), str(path), "'head.weight' has shape (5, 8), (1048576, 8) is needed")
+    refused(lambda: pretrained.load(path), str(path), "'head.weight' has shape (5, 8), but (1048576, 8) is needed")
     assert set(asked) == {"meta"}
 
 
@@ -150,7 +150,7 @@ def test_folders(run, tmp_path):
         refused(lambda call=call: call(tmp_path / "empty"), "is a folder without best.safetensors")
         with pytest.raises((ValueError, OSError)):
             call("x" * 5000)
-    refused(lambda: load_weights(tmp_path), "is a folder, an ordinary file is needed")
+    refused(lambda: load_weights(tmp_path), "is a folder, but a normal file is needed")
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
@@ -161,7 +161,7 @@ def test_a_pipe_or_a_device_does_not_hang(run):
         for place in (run / "pipe", Path("/dev/zero")):
             (run / name).unlink()
             (run / name).symlink_to(place)
-            refused(lambda: pretrained.load_run(run), "is a pipe or device, an ordinary file is needed")
+            refused(lambda: pretrained.load_run(run), "is a pipe or device, but a normal file is needed")
 
 
 def test_files_that_are_no_safetensors(run):
@@ -170,7 +170,7 @@ def test_files_that_are_no_safetensors(run):
     torch.save({"a": torch.zeros(3)}, run / "pickle")
     for content in (b"", b"x", whole[:7], whole[:100], whole[:-1], b"\xff" * 64, (run / "pickle").read_bytes()):
         path.write_bytes(content)
-        refused(lambda: pretrained.load(path), str(path), "is no whole checkpoint")
+        refused(lambda: pretrained.load(path), str(path), "is not a complete checkpoint")
 
 
 def test_a_json_file_of_a_gigabyte_is_not_read(tmp_path):
@@ -192,15 +192,15 @@ def beside(run: Path, **images) -> None:
 
 @cases(
     ("content", "words"),
-    (b"", "no valid JSON"),
-    (b"\xff\xfe{}", "no valid JSON"),
-    (b"[" * 100_000, "no valid JSON"),
-    (b'{"images": ' + b"9" * 5000 + b"}", "no valid JSON"),
+    (b"", "not valid JSON"),
+    (b"\xff\xfe{}", "not valid JSON"),
+    (b"[" * 100_000, "not valid JSON"),
+    (b'{"images": ' + b"9" * 5000 + b"}", "not valid JSON"),
     (b"[]", "an object in curly brackets, got list"),
     (b'{"images": null}', "images must be an object"),
     (b'{"images": {}}', "images has no 'mean'"),
     (b'{"images": {}, "model": null}', "the config of the model must be an object"),
-    (b"{}", "that says on what"),
+    (b"{}", "that says what"),
 )
 def test_a_config_file_that_is_none(content, words, run):
     (run / "config.json").write_bytes(content)
@@ -229,4 +229,4 @@ def test_a_config_file_of_another_model(run):
     content = json.loads((run / "config.json").read_text())
     content["model"]["num_heads"] = 4
     (run / "config.json").write_text(json.dumps(content))
-    refused(lambda: pretrained.load_run(run), str(run / "config.json"), "another one than that of best.safetensors")
+    refused(lambda: pretrained.load_run(run), str(run / "config.json"), "differs from that of best.safetensors")

@@ -68,7 +68,7 @@ def test_a_model_without_a_head_has_features_and_says_that_it_has_no_logits(hidd
     model, images = small(num_classes=0, representation_size=hidden), torch.randn(3, 2, 8, 12)
     assert not any(key.startswith("head.") for key in model.state_dict())
     assert model.features(images).shape == (3, 7, 24)
-    with pytest.raises(ValueError, match=r"no head and gives no logits: features\(images\) .* puts a fresh"):
+    with pytest.raises(ValueError, match=r"no head and gives no logits: features\(images\) .* adds a fresh"):
         model(images)
 
 
@@ -100,7 +100,7 @@ def test_gelu_and_bias_reach_the_blocks():
 @cases(
     ("shape", "message"),
     ((3, 2, 12, 8), r"takes images \(B, 2, 8, 12\), got shape \(3, 2, 12, 8\)"),
-    ((3, 3, 8, 12), "images have 3 channels, the model takes 2"),
+    ((3, 3, 8, 12), "images have 3 channels, but the model takes 2"),
     ((0, 2, 8, 12), "batch is empty"),
 )
 def test_images_that_do_not_fit(shape, message):
@@ -125,7 +125,7 @@ def test_config_round_trip_presets_and_changes():
     assert ViTConfig(**config.to_dict()) == config
     assert set(PRESETS) == set(PUBLISHED)
     for name in ("vit-x/9", ["vit-b/16"]):
-        with pytest.raises(ValueError, match=r"unknown preset .*'vit-.*; known are tiny-cifar, vit-ti/16"):
+        with pytest.raises(ValueError, match=r"unknown preset .*'vit-.*; the presets are tiny-cifar, vit-ti/16"):
             ViTConfig.preset(name)
 
 
@@ -192,7 +192,7 @@ def test_no_field_is_without_a_rule():
     ({"hidden_dim": 100_000_000}, "hidden_dim must be at most 65536, got 100000000"),
     ({"num_layers": 10**9}, "num_layers must be at most 1024, got 1000000000"),
     ({"image_size": 1_000_000}, "image_size must be at most 65536, got 1000000"),
-    ({"image_size": 8192}, "has 4194305 tokens, at most 1048577 are taken$"),
+    ({"image_size": 8192}, "has 4194305 tokens, at most 1048577 are allowed$"),
     ({"hidden_dim": 60_000, "mlp_dim": 60_000, "num_layers": 9}, r"has \d+ parameters, at most 50000000000 are"),
 )
 def test_sizes_have_an_upper_end(changes, message):

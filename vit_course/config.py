@@ -15,7 +15,7 @@ class ViTConfig:
         image_size: height and width in pixels; one int means a square. Stored as (height, width).
         patch_size: P, the side of a square patch in pixels.
         in_channels: C.
-        num_classes: how many logits the head gives; 0 for a model without a head, of which only `features` work.
+        num_classes: how many logits the head gives; 0 for a model without a head, whose `features` alone work.
         hidden_dim: D.
         num_layers: L.
         num_heads: h; must divide `hidden_dim`.
@@ -68,7 +68,7 @@ class ViTConfig:
             ("parameters", self.num_parameters, MOST_PARAMETERS),
         ):
             if number > most:
-                raise ValueError(f"a ViT of these sizes has {number} {what}, at most {most} are taken")
+                raise ValueError(f"a ViT of these sizes has {number} {what}, at most {most} are allowed")
 
     @property
     def height_width(self) -> tuple[int, int]:
@@ -131,7 +131,7 @@ class ViTConfig:
             ValueError: an unknown name; the known ones are listed.
         """
         if not isinstance(name, str) or name not in PRESETS:
-            raise ValueError(f"unknown preset {shown(name)}; known are {', '.join(PRESETS)}")
+            raise ValueError(f"unknown preset {shown(name)}; the presets are {', '.join(PRESETS)}")
         return cls(**{**PRESETS[name], **changes})
 
 

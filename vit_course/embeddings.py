@@ -119,7 +119,7 @@ def sincos2d(grid: tuple[int, int], hidden_dim: int, temperature: float = 10_000
     """(rows, columns) -> (N, D)
 
     A quarter of the D numbers each for sin and cos of the column and sin and cos of the row, at D / 4
-    frequencies from 1 down to 1 / temperature: the 1-D formula of Vaswani et al. 2017 (section 3.5), once an axis.
+    frequencies from 1 down to 1 / temperature: the 1-D formula of Vaswani et al. 2017 (section 3.5), once per axis.
 
     Args:
         grid: (rows, columns) of patches.
@@ -160,7 +160,7 @@ def interpolate_positions(
 
     Raises:
         TypeError: where the table is not a tensor.
-        ValueError: where it does not have one row a token of `grid`, or holds no floating-point numbers.
+        ValueError: where it does not have one row per token of `grid`, or holds no floating-point numbers.
 
     Source: Dosovitskiy et al. 2020, section 3.2 ("2D interpolation of the pre-trained position embeddings").
     """

@@ -128,9 +128,9 @@ def patch_grid_of(images: torch.Tensor, patch_size: int) -> tuple[int, int]:
     check_arguments(patch_size=patch_size)
     batch, channels, height, width = images.shape
     if batch == 0:
-        raise ValueError(f"the batch is empty: shape {tuple(images.shape)}, at least 1 image is needed")
+        raise ValueError(f"the batch is empty: shape {tuple(images.shape)}, but at least 1 image is needed")
     if channels == 0:
-        raise ValueError(f"the images have no channels: shape {tuple(images.shape)}, at least 1 is needed")
+        raise ValueError(f"the images have no channels: shape {tuple(images.shape)}, but at least 1 is needed")
     _check_divides(height, width, patch_size)
     return height // patch_size, width // patch_size
 

@@ -17,7 +17,7 @@ class ViT(nn.Module):
         config: a `ViTConfig`.
 
     Raises:
-        TypeError: when built, no `ViTConfig`; in forward, not a tensor.
+        TypeError: when built, not a `ViTConfig`; in forward, not a tensor.
         ValueError: sizes that do not fit together, when built; in forward, images of another size, another number of
             channels or none at all, images that are not normalised, or of another type or device than the weights, and
             a model without a head.
@@ -102,7 +102,7 @@ class _NoHead(nn.Module):
     def forward(self, y: torch.Tensor) -> torch.Tensor:
         raise ValueError(
             "the model has no head and gives no logits: features(images) gives its tokens (B, T, D), and num_classes= "
-            "puts a fresh head on when the weights are loaded"
+            "adds a fresh head when the weights are loaded"
         )
 
 

@@ -46,12 +46,12 @@ def make_course(notebooks: Path, folder: Path, chapters: list[str] | None = None
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file, not a folder")
     if folder.exists() and any(folder.iterdir()) and not overwrite:
-        raise ValueError(f"{folder} is there already and not empty: add --overwrite to write its assignments anew")
+        raise ValueError(f"{folder} already exists and is not empty: add --overwrite to rewrite its assignments")
     every = sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))
     for chapter in chapters or []:
         if not any(path.name.startswith(chapter) for path in every):
             known = ", ".join(path.stem for path in every)
-            raise ValueError(f"there is no chapter {chapter!r}; known are {known}")
+            raise ValueError(f"there is no chapter {chapter!r}; the chapters are {known}")
     wanted = [path for path in every if not chapters or path.name.startswith(tuple(chapters))]
     # All are made before the first is written: a chapter that cannot be read leaves no half course behind.
     made = {path: _assignment(nbformat.read(path, as_version=4)) for path in wanted}

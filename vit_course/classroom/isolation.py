@@ -26,7 +26,7 @@ for name in ("memory.max", "memory/memory.limit_in_bytes", "pids.max", "pids/pid
 """
 NOT_PROTECTED = (
     "a submission's code runs as you: it can read and change whatever you can (solutions, marks, the work of others, "
-    "your keys), it can use the network, and what it starts may live on"
+    "your keys), it can use the network, and what it starts may keep running"
 )
 
 

@@ -117,7 +117,7 @@ def _taken_apart(cell: NotebookNode, wanted: dict, notes: list[str]) -> list[Not
     rest = "\n".join(line for line in cell.source.splitlines() if not line.strip() or line.strip() not in ours).strip()
     if not re.search(r"^(?:async |def |class |@|import |from |\w+ *=)", rest, re.MULTILINE):
         return [cell]
-    notes.append(f"the check {own.name} and other lines stood in one cell, and were taken apart")
+    notes.append(f"the check {own.name} and other lines were in one cell, and were separated")
     answer = wanted.get(f"{own.name}-answer")
     first = answer.cell(rest) if answer and defines(new_code_cell(rest), asked.answer) else new_code_cell(rest)
     return [first, own.cell()]
@@ -139,10 +139,10 @@ def _named(cell: NotebookNode, wanted: dict, notes: list[str]) -> NotebookNode:
         notes.append(f"the check {name} had lost its name")
     if own.automatic:
         if given == name and cell.source not in (own.source, without_hidden_tests(own.source)):
-            notes.append(f"the check {name} was changed; the teacher's counts")
+            notes.append(f"the check {name} was changed; the teacher's version counts")
         return own.cell()
     if cell.cell_type != own.kind:
-        notes.append(f"{name} was made a cell of another kind ({cell.cell_type}); it was read as {own.kind}")
+        notes.append(f"{name} was turned into a cell of another type ({cell.cell_type}); it was read as {own.kind}")
     return own.cell(own.source if own.locked and not own.solution else cell.source)
 
 
@@ -159,9 +159,9 @@ def _keep_one(cells: list, name: str, wanted: dict, notes: list[str]) -> None:
     written = [place for place in found if not is_stub(cells[place], wanted[name])]
     kept = (written if wanted[name].solution and written else found)[-1]
     if wanted[name].automatic:
-        notes.append(f"the check {name} stands there {len(found)} times; the last one counts")
+        notes.append(f"the check {name} appears {len(found)} times; the last one counts")
     else:
-        notes.append(f"{name} stands there {len(found)} times; what is defined last before the check counts")
+        notes.append(f"{name} appears {len(found)} times; what is defined last before the check counts")
     for place in found:
         if place != kept:
             if wanted[name].automatic:
@@ -184,10 +184,10 @@ def _place_check(cells: list, check: Wanted, wanted: dict, given: frozenset[str]
     elif written and min(written) > found[0]:
         cells.insert(last + 1, cells[found[0]])
         del cells[found[0]]
-        notes.append(f"the check {check.name} stood before its answer and was judged after it")
+        notes.append(f"the check {check.name} came before its answer and was judged after it")
     elif any(last < i < found[0] for i in every):
         cells.insert(last + 1, cells.pop(found[0]))
-        notes.append(f"between the answer and the check {check.name} its name got another meaning: judged before that")
+        notes.append(f"between the answer and the check {check.name} its name was redefined: judged before that")
 
 
 def _places(cells: list, name: str) -> list[int]:

@@ -30,7 +30,7 @@ def read_notebook(path: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
         notes = [f"{path.name} is damaged; {len(raw)} cells at its beginning could be read"] if raw else []
     cells = [cell for cell in map(_sound, raw) if cell is not None]
     if not cells:
-        return None, [f"{path.name} is no notebook, or holds no cells"]
+        return None, [f"{path.name} is not a notebook, or has no cells"]
     if len(cells) < len(raw):
         notes.append(f"{len(raw) - len(cells)} of {len(raw)} cells in {path.name} are broken and were left out")
     return new_notebook(cells=cells), notes

@@ -105,7 +105,7 @@ def find(folders: list[Path], assignment: str, wanted: list[Wanted], given: froz
     if chosen.notebook is None:
         return found
     if not chosen.own:
-        found.notes.append(f"{chosen.inner} holds no check of this assignment; they were put back")
+        found.notes.append(f"{chosen.inner} has none of the assignment's checks; they were put back")
     _put_right(found, chosen, wanted, given)
     folder = chosen.path.parent
     found.files = _beside(found, folder)
@@ -165,11 +165,11 @@ def _put_right(found: Found, chosen: _Candidate, wanted: list[Wanted], given: fr
         checks = [asked for one in wanted if one.automatic and (asked := read(one.source))]
         found.lost = [e.name for e in checks if not any(defines(cell, e.answer) for cell in notebook.cells)]
     if found.lost:
-        found.notes.append(f"not to be found in what could be read: {', '.join(found.lost)}")
+        found.notes.append(f"not found in what could be read: {', '.join(found.lost)}")
     notes = mend(notebook, wanted, given)
     if notes:
         lines = [f"- {note}" for note in notes]
-        notebook.cells.insert(0, new_markdown_cell("\n".join(["**What was handed in was mended:**", "", *lines])))
+        notebook.cells.insert(0, new_markdown_cell("\n".join(["**What was handed in was repaired:**", "", *lines])))
     notebook.metadata["vit_course"] = {"notes": notes}
     found.notebook = notebook
 
@@ -196,7 +196,7 @@ def _timestamp(found: Found, folders: list[Path], assignment: str, path: Path) -
             text = file.read_text(encoding="utf-8", errors="replace").strip()
             if re.fullmatch(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[\w.: +-]{0,40}", text):
                 found.notes.append(
-                    f"{TIMESTAMP} says {text}: where learners upload whole folders, they can have written it themselves"
+                    f"{TIMESTAMP} says {text}: where learners upload whole folders, they may have written it themselves"
                 )
                 return text
     return ""

@@ -33,7 +33,7 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
     try:
         rows = list(csv.reader(text.splitlines(), delimiter=max(",;\t", key=first.count)))
     except csv.Error as error:
-        raise ValueError(f"{path} is no CSV file: {error}") from None
+        raise ValueError(f"{path} is not a CSV file: {error}") from None
     if not rows:
         raise ValueError(f"{path} is empty")
     headings = [heading.strip().lower() for heading in rows[0]]

@@ -32,7 +32,7 @@ def gradebook_of(course: Path) -> Iterator[Gradebook]:
         ValueError: a folder that is no course, settings or a gradebook that cannot be read.
     """
     if not (course / CONFIG_NAME).is_file():
-        raise ValueError(f"{course} is no course folder: it has no {CONFIG_NAME}")
+        raise ValueError(f"{course} is not a course folder: it has no {CONFIG_NAME}")
     try:
         config = PyFileConfigLoader(CONFIG_NAME, path=str(course.resolve())).load_config()
         settings = CourseDirectory(config=config)
@@ -59,7 +59,7 @@ def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:
     learners = roster.read_roster(file, id_column)
     with gradebook_of(course) as gradebook:
         new, old = roster.import_roster(gradebook, learners)
-    return f"{file}: {new} new learners, {old} that were there"
+    return f"{file}: {new} new learners, {old} already there"
 
 
 def grade(
@@ -96,7 +96,7 @@ def grade(
     report.parent.mkdir(exist_ok=True)
     report.write_text(_report(course, assignment, found, handed_in), encoding="utf-8")
     print(_summary(found))
-    print(f"{report}: every verdict, and what was not as it should be")
+    print(f"{report}: every verdict, and everything that was out of order")
     return int(done != 0 or any(one.state == marks.NOT_GRADED for one in found))
 
 

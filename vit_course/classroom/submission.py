@@ -99,7 +99,7 @@ class Submission:
             self._given_up.add(index)
             self._close()
             kind = "CellTimeoutError" if isinstance(error, TimeoutError) else type(error).__name__
-            cell.outputs = [*cell.outputs, _error(kind, f"{error}; the notebook goes on without this cell")]
+            cell.outputs = [*cell.outputs, _error(kind, f"{error}; the notebook continues without this cell")]
         except _OutOfTime as error:
             cell.outputs = [_error("NotRun", str(error))]
 
@@ -145,7 +145,7 @@ class Submission:
         while self._process is None:
             self._starts += 1
             if self._starts > MOST_STARTS:
-                raise _OutOfTime(f"the process ended {MOST_STARTS} times: what follows was not run")
+                raise _OutOfTime(f"the process ended {MOST_STARTS} times: the rest was not run")
             self._process = self._start()
             for earlier in range(index):
                 if asked_for(self.cells[earlier]) is None and earlier not in self._given_up:
@@ -160,7 +160,7 @@ class Submission:
     def _seconds(self) -> float:
         left = self._end - time.monotonic()
         if left <= 0:
-            raise _OutOfTime("the time for the whole submission was over")
+            raise _OutOfTime("the time for the whole submission had run out")
         return min(left, self._cell_seconds)
 
     def _close(self) -> None:

@@ -23,7 +23,7 @@ def add_to(commands) -> None:
     check = commands.add_parser(
         "check",
         help="say whether everything the course needs is installed",
-        description="Imports every package that the course needs. The last line is one for your teacher.",
+        description="Imports every package that the course needs. The last line is for your teacher.",
     )
     check.add_argument("extras", nargs="*", metavar="EXTRA", help=f"also of these: {', '.join(EXTRAS)}")
     check.set_defaults(run=run)
@@ -58,7 +58,7 @@ def report(*extras: str) -> tuple[str, bool]:
     else:
         where = " in the folder of the course" if is_checkout() else ""
         line = install_line(*dict.fromkeys(("course", *extras)))
-        lines.append(f"To mend it, run{where}: {line}   Then restart the kernel.")
+        lines.append(f"To fix it, run{where}: {line}   Then restart the kernel.")
     return "\n".join(lines), complete
 
 
@@ -150,7 +150,7 @@ def _problem_of_python() -> str | None:
     found, wanted = platform.python_version(), metadata.metadata(DISTRIBUTION)["Requires-Python"]
     if SpecifierSet(wanted).contains(found, prereleases=True):
         return None
-    return f"{found} found, {wanted} is needed: install another Python"
+    return f"{found} found, but {wanted} is needed: install another Python"
 
 
 def _problem(requirement) -> str | None:
@@ -159,7 +159,7 @@ def _problem(requirement) -> str | None:
     except metadata.PackageNotFoundError:
         return "not installed"
     if not requirement.specifier.contains(found, prereleases=True):
-        return f"{found} found, {requirement.specifier} is needed"
+        return f"{found} found, but {requirement.specifier} is needed"
     try:
         with warnings.catch_warnings(action="ignore"):
             importlib.import_module(IMPORTED_AS.get(requirement.name, requirement.name.replace("-", "_")))

@@ -12,15 +12,15 @@ def add_to(commands) -> None:
     classroom = commands.add_parser(
         "classroom",
         help="make an nbgrader course of the exercises, and grade what comes back",
-        description="Makes an nbgrader course folder: an assignment a chapter, with solutions and hidden tests. Grades "
-        "submissions in a process that sees neither. res/teachers_guide.md says how a class is run with it.",
+        description="Makes an nbgrader course folder: one assignment per chapter, with solutions and hidden tests. "
+        "Grades submissions in a process that sees neither. res/teachers_guide.md says how a class is run with it.",
     )
     steps = classroom.add_subparsers(required=True, metavar="STEP")
     make = steps.add_parser("make", help="make the course folder")
     make.add_argument("folder", type=path, help="the course folder to make")
     make.add_argument("--chapters", nargs="+", metavar="NN", help="only these, such as 00 04 (default: all)")
     make.add_argument(
-        "--overwrite", action="store_true", help="write the assignments anew in a folder that is there already"
+        "--overwrite", action="store_true", help="rewrite the assignments in a folder that already exists"
     )
     make.set_defaults(run=run_make)
     grade = steps.add_parser("grade", help="run and grade the submissions of an assignment")
@@ -28,16 +28,16 @@ def add_to(commands) -> None:
     grade.add_argument("assignment", help="such as 04_attention")
     grade.add_argument("--student", nargs="+", metavar="ID", help="only these (default: all)")
     grade.add_argument("--jobs", type=int, default=1, metavar="N", help="how many at the same time (default: 1)")
-    grade.add_argument("--force", action="store_true", help="grade again what has been graded")
+    grade.add_argument("--force", action="store_true", help="grade again what is already graded")
     grade.add_argument(
         "--isolation",
         choices=list(WAYS),
-        help="how their code is kept apart (default: the first of these that works here)",
+        help="how their code is isolated (default: the first of these that works here)",
     )
     grade.add_argument(
         "--unprotected",
         action="store_true",
-        help=f"grade even where none of these works, though then {NOT_PROTECTED}",
+        help=f"grade even if none of these works, though then {NOT_PROTECTED}",
     )
     for name, kind, words in (
         ("memory", float, "gigabytes"),

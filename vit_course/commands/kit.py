@@ -13,10 +13,10 @@ def add_to(commands) -> None:
     kit = commands.add_parser(
         "kit",
         help="write a teacher's folder: sheets to print, keys, slides, schedule, install page",
-        description="Writes a folder for a teacher: a sheet to print for each exercise that is done on paper, the keys "
-        "apart, slides for the lab of 90 minutes and for each of four weeks, a schedule with measured minutes, and the "
-        "page with which learners install the course. Nothing in it needs a network. A folder that this command wrote "
-        "is renewed; any other is left alone.",
+        description="Writes a folder for a teacher: a sheet to print for each exercise that is done on paper, "
+        "separate keys, slides for the lab of 90 minutes and for each of four weeks, a schedule with measured minutes, "
+        "and the page with which learners install the course. Nothing in it needs a network. A folder that this "
+        "command wrote is updated; any other is left alone.",
     )
     kit.add_argument(
         "folder", nargs="?", type=path, default=Path("vit-course-kit"), help="the folder (default: vit-course-kit)"
@@ -25,8 +25,8 @@ def add_to(commands) -> None:
         "--from",
         dest="address",
         metavar="ADDRESS",
-        help="where learners get the course, as pip takes it (git+https://... or the address of a wheel); it goes into "
-        "the install page",
+        help="where learners get the course, in a form that pip takes (git+https://... or the address of a wheel); it "
+        "goes into the install page",
     )
     kit.set_defaults(run=run)
 

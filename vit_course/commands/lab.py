@@ -16,9 +16,9 @@ def add_to(commands) -> None:
     lab = commands.add_parser(
         "lab",
         help="open your copy of the course in JupyterLab",
-        description="Opens your own copy of the course in JupyterLab at chapter 00, and makes it the first time. What "
-        "you have changed is never overwritten. Further flags, such as --no-browser or --port 8889, are handed to "
-        "JupyterLab.",
+        description="Opens your own copy of the course in JupyterLab at chapter 00; the first time, it makes the copy. "
+        "What you have changed is never overwritten. Further flags, such as --no-browser or --port 8889, are passed "
+        "on to JupyterLab.",
         allow_abbrev=False,  # --he may be the beginning of a flag of JupyterLab
     )
     lab.add_argument("--folder", type=path, help=f"where your copy is (default: {COPY} in the checkout, or here)")

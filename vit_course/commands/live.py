@@ -12,11 +12,11 @@ def add_to(commands) -> None:
         "live",
         help="write a page that explores a visitor's own photograph in the browser",
         description="Writes a folder of static files: a page in which a visitor drops a photograph and explores the "
-        "attention of a real Vision Transformer on it. The visitor's browser computes it; no Python, no upload, no "
-        "other address is needed. Any server of static files will do.",
+        "attention of a real Vision Transformer on it. Everything is computed in the visitor's browser, without "
+        "Python, an upload or any other server. Any server of static files will do.",
     )
     live.add_argument("folder", nargs="?", type=path, default=Path("live"), help="the folder (default: live)")
-    live.add_argument("--force", action="store_true", help="replace a live page that is there already")
+    live.add_argument("--force", action="store_true", help="replace a live page that already exists")
     live.set_defaults(run=run)
 
 

@@ -11,13 +11,13 @@ def add_weights(parser: argparse.ArgumentParser, default: str) -> None:
         default=default,
         help="a name that comes with the course (vit-s14, vit-s14-cifar10, shapes, tiny-cifar), a published name of "
         "torchvision, timm or Hugging Face, which is downloaded the first time, a folder that such a library has "
-        f"saved, the folder of a run of yours or its best.safetensors (default: {default})",
+        f"saved, the folder of one of your runs or its best.safetensors (default: {default})",
     )
     parser.add_argument(
         "--image-size",
         type=int,
-        help="the side in pixels to which the picture is brought, a multiple of the patch size; positions are "
-        "interpolated (default: as the weights are made for)",
+        help="the side in pixels to which the picture is resized, a multiple of the patch size; positions are "
+        "interpolated (default: the size that the weights were made for)",
     )
 
 
@@ -68,6 +68,6 @@ def need_new_file(file: Path, ending: str, force: bool, *read: str | None) -> No
         return
     for name in read:
         if name and Path(name).exists() and file.samefile(name):
-            raise ValueError(f"{file} is what is read, and would be lost: name another file with --out")
+            raise ValueError(f"{file} is the file that is read, and would be lost: name another file with --out")
     if not force:
         raise ValueError(f"{file} exists: add --force to overwrite it, or name another file with --out")

@@ -79,19 +79,19 @@ def _find(name: str) -> Path:
     for path in (RECIPES / f"{name}.toml", Path(name)):
         if path.is_file():
             return path
-    raise ValueError(f"there is no recipe {name!r}; known are {known_recipes()}, or give a file's path")
+    raise ValueError(f"there is no recipe {name!r}; the recipes are {known_recipes()}; or give the path of a file")
 
 
 def _read(path: Path) -> dict:
     try:
         parts = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no valid TOML: {error}") from error
+        raise ValueError(f"{path} is not valid TOML: {error}") from error
     if set(parts) != set(DEFAULT):
         raise ValueError(f"{path} has the parts {sorted(parts)}, a recipe has {sorted(DEFAULT)}")
     for part, values in parts.items():
         if not isinstance(values, dict):
-            raise ValueError(f"a recipe's {part} is a part with names in it, [{part}]; {path} has {part} = {values!r}")
+            raise ValueError(f"a recipe's {part} is a table, [{part}]; {path} has {part} = {values!r}")
     return parts
 
 

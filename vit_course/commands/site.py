@@ -16,7 +16,7 @@ def add_to(commands) -> None:
         "without Python and without a network. Nothing is executed.",
     )
     site.add_argument("-o", "--out", type=path, default=Path("site"), help="the folder (default: site)")
-    site.add_argument("--force", action="store_true", help="replace a site that is there already")
+    site.add_argument("--force", action="store_true", help="replace a site that already exists")
     site.set_defaults(run=run)
 
 

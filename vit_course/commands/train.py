@@ -18,22 +18,22 @@ def add_to(commands) -> None:
         "train",
         help="train a ViT from a recipe or flags",
         description="Trains a ViT and writes a run folder: config.json, log.csv, curves.png, result.json, "
-        "best.safetensors (weights) and last.safetensors (to resume from). A flag overrules the recipe.",
+        "best.safetensors (weights) and last.safetensors (to resume from). Flags override the recipe.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         argument_default=argparse.SUPPRESS,
     )
-    train.add_argument("--recipe", help=f"one of {known_recipes()}, or the path of a .toml file of yours")
+    train.add_argument("--recipe", help=f"one of {known_recipes()}, or the path of your own .toml file")
     train.add_argument("--out", type=path, help="the run folder (default: runs/ and the recipe's name)")
-    train.add_argument("--resume", action="store_true", default=False, help="go on with the run in the run folder")
+    train.add_argument("--resume", action="store_true", default=False, help="continue the run in the run folder")
     train.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 or mps")
-    train.add_argument("--accumulate", type=int, default=1, help="parts in which a batch goes through, for less memory")
+    train.add_argument("--accumulate", type=int, default=1, help="parts that a batch is split into, to save memory")
     train.add_argument("--compiled", action="store_true", default=False, help="run the model through torch.compile")
     train.add_argument("--workers", type=int, default=0, help="processes that read images, with --on-disk")
     data = train.add_argument_group("data")
-    data.add_argument("--data", help=f"{', '.join(SOURCES)}, or a folder with one sub-folder of images a class")
-    data.add_argument("--image-size", type=int, help="of the shapes, or to which a folder's images are resized")
-    data.add_argument("--num-train", type=int, help="of the shapes")
-    data.add_argument("--on-disk", action="store_true", help="leave a folder's images on disk: more than memory holds")
+    data.add_argument("--data", help=f"{', '.join(SOURCES)}, or a folder with one sub-folder of images per class")
+    data.add_argument("--image-size", type=int, help="size of the shapes, or to which a folder's images are resized")
+    data.add_argument("--num-train", type=int, help="number of shapes to train on")
+    data.add_argument("--on-disk", action="store_true", help="leave a folder's images on disk, to save memory")
     for group, config in (("model", ViTConfig), ("training", TrainingConfig)):
         section = train.add_argument_group(group)
         for name, field in fields_of_a_recipe(config).items():

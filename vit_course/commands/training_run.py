@@ -54,7 +54,7 @@ def train_and_report(recipe: "Recipe", options) -> int:
             workers=options.workers,
         )
     except KeyboardInterrupt as interrupt:
-        again = f"the same command with --resume goes on from the last whole epoch in {options.out}"
+        again = f"the same command with --resume continues from the last complete epoch in {options.out}"
         raise KeyboardInterrupt(again) from interrupt
     seconds = round(time.perf_counter() - started)
     result = _test(model, dataset, recipe, options, engine)
@@ -118,4 +118,4 @@ def _keep(out: Path, name: str, history: list[dict], result: dict, unreadable: l
     figure.savefig(png, dpi=100, metadata={"Software": None})
     write_atomically(out / "curves.png", png.getvalue())
     write_json(out / "result.json", result)
-    say(f"test accuracy {accuracy:.3f}" + (f", of a linear classifier {linear:.3f}" if linear is not None else ""))
+    say(f"test accuracy {accuracy:.3f}" + (f"; a linear classifier: {linear:.3f}" if linear is not None else ""))

@@ -87,7 +87,7 @@ def cut_out(images: torch.Tensor, places: torch.Tensor, side: int) -> torch.Tens
     """(B, C, H, W), (B, 2) -> (B, C, H, W)
 
     Sets a square in each image to 0, which in a normalised image is the mean of the training set: the model cannot
-    rely on any one part. Of a square near the edge a part lies outside.
+    rely on any one part. A square near the edge lies partly outside.
 
     Args:
         images: a batch, normalised.

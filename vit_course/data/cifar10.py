@@ -16,12 +16,12 @@ def cifar10(root: str | Path = "data", download: bool = True, seed: int = 0) -> 
     """CIFAR-10, 32 x 32 in colour, ten classes: 45,000 / 5,000 / 10,000. Downloads 170 MB the first time, with a bar.
 
     Args:
-        root: the folder that holds `cifar-10-batches-py`, or will.
-        download: whether to fetch what is not there.
+        root: the folder that holds `cifar-10-batches-py`, or is to hold it.
+        download: whether to download what is missing.
         seed: which training images are set apart for validation.
 
     Raises:
-        ValueError: nothing there and none could be downloaded, or the files are damaged; a root that is no folder, or
+        ValueError: the data are missing and were not downloaded, or are damaged; a root that is not a folder, or
             an argument of another kind.
 
     Source: A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009.
@@ -31,14 +31,14 @@ def cifar10(root: str | Path = "data", download: bool = True, seed: int = 0) -> 
     root = need_path("folder", root)
     check_arguments(download=download, seed=seed)
     if Path(root).exists() and not Path(root).is_dir():
-        raise ValueError(f"{root} is a file: give the folder that holds cifar-10-batches-py, or will")
+        raise ValueError(f"{root} is a file: give the folder that holds cifar-10-batches-py, or is to hold it")
     try:
         sources = [CIFAR10(root, train=train, download=download) for train in (True, False)]
     except (RuntimeError, OSError) as error:
         raise ValueError(
-            f"CIFAR-10 is not in {Path(root).resolve()} and could not be had ({type(error).__name__}). With a network, "
-            f"call cifar10(download=True); without one, copy the folder cifar-10-batches-py there. "
-            f"data.shapes() and data.digits() need no network."
+            f"CIFAR-10 is not in {Path(root).resolve()} and could not be loaded ({type(error).__name__}). With a "
+            "network, call cifar10(download=True); without one, copy the folder cifar-10-batches-py there. "
+            "data.shapes() and data.digits() need no network."
         ) from error
     whole, test = (
         ImageSet(torch.from_numpy(source.data).permute(0, 3, 1, 2).contiguous(), torch.tensor(source.targets))

@@ -21,12 +21,12 @@ class Dataset:
         name: for titles and messages.
         train, validation, test: of one image size, at least one image each.
         class_names: `class_names[label]` is a word.
-        mean, std: of the training images, a value a channel, on the scale 0 to 1.
+        mean, std: of the training images, one value per channel, on the scale 0 to 1.
         source: what the [data] part of a recipe says of the images as they were made, as JSON has it; `from_recipe`
             makes them from it again. What is changed afterwards by `dataclasses.replace` is not in it.
 
     Raises:
-        ValueError: parts that do not fit together, a label without a class, or statistics that are none.
+        ValueError: parts that do not fit together, a label without a class, or invalid statistics.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Dataset:
     def __post_init__(self):
         names = self.class_names
         if not isinstance(names, (tuple, list)) or not names or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"class_names must be a tuple of words, one a class, got {shown(names)}")
+            raise ValueError(f"class_names must be a tuple of words, one per class, got {shown(names)}")
         if not isinstance(self.name, str) or not isinstance(self.source, dict):
             raise ValueError(f"name must be a str and source a dict, got {shown(self.name)} and {shown(self.source)}")
         for part in ("train", "validation", "test"):
@@ -81,7 +81,9 @@ class Dataset:
         """
         check_axes("images to normalise", images, "(B, C, H, W)", torch.uint8)
         if images.shape[1] != self.in_channels:
-            raise ValueError(f"images have {images.shape[1]} channels, those of {self.name} have {self.in_channels}")
+            raise ValueError(
+                f"images have {images.shape[1]} channels, but those of {self.name} have {self.in_channels}"
+            )
         return normalise(images, self.mean, self.std)
 
 

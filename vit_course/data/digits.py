@@ -16,7 +16,7 @@ def digits(seed: int = 0) -> Dataset:
         seed: which image goes where.
 
     Raises:
-        ValueError: a seed that is none.
+        ValueError: an invalid seed.
 
     Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits, UCI, 1998.
     """

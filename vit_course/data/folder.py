@@ -16,7 +16,7 @@ from vit_course.inputs.sources import SOURCES
 
 
 def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int = 0, on_disk: bool = False) -> Dataset:
-    """Your own images: one sub-folder a class, named as the class. Split 80 / 10 / 10 by chance.
+    """Your own images: one sub-folder per class, named after the class. Split 80 / 10 / 10 at random.
 
     Every image is turned upright (EXIF), made RGB, resized so that it covers `image_size`, and cropped at the centre.
 
@@ -24,13 +24,13 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
         root: the folder of the classes.
         image_size: in pixels; one int means a square, a pair is (height, width).
         seed: which image goes where.
-        on_disk: leave the images on disk and open them batch by batch, for more than the memory holds. Damaged files
+        on_disk: leave the images on disk and open them batch by batch, for more than fit into memory. Damaged files
             are then left out and named in `unreadable`; mean and deviation are those of 1,000 images.
 
     Raises:
-        ValueError: no such folder, fewer than two classes, a class without images, or on disk without one that can be
-            read, fewer than 10 images in all, more than the memory holds, an argument of another kind, or, where all
-            are read at once, a file that is no readable image, by name.
+        ValueError: no such folder, fewer than two classes, a class without images or, on disk, without one that can
+            be read, fewer than 10 images in all, more than fit into memory, an argument of another kind or, where all
+            are read at once, a file that is not a readable image; the file is named.
         OSError: as `pictures.open_picture`.
     """
     root = need_path("folder", root)
@@ -65,9 +65,9 @@ def _find(root: str) -> tuple[np.ndarray, torch.Tensor, tuple[str, ...]]:
             f"{Path(root).resolve()} must be a folder with a sub-folder of images for each class: {error}"
         ) from error
     if len(files.classes) < 2:
-        raise ValueError(f"{Path(root).resolve()} has {len(files.classes)} class, at least 2 are needed")
+        raise ValueError(f"{Path(root).resolve()} has {len(files.classes)} class, but at least 2 are needed")
     if len(files) < 10:
-        raise ValueError(f"{Path(root).resolve()} has {len(files)} images, at least 10 are needed for three parts")
+        raise ValueError(f"{Path(root).resolve()} has {len(files)} images, but at least 10 are needed for three parts")
     return np.array([path for path, _ in files.samples]), torch.tensor(files.targets), tuple(files.classes)
 
 

@@ -21,7 +21,7 @@ def load_batches(images: Images, batches: Sequence[torch.Tensor], workers: int =
 
     Raises:
         ValueError: at once: indices out of range, or workers below 0 or above 1,000; later: a worker that died.
-        OSError: a file that cannot be read for a cause that lies not in it, as `pictures.open_picture`.
+        OSError: a file that cannot be read for a reason outside the file, as `pictures.open_picture`.
     """
     if not isinstance(images, Images):
         raise ValueError(f"images must be an ImageSet or ImageFiles, got {shown(images)}")
@@ -68,7 +68,7 @@ def _read(images: ImageFiles, batches: list[torch.Tensor], workers: int) -> Iter
         if "worker" not in str(error):
             raise
         raise ValueError(
-            f"one of {workers} workers that read images died, often for want of memory; try fewer: {error}"
+            f"one of {workers} workers that read images died, often for lack of memory; try fewer: {error}"
         ) from error
     finally:
         # An error's traceback keeps the iterator, and so its workers, alive. They have copies of this process's pipes:

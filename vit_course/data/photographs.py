@@ -48,7 +48,7 @@ class Photograph:
     polygons: tuple[Polygon, ...] = field(default=(), repr=False)
 
     def open(self) -> Image.Image:
-        """The photograph as an image of Pillow's, in RGB."""
+        """The photograph as a Pillow image, in RGB."""
         return open_picture(self.path)
 
     def mask(self, preprocess: Callable | None = None) -> torch.Tensor:
@@ -58,11 +58,11 @@ class Photograph:
         another is a hole.
 
         Args:
-            preprocess: what makes of a picture the (1, C, H, W) that a model takes. The mask is resized and cropped
-                by it as the photograph is, and has the size of the result. By default that of the file.
+            preprocess: from a picture to the (1, C, H, W) that a model takes. It resizes and crops the mask as it does
+                the photograph, so the mask has the size of its result. By default, the size of the file.
 
         Raises:
-            ValueError: a photograph without a mask, or a `preprocess` that is none.
+            ValueError: a photograph without a mask, or an invalid `preprocess`.
         """
         if not self.polygons:
             raise ValueError(f"the photograph {self.name!r} has no mask; {', '.join(_with_masks())} have one")
@@ -117,12 +117,12 @@ def _passed_on(preprocess: Callable, drawn: Image.Image) -> torch.Tensor:
     """-> (H, W) bool: where the drawn mask is lighter than grey, once both went through `preprocess`."""
     if not callable(preprocess):
         raise ValueError(
-            f"preprocess makes of a picture what a model takes, so it can be called, got {shown(preprocess)}"
+            f"preprocess must be a function from a picture to what the model takes, got {shown(preprocess)}"
         )
     results = [preprocess(image) for image in (drawn, Image.new("L", drawn.size, 127))]
     for result in results:
         if not isinstance(result, torch.Tensor) or result.ndim != 4 or len(result) != 1:
             given = tuple(result.shape) if isinstance(result, torch.Tensor) else type(result).__name__
-            raise ValueError(f"preprocess must make (1, C, H, W) of a picture, got {given}")
+            raise ValueError(f"preprocess must turn a picture into (1, C, H, W), got {given}")
     mask, grey = results
     return (mask > grey)[0, 0]

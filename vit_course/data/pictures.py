@@ -42,7 +42,7 @@ def open_image(path: Picture, image_size: int | tuple[int, int] | None = None) -
         image_size: in pixels; one int means a square, a pair is (height, width).
 
     Raises:
-        ValueError: as `open_picture`; or an `image_size` that is none, or for which the memory does not suffice.
+        ValueError: as `open_picture`; or an `image_size` that is invalid, or too large for the memory.
         OSError: as `open_picture`.
     """
     if image_size is not None:
@@ -57,19 +57,19 @@ def open_image(path: Picture, image_size: int | tuple[int, int] | None = None) -
 
 
 def open_picture(source: Picture) -> Image.Image:
-    """A file, or an image of Pillow's in any mode -> an image of Pillow's, upright, in RGB.
+    """A file, or a Pillow image in any mode -> a Pillow image, upright, in RGB.
 
-    Upright: turned as the camera noted (EXIF). What is transparent is put on white, of 16 bits a value the upper eight
-    are kept, and of an animation the first picture. Floats are taken as they are from 0 to 255, and are made so where
-    none is above 1.
+    Upright: turned as the camera noted (EXIF). Transparent parts become white, 16-bit values keep their upper eight
+    bits, and an animation keeps its first picture. Floats count from 0 to 255; if none is above 1, they are scaled up
+    to that.
 
     Args:
         source: a path, the bytes of a file, a binary file object, whose `name` errors then mention, or an image.
 
     Raises:
-        ValueError: no such file, no readable image, or one of more pixels than Pillow takes for harmless; an address
+        ValueError: no such file, not a readable image, or one of more pixels than Pillow considers safe; an address
             on the web, a folder, a pipe or a device; whole numbers beyond 16 bits, or floats of another range.
-        OSError: the cause lies in the system and not in the file, by its name: no permission, too many open files, a
+        OSError: the cause lies in the system and not in the file, which is named: no permission, too many open files, a
             disk that fails, no memory.
     """
     name, file = _name_and_file(source)
@@ -86,16 +86,16 @@ def open_picture(source: Picture) -> Image.Image:
         numbers = str(error).split(",")[0]  # what follows speaks of an attack
         raise ValueError(f"{name} has too many pixels: {numbers}") from error
     except UnidentifiedImageError as error:
-        raise ValueError(f"{name} is no readable image: {_why_unknown(file)}") from error
+        raise ValueError(f"{name} is not a readable image: {_why_unknown(file)}") from error
     except MemoryError as error:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), name) from error
     except OSError as error:
         # Pillow's own have no number. A damaged file can send it to a place before the file's beginning: EINVAL.
         if error.errno not in (None, errno.EINVAL):
             raise OSError(error.errno, error.strerror, name) from error
-        raise ValueError(f"{name} is no readable image: {error.strerror or error}") from error
+        raise ValueError(f"{name} is not a readable image: {error.strerror or error}") from error
     except Exception as error:  # a damaged file can end in nearly any error, depending on its format
-        raise ValueError(f"{name} is no readable image: {error or type(error).__name__}") from error
+        raise ValueError(f"{name} is not a readable image: {error or type(error).__name__}") from error
 
 
 def normalise(images: torch.Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:
@@ -135,7 +135,7 @@ def _name_and_file(source) -> tuple[str, str | BinaryIO | Image.Image]:
     name = getattr(source, "name", None)
     name = str(name) if isinstance(name, (str, Path)) else "the picture"  # a temporary file is called by a number
     if getattr(source, "closed", False) is True:
-        raise ValueError(f"{name} is a file that is closed: open it again")
+        raise ValueError(f"{name} is a closed file: open it again")
     if isinstance(source, io.TextIOBase):
         raise ValueError(f'{name} is open as text: open it by open(path, "rb")')
     with contextlib.suppress(AttributeError, OSError, TypeError):  # most file objects have nothing of the system's
@@ -154,7 +154,7 @@ def _need_a_file(path: str) -> None:
     if kind := KINDS.get(stat.S_IFMT(status.st_mode), "a device"):
         raise ValueError(f"{path} is {kind}: give the file of a picture")
     if not status.st_size:  # also of the system's files that are made while they are read
-        raise ValueError(f"{path} is no readable image: {EMPTY}")
+        raise ValueError(f"{path} is not a readable image: {EMPTY}")
 
 
 @cache
@@ -184,7 +184,7 @@ def _rgb(image: Image.Image) -> Image.Image:
 def _within(values: np.ndarray, kind: str, high: int) -> np.ndarray:
     low, top = values.min(), values.max()
     if not (low >= 0 and top <= high):  # so that NaN, which is neither, is refused too
-        raise ValueError(f"its values run from {low:g} to {top:g}, and {kind} from 0 to {high} are needed")
+        raise ValueError(f"its values run from {low:g} to {top:g}, but {kind} from 0 to {high} are needed")
     return values
 
 
@@ -199,4 +199,4 @@ def _why_unknown(file: str | BinaryIO) -> str:
         return EMPTY
     if head[4:8] == b"ftyp" and head[8:] in (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"):
         return "it is a HEIC photograph, which cannot be read here; save it as JPEG on the phone or computer it is from"
-    return "its content has no image format that is known here"
+    return "its content is in no image format known here"

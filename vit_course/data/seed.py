@@ -15,7 +15,7 @@ def seed_everything(seed: int) -> None:
         seed: from 0 to 2**32 - 1, the range of NumPy.
 
     Raises:
-        ValueError: no int, or out of that range.
+        ValueError: not an int, or out of that range.
     """
     check_arguments(seed=seed)
     random.seed(seed)

@@ -74,7 +74,7 @@ class ImageSet:
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """Images that stay on disk and are opened when they are asked for: for more of them than the memory holds.
+    """Images that stay on disk and are opened when they are asked for: for more of them than fit into memory.
 
     A file that is damaged or missing is left out, and its name is put into `unreadable`.
 
@@ -86,7 +86,7 @@ class ImageFiles:
 
     Raises:
         TypeError: labels that are not a tensor.
-        ValueError: paths that are no array of names, labels of another kind or number, or no image size.
+        ValueError: paths that are not an array of names, labels of another kind or number, or an invalid image size.
     """
 
     paths: np.ndarray

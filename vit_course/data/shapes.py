@@ -27,17 +27,17 @@ def shapes(
     """Colour images of one shape each, with the mask of the shape: the same on every machine for the same arguments.
 
     Place, size, angle and colour of the shape are random, and so are the background's colours; small dots lie about
-    and noise covers everything. Nothing but the form tells the class, so a linear classifier fails.
+    and noise covers everything. Only the form reveals the class, so a linear classifier fails.
 
     Args:
         num_train, num_validation, num_test: how many images; three independent draws.
         image_size: in pixels; one int means a square, a pair is (height, width).
         noise: the standard deviation of the noise, on the scale 0 to 1.
-        clutter: how many dots an image.
-        seed: another seed, other images.
+        clutter: how many dots per image.
+        seed: another seed gives other images.
 
     Raises:
-        ValueError: an image side below 8, more images than the memory holds, or an argument of another kind or out of
+        ValueError: an image side below 8, more images than fit into memory, or an argument of another kind or out of
             its range.
     """
     check_arguments(

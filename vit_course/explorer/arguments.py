@@ -30,7 +30,7 @@ def need_module(model) -> None:
     """Refuses what is no model, or one without numbers."""
     check_module("model", model)
     if any(parameter.is_meta for parameter in model.parameters()):
-        raise ValueError("model holds no numbers, as it is on the device meta: load its weights")
+        raise ValueError("model holds no numbers, because it is on the device meta: load its weights")
 
 
 def need_callable(name: str, value: Callable | None) -> None:
@@ -58,7 +58,7 @@ def need_image(image) -> torch.Tensor:
     if isinstance(image, np.ndarray) and image.dtype.kind in "buif":
         image = torch.from_numpy(np.ascontiguousarray(image))
     if not isinstance(image, torch.Tensor):
-        raise ValueError(f"an image must be a tensor or an array (C, H, W), or one of Pillow's, got {shown(image)}")
+        raise ValueError(f"an image must be a tensor or an array (C, H, W), or a Pillow image, got {shown(image)}")
     if image.ndim == 3 and image.shape[0] not in (1, 3) and image.shape[2] in (1, 3):
         raise ValueError(f"an image is (C, H, W), got shape {tuple(image.shape)}: move its last axis to the front")
     if image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[0] not in (1, 3)):
@@ -81,7 +81,7 @@ def need_attention(given) -> QueriesAndKeys | Maps:
         if q.shape != k.shape:
             raise ValueError(f"queries have shape {tuple(q.shape)} and keys {tuple(k.shape)}: they must be equal")
         if all(_are_maps(each) for each in (q, k)):
-            raise ValueError("a tuple is queries and keys, and these are maps: give several maps as a list")
+            raise ValueError("a tuple means queries and keys, but these are maps: give several maps as a list")
         return QueriesAndKeys(q, k)
     maps = _need_four("maps", given)
     if maps.shape[2] != maps.shape[3]:
@@ -95,7 +95,7 @@ def need_attention(given) -> QueriesAndKeys | Maps:
         )
     if maps.numel() > MOST_WEIGHTS:
         raise ValueError(
-            f"maps of shape {tuple(maps.shape)} hold {maps.numel() / 1e6:.0f} million weights, and a page takes "
+            f"maps of shape {tuple(maps.shape)} hold {maps.numel() / 1e6:.0f} million weights, but a page takes "
             f"{MOST_WEIGHTS / 1e6:.0f}: give queries and keys, a tuple of two (L, h, T, d) as "
             "record_attention(model).queries_and_keys() has them, or fewer layers, such as maps[-2:]"
         )
@@ -205,11 +205,11 @@ def need_page(path: str | Path, overwrite: bool) -> Path:
     path_name("path", path)
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"the name of a page ends in .html, got {path}")
+        raise ValueError(f"the name of a page must end in .html, got {path}")
     if path.is_dir():
         raise ValueError(f"{path} is a folder: choose another name for the page")
     if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} is there already: choose another name, or overwrite=True")
+        raise FileExistsError(f"{path} already exists: choose another name, or overwrite=True")
     if not path.parent.is_dir():  # which may be misspelt, so it is not made
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return path

@@ -41,39 +41,39 @@ def explore(
 ) -> AttentionExplorer:
     """Runs the model on an image and returns an `AttentionExplorer` of where it looks, with all that it can show.
 
-    Of a model whose queries and keys are seen these are sent, of another its maps. Where the parts of the model are
-    plain, as of ours, timm's, torchvision's and Hugging Face's plain ViTs, its tokens after the last norm go along,
-    and, where it has a head, what it says of the image, and would have said after each layer.
+    If the model's queries and keys can be seen, they are sent, otherwise its maps. If its parts are plain, as in our
+    models and the plain ViTs of timm, torchvision and Hugging Face, its tokens after the last norm are sent too and,
+    if it has a head, what it says about the image and would have said after each layer.
 
     What `preprocess` is given depends on its kind. One that is made for pictures gets the picture, upright and in RGB,
     whatever its size: the `preprocess` of `pretrained.from_pretrained` and `load_run`, a transform of torchvision's or
     timm's, an entry of torchvision's weights, a processor of Hugging Face's. Any other function, such as
     `dataset.normalise`, gets a batch (1, C, H, W) in the model's size, of bytes for a picture, and of the given type
-    for a tensor. By default a picture, or a tensor of bytes, goes the way that a timm model's `pretrained_cfg` says,
-    or the processor that lies beside the weights of a Hugging Face model; floats go in as they are. What is shown is
-    what the model sees.
+    for a tensor. By default a picture, or a tensor of bytes, is prepared as a timm model's `pretrained_cfg` says, or
+    the processor next to the weights of a Hugging Face model; floats go in unchanged. What is shown is what the model
+    sees.
 
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`
             can see; or a `Pretrained`, whose preprocess is taken; or a list of models, to stand side by side.
         image: a tensor (C, H, W) or (1, C, H, W), bytes or floats; or a picture: a path, the bytes of a file, the file
-            object, or an image of Pillow's. Of another size than the model takes, a tensor is stretched to it, and a
-            picture, once upright, resized to cover it and cropped at the centre, where `preprocess` does neither.
+            object, or a Pillow image. If its size is not the one that the model takes and `preprocess` does not
+            change it, a tensor is stretched, and a picture, once upright, is resized to cover it and cropped.
             Or a list of images, to stand side by side.
-        preprocess: from the picture or the batch to what the model takes; of several models, also a list.
+        preprocess: from the picture or the batch to what the model takes; for several models, it may be a list.
         grid: (rows, columns) of patches; by default what the model says, else the grid of square patches that fits.
         prefix: the names of the tokens before the patches, or how many there are; by default what the model says.
         labels: the names of the model's classes; by default what the model, its preprocessing or its `Pretrained` says.
-        beside: "flipped", "shuffled" or "cropped": the same picture, changed so, stands beside it, and one query stands
-            on the same content in both.
+        beside: "flipped", "shuffled" or "cropped": the same picture, changed in this way, is shown next to it, and one
+            query marks the same content in both.
         titles: a name for each of several; by default those of the files or the models, or letters.
         state: of the `AttentionExplorer`, such as `layer=3`.
 
     Raises:
-        TypeError: a model that is no module, or a state of another name.
-        ValueError: an image that cannot be used, a model whose attention cannot be seen or placed, or of a library
-            and without a word on its preprocessing; a `preprocess` that does not give one image; labels of another
-            number than the classes; or a grid, a prefix or a state that does not fit.
+        TypeError: a model that is not a module, or a state of an unknown name.
+        ValueError: an image that cannot be used, a model whose attention cannot be seen or placed, or a library's
+            model that does not say how to prepare images; a `preprocess` that does not give one image; more or fewer
+            labels than classes; or a grid, a prefix or a state that does not fit.
     """
     need_grid(grid)
     need_prefix(prefix)
@@ -87,7 +87,7 @@ def explore(
     if beside is not None:
         CHANGE("beside", beside)
         if len(runs) > 1:
-            raise ValueError(f"beside={beside!r} takes one model and one image, got {len(runs)} to stand side by side")
+            raise ValueError(f"beside={beside!r} takes one model and one image, got {len(runs)} to show side by side")
         runs.append(runs[0].changed(beside, grid, prefix, labels))
         titles = ["the picture", beside] if titles is None else titles
     if len(runs) == 1:
@@ -127,7 +127,7 @@ def _pairs(model: object, image: object, preprocess: object) -> list[tuple]:
         )
     ways = preprocess if isinstance(preprocess, list) else [preprocess] * len(models)
     if len(ways) != len(models):
-        raise ValueError(f"there are {len(models)} models and {len(ways)} preprocess: give as many")
+        raise ValueError(f"there are {len(models)} models and {len(ways)} preprocess: give one for each model")
     return [(one, each, way) for one, way in zip(models, ways, strict=True) for each in images]
 
 
@@ -213,15 +213,15 @@ def upload(
     """Shows a button for a picture of your own, and below it the `AttentionExplorer` of each picture that is chosen.
 
     Args:
-        model, preprocess, grid, prefix, labels, state: as `explore` takes them, of one model.
+        model, preprocess, grid, prefix, labels, state: as `explore` takes them, for one model.
 
     Returns:
         The button; its `explorer` is the one of the last picture, or None.
 
     Raises:
-        TypeError: a model that is no module.
-        ValueError: a model that says neither how it wants a picture nor of what size, or a `preprocess`, a grid or a
-            prefix that is none.
+        TypeError: a model that is not a module.
+        ValueError: a model that says neither how to prepare a picture nor its size, or an invalid `preprocess`, grid or
+            prefix.
     """
     if labels is None and isinstance(model, Pretrained):
         labels = model.class_names  # empty where it has no classes
@@ -234,7 +234,7 @@ def upload(
     if way is None:
         if size is None:
             raise ValueError(
-                "upload cannot see what size of image the model takes: resize the picture yourself and call explore"
+                "upload cannot tell what size of image the model takes: resize the picture yourself and call explore"
             )
         treatment = f"upright and cropped at its centre, at {size[0]} x {size[1]} pixels"
         treatment += ", not normalised" * (preprocess is None)

@@ -164,7 +164,7 @@ def _of_timm(model: nn.Module, config: Mapping) -> Callable:
     channels = next((p.shape[1] for p in model.parameters() if p.ndim == 4), 3)
     if len(config["mean"]) != channels:
         raise ValueError(
-            f"{type(model).__name__} takes images of {channels} channels, and says how those of {len(config['mean'])} "
+            f"{type(model).__name__} takes images of {channels} channels, but says how those of {len(config['mean'])} "
             "are normalised: give preprocess="
         )
     if size[0] == size[1] or config.get("crop_mode") == "squash":
@@ -193,7 +193,7 @@ def _warn_of_shares(model: nn.Module, image: torch.Tensor) -> None:
         return
     hint = ", such as that of pretrained.load_run" if isinstance(model, ViT) else ""
     warnings.warn(
-        "the image goes to the model in numbers from 0 to 1, and models like this one are trained on normalised ones: "
+        "the image goes to the model as numbers from 0 to 1, but models like this one are trained on normalised ones: "
         f"give preprocess={hint}",
         Unnormalised,
         stacklevel=4,
@@ -214,8 +214,8 @@ def _picture(image: torch.Tensor) -> Image.Image:
     if image.dtype != torch.uint8:
         if image.min() < 0 or image.max() > 1:
             raise ValueError(
-                f"this preprocess takes a picture, and floats from 0 to 1 can be made one; the image has them from "
-                f"{image.min():.3g} to {image.max():.3g}"
+                f"this preprocess takes a picture, and only floats from 0 to 1 can become one; those of the image "
+                f"go from {image.min():.3g} to {image.max():.3g}"
             )
         image = (255 * image).round().to(torch.uint8)
     return Image.fromarray(image.expand(3, -1, -1).permute(1, 2, 0).numpy())

@@ -34,7 +34,7 @@ class PictureUpload(ipywidgets.VBox):
         treatment: what `show` does to a picture, in words that follow its name.
 
     Raises:
-        ValueError: a `show` that is no function.
+        ValueError: a `show` that is not a function.
 
     `explorer` is that widget, or None before the first picture and after one that could not be used.
     """

@@ -63,7 +63,7 @@ class AttentionExplorer(anywidget.AnyWidget):
         maps: a tuple of queries and keys, each (L, h, T, d), as `record_attention(model).queries_and_keys()` gives
             them, `q[0], k[0]`; or the maps (L, h, T, T) themselves, where nothing else can be seen. T = rows x columns
             and the tokens that belong to no patch in front. Or a list of such.
-        image: (C, H, W) or (H, W), bytes or floats from 0 to 1, or one of Pillow's: what the model sees; or a list, one
+        image: (C, H, W) or (H, W), bytes or floats from 0 to 1, or a Pillow image: what the model sees; or a list, one
             for each of the maps.
         grid: (rows, columns) of patches; or a list. By default the grid of the image's proportions that fits T.
         titles: a name for each of several.
@@ -74,19 +74,19 @@ class AttentionExplorer(anywidget.AnyWidget):
             list.
         link: where a picture is another one changed: for each token of the first the one that shows the same content
             here; a list with one for each of the maps, the first None.
-        state: to begin with, see below.
+        state: the initial state, see below.
 
     The state is there to be set and to be observed: `layer`, by default the last, and `head`; `fusion` ("head", "mean",
     "rollout" up to the layer); `query`, a token, 0 the first of those in front; `pinned`; `key`, the token that the
     query is compared with, -1 for none; `direction` ("from": where the query looks, "to": who looks at it); `view`
     ("attention", "similarity", "colours"); `overlay` ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer",
-    "fixed") and `fixed`, the weight that is drawn in full strength then; `smooth`; `details`, whether "Why there?" and
+    "fixed") and `fixed`, the weight that is then drawn at full strength; `smooth`; `details`, whether "Why there?" and
     what else is for later is unfolded; and `tour`, "look" for the guided tour, or "".
 
     Raises:
-        ValueError: maps that are none, or whose rows do not sum to 1; more weights than a page can take; a grid that
-            does not fit T; an image, titles, features, a link or a state that are none.
-        TypeError: a state of another name.
+        ValueError: invalid maps, or maps whose rows do not sum to 1; more weights than a page can take; a grid that
+            does not fit T; an invalid image, titles, features, link or state.
+        TypeError: a state of an unknown name.
 
     Source: rollout by Abnar & Zuidema 2020 (arXiv:2005.00928); the idea of a viewer of heads by Vig 2019
     (arXiv:1906.05714); of a lens on each layer by nostalgebraist 2020, "interpreting GPT: the logit lens".
@@ -157,7 +157,7 @@ class AttentionExplorer(anywidget.AnyWidget):
         return one.shown(layer, head, self.fusion, one.at(self.query, self._shown[0]), self.direction)
 
     def figure(self) -> "Figure":
-        """A matplotlib Figure of what a reader sees who cannot point: the picture, lit, and the heads of the layer.
+        """A matplotlib Figure of what a reader who cannot point sees: the picture, lit, and the heads of the layer.
 
         Raises:
             ModuleNotFoundError: matplotlib is not installed.
@@ -169,7 +169,7 @@ class AttentionExplorer(anywidget.AnyWidget):
         return picture_of(self._shown[0], layer, self.head, self.fusion, self.query, self.direction)
 
     def save_html(self, path: str | Path, title: str = "Attention explorer", overwrite: bool = False) -> None:
-        """Writes one page that needs no server and no network: it opens from a folder, a mail or a memory stick.
+        """Writes one page that needs no server and no network: it opens from a folder, an e-mail or a memory stick.
 
         Args:
             path: the file to write, such as "maps.html"; its folder must exist.
@@ -178,7 +178,7 @@ class AttentionExplorer(anywidget.AnyWidget):
 
         Raises:
             ValueError: a name that does not end in .html, which no browser would open as a page.
-            FileExistsError: there is something of this name, and it is not to be replaced.
+            FileExistsError: something of this name exists, and is not to be replaced.
             OSError: the page cannot be written, as on a full disk; what was there before is intact.
         """
         path = need_page(path, overwrite)
@@ -240,7 +240,7 @@ def _panel(given: dict, first: Panel | None) -> Panel:
     size = picture.shape[:2]
     order = find_tokens(attention.tokens, size, grid=need_grid(given["grid"]), prefix=given["prefix"])
     if first is None and given["link"] is not None:
-        raise ValueError(f"the first panel is what the others are linked to, so its link is None, got "
+        raise ValueError(f"the first panel is what the others are linked to, so its link must be None, got "
                          f"{shown(given['link'])}")  # fmt: skip
     return Panel(
         attention,

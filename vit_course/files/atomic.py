@@ -31,7 +31,7 @@ def write_atomically(path: str | Path, content: bytes) -> None:
     """
     path = Path(path)
     if not path.name or path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, f"{path} is a folder, the name of a file is needed")
+        raise IsADirectoryError(errno.EISDIR, f"{path} is a folder, but the name of a file is needed")
     # A name that nobody can put something at before, as in a folder that others may write to.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
@@ -61,10 +61,10 @@ def write_csv(path: str | Path, rows: list[dict]) -> None:
         OSError: as `write_atomically`.
     """
     if not rows:
-        raise ValueError(f"{path}: there are 0 rows, at least 1 is needed, whose keys are the columns")
+        raise ValueError(f"{path}: there are 0 rows, but at least 1 is needed, whose keys are the columns")
     for number, row in enumerate(rows):
         if row.keys() != rows[0].keys():
-            raise ValueError(f"{path}: row {number} has the columns {[*row]}, those of row 0 are needed: {[*rows[0]]}")
+            raise ValueError(f"{path}: row {number} has columns {[*row]}, but those of row 0 are needed: {[*rows[0]]}")
     cells = [[round(row[key], 6) if isinstance(row[key], float) else row[key] for key in rows[0]] for row in rows]
     write_cells(path, [list(rows[0]), *cells], "\n")
 

@@ -43,12 +43,12 @@ class Owned:
             raise ValueError(f"{out} is a file: name a folder")
         if not os.path.lexists(out / self.mark):
             there = _some(path.name for path in out.iterdir())
-            raise ValueError(f"{out} holds something that is no {self.what}: {there}; name another folder")
+            raise ValueError(f"{out} holds something that is not a {self.what}: {there}; name another folder")
         try:
             noted = read_json(out / self.mark)
             files = need_object(f"{out / self.mark}: files", noted.get("files"))
         except ValueError as error:
-            raise ValueError(f"{error}: that is no list of a {self.what}, name another folder") from error
+            raise ValueError(f"{error}: that is not a list of a {self.what}; name another folder") from error
         if not overwrite:
             raise ValueError(f"{out} holds a {self.what}: add --force to replace it, or name another folder")
         if outside := [name for name in files if not _is_inside(out, name)]:
@@ -80,7 +80,7 @@ class Owned:
         # The same content is as good as ours: a run that was killed may have left it.
         free = {name for name in new if _is_inside(out, name) and (name in old or _is_still(out / name, new[name]))}
         if foreign := new.keys() - free:
-            words = f"{out} holds something where the {self.what} has files of its own: {_some(foreign)}"
+            words = f"{out} holds something where the {self.what} has its own files: {_some(foreign)}"
             raise ValueError(f"{words}; rename that, or name another folder")
         for name in old:
             (out / name).unlink(missing_ok=True)

@@ -38,7 +38,7 @@ def need_file(path: Path, what: str = "file") -> None:
     except OSError as error:  # such as a name that is too long
         raise ValueError(f"there is no {what} {shown(str(path))}: {error.strerror}") from error
     if there:
-        raise ValueError(f"{path} is a {'folder' if path.is_dir() else 'pipe or device'}, an ordinary file is needed")
+        raise ValueError(f"{path} is a {'folder' if path.is_dir() else 'pipe or device'}, but a normal file is needed")
     raise ValueError(f"there is no {what} {path}")
 
 
@@ -57,7 +57,7 @@ def need_readable(path: Path) -> None:
     need_file(path)
     size = path.stat().st_size
     if size > MOST_JSON:
-        raise ValueError(f"{path} has {size:,} bytes, at most {MOST_JSON:,} of JSON are taken")
+        raise ValueError(f"{path} has {size:,} bytes, at most {MOST_JSON:,} of JSON are allowed")
 
 
 def json_object(text: str | bytes, place: str) -> dict:
@@ -65,7 +65,7 @@ def json_object(text: str | bytes, place: str) -> dict:
     try:
         content = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
     except (ValueError, RecursionError) as error:  # one is of what is nested a thousand deep
-        raise ValueError(f"{place} is no valid JSON: {error}") from error
+        raise ValueError(f"{place} is not valid JSON: {error}") from error
     if not isinstance(content, dict):
         raise ValueError(f"{place} must hold an object in curly brackets, got {type(content).__name__}")
     return content

@@ -24,7 +24,7 @@ def need_dense(tensors: Mapping[str, torch.Tensor]) -> None:
             raise ValueError(f"key {key!r} is on the device meta, which holds no numbers; a tensor with them is needed")
         if value.layout is not torch.strided or value.is_nested or value.is_quantized:
             kind = "quantised" if value.is_quantized else "nested" if value.is_nested else f"{value.layout}"
-            raise ValueError(f"key {key!r} is {kind.removeprefix('torch.')}, a dense tensor of floats is needed")
+            raise ValueError(f"key {key!r} is {kind.removeprefix('torch.')}, but a dense tensor of floats is needed")
 
 
 def check_tensors(tensors: Mapping[str, torch.Tensor], dtypes: tuple[torch.dtype, ...] = FLOATS) -> None:
@@ -41,12 +41,12 @@ def check_tensors(tensors: Mapping[str, torch.Tensor], dtypes: tuple[torch.dtype
     for key, value in tensors.items():
         if value.dtype not in dtypes:
             known = ", ".join(str(dtype).removeprefix("torch.") for dtype in dtypes)
-            raise ValueError(f"key {key!r} has dtype {value.dtype}, one of {known} is needed")
+            raise ValueError(f"key {key!r} has dtype {value.dtype}, but one of {known} is needed")
         if value.is_floating_point() and not (finite := value.isfinite()).all():
             wrong = value[~finite].flatten()
             raise ValueError(
-                f"key {key!r} holds {wrong[0].item()} ({len(wrong)} of {value.numel()} numbers are not finite), "
-                "finite numbers are needed"
+                f"key {key!r} holds {wrong[0].item()} ({len(wrong)} of {value.numel()} numbers are not "
+                "finite), but finite numbers are needed"
             )
 
 
@@ -54,9 +54,9 @@ def check_shapes(tensors: Mapping[str, torch.Tensor], needed: Mapping[str, torch
     """Raises a `ValueError` for the first key that is missing or left over, or whose shape is another."""
     for key, shape in needed.items():
         if key not in tensors:
-            raise ValueError(f"key {key!r} is missing, a tensor of shape {tuple(shape)} is needed")
+            raise ValueError(f"key {key!r} is missing: a tensor of shape {tuple(shape)} is needed")
         if tensors[key].shape != shape:
-            raise ValueError(f"key {key!r} has shape {tuple(tensors[key].shape)}, {tuple(shape)} is needed")
+            raise ValueError(f"key {key!r} has shape {tuple(tensors[key].shape)}, but {tuple(shape)} is needed")
     for key in tensors:
         if key not in needed:
             raise ValueError(f"key {key!r} is left over: the model has no place for it")
@@ -67,7 +67,7 @@ def check_like(tensors: Mapping[str, torch.Tensor], like: Mapping[str, torch.Ten
     check_shapes(tensors, {key: value.shape for key, value in like.items()})
     for key, value in like.items():
         if tensors[key].dtype != value.dtype:
-            raise ValueError(f"key {key!r} has dtype {tensors[key].dtype}, {value.dtype} is needed")
+            raise ValueError(f"key {key!r} has dtype {tensors[key].dtype}, but {value.dtype} is needed")
 
 
 def vit_config(content: object, kind: type[ViTConfig] = ViTConfig) -> ViTConfig:
@@ -95,4 +95,4 @@ def check_names(names: object, count: int) -> None:
         raise ValueError(f"there are {len(names)} class names for {count} classes")
     for number, name in enumerate(names):
         if not isinstance(name, str):
-            raise ValueError(f"the name of class {number} must be a text, got {shown(name)}")
+            raise ValueError(f"the name of class {number} must be text, got {shown(name)}")

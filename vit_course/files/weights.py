@@ -45,7 +45,7 @@ def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
     except Exception as error:  # a damaged file can end in nearly any error, depending on the place
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path} is no whole checkpoint: {reason}") from error
+        raise ValueError(f"{path} is not a complete checkpoint: {reason}") from error
     with naming(path):
         check_tensors(tensors, FLOATS + COUNTS)
     metadata = json_object("{}" if text is None else text, f"{path}: the part {METADATA_KEY!r} of its header")
@@ -58,7 +58,7 @@ def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
                 "take it from a copy, or train it again"
             )
     elif not need_as_shipped(path) and text is not None:
-        warnings.warn(f"{path} is of a version without checksums: a damage would not be seen", stacklevel=2)
+        warnings.warn(f"{path} is of a version without checksums: damage would not be detected", stacklevel=2)
     return tensors, metadata
 
 

@@ -52,7 +52,7 @@ def check_tokens(x: torch.Tensor, layer: nn.Module | torch.Tensor) -> None:
     weight = _weight_of(layer)
     if weight is not None:
         if x.shape[2] != weight.shape[-1]:
-            raise ValueError(f"tokens have width {x.shape[2]}, the layer takes width {weight.shape[-1]}")
+            raise ValueError(f"tokens have width {x.shape[2]}, but the layer takes width {weight.shape[-1]}")
         _check_type("tokens", x, weight, "convert them first")
 
 
@@ -61,14 +61,14 @@ def position_table(table: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
     check_tokens(x, table)
     # Broadcasting would accept a sequence of one token and repeat it; that is never meant.
     if x.shape[1] != table.shape[1]:
-        raise ValueError(f"the position table has {table.shape[1]} rows, the sequence has {x.shape[1]} tokens")
+        raise ValueError(f"the position table has {table.shape[1]} rows, but the sequence has {x.shape[1]} tokens")
     return table
 
 
 def check_images(images: torch.Tensor, in_channels: int, layer: nn.Module) -> None:
     """(B, C, H, W): raises for another number of channels, or a type or device other than the layer's."""
     if images.shape[1] != in_channels:
-        raise ValueError(f"images have {images.shape[1]} channels, the model takes {in_channels}")
+        raise ValueError(f"images have {images.shape[1]} channels, but the model takes {in_channels}")
     weight = _weight_of(layer)
     if weight is not None:
         _check_type("images", images, weight, "normalise them first, as `Dataset.normalise` does")
@@ -112,7 +112,7 @@ def finite(name: str, x: torch.Tensor) -> torch.Tensor:
     wrong = int((~x.isfinite()).sum())
     if wrong:
         raise ValueError(
-            f"{name} must be finite, the model gave {wrong} of {x.numel()} numbers that are NaN or infinite: its "
+            f"{name} must be finite, but the model gave {wrong} of {x.numel()} numbers that are NaN or infinite: its "
             f"weights, or the images, are damaged or too large for {_word(x.dtype)}"
         )
     return x

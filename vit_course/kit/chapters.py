@@ -97,7 +97,7 @@ def chapter(number: str) -> Chapter:
         ValueError: there is none; the sentence names those that are there.
     """
     if number not in chapters():
-        raise ValueError(f"there is no chapter {number!r}; known are {', '.join(chapters())}")
+        raise ValueError(f"there is no chapter {number!r}; the chapters are {', '.join(chapters())}")
     return chapters()[number]
 
 

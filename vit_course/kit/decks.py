@@ -41,7 +41,7 @@ def write_decks(folder: Path) -> None:
         app.build()
         if app.statuscode:
             found = " | ".join(warnings.getvalue().splitlines())
-            raise ValueError(f"Sphinx found something to mend in the slides: {found}")
+            raise ValueError(f"Sphinx found something to fix in the slides: {found}")
         for kept in KEPT:
             (folder / kept).parent.mkdir(parents=True, exist_ok=True)
             copy = shutil.copytree if (html / kept).is_dir() else shutil.copyfile
@@ -75,7 +75,7 @@ def accessible(page: str) -> str:
     """
     for old, new in {', maximum-scale=1.0, user-scalable=no"': '"', '<div class="slides" role="main">': SLIDES}.items():
         if old not in page:
-            raise ValueError(f"sphinx-revealjs no longer writes {old}: vit_course/kit/decks.py mends what is not there")
+            raise ValueError(f"sphinx-revealjs no longer writes {old}: vit_course/kit/decks.py fixes what is not there")
         page = page.replace(old, new)
     return page
 

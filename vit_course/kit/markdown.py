@@ -92,7 +92,7 @@ def _math(token: Token) -> str:
         svg = ziamath.Latex(token.content, size=SIZE, inline=True).svg()
     except Exception as error:
         # Neither has one class of errors: KeyError, IndexError and others come through.
-        raise ValueError(f"the formula {token.content!r} cannot be set: {type(error).__name__}: {error}") from error
+        raise ValueError(f"the formula {token.content!r} cannot be typeset: {type(error).__name__}: {error}") from error
     _, top, _, height = (float(number) / SIZE for number in ElementTree.fromstring(svg).get("viewBox").split())  # ems
     below = height + top
     image = f"image(bytes({quoted(svg)}), height: {height:.3f}em, alt: {quoted(token.content)})"

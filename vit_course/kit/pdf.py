@@ -43,5 +43,5 @@ def write_pdf(path: Path, document: str, pictures: tuple[Picture, ...] = ()) -> 
             # Tagged for screen readers; a picture without words for it is refused.
             data = typst.compile(folder / "main.typ", root=folder, ignore_system_fonts=True, pdf_standards=["ua-1"])
         except typst.TypstError as error:
-            raise ValueError(f"{path.name} cannot be set: {error}") from error
+            raise ValueError(f"{path.name} cannot be typeset: {error}") from error
     write_atomically(path, data)

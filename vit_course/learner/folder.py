@@ -42,16 +42,16 @@ def open_folder(folder: Path) -> list[str]:
             change = differences(known, content)
             beside = _beside(place, content)
             said.append(
-                f"There is a newer chapter {number}: {beside.name}, beside yours ({change}). "
+                f"There is a newer chapter {number}: {beside.name}, next to yours ({change}). "
                 f"Yours, {place.name}, is as you left it."
             )
         packed = base64.b64encode(zlib.compress(content, 9)).decode()
         record[chapter.name] = {"hash": _hash(content), "chapter": packed}
     _write(folder / RECORD, json.dumps(record, indent=1).encode())
     if made:
-        said.insert(0, f"Your copy of the course: {_as_typed(folder)}, {new} chapters. What you change stays as it is.")
+        said.insert(0, f"Your copy of the course: {_as_typed(folder)}, {new} chapters. What you change is kept.")
     elif new:
-        said.insert(0, f"{_as_typed(folder)}: chapters that were not there and are now: {new}.")
+        said.insert(0, f"{_as_typed(folder)}: chapters added: {new}.")
     return said
 
 

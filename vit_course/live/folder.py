@@ -31,7 +31,7 @@ def write_live(out: str | Path, *, overwrite: bool = False, home: str | None = N
 
     Args:
         out: the folder; it is made where it is not there.
-        overwrite: replace a live page that is there already.
+        overwrite: replace a live page that already exists.
         home: the address of the page around this one, to which a link leads; None for none.
 
     Returns:

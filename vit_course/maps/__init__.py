@@ -1,4 +1,4 @@
-"""Attention maps of any Vision Transformer: recorded, interpreted, and set beside controls."""
+"""Attention maps of any Vision Transformer: recorded, interpreted, and compared with controls."""
 
 from vit_course.maps import controls, interpret
 from vit_course.maps.recording import RecordedMaps, attention_gradients, record_attention

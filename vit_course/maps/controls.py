@@ -1,4 +1,4 @@
-"""What a number about attention maps is set beside: random weights, shuffled patches, permuted labels."""
+"""What a number about attention maps is compared with: random weights, shuffled patches, permuted labels."""
 
 import copy
 
@@ -17,12 +17,12 @@ def random_weights(model: nn.Module, seed: int = 0) -> nn.Module:
     differs by what the weights know, not by how large they are.
 
     Args:
-        model: any module; it stays as it is.
+        model: any module; it is not changed.
         seed: of the order, an int from 0 to 2^32 - 1.
 
     Raises:
-        TypeError: no module.
-        ValueError: a seed that is none.
+        TypeError: not a module.
+        ValueError: an invalid seed.
 
     Source: the control is Adebayo et al. 2018 (arXiv:1810.03292), section 3; they draw new numbers.
     """
@@ -41,7 +41,7 @@ def shuffle_patches(images: torch.Tensor, patch_size: int, order: torch.Tensor) 
     """(B, C, H, W), (B, N) -> (B, C, H, W)
 
     Each image with its patches in another order: patch n of the result is patch `order[b, n]` of image b. Masks,
-    (B, 1, H, W), are shuffled alike by the same order.
+    (B, 1, H, W), can be shuffled in the same order.
 
     Args:
         images: of any type.
@@ -56,7 +56,7 @@ def shuffle_patches(images: torch.Tensor, patch_size: int, order: torch.Tensor) 
     patches = patchify(images, patch_size)  # (B, N, P*P*C)
     check_axes("order", order, "(B, N)")
     if order.shape != patches.shape[:2]:
-        raise ValueError(f"order has shape {tuple(order.shape)}, {tuple(patches.shape[:2])} is needed")
+        raise ValueError(f"order has shape {tuple(order.shape)}, but {tuple(patches.shape[:2])} is needed")
     if order.dtype != torch.int64 or order.device != images.device:
         raise ValueError(f"order must be torch.int64 on {images.device}, got {order.dtype} on {order.device}")
     check_numbers("order", order)
@@ -67,15 +67,15 @@ def shuffle_patches(images: torch.Tensor, patch_size: int, order: torch.Tensor) 
 
 
 def permute_labels(labels: torch.Tensor, seed: int = 0) -> torch.Tensor:
-    """(B,) -> (B,): as many of each class, given to other images. What is learnt from these is the images by heart.
+    """(B,) -> (B,): as many of each class, given to other images. A model can learn these only by heart.
 
     Args:
-        labels: one an image.
+        labels: one per image.
         seed: of the order, an int from 0 to 2^32 - 1.
 
     Raises:
         TypeError: not a tensor.
-        ValueError: not one axis, or a seed that is none.
+        ValueError: not one axis, or an invalid seed.
 
     Source: Adebayo et al. 2018 (arXiv:1810.03292), section 4.
     """

@@ -44,7 +44,7 @@ def relevance(maps: torch.Tensor, gradients: torch.Tensor) -> torch.Tensor:
 
     Which tokens carried a class's logit: each weight counts as much as the logit would rise with it, falls are left
     out, heads are averaged, and the layers are followed as in rollout, the residual in full. Another class has
-    another map, which is not so for rollout. Row 0 is the class token's.
+    another map, unlike in rollout. Row 0 is the class token's.
 
     Args:
         maps, gradients: from `attention_gradients`.
@@ -59,7 +59,7 @@ def relevance(maps: torch.Tensor, gradients: torch.Tensor) -> torch.Tensor:
     _check_maps(maps)
     check_floats("gradients", gradients)
     if maps.shape != gradients.shape:
-        raise ValueError(f"maps have shape {tuple(maps.shape)}, gradients have shape {tuple(gradients.shape)}")
+        raise ValueError(f"maps have shape {tuple(maps.shape)}, but gradients have shape {tuple(gradients.shape)}")
     check_together("maps", maps, "gradients", gradients)
     check_finite("gradients", gradients)
     layers = (maps * gradients).clamp(min=0).mean(dim=2)  # (B, L, T, T)
@@ -86,7 +86,7 @@ def attention_distance(
 
     Raises:
         TypeError: not a tensor.
-        ValueError: as `patch_part`; or where a size is impossible, or a patch gives nothing to any patch.
+        ValueError: as `patch_part`; or a size is impossible, or a patch gives nothing to any patch.
 
     Source: Dosovitskiy et al. 2020, Fig. 7 right and section D.7.
     """
@@ -115,8 +115,8 @@ def mask_score(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
     Raises:
         TypeError: not a tensor.
-        ValueError: a mask that is not bool or whose size is no multiple of the grid, other images than the map's, or a
-            map that is negative, not finite or 0 everywhere.
+        ValueError: a mask that is not bool or whose size is not a multiple of the grid, other images than the map's,
+            or a map that is negative, not finite or 0 everywhere.
     """
     _check_map_and_mask(map, mask)
     if (map < 0).any():
@@ -133,8 +133,8 @@ def mask_score(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 def pointing_game(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """(..., rows, columns), (..., H, W) -> (...) of bool
 
-    Whether the patch with the largest weight, the first of several, has its centre on the object. By chance it has
-    with the mask's share of the patches' centres.
+    Whether the patch with the largest weight (the first, if there are several) has its centre on the object. By chance,
+    the probability is the share of the patches' centres that lie on the mask.
 
     Args:
         map: attention over the grid of patches.
@@ -142,8 +142,8 @@ def pointing_game(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
     Raises:
         TypeError: not a tensor.
-        ValueError: a mask that is not bool or whose size is no multiple of the grid, other images than the map's, or a
-            map that is not finite.
+        ValueError: a mask that is not bool or whose size is not a multiple of the grid, other images than the map's,
+            or a map that is not finite.
 
     Source: Zhang et al. 2016, "Top-down neural attention by excitation backprop" (arXiv:1608.00507), section 4.
     """
@@ -168,7 +168,7 @@ def patch_part(maps: torch.Tensor, grid: tuple[int, int], num_prefix: int | None
 
     Raises:
         TypeError: not a tensor.
-        ValueError: as `rollout`; or where T is not N and so many more for this grid, or a size is impossible.
+        ValueError: as `rollout`; or T does not fit this grid and prefix, or a size is impossible.
     """
     _check_maps(maps)
     check_arguments(grid=grid)
@@ -176,15 +176,15 @@ def patch_part(maps: torch.Tensor, grid: tuple[int, int], num_prefix: int | None
     if num_prefix is None:
         if tokens not in (count, count + 1):
             raise ValueError(
-                f"a grid of {grid[0]} x {grid[1]} has {count} or {count + 1} tokens, the maps have {tokens}: "
-                "num_prefix says how many come before the patches, where it is more than a class token"
+                f"a grid of {grid[0]} x {grid[1]} has {count} or {count + 1} tokens, but the maps have {tokens}: "
+                "num_prefix says how many come before the patches, if there is more than a class token"
             )
     else:
         check_arguments(num_prefix=num_prefix)
         if tokens != count + num_prefix:
             raise ValueError(
                 f"a grid of {grid[0]} x {grid[1]} behind {num_prefix} tokens has {count + num_prefix}, "
-                f"the maps have {tokens}"
+                f"but the maps have {tokens}"
             )
     return maps[..., -count:, -count:]
 
@@ -209,7 +209,7 @@ def _check_map_and_mask(map: torch.Tensor, mask: torch.Tensor) -> None:
         raise ValueError(f"the map is on {map.device}, the mask on {mask.device}: move one of them")
     (rows, columns), (height, width) = map.shape[-2:], mask.shape[-2:]
     if height % rows or width % columns:
-        raise ValueError(f"a mask of {height} x {width} is no multiple of a map of {rows} x {columns}")
+        raise ValueError(f"a mask of {height} x {width} is not a multiple of a map of {rows} x {columns}")
     if not broadcast_together(map.shape[:-2], mask.shape[:-2]):
         raise ValueError(f"maps of shape {tuple(map.shape)} and masks of shape {tuple(mask.shape)} do not go together")
     check_finite("map", map)

@@ -38,10 +38,10 @@ class ByLayer(Sequence[list[torch.Tensor]]):
 
 
 class RecordedMaps:
-    """What `record_attention` saw: `by_layer[l]` is a list with one (B, h, T, T) tensor a forward pass.
+    """What `record_attention` saw: `by_layer[l]` is a list with one (B, h, T, T) tensor per forward pass.
 
-    Kept are queries and keys wherever these were seen, so that recording costs next to nothing; maps are computed from
-    them when they are asked for.
+    Queries and keys are kept wherever they were seen, so that recording costs next to nothing; maps are computed from
+    them on request.
     """
 
     def __init__(self, model: nn.Module, kept: list[list[Kept]], sizes: list, watched: Watched | None = None):
@@ -55,10 +55,10 @@ class RecordedMaps:
         """-> (B, L, h, T, T), the batches of several forward passes one after the other.
 
         Raises:
-            ValueError: where nothing was recorded, or NaN, or where what was recorded is not one map of all tokens to
-                all for each layer and each image: layers or passes have different shapes, some attend in windows, from
-                other tokens, over channels or by a way that was not seen, or patches are left out; or where it has
-                been changed in place since.
+            ValueError: nothing was recorded, or NaN; or there is not one map of all tokens to all for each layer and
+                each image, because layers or passes have different shapes, some attend in windows, from other tokens,
+                over channels or in a way that was not seen, or patches are left out; or what was recorded has since
+                been changed in place.
         """
         self._num_tokens()
         stacked = torch.empty(0)
@@ -72,10 +72,10 @@ class RecordedMaps:
     def queries_and_keys(self) -> tuple[torch.Tensor, torch.Tensor]:
         """-> queries and keys, each (B, L, h, T, d), such that softmax(q k^T / sqrt(d)) is `stacked()`.
 
-        Where a model scales its scores otherwise, its scale is in the queries.
+        If a model scales its scores in another way, the queries include its scale.
 
         Raises:
-            ValueError: as `stacked`; or where only weights were seen, as of eager attention or behind a mask.
+            ValueError: as `stacked`; or only weights were seen, as with eager attention or a mask.
         """
         self._num_tokens()
         pairs: list[list[Pair]] = [[] for _ in self._kept]
@@ -84,7 +84,7 @@ class RecordedMaps:
                 pair = kept.queries_and_keys()
                 if pair is None:
                     raise ValueError(
-                        f"queries and keys of layer {index} were not seen, only its weights, as it {kept.why}: "
+                        f"queries and keys of layer {index} were not seen, only its weights, because it {kept.why}: "
                         "stacked() gives the maps"
                     )
                 pairs[index].append(pair)
@@ -95,7 +95,7 @@ class RecordedMaps:
         return finite("queries", q), finite("keys", k)
 
     def tokens(self, grid: tuple[int, int] | None = None, prefix: int | Sequence[str] | None = None) -> Tokens:
-        """Which of the T tokens are patches, where those lie, and what the others are called.
+        """Which of the T tokens are patches, where they lie, and what the others are called.
 
         Args:
             grid, prefix: as `find_tokens` takes them; by default what the model says.
@@ -112,8 +112,8 @@ class RecordedMaps:
             unseen = self._watched.unseen() if self._watched else []
             ran = f"{few(unseen)} ran, and" if unseen else "run the model inside the with block; if it ran,"
             raise ValueError(
-                f"nothing was recorded: {ran} its attention goes by a way that PyTorch's functions do not show, such "
-                "as a compiled or a custom kernel, or one without a softmax (try the model's eager attention)"
+                f"nothing was recorded: {ran} its attention is computed in a way that PyTorch's functions do not show, "
+                "such as a compiled or a custom kernel, or one without a softmax (try the model's eager attention)"
             )
         if 0 in counts:
             raise ValueError(
@@ -144,13 +144,13 @@ class RecordedMaps:
 def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     """Records the attention weights of `model` while the with block runs.
 
-    Of every `SelfAttention` in it, where it attends by ours alone; the forward pass itself is untouched, so its
-    output is the same with and without recording, whichever path the attention takes: a hook keeps queries and keys,
-    and the weights, softmax(q k^T / sqrt(d)), are computed from them when they are asked for, before dropout, so each
-    row sums to 1. Of other people's models, such as those of torchvision, timm and Hugging Face, every call by which
-    PyTorch computes attention is seen, fused or not, and what makes its weights is kept, in 32 bits where the model
-    has 16. No hook is left behind, also after an exception. Nested recordings of our models see the same. Only this
-    model counts, whatever else runs inside the block, and only in the thread that opened it: several threads may each
+    In a model whose attention is all ours, it records every `SelfAttention`. The forward pass itself is untouched, so
+    its output is the same with and without recording, whichever path the attention takes: a hook keeps queries and
+    keys, and the weights, softmax(q k^T / sqrt(d)), are computed from them on request, before dropout, so each row
+    sums to 1. In other people's models, such as those of torchvision, timm and Hugging Face, it sees every call by
+    which PyTorch computes attention, fused or not, and keeps what makes its weights, in 32 bits where the model has
+    16. No hook is left behind, even after an exception. Nested recordings of our models see the same. Only this model
+    is recorded, whatever else runs inside the block, and only in the thread that opened it: several threads may each
     record it at the same time.
 
     Args:
@@ -159,10 +159,10 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
 
     Yields:
         `RecordedMaps`; `maps.stacked()` gives (B, L, h, T, T) on the model's device, or says why it cannot.
-        `maps.tokens()` says which tokens are patches and where those lie.
+        `maps.tokens()` says which tokens are patches and where they lie.
 
     Raises:
-        TypeError: no module.
+        TypeError: not a module.
     """
     check_module("model", model)
     layers = {path: module for path, module in model.named_modules() if isinstance(module, SelfAttention)}
@@ -203,7 +203,7 @@ def _listen(layer: SelfAttention, store: list[Kept]) -> list:
         elif type(layer).weights is SelfAttention.weights:
             store.append(of_pair(*layer.split_heads(inputs[0])[:2]))
         else:  # a layer that has its own way keeps it
-            store.append(of_weights(layer.weights(inputs[0]), "has a way of its own to make them"))
+            store.append(of_weights(layer.weights(inputs[0]), "computes them in its own way"))
 
     def projected(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         last[:] = [output.detach().narrow(2, 0, 2 * output.shape[2] // 3)]
@@ -228,9 +228,9 @@ def attention_gradients(
         classes: the index of one logit for each image, int64.
 
     Raises:
-        TypeError: not a module, or not a tensors.
-        ValueError: as `record_attention`, or where the weights have no part in the logits, the model gives no logits,
-            or a class is none of theirs.
+        TypeError: not a module, or not a tensor.
+        ValueError: as `record_attention`, or the weights have no part in the logits, the model gives no logits, or a
+            class is not one of theirs.
     """
     check_module("model", model)
     check_tensor("images", images)

@@ -26,7 +26,7 @@ MOST_OTHERS = 5
 
 @dataclass(frozen=True)
 class Tokens:
-    """The order of a sequence: first the tokens that are no patches, by their names, then the patches row by row.
+    """The order of a sequence: first the tokens that are not patches, by name, then the patches row by row.
 
     Args:
         prefix: such as ("class token", "register 1").
@@ -91,7 +91,7 @@ def find_tokens(
     others = num_tokens - rows * columns
     if others < 0 and grid is not None:
         raise ValueError(
-            f"a grid of {rows} x {columns} has {rows * columns} patches, the maps have {num_tokens} tokens"
+            f"a grid of {rows} x {columns} has {rows * columns} patches, but the maps have {num_tokens} tokens"
         )
     if names is None:
         names = _need_order(model, others)
@@ -171,7 +171,7 @@ def _need_order(model: nn.Module | None, others: int) -> tuple[str, ...]:
     if others and (special or others > 1) and model is not None:
         which = f" ({', '.join(special)})" if special else ""
         raise ValueError(
-            f"{type(model).__name__} does not say where its {others} tokens that are no patches stand{which}: where "
+            f"{type(model).__name__} does not say where its {others} tokens that are not patches are{which}: where "
             "they come before the patches, give their names as prefix="
         )
     return _unnamed(max(others, 0))

@@ -15,12 +15,12 @@ HEAT = LinearSegmentedColormap.from_list("heat", [(0.8, 0, 1, 0), (0.8, 0, 1, 0.
 
 
 def attention_over_image(image, attention, title: str = "", query: tuple[int, int] | None = None) -> Figure:
-    """(C, H, W), (rows, columns) -> the image, and beside it under its attention map, with a legend of real values.
+    """(C, H, W), (rows, columns) -> the image, next to it again under its attention map, and a legend of real values.
 
     `query` (row, column) outlines the patch that asks; leave it out for the class token.
 
     Raises:
-        ValueError: shapes other than these, values that are not finite, or a query that is no patch of the map.
+        ValueError: shapes other than these, values that are not finite, or a query that is not a patch of the map.
     """
     image, attention = to_picture(image), to_array("attention", attention, axes=(2,))
     check_query(query, attention.shape)
@@ -45,7 +45,7 @@ def attention_grid(image, maps, title: str = "", query: tuple[int, int] | None =
     `first_layer` is the number of the first row, where only some layers are shown.
 
     Raises:
-        ValueError: shapes other than these, values that are not finite, or a query that is no patch of the maps.
+        ValueError: shapes other than these, values that are not finite, or a query that is not a patch of the maps.
     """
     image, maps = to_picture(image), to_array("maps", maps, axes=(4,))
     check_query(query, maps.shape[2:])
@@ -77,10 +77,10 @@ def overlay(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float | 
         axes: where to draw.
         image: (H, W, 3) or (H, W) from 0 to 1, as `to_picture` gives it.
         attention: (rows, columns).
-        high: the weight that is most opaque; the largest of the map where it is left out.
+        high: the weight that is most opaque; by default, the largest of the map.
 
     Raises:
-        TypeError: no Axes.
+        TypeError: not Axes.
         ValueError: shapes other than these, or values that are not finite.
     """
     check_axes_of_figure(axes)
@@ -99,8 +99,8 @@ def outline(axes: Axes, query: tuple[int, int], patch_height: float, patch_width
     """Frames the patch (row, column) in black and white.
 
     Raises:
-        TypeError: no Axes.
-        ValueError: a query that is no (row, column), or a size of a patch that is not positive.
+        TypeError: not Axes.
+        ValueError: a query that is not a (row, column), or a size of a patch that is not positive.
     """
     from matplotlib.patches import Rectangle
 

@@ -9,14 +9,14 @@ from vit_course.inputs.tensors import check_tensor
 
 
 def ledger(rows: Sequence[tuple[str, str, torch.Tensor]]) -> None:
-    """Prints one line a step: what it is, its shape in letters, and the shape that the tensor really has.
+    """Prints one line per step: what it is, its shape in letters, and the shape that the tensor really has.
 
     Args:
         rows: (step, shape in letters such as "(B, N, D)", tensor).
 
     Raises:
         TypeError: not a tensor.
-        ValueError: rows that are no such triples, or letters that name another number of axes than the tensor has.
+        ValueError: rows that are not such triples, or letters that name another number of axes than the tensor has.
     """
     if not isinstance(rows, (tuple, list)):
         raise ValueError(f"the ledger takes a list of rows, got {shown(rows)}")
@@ -27,7 +27,7 @@ def ledger(rows: Sequence[tuple[str, str, torch.Tensor]]) -> None:
         check_tensor(step, tensor)
         if letters.count(",") + 1 != tensor.ndim:
             raise ValueError(
-                f"{step}: {letters} names {letters.count(',') + 1} axes, the tensor has shape {tuple(tensor.shape)}"
+                f"{step}: {letters} names {letters.count(',') + 1} axes, but the tensor has shape {tuple(tensor.shape)}"
             )
     table = [("step", "shape", "here"), *((step, letters, str(tuple(t.shape))) for step, letters, t in rows)]
     widths = [max(len(row[i]) for row in table) for i in range(2)]

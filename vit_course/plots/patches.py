@@ -16,7 +16,7 @@ def image_with_grid(image, patch_size: int, title: str = "") -> Figure:
     """(C, H, W) or (H, W) -> the image with its patches outlined, axes in pixels.
 
     Raises:
-        ValueError: no image (`to_picture`), or a patch size that is impossible or larger than the image.
+        ValueError: not an image (`to_picture`), or a patch size that is impossible or larger than the image.
     """
     image = to_picture(image)
     check_arguments(patch_size=patch_size)
@@ -74,7 +74,7 @@ def patch_sequence(patches, title: str = "", first: int = 16, labels: Sequence[s
     if labels is not None and not isinstance(labels, Sequence):
         raise ValueError(f"labels must be words in a row, got {shown(labels)}")
     if labels is not None and len(labels) < len(patches):
-        raise ValueError(f"{len(patches)} patches are shown, there are {len(labels)} labels")
+        raise ValueError(f"{len(patches)} patches are shown, but there are {len(labels)} labels")
     low, high = float(patches.min()), float(patches.max())
     figure = Figure(figsize=(9.5, 9.5 / max(len(patches), 4) + 0.8), layout="constrained")
     for index, axes in enumerate(figure.subplots(1, len(patches), squeeze=False).flat):
@@ -91,7 +91,7 @@ def position_similarity(table, grid: tuple[int, int], title: str = "") -> Figure
     As in Dosovitskiy et al. 2020, Fig. 7 centre. Leave the class token's row out.
 
     Raises:
-        ValueError: a table of another shape, not finite, with a row of zeros, or without one row a patch of the grid.
+        ValueError: a table of another shape, not finite, with a row of zeros, or without one row per patch of the grid.
     """
     table = to_array("table", table, axes=(2,))
     check_grid(len(table), grid)

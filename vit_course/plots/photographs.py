@@ -26,7 +26,7 @@ def spotlight(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float 
         smooth: blends from patch to patch. The map has no more detail than without.
 
     Raises:
-        TypeError: no Axes.
+        TypeError: not Axes.
         ValueError: shapes other than these, values that are not finite, or no `high` above 0.
     """
     check_axes_of_figure(axes)
@@ -61,7 +61,7 @@ def principal_colours(tokens: np.ndarray) -> np.ndarray:
     percentile, as red, green and blue: tokens that are alike have the same colour, in all pictures.
 
     Raises:
-        ValueError: another number of axes, fewer than three numbers a token, or values that are not finite.
+        ValueError: another number of axes, fewer than three numbers per token, or values that are not finite.
 
     Source: Oquab et al. 2023 (arXiv:2304.07193), Fig. 1.
     """

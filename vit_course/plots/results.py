@@ -37,7 +37,7 @@ def curves(
         if not np.isfinite(values).any():
             raise ValueError(f"the series {name!r} has no finite number")
         if x is not None and len(to_array("x", x, (1,))) != len(values):
-            raise ValueError(f"x has {len(x)} values, the series {name!r} has {len(values)}")
+            raise ValueError(f"x has {len(x)} values, but the series {name!r} has {len(values)}")
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()
     for i, (name, values) in enumerate(lines.items()):
@@ -61,13 +61,13 @@ def predictions(images, probabilities, class_names: Sequence[str], labels=None, 
     Args:
         images: as `to_picture` takes them, or (n, H, W).
         probabilities: of each class, from 0 to 1.
-        class_names: one a class.
+        class_names: one per class.
         labels: (n,), the right classes, where they are known.
         columns: images side by side.
 
     Raises:
-        ValueError: numbers of images, rows, labels or class names that do not go together, or values that are no
-            probabilities or no classes.
+        ValueError: numbers of images, rows, labels or class names that do not go together, or values that are not
+            probabilities or classes.
     """
     images, probabilities = to_array("images", images, (3, 4)), to_array("probabilities", probabilities, (2,))
     labels = None if labels is None else to_array("labels", labels, (1,))
@@ -112,7 +112,7 @@ def _check_predictions(count: int, probabilities: np.ndarray, class_names, label
 def expected_and_received(expected, received) -> Figure:
     """Two tensors of one shape, side by side, as the plane of the last two axes in which they first differ.
 
-    A cross marks each number that differs, as NaN does. Both share one scale.
+    A cross marks each number that differs, NaN included. Both share one scale.
 
     Raises:
         ValueError: other shapes, or none at all.
@@ -122,7 +122,7 @@ def expected_and_received(expected, received) -> Figure:
         for name, values in (("expected", expected), ("received", received))
     )
     if expected.shape != received.shape:
-        raise ValueError(f"expected has shape {expected.shape}, received has shape {received.shape}")
+        raise ValueError(f"expected has shape {expected.shape}, but received has shape {received.shape}")
     apart = ~np.isclose(expected, received, rtol=1e-4, atol=1e-5)
     first = tuple(np.argwhere(apart)[0][:-2]) if apart.any() else (0,) * (expected.ndim - 2)
     planes = {"expected": expected[first], "received": received[first]}

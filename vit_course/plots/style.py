@@ -14,7 +14,7 @@ LINES = ("-", "--", "-.", ":")
 
 
 def use_style() -> None:
-    """Draws the figures made from here on in the course's style, `course.mplstyle` beside this file."""
+    """Draws the figures made from here on in the course's style, `course.mplstyle` next to this file."""
     from matplotlib import style
 
     style.use(Path(__file__).with_name("course.mplstyle"))
@@ -24,7 +24,7 @@ def show(figure: Figure, alt: str) -> None:
     """Displays a figure in a notebook with `alt` text for readers who cannot see it.
 
     Raises:
-        TypeError: no matplotlib Figure.
+        TypeError: not a matplotlib Figure.
     """
     from IPython.display import display
 

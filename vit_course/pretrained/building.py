@@ -20,7 +20,7 @@ def build(config: ViTConfig, tensors: Mapping[str, torch.Tensor]) -> ViT:
     """
     blocks = OURS.depth(tensors)
     if blocks != config.num_layers:  # first, because a skeleton of 10^9 blocks takes memory too
-        raise ValueError(f"num_layers is {config.num_layers} in the config, the weights have {blocks} blocks")
+        raise ValueError(f"num_layers is {config.num_layers} in the config, but the weights have {blocks} blocks")
     check_shapes(tensors, shapes(config))
     check_tensors(tensors)
     model = new_model(config)

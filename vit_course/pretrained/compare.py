@@ -74,7 +74,7 @@ def first_difference(ours: nn.Module, theirs: nn.Module, images: torch.Tensor, t
     """Runs both models on the same images and compares what each part gave.
 
     Copies run, in eval mode, on the CPU and in float64, where rounding stays far below the tolerance: a difference
-    is a fault. The models stay as they are.
+    is a fault. The models are not changed.
 
     Args:
         ours, theirs: two models of the kinds that `stages` takes; they may be of the same kind.
@@ -82,8 +82,8 @@ def first_difference(ours: nn.Module, theirs: nn.Module, images: torch.Tensor, t
         tolerance: the largest difference of two numbers that counts as none.
 
     Raises:
-        ValueError: models of different depth or made for images of different size, a tolerance that is no number of at
-            least 0, and as `stages`.
+        ValueError: models of different depth or made for images of different size, a tolerance that is not a number of
+            at least 0, or as `stages`.
     """
     real(0.0, sys.float_info.max)("tolerance", tolerance)
     check_images(images)

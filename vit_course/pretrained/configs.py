@@ -148,4 +148,4 @@ def _compare(model: ViT, said: Mapping) -> None:
             value = (value, value)
         value = tuple(value) if isinstance(value, list) else value
         if value not in (None, found, (found, found)):
-            raise ValueError(f"config.json says {name} {value}, the weights have {found}")
+            raise ValueError(f"config.json says {name} {value}, but the weights have {found}")

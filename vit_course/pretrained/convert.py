@@ -39,17 +39,17 @@ def load_torchvision(state_dict: Weights, num_heads: int | None = None, num_clas
     """The state dict of a torchvision `vit_*` -> a `ViT` of ours with the same weights, in eval mode.
 
     The sizes are read from the shapes. What leaves no trace in them, the number of heads, the epsilon of the norms
-    and the kind of GELU, is as in the published models. The model has the dtype of the weights, also a half one; the
-    dict stays as it is. Weights without a head give a model without one, of which `features` work.
+    and the kind of GELU, is as in the published models. The model has the dtype of the weights, even a half one; the
+    dict is not changed. Weights without a head give a model without one, whose `features` work.
 
     Args:
         state_dict: with or without a hidden layer before the head (pre-logits).
-        num_heads: needed where the published models of this width do not all have the same number, or there are none.
-        num_classes: for weights without a head: a fresh one for so many classes is put on, to be trained.
+        num_heads: needed if the published models of this width have different numbers, or there are none.
+        num_classes: for weights without a head: a fresh one for this many classes is added, to be trained.
 
     Raises:
         ValueError: naming the first key that is missing or left over, or whose shape does not fit, with both shapes;
-            the numbers of heads that there may be, where there is more than one.
+            the possible numbers of heads, if there is more than one.
     """
     old = any(".mlp.linear_1." in key for key in checked(state_dict))
     return _load(TORCHVISION_1 if old else TORCHVISION, state_dict, Said(num_heads), num_classes)
@@ -63,20 +63,20 @@ def load_timm(
 ) -> ViT:
     """A `VisionTransformer` of timm, or its state dict -> ours with the same result, in eval mode.
 
-    Of ViT, DeiT (distilled too: its two heads are averaged, and the second token is a register here), DeiT III, DINO,
-    DINOv2 with and without registers, MAE, CLIP, SigLIP and those that average before the last norm. LayerScale goes
-    into the linear layer before it, and the position of a register into the register. The files of the authors of
+    Takes ViT, DeiT (distilled too: its two heads are averaged, and the second token becomes a register), DeiT III,
+    DINO, DINOv2 with and without registers, MAE, CLIP, SigLIP and those that average before the last norm. LayerScale
+    goes into the linear layer before it, and the position of a register into the register. The files of the authors of
     DINO, DINOv2 and MAE have the same names; the decoder of MAE and the tokens for masks are left out.
 
     Args:
-        weights: the model itself, which says everything; of a state dict, the epsilon of the norms is as published.
-        num_heads: of a state dict, as in `load_torchvision`. The model says it.
+        weights: the model itself, which says everything; for a state dict, the epsilon of the norms is as published.
+        num_heads: for a state dict, as in `load_torchvision`. A model says it itself.
         num_classes: as in `load_torchvision`.
-        gelu: "none", "tanh" or "quick" for CLIP's; of a state dict of CLIP or SigLIP, where both are published, it is
-            needed, and else the exact GELU is taken. The model says it.
+        gelu: "none", "tanh" or "quick" for CLIP's; needed for a state dict of CLIP or SigLIP, where both
+            are published; otherwise the exact GELU is taken. A model says it itself.
 
     Raises:
-        ValueError: as `load_torchvision`; another model, or one with parts that ours has not.
+        ValueError: as `load_torchvision`; another model, or one with parts that ours does not have.
     """
     found, state = _opened(weights, said.by_timm, "timm's model itself")
     return load_said(state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes, timm=True)
@@ -88,10 +88,10 @@ def load_huggingface(
     num_classes: int | None = None,
     gelu: str | None = None,
 ) -> ViT:
-    """As `load_timm`, of Hugging Face's ViT, DeiT, DINOv2, MAE, CLIP and SigLIP, of any version of transformers.
+    """As `load_timm`, for Hugging Face's ViT, DeiT, DINOv2, MAE, CLIP and SigLIP, of any version of transformers.
 
-    With and without their heads for classes. The pooler of a `ViTModel` is the paper's hidden layer before the head,
-    CLIP's projection is taken for a head, and of a model of pictures and text the tower for pictures is taken.
+    With or without their classification heads. The pooler of a `ViTModel` is the paper's hidden layer before the head,
+    CLIP's projection is treated as a head, and from a model of images and text only the image tower is taken.
     """
     found, state = _opened(weights, said.by_huggingface_model, "Hugging Face's model itself")
     return load_said(state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes, timm=False)
@@ -100,7 +100,7 @@ def load_huggingface(
 def load_vit_pytorch(
     state_dict: Weights, num_heads: int | None = None, num_classes: int | None = None, in_channels: int = 3
 ) -> ViT:
-    """As `load_torchvision`, of the `ViT` of vit-pytorch, which has norms in its patch embedding and no q, k, v bias.
+    """As `load_torchvision`, for the `ViT` of vit-pytorch, which has norms in its patch embedding and no q, k, v bias.
 
     Its dim_head times heads must be its dim.
 
@@ -121,10 +121,10 @@ def resize(model: ViT, image_size: int | tuple[int, int], antialias: bool = Fals
     """A copy of the model for images of another size: all weights as they are, the position table interpolated.
 
     Args:
-        antialias: as timm does, where torchvision and Hugging Face do not.
+        antialias: as timm does; torchvision and Hugging Face do not.
 
     Raises:
-        ValueError: sides that the patch size does not divide, or that no `ViTConfig` takes; another model than ours.
+        ValueError: sides that the patch size does not divide, or that no `ViTConfig` takes; a model that is not ours.
 
     Source: Dosovitskiy et al. 2020, section 3.2.
     """

@@ -117,7 +117,7 @@ def read_state(path: Path) -> dict[str, torch.Tensor]:
         ) from error
     except Exception as error:  # a damaged file can end in nearly any error, depending on the place
         reason = str(error).split("\n")[0] or "it ends too early"
-        raise ValueError(f"{path} is no whole checkpoint: {reason}") from error
+        raise ValueError(f"{path} is not a complete checkpoint: {reason}") from error
     with naming(f"{path} holds no state dict, a tensor for each name"):
         return checked(state)
 
@@ -166,5 +166,5 @@ def _download(repository: str, name: str) -> Path | None:
             checksum = hashlib.file_digest(file, "sha256").hexdigest()
         if checksum != found.etag:
             path.resolve().unlink()
-            raise ValueError(f"{name} came damaged (its SHA-256 is {checksum}, not {found.etag}): run this again")
+            raise ValueError(f"{name} arrived damaged (its SHA-256 is {checksum}, not {found.etag}): run this again")
     return path

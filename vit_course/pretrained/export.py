@@ -11,9 +11,11 @@ from vit_course.vit import ViT
 def to_torchvision(model: ViT) -> dict[str, torch.Tensor]:
     """The weights under torchvision's names; its model of the same sizes, norms and GELU loads them strictly.
 
+    A model without a head is exported without one.
+
     Raises:
-        ValueError: another model than ours, or one that the library cannot have, saying what of its config that is.
-            A model without a head has none there either.
+        ValueError: a model that is not ours, or one that the library cannot have; the message names the field of its
+            config.
     """
     return _export(TORCHVISION, model)
 
@@ -44,7 +46,7 @@ def _export(library: Library, model: ViT) -> dict[str, torch.Tensor]:
     for name, only in {"position": "learned", **library.fixed, **registers, **PLAIN}.items():
         value = getattr(our_vit(model).config, name, only)
         if value != only:
-            raise ValueError(f"a ViT of {library.name} has {name} {only!r}, this model has {value!r}")
+            raise ValueError(f"a ViT of {library.name} has {name} {only!r}, but this model has {value!r}")
     found: dict[str, torch.Tensor] = {}
     for key, value in model.state_dict().items():
         theirs = library.keys(key)

@@ -68,7 +68,7 @@ def part(library: Library, state: Mapping[str, torch.Tensor], key: str, needed: 
     found, dtype = state[key], _need(library, state, library.keys("patch_embedding.projection.weight")[0]).dtype
     # A class token and a position table may come with or without axes of 1 in front.
     if tuple(found.shape) != needed and not (len(needed) == 3 and tuple(found.shape) in (needed[1:], needed[2:])):
-        raise ValueError(f"key {key!r} has shape {tuple(found.shape)}, {needed} is needed")
+        raise ValueError(f"key {key!r} has shape {tuple(found.shape)}, but {needed} is needed")
     if found.dtype != dtype or not dtype.is_floating_point:
         raise ValueError(f"key {key!r} has dtype {found.dtype}, the patch embedding {dtype}: one float dtype is needed")
     return found
@@ -108,7 +108,7 @@ def fold_scales(library: Library, state: State) -> bool:
             for key, axes in ((weight, 2), (bias, 1)):
                 value = _need(library, state, key)
                 if value.ndim != axes or value.shape[:1] != rows:
-                    raise ValueError(f"key {key!r} has shape {tuple(value.shape)}, {axes} axes are needed")
+                    raise ValueError(f"key {key!r} has shape {tuple(value.shape)}, but {axes} axes are needed")
                 state[key] = (_full(value) * factor.reshape(-1, *[1] * (axes - 1))).to(value.dtype)
             del state[begin + scale]
     return True

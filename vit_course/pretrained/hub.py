@@ -48,8 +48,9 @@ class Pretrained(NamedTuple):
     """A published model and what is needed to use it: `model, preprocess, class_names = from_pretrained(...)`.
 
     `model` is our `ViT` in eval mode, `preprocess` takes a path or a PIL image to its input (1, C, H, W), and
-    `class_names[i]` is what logit i stands for; there are none without a head, or with CLIP's projection for one.
-    Those of ImageNet come from torchvision where the weights bring none; without it they are "class 0", "class 1" ...
+    `class_names[i]` is what logit i stands for; a model without a head, or with CLIP's projection as its head, has
+    none. If the weights bring no names for ImageNet, torchvision's are used; without torchvision they are "class 0",
+    "class 1" ...
     """
 
     model: ViT
@@ -60,7 +61,7 @@ class Pretrained(NamedTuple):
         """The most probable classes of a picture, a path or a PIL image, with their probabilities.
 
         Raises:
-            ValueError: a count below 1, no readable picture, or a model that gives no classes, or no numbers.
+            ValueError: a count below 1, a picture that cannot be read, or a model that gives no classes, or NaN.
         """
         COUNT("count", count)
         with torch.no_grad():
@@ -78,7 +79,7 @@ class Pretrained(NamedTuple):
 def none_fits(model: nn.Module, logits: torch.Tensor) -> str | None:
     """(1, K) logits of a model -> a sentence where none of its K words fits, "" where one may.
 
-    None where nobody has measured when that is so: a head says it with `none_below`, a score and how often it errs.
+    None if this was never measured: a head states it as `none_below`, a score and how often the rule errs.
 
     Source: the score is the negative energy of Liu et al. 2020, "Energy-based Out-of-distribution Detection"
     (arXiv:2010.03759).
@@ -99,14 +100,15 @@ def from_pretrained(
     """A published Vision Transformer by its name, as our `ViT`, with its preprocessing and its class names.
 
     The first time, the weights are downloaded by the library that owns them, into its cache, with a bar and a
-    checksum; afterwards no network is needed. Safetensors are preferred, and nothing is ever unpickled freely.
+    checksum; afterwards no network is needed. Safetensors are preferred, and nothing is ever unpickled without
+    restrictions.
 
     Args:
         name: of Hugging Face ("google/vit-base-patch16-224"), timm ("vit_base_patch16_224.augreg2_in21k_ft_in1k"),
             torchvision ("vit_b_16", or "vit_b_16.IMAGENET1K_SWAG_E2E_V1"), or a local folder that transformers or timm
             has saved.
-        num_classes: where the model has a head for another number of classes, or none, a fresh one for so many is put
-            on, to be trained; 0 takes the head off. Without it, weights that come without a head give a model of which
+        num_classes: if the model has no head, or one for another number of classes, it gets a fresh one for this many,
+            to be trained; 0 takes the head off. Without it, weights that come without a head give a model whose
             `features` work.
         image_size: of the images that it is to take; positions are interpolated. By default as its preprocessing says.
 
@@ -128,7 +130,7 @@ def from_pretrained(
         name = f"timm/{name}"
     if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name):
         raise ValueError(
-            f"there is no folder {name!r}, and it is no name of published weights, such as 'vit_b_16', "
+            f"there is no folder {name!r}, and it is not the name of published weights, such as 'vit_b_16', "
             "'vit_base_patch16_224.augreg2_in21k_ft_in1k' or 'google/vit-base-patch16-224'; "
             "pretrained.load takes the checkpoints of the course and your own"
         )
@@ -164,7 +166,9 @@ def _torchvision_entry(name: str) -> Any:
     if model not in models.list_models():
         return None
     if not model.startswith("vit_"):
-        raise ValueError(f"torchvision's {model} is no plain Vision Transformer; those are vit_b_16 and its siblings")
+        raise ValueError(
+            f"torchvision's {model} is not a plain Vision Transformer; those are vit_b_16 and its siblings"
+        )
     entries = models.get_model_weights(model)
     if variant and variant not in entries.__members__:
         raise ValueError(f"torchvision's {model} has no weights {variant!r}, only {', '.join(entries.__members__)}")
@@ -201,7 +205,7 @@ def _together(
     if given != needed or len(preprocess.mean) != model.config.in_channels:
         raise ValueError(
             f"the preprocessing gives images (C, H, W) = {(len(preprocess.mean), *(given or 'HW'))}, "
-            f"the model takes {(model.config.in_channels, *needed)}"
+            f"but the model takes {(model.config.in_channels, *needed)}"
         )
     if names:
         check_names(names, model.config.num_classes)

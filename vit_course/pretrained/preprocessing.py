@@ -60,9 +60,9 @@ class Preprocessing:
             Pillow, as all others do. The results differ by one step of 255, at less than one value in a hundred.
 
     Raises:
-        ValueError: no sizes, a crop larger than the resized picture, an unknown interpolation, a number of channels
-            other than 1 and 3, or no mean and std of channels on the scale 0 to 1; when called, no readable picture, or
-            one so long that it would not fit into memory.
+        ValueError: an impossible size, a crop larger than the resized picture, an unknown interpolation, a number of
+            channels other than 1 and 3, or a mean and std that are not on the scale 0 to 1; when called, a picture that
+            cannot be read, or one so long that it would not fit into memory.
     """
 
     resize: int | tuple[int, int]
@@ -118,7 +118,7 @@ class Preprocessing:
         """The same for images of another size: the same share of the picture, with more or fewer pixels.
 
         Raises:
-            ValueError: no size, or one that is not square where the proportions of the picture are kept.
+            ValueError: an impossible size, or one that is not square where the proportions of the picture are kept.
         """
         size = height_and_width("image_size", image_size)
         if not isinstance(self.resize, int):
@@ -142,7 +142,7 @@ class Preprocessing:
 
     @classmethod
     def from_torchvision(cls, weights: Any) -> "Preprocessing":
-        """Of an entry of a torchvision weights enum, such as `ViT_B_16_Weights.IMAGENET1K_V1`."""
+        """From an entry of a torchvision weights enum, such as `ViT_B_16_Weights.IMAGENET1K_V1`."""
         preset = weights.transforms()
         return cls(
             resize=preset.resize_size[0],
@@ -154,7 +154,7 @@ class Preprocessing:
 
     @classmethod
     def from_timm(cls, config: Mapping) -> "Preprocessing":
-        """Of the `pretrained_cfg` of a timm model: a model's attribute, or a part of its config.json.
+        """From the `pretrained_cfg` of a timm model: a model's attribute, or a part of its config.json.
 
         Raises:
             ValueError: a crop mode other than "center" and "squash", or a value that cannot be used.
@@ -182,13 +182,13 @@ class Preprocessing:
 
     @classmethod
     def from_huggingface(cls, config: Mapping) -> "Preprocessing":
-        """Of the content of a preprocessor_config.json, as written by versions 3 to 5 of transformers.
+        """From the content of a preprocessor_config.json, as written by versions 3 to 5 of transformers.
 
         Resized as version 5 does by default, on tensors. `dataclasses.replace(..., on_tensor=False)` leaves it to
         Pillow, as the versions before did.
 
         Raises:
-            ValueError: a processor of another kind than those of `PROCESSORS`, a step that has no place here, or a
+            ValueError: a processor of a kind not in `PROCESSORS`, a step that has no place here, or a
                 value that cannot be used.
         """
         config = need_object("the preprocessing of Hugging Face", config)

@@ -20,17 +20,17 @@ def class_tokens(
 ) -> torch.Tensor:
     """(n, 3, H, W) uint8 -> (n, D) float32
 
-    The class token after the last norm, of each image.
+    The class token of each image, after the last norm.
 
     Args:
-        model: with a class token; it stays as it is.
+        model: with a class token; it is not changed.
         preprocess: from one picture to what the model takes, (1, C, H, W).
         batch_size: images that go through at once.
         bfloat16: matrix products in bfloat16: half the time where the processor has them, and three digits less.
 
     Raises:
         TypeError: not a tensor.
-        ValueError: a model that is none of ours, or without a class token; images of other axes or another type.
+        ValueError: a model that is not ours, or has no class token; images of other axes or another type.
     """
     check_arguments(batch_size=batch_size, bfloat16=bfloat16)
     if our_vit(model).config.pool != "cls":
@@ -52,11 +52,11 @@ def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation
     """(n, D), (n,) -> a linear layer from D numbers to the logits of the classes
 
     Logistic regression on standardised features; mean and deviation are folded into the layer, so that it takes the
-    features as they are.
+    features unchanged.
 
     Args:
-        features: one row an image.
-        labels: from 0 to the number of classes less one, each of them there.
+        features: one row per image.
+        labels: from 0 to the number of classes minus one, each of them present.
         regularisation: C of scikit-learn's `LogisticRegression`, small for a strong pull towards zero.
 
     Raises:
@@ -89,10 +89,10 @@ def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation
 
 
 def with_head(model: ViT, head: nn.Linear) -> ViT:
-    """A copy of the model, in eval mode, with this head in place of its own or of none.
+    """A copy of the model, in eval mode, with this head instead of its own, if it has one.
 
     Raises:
-        ValueError: a model that is none of ours, or a head for another width.
+        ValueError: a model that is not ours, or a head for another width.
     """
     width = our_vit(model).config.representation_size or model.config.hidden_dim
     if not isinstance(head, nn.Linear) or head.in_features != width or head.bias is None:

@@ -60,7 +60,7 @@ KINDS = (
     ("an EVA or EVA-02", r"attn\.q_bias$|rope\.freqs|mlp\.(fc1_g|w1)\.|inner_attn_ln\."),
     ("a ViT that norms its queries and keys", r"\.q_norm\.|\.query_norm\.|\.norm_q\."),
     ("a ViT that learns to fill in masked patches", r"mask_token$", r"layernorm_before\."),
-    ("DINO with the head of its training", r"head\.last_layer\."),
+    ("DINO with its training head", r"head\.last_layer\."),
     ("a transformer in several stages", r"(^|\.)(stages|levels|layers)\.\d+\.(blocks|layers|transformer_encoder)\.\d+"),
 )  # fmt: skip
 STILL_RECORDED = "its attention maps can still be recorded from the model itself, with record_attention or explore"

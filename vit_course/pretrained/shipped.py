@@ -33,7 +33,7 @@ def load(name: str | Path, image_size: Size = None) -> ViT:
     Args:
         name: "vit-s14" is a ViT-S/14 of 21.6 million parameters without a head, for its `features`;
             "vit-s14-cifar10" has a linear head for ten classes. The course trained the others.
-        image_size: of the images that it is to take; positions are interpolated. By default as it was made for.
+        image_size: of the images that it is to take; positions are interpolated. By default the size it was made for.
 
     Raises:
         ValueError: no such checkpoint (the shipped ones are listed), a damaged one, one that is not a ViT's, or a size
@@ -90,7 +90,7 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
 
     Args:
         name: a shipped one ("vit-s14", "shapes"), the folder of one of your runs, or its best.safetensors. What the
-            training wrote beside it, config.json, says how its images were normalised and what its classes are.
+            training wrote next to it, config.json, says how its images were normalised and what its classes are.
         image_size: as for `load`.
 
     Raises:
@@ -103,10 +103,10 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
     place = path.with_name("config.json")
     content = read_json(place) if place.exists() else {}
     if "images" not in content:
-        raise ValueError(f"there is no {place} that says on what {str(name)!r} was trained")
+        raise ValueError(f"there is no {place} that says what {str(name)!r} was trained on")
     with naming(place):
         if "model" in content and config_of(content["model"]) != model.config:
-            raise ValueError(f"its model is another one than that of {path.name}, which has {model.config}")
+            raise ValueError(f"its model differs from that of {path.name}, which has {model.config}")
         images = need_object("images", content["images"])
         for part in ("mean", "std", "class_names"):
             if part not in images:
@@ -124,7 +124,7 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
 
 
 def load_any(name: str | Path, image_size: Size = None) -> Pretrained:
-    """Whatever has a name or a path: what `load_run` takes, or else what `from_pretrained` takes.
+    """Any model by its name or path: what `load_run` takes, or else what `from_pretrained` takes.
 
     Raises:
         ValueError: as the two.
@@ -150,7 +150,9 @@ def _find(name: str | Path) -> Path:
     if str(name) in shipped:
         return shipped[str(name)]
     if not path.exists():
-        raise ValueError(f"there is no checkpoint {str(name)!r}; shipped are {', '.join(map(repr, shipped)) or 'none'}")
+        raise ValueError(
+            f"there is no checkpoint {str(name)!r}; the shipped ones are {', '.join(map(repr, shipped)) or 'none'}"
+        )
     if path.is_dir():
         raise ValueError(f"{path} is a folder without {RUN}, which a training writes there")
     return path

@@ -62,9 +62,9 @@ def read_config(
         patch_size = round((patches.shape[1] / in_channels) ** 0.5)
         if patch_size**2 * in_channels != patches.shape[1]:
             raise ValueError(
-                f"key {patch_key!r} has shape {tuple(patches.shape)}: {patches.shape[1]} numbers a patch are no square "
-                f"of pixels with {in_channels} channels, {(hidden_dim, patch_size**2 * in_channels)} would be one: "
-                "give in_channels"
+                f"key {patch_key!r} has shape {tuple(patches.shape)}: {patches.shape[1]} numbers per patch are not a "
+                f"square of pixels with {in_channels} channels, {(hidden_dim, patch_size**2 * in_channels)} would be "
+                "one: give in_channels"
             )
     else:
         in_channels, patch_size = patches.shape[1:3]
@@ -73,7 +73,9 @@ def read_config(
     key, expand = _weight(library, state, "encoder.blocks.0.mlp.expand.weight", axes=2)
     contract = state.get(library.keys("encoder.blocks.0.mlp.contract.weight")[0])
     if contract is not None and contract.ndim == 2 and len(expand) == 2 * contract.shape[1]:
-        raise ValueError(f"key {key!r} has {len(expand)} rows, twice as many as go on: a SwiGLU, as in DINOv2's giant")
+        raise ValueError(
+            f"key {key!r} has {len(expand)} rows, twice as many as the next layer takes: a SwiGLU, as in DINOv2's giant"
+        )
     depth = library.depth(state)
     biases = {library.keys(f"encoder.blocks.{number}.attention.qkv.bias")[0] for number in range(depth)}
     no_pre_logits = library.fixed.get("representation_size") == 0
@@ -102,9 +104,9 @@ def _weight(library: Library, state: Mapping, ours: str, axes: int) -> tuple[str
     if key not in state:
         raise missing(library, state, key)
     if state[key].ndim != axes:
-        raise ValueError(f"key {key!r} has shape {tuple(state[key].shape)}, {axes} axes are needed")
+        raise ValueError(f"key {key!r} has shape {tuple(state[key].shape)}, but {axes} axes are needed")
     if 0 in state[key].shape:
-        raise ValueError(f"key {key!r} has shape {tuple(state[key].shape)}, at least 1 in each axis is needed")
+        raise ValueError(f"key {key!r} has shape {tuple(state[key].shape)}, but at least 1 in each axis is needed")
     return key, state[key]
 
 
@@ -158,6 +160,6 @@ def _check_width(library: Library, state: Mapping, hidden_dim: int) -> None:
     needed = 3 * hidden_dim // len(names), hidden_dim
     if len(weight) != needed[0]:
         raise ValueError(
-            f"key {key!r} has shape {tuple(weight.shape)}, {needed} is needed: all heads together are "
+            f"key {key!r} has shape {tuple(weight.shape)}, but {needed} is needed: all heads together are "
             f"{len(weight) * len(names) / 3:g} wide, in our ViT as wide as hidden_dim, {hidden_dim}"
         )

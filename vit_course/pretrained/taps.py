@@ -23,8 +23,9 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
     """What each part of the model gave for these images, in running order: name of the stage -> tensor.
 
     Tokens are (B, T, D), attention weights (B, h, T, T), logits (B, num_classes). What a library's model does not
-    show is left out. LayerScale counts as a part of the layer before it, as in ours. The model runs as it stands, so
-    put it in eval mode before; MAE runs without its masks, and of a model of pictures and text the tower for pictures.
+    show is left out. LayerScale counts as a part of the layer before it, as in ours. The model runs in its present
+    mode, so put it in eval mode first; MAE runs without its masks, and of a model of images and text only the image
+    tower runs.
 
     Args:
         model: a ViT of ours, torchvision's, timm's, Hugging Face's or vit-pytorch's.
@@ -32,7 +33,7 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
 
     Raises:
         TypeError: not a module, or not a tensor.
-        ValueError: where the model has no parts of known names, cannot take the images, or gives NaN or infinity; the
+        ValueError: the model has no parts with known names, cannot take the images, or gives NaN or infinity; the
             first stage that does is named.
     """
     return {stage: finite(stage, value) for stage, value in any_stages(model, images).items()}

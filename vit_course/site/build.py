@@ -29,7 +29,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
     Args:
         repository: a checkout of the course.
         out: the folder.
-        overwrite: replace a site that is there already.
+        overwrite: replace a site that already exists.
 
     Returns:
         the number of pages.
@@ -61,7 +61,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         app = Sphinx(sources, None, html, trees, "html", conf, None, warnings, warningiserror=True)
         app.build()
         if app.statuscode:
-            raise ValueError(f"Sphinx found something to mend: {' | '.join(warnings.getvalue().splitlines())}")
+            raise ValueError(f"Sphinx found something to fix: {' | '.join(warnings.getvalue().splitlines())}")
         finish(html)
         shutil.copytree(html, lean, ignore=shutil.ignore_patterns(*UNUSED))
         make_live(lean / "live", home="../index.html")

@@ -17,8 +17,8 @@ LINKS = {
 }
 REFERENCE = "The [reference](reference/index.md) has every public name of the package, with its shapes and its errors."
 CAPTION = """<strong>This is live:</strong> point at the photograph. A real Vision Transformer of 21.6 million
-parameters has read it in 256 patches; bright is where the patch under your pointer looks. The pages of the chapters
-show all their results, and more of these."""
+parameters has cut it into 256 patches; the bright parts are where the patch under your pointer looks. The pages of
+the chapters show all their results, and more explorers like this one."""
 
 
 def opening_explorer() -> dict:

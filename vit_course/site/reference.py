@@ -33,7 +33,7 @@ PARTS = (
     Part(
         "maps",
         "Attention maps",
-        "Maps of any Vision Transformer: recorded, put into numbers, and set beside controls.",
+        "Maps of any Vision Transformer: recorded, measured, and compared with controls.",
         ("maps", "maps.interpret", "maps.controls"),
     ),
     Part(
@@ -44,7 +44,7 @@ PARTS = (
     ),
     Part("explorer", "The explorer", "Point at a patch, and see where the model looks.", ("explorer",)),
     Part("data", "Data", "Images to train on and to look at.", ("data",)),
-    Part("training", "Training", "The loop, and what stands beside it.", ("training",)),
+    Part("training", "Training", "The training loop, and everything around it.", ("training",)),
     Part("plots", "Figures", "Arrays in, a matplotlib figure out.", ("plots",)),
     Part(
         "checks",
@@ -58,11 +58,11 @@ PARTS = (
 VALUES = {
     "data.Images": "The images of a set, in memory or in files: `ImageSet` or `ImageFiles`.",
     "data.SHAPES": "The classes of `data.shapes`, in the order of their labels.",
-    "training.RECIPES": "The folder of the recipes that come with the package, one file each.",
+    "training.RECIPES": "The folder of the recipes that come with the package, one file per recipe.",
     "plots.COLOUR_MAP": "The colours of every map: lightness rises evenly, so that it reads the same in grey.",
     "plots.LINES": "The styles of several curves, one after the other.",
     "plots.MARKERS": "The markers of several curves, one after the other.",
-    "checks.EXERCISES": "All exercises by their names, an `Exercise` each, in the order of the chapters.",
+    "checks.EXERCISES": "All exercises by name, one `Exercise` each, in the order of the chapters.",
 }
 CHAPTER = "checks."
 

@@ -1,4 +1,4 @@
-"""Training: the loop, and beside it the recipe, the schedule, the optimisers, the run folder and the processes.
+"""Training: the loop, and around it the recipe, the schedule, the optimisers, the run folder and the processes.
 
 Each name is imported when it is first used, so that the command line can read a recipe without PyTorch.
 """

@@ -26,8 +26,8 @@ def linear_baseline(
         epochs: passes over the training set.
         seed: of initialisation and order.
         device: where it is trained.
-        recipe: how it is trained. Its epochs and seed then count, and the two above do not. Without one it is the
-            default of `TrainingConfig`, whose rate may be too low for few pixels.
+        recipe: how it is trained. Its epochs and seed then replace the two above. By default it is that of
+            `TrainingConfig`, whose rate may be too low for few pixels.
 
     Raises:
         TypeError, ValueError: as `train`; or no such device here.

@@ -26,7 +26,7 @@ def check_fit(
         path_name("run_dir", run_dir)
     check_arguments(resume=resume, **options)
     if resume and run_dir is None:
-        raise ValueError("resume=True needs the run_dir of the run to go on with, got None")
+        raise ValueError("resume=True needs the run_dir of the run to continue, got None")
     if not any(p.requires_grad for p in model.parameters()):
         raise ValueError(f"this {type(model).__name__} has no parameters to train: none of them requires a gradient")
     check_padding(config.padding, dataset.image_size)

@@ -24,7 +24,7 @@ class ConvNet(nn.Module):
     Raises:
         TypeError: in forward, not a tensor.
         ValueError: when built, widths that are not three ints of at least 1, or another impossible size; in forward,
-            images of fewer than 4 pixels a side, of another number of channels, or of another type or device than the
+            images of fewer than 4 pixels per side, of another number of channels, or of another type or device than the
             weights.
 
     Source: Simonyan & Zisserman 2014 (arXiv:1409.1556) for the stages, Ioffe & Szegedy 2015 (arXiv:1502.03167) for the

@@ -60,7 +60,7 @@ def need_history(path: Path, history: list, epochs: int) -> None:
     """A `ValueError` where a history is not that of the first of so many epochs, one dict each."""
     numbers = ("learning_rate", "train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
     if not 1 <= len(history) <= epochs:
-        raise ValueError(f"{path} has a history of {len(history)} epochs, from 1 to {epochs} are needed")
+        raise ValueError(f"{path} has a history of {len(history)} epochs, but from 1 to {epochs} are needed")
     for i, row in enumerate(history):
         known = isinstance(row, dict) and set(row) == {"epoch", *numbers} and row["epoch"] == i + 1
         if not known or not all(isinstance(row[name], (int, float)) and math.isfinite(row[name]) for name in numbers):

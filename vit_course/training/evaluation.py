@@ -21,7 +21,7 @@ def evaluate(
     engine: "Engine | None" = None,
     workers: int = 0,
 ) -> tuple[float, float]:
-    """-> (mean cross-entropy, accuracy) of `model` on a part of `dataset`, in eval mode; its own mode is put back.
+    """-> (mean cross-entropy, accuracy) of `model` on a part of `dataset`, in eval mode; its own mode is restored.
 
     Args:
         model: takes (B, C, H, W), gives (B, num_classes).
@@ -32,8 +32,8 @@ def evaluate(
         workers: processes that read images ahead, where they are on disk.
 
     Raises:
-        TypeError: no model, no part of a dataset, or no dataset.
-        ValueError: another batch_size than an int of at least 1, logits of another shape, not one of the images could
+        TypeError: not a model, not a part of a dataset, or not a dataset.
+        ValueError: a batch_size that is not an int of at least 1, logits of another shape, not one of the images could
             be read, no images, logits that are NaN or infinite, or a worker that died.
         OSError: where the system, and not the file, is the cause that one could not be read.
     """

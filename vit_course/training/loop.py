@@ -37,31 +37,31 @@ def train(
     With a `run_dir`, `last.safetensors` (everything needed to go on) and `log.csv` are written after every epoch,
     and `best.safetensors` (weights alone) whenever the validation accuracy is the highest so far; a crash at any
     moment leaves whole files behind. `config.json` says what was trained on what. Files of images that could not be
-    read are listed in `unreadable.txt`; a batch then is the mean over those that could. While the run lives, a lock
-    keeps others out of its folder.
+    read are listed in `unreadable.txt`; a batch is then the mean over the others. While the run lasts, a lock keeps
+    others out of its folder.
 
     Where the recipe has an average, `model` holds the averaged weights after the last epoch: those that were validated.
     `last.safetensors` has both.
 
     Started by `torchrun` or `accelerate launch`, every process takes its share of each batch, so that the batch, and
-    with it the result, is that of one process, but for dropout and for batch norm, which see only a share. The first
-    process alone writes, all read: the run folder must be the same for all, on several machines on a disk they share.
+    with it the result, is that of one process, except for dropout and batch norm, which see only a share. Only the
+    first process writes, and all read: the run folder must be the same for all; several machines need a shared disk.
 
     Args:
         model: takes (B, C, H, W), gives (B, num_classes).
         dataset: from `vit_course.data`.
         config: the recipe. Its seed rules order and augmentation; call `seed_everything` before building the model.
         run_dir: a folder for the checkpoints, made if missing.
-        resume: go on from `run_dir`'s `last.safetensors`; the result is that of the run without the break. Only
-            dropout draws anew where the run goes on on another kind of device, or in more processes.
-        progress: a bar and a line an epoch on standard output.
-        accumulate: in how many parts a batch goes through the model, for less memory; the step is the same, but for
-            dropout and for batch norm, which see only a part.
+        resume: continue from `run_dir`'s `last.safetensors`; the result is that of an uninterrupted run. Only
+            dropout draws other numbers if the run continues on another kind of device, or in more processes.
+        progress: a bar and one line per epoch on standard output.
+        accumulate: in how many parts a batch goes through the model, to save memory; the step is the same, except
+            for dropout and batch norm, which see only a part.
         compiled: run the model through `torch.compile`. Needs a C++ compiler; the first step takes a minute.
         workers: processes that read images ahead, where the dataset leaves them on disk.
 
     Returns:
-        One dict an epoch: epoch, learning_rate, train_loss, train_accuracy (as seen in training, augmented),
+        One dict per epoch: epoch, learning_rate, train_loss, train_accuracy (as seen in training, augmented),
         validation_loss, validation_accuracy.
 
     Raises:
@@ -70,7 +70,7 @@ def train(
             or gradient that is no longer a number, an epoch in which not one image could be read, a worker that died,
             or a model that cannot be compiled here.
         OSError: a checkpoint that cannot be written, the last one is intact; or an image that cannot be read for a
-            cause that lies not in its file.
+            reason outside its file.
     """
     options = dict(progress=progress, accumulate=accumulate, compiled=compiled, workers=workers)
     check_fit(model, dataset, config, run_dir, resume, **options)

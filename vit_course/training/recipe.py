@@ -35,7 +35,7 @@ class TrainingConfig:
 
     Args:
         epochs: passes over the training set.
-        batch_size: images a step; the last batch of an epoch may be shorter.
+        batch_size: images per step; the last batch of an epoch may be shorter.
         learning_rate: the peak, reached after the warm-up.
         warmup: the share of all steps in which the rate climbs from 0; the rest is half a cosine down to 0.
         weight_decay: on matrices only (`parameter_groups`).
@@ -44,11 +44,11 @@ class TrainingConfig:
         beta2: AdamW's second momentum; its first is 0.9.
         label_smoothing: the share of the target that is spread over all classes.
         clip_norm: gradients longer than this are shortened to it; 0 for no clipping.
-        padding: augmentation by random shifts of up to so many pixels.
+        padding: augmentation by random shifts of up to this many pixels.
         flip: augmentation by mirroring left and right.
-        cutout: augmentation by blanking a square of so many pixels a side at a random place; 0 for none.
-        average: the decay a step of a running average of the weights, such as 0.999, which then is what is validated
-            and kept as best; 0 for none (Polyak & Juditsky 1992).
+        cutout: augmentation by blanking a square with sides of this many pixels at a random place; 0 for none.
+        average: the decay per step of a running average of the weights, such as 0.999; the average is then what is
+            validated and kept as best; 0 for none (Polyak & Juditsky 1992).
         precision: "float32", or "bfloat16" for mixed precision: matrix products in bfloat16, sums and weights in
             float32. Faster where the processor has it.
         seed: of initialisation, order and augmentation.

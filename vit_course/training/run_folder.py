@@ -53,8 +53,7 @@ class Lock:
             self._lock.acquire()
         except Timeout:
             raise ValueError(
-                f"{self._owner()} trains into {self.path.parent} at this moment: wait for its end, or name another "
-                "folder"
+                f"{self._owner()} is training into {self.path.parent}: wait until it ends, or name another folder"
             ) from None
         with suppress(PermissionError):  # Windows lets nobody write into a file that is locked
             self.path.write_text(f"process {os.getpid()} on host {platform.node()}", encoding="utf-8")
@@ -161,10 +160,10 @@ class RunFolder:
         path = self._file("last.safetensors")
         tensors, metadata = load_weights(path)
         if "recipe" not in metadata:
-            raise ValueError(f"{path} holds no state of a run to go on with, {len(tensors)} tensors of something else")
+            raise ValueError(f"{path} holds no state of a run to continue, {len(tensors)} tensors of something else")
         for part in (*self.described, "history"):
             if not isinstance(metadata.get(part), list if part == "history" else dict):
-                raise ValueError(f"{path} does not say of what {part} it is: a run of an earlier version is begun anew")
+                raise ValueError(f"{path} does not say which {part} it is of: start a run of an earlier version again")
         need_the_same(path, metadata, self.described)
         recipe, history = self.described["recipe"], metadata["history"]
         need_history(path, history, recipe["epochs"])
@@ -180,19 +179,19 @@ class RunFolder:
         path = self._file("best.safetensors")
         if not path.exists():
             raise ValueError(
-                f"{path} is missing, the best weights of the run so far: put it back, or begin anew in another folder"
+                f"{path} is missing, the best weights of the run so far: put it back, or start again in another folder"
             )
         tensors, metadata = load_weights(path)
         with naming(path):
             check_like(tensors, state.validated.state_dict())
             if metadata.get("config", self.described["model"]) != self.described["model"]:
-                raise ValueError("its config is another one than that of the run")
+                raise ValueError("its config differs from that of the run")
 
     def _check_config(self) -> None:
         path = self._file("config.json")
         if not path.exists():  # it can be written anew
             return
-        again = "remove the file, and it is written anew"
+        again = "remove the file, and it is written again"
         try:
             found = read_json(path)
             wanted = json.loads(json.dumps(self._config()))

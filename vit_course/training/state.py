@@ -67,7 +67,7 @@ class RunState:
             parts.setdefault(part, {})[name] = tensor
         if set(parts) != {*self.modules, "optimiser", "random"}:
             needed = ", ".join((*self.modules, "optimiser", "random"))
-            raise ValueError(f"{path} holds the parts {', '.join(sorted(parts))}, this run needs {needed}")
+            raise ValueError(f"{path} holds the parts {', '.join(sorted(parts))}, but this run needs {needed}")
         dropout = parts["random"].get("dropout")
         if dropout is None or dropout.ndim != 2 or not len(dropout) or dropout.dtype != torch.uint8:
             raise ValueError(f"{path} holds no table random.dropout of bytes, with a row for each process")
@@ -121,7 +121,7 @@ def _check_moments(tensors: dict[str, torch.Tensor], steps: int, exact: bool) ->
             raise ValueError(f"key {key!r} counts {tensor.item():g} steps, by its history the run has made {wanted}")
         if key.endswith(".exp_avg_sq") and key.startswith("optimiser.") and (tensor < 0).any():
             raise ValueError(
-                f"key {key!r} is a mean of squares and holds {tensor.min().item():g}, at least 0 is needed"
+                f"key {key!r} is a mean of squares and holds {tensor.min().item():g}, but at least 0 is needed"
             )
 
 
@@ -132,4 +132,4 @@ def _check_generator(key: str, state: torch.Tensor, like: torch.Generator) -> No
         torch.Generator(like.device).set_state(state.clone())
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"key {key!r} is no state of a random generator: {reason}") from error
+        raise ValueError(f"key {key!r} is not a state of a random generator: {reason}") from error

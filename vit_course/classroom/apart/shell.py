@@ -179,7 +179,7 @@ class Shell(InteractiveShell):
 
 
 def _end(*_) -> None:
-    raise SystemExit("the notebook goes on with the next cell")
+    raise SystemExit("the notebook continues with the next cell")
 
 
 def _text(value):

@@ -175,7 +175,7 @@ class Unpacker:
             return torch.empty(shape, dtype=dtype, device="meta")
         blob = self.blobs[_size(node["b"])]
         if len(blob) != math.prod(shape) * dtype.itemsize:
-            raise WireError("a tensor has not as many numbers as its shape says")
+            raise WireError("a tensor does not have as many numbers as its shape says")
         order = node.get("order", range(len(shape)))
         if sorted(order) != list(range(len(shape))):
             raise WireError("not an order of axes")

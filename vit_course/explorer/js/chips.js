@@ -6,7 +6,7 @@ import { percent } from "./words.js";
 export class Chips {
   constructor(state, panel) {
     Object.assign(this, { state, panel });
-    this.node = element("div", { class: "vit-chips", role: "group", "aria-label": "Tokens that are no patches" });
+    this.node = element("div", { class: "vit-chips", role: "group", "aria-label": "Tokens that are not patches" });
     this.node.hidden = panel.prefix === 0;
     this.chips = Array.from({ length: panel.prefix }, (_, token) => this.chip(token));
     this.node.append(...this.chips.map(({ button }) => button));

@@ -14,8 +14,8 @@ import { State } from "./state.js";
 import { describe } from "./words.js";
 
 const HINTS = {
-  mouse: "Point anywhere on the picture. Click to keep it, Escape to let go.",
-  touch: "Drag over the picture. Tap to keep it, tap again to let go.",
+  mouse: "Point anywhere on the picture. Click to pin the patch, Escape to unpin it.",
+  touch: "Drag over the picture. Tap to pin the patch, tap again to unpin it.",
 };
 
 function help() {
@@ -27,7 +27,7 @@ class More {
   // What is for later, folded until it is asked for.
   constructor(state, nodes) {
     this.state = state;
-    this.node = element("details", { class: "vit-more" }, element("summary", { text: "More: why there, and what to take with you" }),
+    this.node = element("details", { class: "vit-more" }, element("summary", { text: "More: why there, and what you can save" }),
       element("div", { class: "vit-more-body" }, ...nodes));
     this.node.addEventListener("toggle", () => this.node.open !== state.get("details") && state.set({ details: this.node.open }));
   }

@@ -1,13 +1,13 @@
 // The keys, and the truce with JupyterLab about them.
 
 export const HELP = [
-  ["arrows", "on the picture: the query, or while it is pinned the token it is compared with; on the small maps: layer and head"],
-  ["L, H", "next layer, head; with Shift the one before"],
-  ["M", "one head, mean of heads, rollout"],
+  ["arrows", "on the picture: the query or, while it is pinned, the token it is compared with; on the small maps: layer and head"],
+  ["L, H", "next layer or head; with Shift, the previous one"],
+  ["M", "one head, mean of heads or rollout"],
   ["C", "class token and registers"],
-  ["D", "where it looks, who looks here"],
-  ["O, S, V", "overlay, scale, view; with Shift the one before"],
-  ["Enter, Escape", "pin, free"],
+  ["D", "where it looks or who looks here"],
+  ["O, S, V", "next overlay, scale or view; with Shift, the previous one"],
+  ["Enter, Escape", "pin, unpin"],
 ];
 
 export function listen(root, state, grid) {

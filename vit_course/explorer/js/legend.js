@@ -12,8 +12,8 @@ const SCALES = {
   fixed: "the same scale for every map",
 };
 const ABOUT = {
-  outline: "of the weight on patches, in as few as possible",
-  off: "the picture as the model gets it",
+  outline: "of the weight on patches, in as few patches as possible",
+  off: "the picture as the model sees it",
   colours: "three principal components as colours",
   similarity: "cosine with the token of the query",
 };

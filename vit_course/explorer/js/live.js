@@ -57,7 +57,7 @@ class Page {
     $("#live-size").disabled = this.wanted === SMALL;
     const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
     $(".live-ready").hidden = true;
-    if (!model) return this.say("Loading; the small model comes first.");
+    if (!model) return this.say("Loading the small model first.");
     const { sizes } = this.page.models[model];
     const size = sizes.includes(this.size) ? this.size : sizes[0];
     const { name, title, source } = this.picture;
@@ -92,7 +92,7 @@ class Page {
     if (state === "loading" && total) Object.assign(bar, { value: loaded, max: total });
     else bar.removeAttribute("value");
     line.textContent = {
-      loading: total ? `${what} is coming: ${megabytes(loaded)} of ${megabytes(total)} MB` : `${what} is coming`,
+      loading: total ? `${what} is loading: ${megabytes(loaded)} of ${megabytes(total)} MB` : `${what} is loading`,
       starting: `${what} is starting`,
       failed: `${what} cannot be used: ${words}.`,
     }[state] ?? "";

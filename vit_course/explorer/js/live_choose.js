@@ -37,7 +37,7 @@ export class Choose {
     each("drop", ({ dataTransfer }) => {
       depth = 0;
       if (dataTransfer.files.length) this.theirs(pictureIn(dataTransfer.files));
-      else this.refuse("What was dropped is no file: save the picture first, then drop the file.");
+      else this.refuse("What you dropped is not a file: save the picture first, then drop the file.");
     });
   }
 

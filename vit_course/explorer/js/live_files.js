@@ -20,10 +20,10 @@ const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toStri
 async function check(file, bytes) {
   const unpacked = unpackedByServer(bytes) && file.unpacked; // the file's sum once it is unpacked
   if (!unpacked && bytes.length !== file.bytes)
-    throw new Error(`${file.path} came with ${bytes.length} bytes where ${file.bytes} are due`);
+    throw new Error(`${file.path} has ${bytes.length} bytes instead of ${file.bytes}`);
   // Only an address with https, or this machine, has checksums.
   if (globalThis.crypto?.subtle && hex(await crypto.subtle.digest("SHA-256", bytes)) !== (unpacked || file.sha256))
-    throw new Error(`${file.path} is another file than the page was written with`);
+    throw new Error(`${file.path} is not the file that this page was written with`);
 }
 
 // The content of an answer, counted piece by piece as it comes.
@@ -55,9 +55,9 @@ async function bytesOf(file, store, count, signal) {
   try {
     response = await fetch(file.path, { cache: store ? "no-store" : "default", signal }); // kept once, not twice
   } catch {
-    throw new Error(`${file.path} did not come: is the server still running?`);
+    throw new Error(`${file.path} did not load: is the server still running?`);
   }
-  if (!response.ok) throw new Error(`${file.path} is not there: the server answers ${response.status}`);
+  if (!response.ok) throw new Error(`${file.path} is missing: the server answers ${response.status}`);
   const bytes = await read(response, file.bytes, count);
   await check(file, bytes);
   // A full disk is no reason to fail.

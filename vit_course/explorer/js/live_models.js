@@ -21,7 +21,7 @@ export class Models {
     if (!["absent", "failed"].includes(this.states[name].state)) return;
     if (!this.spoken) {
       clearTimeout(this.silence);
-      this.silence = setTimeout(() => this.fail("live_worker.js, the page's own worker, says nothing: reload the page"), PATIENCE);
+      this.silence = setTimeout(() => this.fail("live_worker.js, the page's own worker, does not answer: reload the page"), PATIENCE);
     }
     this.set(name, { state: "loading", loaded: 0, total: 0 });
     this.worker.postMessage({ kind: "open", model: name });

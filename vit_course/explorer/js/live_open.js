@@ -17,7 +17,7 @@ async function why(name, blob) {
   const head = String.fromCharCode(...new Uint8Array(await blob.slice(0, 12).arrayBuffer()));
   if (head.slice(4, 8) === "ftyp" && HEIC.includes(head.slice(8)))
     return `${name} is a HEIC photograph, which this browser cannot open: save it as JPEG first.`;
-  return `${name} is no picture that this browser can open: choose a JPEG, PNG or WebP file.`;
+  return `${name} is not a picture that this browser can open: choose a JPEG, PNG or WebP file.`;
 }
 
 function drawn(bitmap, width, height, ...part) {

@@ -35,7 +35,7 @@ async function open(name) {
 async function blobOf(source, name) {
   if (typeof source !== "string") return source;
   const response = await fetch(source).catch(() => null);
-  if (!response?.ok) throw new Refusal(`${name} did not come: is the server still running?`);
+  if (!response?.ok) throw new Refusal(`${name} did not load: is the server still running?`);
   return response.blob();
 }
 
@@ -68,7 +68,7 @@ self.onmessage = async ({ data: message }) => {
   if (message.kind === "look") {
     newest = message.ticket;
     await look(message).catch((error) => {
-      const said = error instanceof Refusal ? error.message : `${message.name} could not be looked at: ${words(error)}.`;
+      const said = error instanceof Refusal ? error.message : `${message.name} could not be shown: ${words(error)}.`;
       postMessage({ kind: "refused", ticket: message.ticket, words: said });
     });
   }

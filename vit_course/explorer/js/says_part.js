@@ -24,7 +24,7 @@ export class Says {
     if (others) bars.append(bar(`${others} others`, rest));
     const title = this.state.panels.length > 1 && panel.title ? [element("div", { class: "vit-says-title", text: panel.title })] : [];
     const lens = says.lens?.length > 1 ? this.lens(panel) : null;
-    const about = element("p", { class: "vit-part-note", text: `Read by ${says.about}.${lens ? " The curve is the same head on the class token between layers, where it was never trained to read." : ""}` });
+    const about = element("p", { class: "vit-part-note", text: `From ${says.about}.${lens ? " The curve shows the same head on the class token between layers, where it was never trained." : ""}` });
     const all = [bars, ...(lens ? [lens.node] : []), about];
     if (says.none === undefined) return { panel, node: element("div", { class: "vit-says-one" }, ...title, ...all), lens };
     // A head of few words, of a picture that may be none of them: what it says is asked for, not announced.

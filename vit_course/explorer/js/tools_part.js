@@ -24,7 +24,7 @@ export class Tools {
     this.table = element("div", { class: "vit-table", tabindex: "0", role: "region", "aria-label": "Table of weights" });
     this.folded = element("details", {}, element("summary", { text: "Weights as a table" }), this.table);
     this.folded.addEventListener("toggle", () => this.fill());
-    this.node = element("div", { class: "vit-part vit-tools", role: "group", "aria-label": "Take it with you" }, this.buttons, this.said, this.folded);
+    this.node = element("div", { class: "vit-part vit-tools", role: "group", "aria-label": "Save and share" }, this.buttons, this.said, this.folded);
   }
 
   draw(shown) {
@@ -86,9 +86,9 @@ export class Tools {
     this.link.write();
     try {
       await navigator.clipboard.writeText(location.href);
-      return "The link is copied.";
+      return "The link was copied.";
     } catch {
-      return "This browser does not let a page copy. The link stands in the address above.";
+      return "This browser does not let a page copy. The link is in the address bar.";
     }
   }
 

@@ -91,7 +91,7 @@ export class Tour {
     this.name.textContent = title;
     this.progress.textContent = over ? `${this.at.found.size} of ${steps.length} found` : `${this.at.step + 1} of ${steps.length}`;
     this.title.textContent = over ? "That was the tour" : this.step.title;
-    this.question.textContent = over ? "Everything here can be asked of any other photograph, and the next one may answer differently." : this.step.question(now);
+    this.question.textContent = over ? "You can ask all of this about any other photograph, and the answers may be different." : this.step.question(now);
     this.hint.textContent = over ? "" : this.step.hint;
     this.folded.hidden = this.show.hidden = over;
     this.folded.open = false;
@@ -103,7 +103,7 @@ export class Tour {
     clearTimeout(this.searching);
     if (this.step?.details) this.state.set({ details: true });
     if (this.without) this.none(this.without);
-    else if (!over) this.search((values) => values || this.none("Nothing in this picture is so."));
+    else if (!over) this.search((values) => values || this.none("This picture has no example of it."));
   }
 
   mark() {
@@ -115,7 +115,7 @@ export class Tour {
   none(why) {
     this.without = why;
     this.show.hidden = this.folded.hidden = true;
-    this.found.textContent = `${why} This step is left out.`;
+    this.found.textContent = `${why} This step is skipped.`;
   }
 
   say(text) {
@@ -140,7 +140,7 @@ export class Tour {
   }
 
   solve() {
-    this.search((values) => (values ? this.state.set(values) : this.none("Nothing in this picture is so.")));
+    this.search((values) => (values ? this.state.set(values) : this.none("This picture has no example of it.")));
   }
 
   end() {

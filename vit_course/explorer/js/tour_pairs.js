@@ -5,7 +5,7 @@ import { cosines } from "./similarity.js";
 import { apart, classToken, closest, meanRow, patches, ready, shownMap, spread } from "./tour_facts.js";
 import { ofEven, share, signed, times } from "./ranks.js";
 
-const NO_TOKENS = "The tokens of this model were not sent along.";
+const NO_TOKENS = "This explorer was made without the tokens of the model.";
 
 function pair({ panel, query, key, pinned }, patch = true) {
   // Whether two different tokens are set beside each other.
@@ -14,9 +14,9 @@ function pair({ panel, query, key, pinned }, patch = true) {
 
 const late = {
   title: "First layer, last layer",
-  question: ({ panel }) => `Pin the class token. Find a patch that layer ${panel.layer_numbers.at(-1)} looks at on average over its heads, and layer ${panel.layer_numbers[0]} does not. Click it.`,
-  hint: "Choose “mean” and go back and forth between the last layer and the first. What lights up in the last one only is what you look for; it should get at least twice an even share there.",
-  needs: (panel) => (panel.layers < 2 ? "There is one layer only." : ""),
+  question: ({ panel }) => `Pin the class token. Find a patch that layer ${panel.layer_numbers.at(-1)} looks at on average over its heads, but layer ${panel.layer_numbers[0]} does not. Click it.`,
+  hint: "Choose “mean” and go back and forth between the last layer and the first. You are looking for what lights up only in the last one; it should get at least twice an even share there.",
+  needs: (panel) => (panel.layers < 2 ? "There is only one layer." : ""),
   check(now) {
     const { panel, query, key } = now;
     if (!pair(now, false)) return "";
@@ -40,10 +40,10 @@ const late = {
 };
 
 const alike = {
-  title: "Alike, and yet not looked at",
+  title: "Alike, but not looked at",
   details: true,
-  question: () => "Attention does not simply go to what is similar. Pin a patch and click another that is much like it and that the head shown hardly looks at.",
-  hint: "Choose the view “similarity” and pin a patch. Bright patches are like it. “Why there?” gives the attention that the patch you click gets; other heads give other answers.",
+  question: () => "Attention does not simply go to what is similar. Pin a patch and click another that is very similar to it but that the chosen head hardly looks at.",
+  hint: "Choose the view “similarity” and pin a patch. Bright patches are similar to it. “Why there?” shows how much attention the patch you click gets; other heads give other answers.",
   needs: (panel) => (panel.features || panel.featureWidth ? "" : NO_TOKENS),
   check(now) {
     const { panel, query, key } = now;
@@ -52,7 +52,7 @@ const alike = {
     const weight = shownMap(panel, now, query, "from")[key] * panel.tokens;
     if (!(values[key] >= Math.max(closest(values, panel, query), 0.5) && weight <= 0.5)) return "";
     const less = spread(panel, Infinity).filter((t) => t !== query && values[t] < values[key]).length;
-    return `The cosine of the two tokens is ${values[key].toFixed(2)}, more than for ${Math.floor((100 * less) / (patches(panel) - 1))} % of the other patches, and yet it gets ${ofEven(weight)}.`;
+    return `The cosine of the two tokens is ${values[key].toFixed(2)}, higher than for ${Math.floor((100 * less) / (patches(panel) - 1))} % of the other patches, and yet it gets ${ofEven(weight)}.`;
   },
   *solve({ panel, layer, head: chosen, query: here }) {
     while (!ready(panel, layer) || !panel.features) yield;
@@ -83,7 +83,7 @@ const far = (panel) => Math.max(panel.rows, panel.columns) / 2;
 
 const coloured = {
   title: "What the colours say",
-  question: () => "In the view “colours” like tokens have like colours. Find two patches that are far from each other, at least half of the picture's side, and have nearly the same colour.",
+  question: () => "In the view “colours”, similar tokens have similar colours. Find two patches of nearly the same colour that are at least half the picture's side apart.",
   hint: "Pin one patch and click the other. The two sides of a face, or two ends of the background, are good places to try.",
   needs: (panel) => (panel.features || panel.featureWidth ? "" : NO_TOKENS),
   check(now) {
@@ -110,8 +110,8 @@ const coloured = {
 const softened = {
   title: "Why there?",
   details: true, // "Why there?" is among what is folded
-  question: () => "Find a key whose score is above the average of all keys, and which still gets less than an even share of the attention.",
-  hint: "Pin a query in the view “attention” and click one patch after the other. “Why there?” shows the score among all scores, and what the softmax makes of it.",
+  question: () => "Find a key whose score is above the average of all keys, but which still gets less than an even share of the attention.",
+  hint: "Pin a query in the view “attention” and click one patch after another. “Why there?” shows the score among all scores, and what the softmax makes of it.",
   needs: (panel) => (panel.kind === "qk" ? "" : "Only the weights of this model were recorded, not its queries and keys."),
   check(now) {
     const { panel, layer, head, query, key } = now;

@@ -26,16 +26,16 @@ function halves(panel, layer, query) {
 
 const fewest = {
   title: "Ask from the class token",
-  question: ({ panel }) => `The class token collects what the model says of the whole picture. Which head of ${layerName(panel, panel.layers - 1)} lets it look at the fewest patches?`,
-  hint: "Choose the class token below the picture and the last layer, then go through the heads. The overlay “outline” draws the patches that hold half of the weight.",
-  needs: (panel) => (classToken(panel) < 0 ? "This model has no class token." : panel.heads < 2 ? "This model has one head only." : ""),
+  question: ({ panel }) => `The class token collects what the model has to say about the whole picture. Which head of ${layerName(panel, panel.layers - 1)} lets it look at the fewest patches?`,
+  hint: "Choose the class token below the picture, then the last layer, and go through the heads. The overlay “outline” frames the patches that hold half of the weight.",
+  needs: (panel) => (classToken(panel) < 0 ? "This model has no class token." : panel.heads < 2 ? "This model has only one head." : ""),
   check(now) {
     const { panel, layer, head, query } = now;
     if (!shows(now, ONE_HEAD) || query !== classToken(panel) || layer !== panel.layers - 1) return "";
     const counts = halves(panel, layer, query);
     const [least, most] = [Math.min(...counts), Math.max(...counts)];
     if (counts[head] > least || least === most) return "";
-    return `Half of what head ${head} gives to patches lies on ${least} of ${patches(panel)}. Head ${counts.indexOf(most)} spreads that half over ${most}.`;
+    return `Half of what head ${head} gives to patches lies on ${least} of ${patches(panel)} patches. Head ${counts.indexOf(most)} spreads that half over ${most}.`;
   },
   *solve({ panel }) {
     const [layer, query] = [panel.layers - 1, classToken(panel)];
@@ -49,8 +49,8 @@ const fewest = {
 const above = {
   title: "A head that knows its way",
   question: () => "Somewhere among the early layers a head always looks one patch up. Find it.",
-  hint: "Move over the picture and watch the small maps: in the map you look for, the bright spot keeps just above the pointer.",
-  needs: (panel) => (panel.rows < 2 ? "The picture has one row of patches only." : ""),
+  hint: "Move over the picture and watch the small maps: in the map you are looking for, the bright spot stays just above the pointer.",
+  needs: (panel) => (panel.rows < 2 ? "The picture has only one row of patches." : ""),
   check(now) {
     const { panel, layer, head } = now;
     if (!shows(now, ONE_HEAD)) return "";
@@ -74,8 +74,8 @@ const above = {
 
 const seen = {
   title: "Turn the question round",
-  question: () => "Not where does this patch look, but who looks at it? Find a patch that gets at least three times an even share from all tokens together.",
-  hint: "Choose “who looks here” and move over what stands out: an eye, a corner, a bright spot. Click to pin the patch. Other heads and layers have other favourites.",
+  question: () => "The question is no longer where this patch looks, but who looks at it. Find a patch that gets at least three times an even share from all tokens together.",
+  hint: "Choose “who looks here” and move over things that stand out: an eye, a corner, a bright spot. Click to pin the patch. Other heads and layers have other favourites.",
   needs: () => "",
   check(now) {
     const { panel, query, pinned } = now;
@@ -103,7 +103,7 @@ const scales = {
   title: "Change the scale",
   question: () => "On its own scale every map looks bright. Draw the whole layer on one scale: which of its heads really has the largest weight for your query?",
   hint: "Change the scale from “own” to “layer”, then go through the heads of the layer.",
-  needs: (panel) => (panel.heads < 2 ? "This model has one head only." : ""),
+  needs: (panel) => (panel.heads < 2 ? "This model has only one head." : ""),
   check(now) {
     const { panel, layer, head, query } = now;
     if (!shows(now, ONE_HEAD) || now.scale === "own") return "";

@@ -61,7 +61,7 @@ function render({ model, el }) {
     try {
       if (!refusal) buffers = [await blob.arrayBuffer()];
     } catch {
-      refusal = `${file.name} could not be read by the browser. Please choose it once more.`;
+      refusal = `${file.name} could not be read by the browser. Please choose it again.`;
     }
     patience = setTimeout(
       () => say("Python has not answered yet: another cell may be running. If the kernel was restarted, run this cell again."),

@@ -125,7 +125,7 @@ export class Why {
     const on = added(found);
     const lines = some
       ? [[`dimension ${i}`, `${signed(found.q[i])} × ${signed(found.k[i])} = ${signed(found.product[i])}`],
-         ["of it the own part", signed(found.own[i])], ["", ""]]
+         ["own part of that", signed(found.own[i])], ["", ""]]
       : [["adds up", on.parts], ["shared + own part", on.shared], ["scaled", on.scaled]];
     this.sums.replaceChildren(...lines.map(([name, text]) =>
       element("div", {}, element("dt", { text: name || "\u00a0" }), element("dd", { text }))));

@@ -23,7 +23,7 @@ function attends({ panel, q, map, direction }, several) {
   const most = best === q ? "itself" : called(panel, best);
   if (direction === "from")
     return `${called(panel, q)} looks most at ${most}, with ${share}${several ? "" : " of its attention"}`;
-  return `${called(panel, q)} is looked at most by ${most}, with ${share}${several ? "" : " of that one's attention"}`;
+  return `${called(panel, q)} is looked at most by ${most}, which gives it ${share}${several ? "" : " of its attention"}`;
 }
 
 function resembles(shown) {
@@ -43,11 +43,11 @@ export function describe(shown, view, pinned = false) {
   const titled = (one, text) => (several && one.panel.title ? `${one.panel.title}, ${text}` : text);
   const held = pinned ? "pinned: " : "";
   if (shown[0].colours)
-    return "Colours are the three main directions in which the patches differ: like colour, like description.";
+    return "Colours show the three main directions in which the patches differ: patches of similar colour have similar tokens.";
   if (view === "similarity" && shown[0].drawn !== shown[0].map)
     return capital(`${held}after the last layer, ${resembles(shown)}.`);
   const waiting = shown.find((one) => !one.ready);
-  if (waiting) return `Being computed: ${Math.round(100 * (waiting.panel.rollout?.progress ?? 0))}\u00a0% ...`;
+  if (waiting) return `Computing: ${Math.round(100 * (waiting.panel.rollout?.progress ?? 0))}\u00a0% ...`;
   const all = shown.map((one) => titled(one, attends(one, several))).join("; ");
   return capital(`${held}${where(shown[0])}${several ? ": " : ", "}${all}.`);
 }
