@@ -14,7 +14,7 @@ from vit_course.classroom.exercises import exercises_of
 
 ROOT = Path(__file__).parents[1]
 WORDS_A_MINUTE, LINES_A_MINUTE = 130, 8  # of text in a second language; of code that is read
-ON_THE_CARD = re.compile(r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for what goes deeper)?")
+ON_THE_CARD = re.compile(r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for the \*Deeper\* sections)?")
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 HEAD = "| number | name | title | difficulty | minutes | points |\n|---|---|---|---|---|---|\n"
 
@@ -65,7 +65,7 @@ def written() -> dict[Path, str]:
         notebook = nbformat.read(path, as_version=4)
         main, exercises, deeper = minutes(notebook)
         card = f"{main} min for the main path, {exercises} min of exercises"
-        card += f", {deeper} min for what goes deeper" * bool(deeper)
+        card += f", {deeper} min for the *Deeper* sections" * bool(deeper)
         texts[path] = ON_THE_CARD.sub(card, path.read_text(encoding="utf-8"), count=1)
         row = re.compile(rf"(\({re.escape(str(path.relative_to(ROOT)))}\).*) \| \d+ \+ \d+(?: \+ \d+)? \|")
         assert row.search(texts[readme]), f"the README has no row for {path.name}"

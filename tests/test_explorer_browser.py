@@ -3,13 +3,11 @@
 import json
 
 import nbformat
-import numpy as np
 import pytest
 from conftest import cases
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, patch, point, says, violations, watch, words
 from lab import run_cell, running_lab, wait_for_kernel
-from pictures import encoded
-from PIL import Image
+from pictures import sideways
 from playwright.sync_api import Page
 from regenerate import regenerate
 
@@ -30,6 +28,7 @@ UPLOAD = [
     "display(Image.new('RGB', (90, 20)))\nmine",
     "print((255 * mine.explorer._shown[0].picture[::31, ::31].mean(axis=2)).round().tolist())",
 ]
+TEXT = "\n\n".join(["Words of a chapter. " * 30] * 12)
 WIDGET, READY, FIELD = (f".jp-OutputArea .vit-{name}" for name in ("explorer", "explorer[data-ready]", "upload"))
 SIDE = 8  # patches
 KINDS = "() => window.jupyterapp.shell.currentWidget.content.widgets.map(w => w.model.type)"
@@ -38,14 +37,12 @@ KINDS = "() => window.jupyterapp.shell.currentWidget.content.widgets.map(w => w.
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("notebooks")
-    for name, sources in (("explorer", EXPLORER), ("upload", UPLOAD), ("stored", [*EXPLORER[:2], *UPLOAD[:2]])):
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    stored, between = [*EXPLORER[:2], *UPLOAD[:2]], [TEXT, "\n".join(EXPLORER[:2]), TEXT]
+    new = {True: nbformat.v4.new_markdown_cell, False: nbformat.v4.new_code_cell}
+    for name, sources in dict(explorer=EXPLORER, upload=UPLOAD, stored=stored, between=between).items():
+        notebook = nbformat.v4.new_notebook(cells=[new[source == TEXT](source) for source in sources])
         notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(notebook, folder / f"{name}.ipynb")
-    before, after = (nbformat.v4.new_markdown_cell("\n\n".join(["Words of a chapter. " * 30] * 12)) for _ in range(2))
-    notebook = nbformat.v4.new_notebook(cells=[before, nbformat.v4.new_code_cell("\n".join(EXPLORER[:2])), after])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, folder / "between.ipynb")
     return folder
 
 
@@ -168,15 +165,6 @@ def test_ctrl_s_still_saves(notebook, folder):
 def test_python_sets_the_state(notebook):
     run_cell(notebook, 3)
     says(notebook, "the heads of layer 2, the patch in row 1, column 1 looks")
-
-
-def sideways(height=600, width=800, noise=1, **options) -> bytes:
-    """A photograph, white above and black below once it is upright, as a camera held sideways stores it."""
-    stored = np.random.RandomState(0).randint(0, noise, (height, width, 3), dtype=np.uint8)
-    stored[:, : width // 2] = 255 - stored[:, : width // 2]
-    exif = Image.Exif()
-    exif[0x0112] = 6  # to be turned by 90 degrees clockwise
-    return encoded(Image.fromarray(stored), format="JPEG", exif=exif, **options)
 
 
 def choose(page, name: str, content: bytes) -> None:

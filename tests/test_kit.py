@@ -143,9 +143,9 @@ def rows(table: str) -> list[list[str]]:
 
 
 def card(number: str) -> list[int]:
-    """For the main path, of exercises, for what goes deeper, straight from the file."""
+    """For the main path, of exercises, for the Deeper sections, straight from the file."""
     (path,) = (ROOT / "notebooks").glob(f"{number}_*.ipynb")
-    card = r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for what goes deeper)?"
+    card = r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for the \*Deeper\* sections)?"
     return [int(number or 0) for number in re.search(card, path.read_text(encoding="utf-8")).groups()]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from conftest import ROOT, cases
+from tables import is_folded
 
 from vit_course.files import stored
 from vit_course.files.atomic import write_atomically
@@ -58,7 +59,8 @@ def test_a_copy_has_every_cell_and_no_result(folder, name):
         if mine.cell_type == "code":
             assert "../" not in theirs.source, "vit_course.files.stored finds it"
             assert mine.source == theirs.source and mine.outputs == [] and mine.execution_count is None
-            assert "collapsed" not in mine.metadata and "jupyter" not in mine.metadata
+            assert "collapsed" not in mine.metadata and "outputs_hidden" not in mine.metadata.get("jupyter", {})
+            assert is_folded(mine) == is_folded(theirs), "what only paints is folded here too"
             assert mine.metadata.get("tags") == theirs.metadata.get("tags")
 
 

@@ -141,6 +141,7 @@ def test_the_first_page_has_the_opening_of_the_readme_and_every_chapter(site, pa
     assert all(link in page.links and (site / link).is_file() for link in LINKS)
     chapters = [link for link in page.links if link.startswith("notebooks/")]
     assert chapters.count("notebooks/08_attention_maps.html") == 2, "in the contents, and its card"
+    assert (site / "index.html").read_text(encoding="utf-8").count('<span class="number">') == len(NOTEBOOKS)
     code = (site / "vit_course" / "attention.py.html").read_text(encoding="utf-8")
     assert 'class="k">def</span>' in code, "highlighted"
     assert "attention.py.html" in pages[site / "vit_course" / "index.html"].links
@@ -207,7 +208,7 @@ def test_what_is_broken_fails_the_build(tmp_path):
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
     (repository / "notebooks" / "00_a.ipynb").write_text(json.dumps(notebook))
     (repository / "README.md").write_text(
-        "# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\nMinutes are reading.\n\n" + TABLE
+        "# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\nMinutes are those .\n\n" + TABLE
     )
     (repository / "CONTRIBUTING.md").write_text("# House\n\nc\n")
     (repository / "CHANGELOG.md").write_text("# Changes\n\nc\n")

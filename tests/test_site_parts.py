@@ -27,12 +27,12 @@ from vit_course.site.sources import lead_to_pages
 
 TABLE = """## The chapters
 
-Minutes are reading + doing + exercises.
+Minutes are those of the main path + exercises + what goes deeper.
 
 | chapter | you will see | minutes |
 |---|---|---|
 | [00 A & b](notebooks/00_a.ipynb) | one *and* `a < b`; two | 1 + 20 + 300 |
-| [11 C](notebooks/11_c.ipynb) | three | 4 + 5 + 6 |
+| [11 C](notebooks/11_c.ipynb) | three | 4 + 5 |
 
 Words behind.
 """
@@ -151,9 +151,11 @@ def test_the_table_becomes_cards():
     assert text.startswith("## The chapters\n\n<ol") and text.rstrip().endswith("Words behind.") and "|" not in text
     assert text.count("<li>") == 2 and 'href="notebooks/00_a.html"' in text
     assert "A &amp; b</strong>" in text and ">One <em>and</em> <code>a &lt; b</code>; two.<" in text
-    assert ">321 min" in text and ">15 min" in text
+    assert ">21 min" in text and ">9 min" in text, "what goes deeper is not counted"
     with pytest.raises(ValueError, match="the table of the chapters needs rows"):
         cards("## The chapters\n\nnone\n")
+    with pytest.raises(ValueError, match="must say what they are"):
+        cards(TABLE.replace("Minutes are those", "These are the minutes"))
 
 
 def test_docstrings_are_read_as_they_are_meant():

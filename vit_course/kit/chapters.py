@@ -11,7 +11,7 @@ import nbformat
 from vit_course.files.stored import course, stored
 
 CAPTION = re.compile(r"^\*Figure (\d+)\. (.+?)\*(?: |$)", re.MULTILINE | re.DOTALL)
-TIME = re.compile(r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for what goes deeper)?")
+TIME = re.compile(r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for the \*Deeper\* sections)?")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Minutes:
-    """What a chapter's card says: for the main path, of exercises, for what goes deeper."""
+    """What a chapter's card says: for the main path, of exercises, for the Deeper sections."""
 
     main: int
     exercises: int

@@ -32,7 +32,8 @@ def prepare(chapter: Path) -> tuple[bytes, set[str]]:
         else:
             cell.update(outputs=[], execution_count=None)
             cell["metadata"].pop("collapsed", None)  # no result is there to be folded
-            cell["metadata"].get("jupyter", {}).pop("outputs_hidden", None)
+            if cell["metadata"].get("jupyter", {}).pop("outputs_hidden", None) and not cell["metadata"]["jupyter"]:
+                del cell["metadata"]["jupyter"]
         cell["source"] = source.splitlines(keepends=True)
     return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode(), linked
 

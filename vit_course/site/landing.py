@@ -5,9 +5,9 @@ import re
 
 from vit_course.explorer import embedded
 
-ROW = re.compile(r"^\| \[(\d+) ([^\]]*)\]\(([^)]*)\) \| (.*?) \| (\d+) \+ (\d+) \+ (\d+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| \[(\d+) ([^\]]*)\]\(([^)]*)\) \| (.*?) \| (\d+) \+ (\d+)(?: \+ \d+)? \|$", re.MULTILINE)
 # The table in the readme, with its head.
-TABLE = re.compile(r"Minutes are reading.*?\n\n\|.*?\n(?!\|)", re.DOTALL)
+TABLE = re.compile(r"Minutes are those .*?\n\n\|.*?\n(?!\|)", re.DOTALL)
 # No contents beside the page.
 HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 LINKS = {
@@ -27,7 +27,7 @@ def opening_explorer() -> dict:
     from vit_course.explorer import explore
 
     real = pretrained.load_run("vit-s14")
-    return explore(real, data.photographs()["cat"].path, layer=8, head=1).everything()
+    return explore(real, data.photographs()["cat"].path, layer=10, head=5).everything()
 
 
 def hero(state: dict) -> str:
@@ -47,7 +47,7 @@ def cards(section: str) -> str:
     """
     rows = ROW.findall(section)
     if not rows:
-        raise ValueError('README.md: the table of the chapters needs rows "| [00 Name](file) | words | 1 + 2 + 3 |"')
+        raise ValueError('README.md: the table of the chapters needs rows "| [00 Name](file) | words | 1 + 2 |"')
     from markdown_it import MarkdownIt
 
     # A card is one link, so that none can stand within it.
@@ -61,7 +61,10 @@ def cards(section: str) -> str:
             f'<span class="minutes">{sum(map(int, minutes))} min with exercises</span></a></li>'
         )
     table = f'<ol class="chapters" start="0">{"".join(items)}</ol>\n'
-    return TABLE.sub(lambda _: table, section + "\n", count=1)
+    text, found = TABLE.subn(lambda _: table, section + "\n", count=1)
+    if not found:
+        raise ValueError('README.md: above the table of the chapters "Minutes are those ..." must say what they are')
+    return text
 
 
 def landing(readme: str) -> str:
