@@ -14,7 +14,7 @@ from vit_course.classroom.exercises import exercises_of
 
 ROOT = Path(__file__).parents[1]
 WORDS_A_MINUTE, LINES_A_MINUTE = 130, 8  # of text in a second language; of code that is read
-ON_THE_CARD = re.compile(r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for the \*Deeper\* sections)?")
+ON_THE_CARD = re.compile(r"\d+ min for the main path, \d+ min of exercises(?:, \d+ min for the \*Deeper\* sections)?")
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 HEAD = "| number | name | title | difficulty | minutes | points |\n|---|---|---|---|---|---|\n"
 
