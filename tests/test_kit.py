@@ -164,14 +164,17 @@ def test_the_lab_fills_ninety_minutes_with_exercises_that_fit():
 def test_each_lesson_fits_and_each_sheet_of_it_is_there():
     found = rows(schedule.weeks())
     assert [line[0] for line in found] == [f"{week}.{lesson}" for week in (1, 2, 3, 4) for lesson in (1, 2)]
-    assert re.findall(r"\b\d\d\b", " ".join(line[1] for line in found)) == [f"{n:02}" for n in range(9)]
+    assert re.findall(r"\b\d\d\b", " ".join(line[1] for line in found)) == [f"{n:02}" for n in range(10)]
     for _, lesson, sheet, minutes, home in found:
         numbers = re.findall(r"\b\d\d\b", lesson)
         (exercise,) = [e for e in PAPER if e.number == sheet]
-        read = sum(card(n)[0] for n in numbers)
+        programmed = [e for e in EXERCISES.values() if e.number in re.findall(r"\b\d\.\d\b", lesson)]
+        assert all(f"0{e.number[0]}" in numbers for e in programmed) and sheet not in {e.number for e in programmed}
+        assert bool(programmed) == (lesson != "02 and 03"), "this lesson is full without"
+        parts = [sum(card(n)[0] for n in numbers), sum(e.minutes for e in programmed), exercise.minutes]
         assert exercise.chapter.number in numbers
-        assert minutes == f"{read} + {exercise.minutes} = {read + exercise.minutes}"
-        assert read + exercise.minutes <= 90
+        assert minutes == f"{' + '.join(str(part) for part in parts if part)} = {sum(parts)}"
+        assert sum(parts) <= 90
         assert all(card(n)[1] == int(m) for n, m in re.findall(r"(\d\d): (\d+)", home))
 
 

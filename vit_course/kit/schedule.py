@@ -43,8 +43,9 @@ def weeks() -> str:
         papers = paper.split("; ")
         for number, (lesson, exercise) in enumerate(zip(lessons.split("; "), papers, strict=True), start=1):
             read = sum(chapter(name).minutes.main for name in _chapters(lesson))
-            minutes = exercise_minutes()[exercise]
-            in_class = f"{read} + {minutes} = {read + minutes}"
+            programmed = [int(one.partition(": ")[2]) for one in _exercises(lesson)]
+            parts = [read, *([sum(programmed)] if programmed else []), exercise_minutes()[exercise]]
+            in_class = f"{' + '.join(map(str, parts))} = {sum(parts)}"
             rows.append((f"{week}.{number}", lesson, exercise, in_class, _homework(home) if number == 2 else ""))
     return _table(("lesson", "chapters", "on paper", "minutes in class", "to hand in, with minutes"), rows)
 
