@@ -58,25 +58,26 @@ def missing() -> list[str]:
     lines = []
     for chapter, cells in chapters().items():
         for index, cell in enumerate(cells):
-            for sentence in SENTENCES.split(re.sub(r"\]\([^)]*\)|\[", "", cell.source)):
-                lost = _lost(sentence, chapter, texts)
-                lines += [f"{chapter} cell {index}: {what} in: {sentence.strip()[:100]}" for what in lost]
+            for sentence in SENTENCES.split(re.sub(r"\]\([^)]*\)|\[", "", CARD.sub("", cell.source))):
+                gone = lost(sentence, chapter, texts)
+                lines += [f"{chapter} cell {index}: {what} in: {sentence.strip()[:100]}" for what in gone]
     return lines
 
 
-def _lost(sentence: str, chapter: str, texts: dict[str, str]) -> list[str]:
+def lost(sentence: str, chapter: str, texts: dict[str, str]) -> list[str]:
+    """What a sentence names that is not there: `texts` has the Markdown of each chapter."""
     named = [number for pair in CHAPTER.findall(sentence) for number in pair if number]
     here = "\n".join(texts.get(number, "") for number in (*named, chapter))
     known = {one.number for one in EXERCISES.values()}
-    lost = [f"chapter {number}" for number in named if number not in texts]
-    lost += [f"exercise {n}" for n in re.findall(r"\d+\.\d+", " ".join(EXERCISE.findall(sentence))) if n not in known]
+    away = [f"chapter {number}" for number in named if number not in texts]
+    away += [f"exercise {n}" for n in re.findall(r"\d+\.\d+", " ".join(EXERCISE.findall(sentence))) if n not in known]
     if not OF_A_PAPER.search(sentence):
         figures = re.findall(r"\d+", " ".join(FIGURE.findall(sentence)))
-        lost += [f"Figure {n}" for n in figures if not re.search(rf"^\*Figure {n}\b", here, re.MULTILINE)]
+        away += [f"Figure {n}" for n in figures if not re.search(rf"^\*Figure {n}\b", here, re.MULTILINE)]
     for title in {*DEEPER.findall(sentence), *SECTION.findall(sentence)}:
         where = here if title.startswith("Deeper: ") else "\n".join(texts.values())
-        lost += [f'"{title}"'] * (not re.search(rf"^##+ {re.escape(title)}", where, re.MULTILINE | re.IGNORECASE))
-    return lost
+        away += [f'"{title}"'] * (not re.search(rf"^##+ {re.escape(title)}", where, re.MULTILINE | re.IGNORECASE))
+    return away
 
 
 if __name__ == "__main__":

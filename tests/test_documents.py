@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import first_uses
 import nbformat
 import pytest
 import tables
@@ -85,6 +86,14 @@ def test_sentences_of_the_checks_are_british_and_calm():
 def test_minutes_and_exercises_are_said_alike_everywhere():
     wrong = [path.name for path, text in tables.written().items() if text != path.read_text(encoding="utf-8")]
     assert wrong == [], "written by tests/tables.py"
+
+
+def test_figures_exercises_and_sections_that_a_chapter_names_are_there():
+    assert first_uses.missing() == []
+    known = {"04": "## Deeper: a cost\n\n*Figure 2. A map.*"}
+    for sentence in ("See Figure 3.", "As exercise 4.9 shows.", "Chapter 14 has it.", "In *Deeper: no such cost*."):
+        assert first_uses.lost(sentence, "04", known), sentence
+    assert not first_uses.lost("See Figure 2, exercise 4.1 and *Deeper: a cost*.", "04", known)
 
 
 def test_no_common_misspelling_and_formatted_by_ruff(tmp_path):
