@@ -71,11 +71,13 @@ PREDICTED = [
 def test_what_a_prediction_gives_is_shown_when_asked_for(opened, some):
     for name in some(PREDICTED):
         page = opened(f"notebooks/{name}.html")
-        folded = page.locator(".tag_predict details")
+        code, folded = (page.locator(f".tag_predict details{kind}") for kind in (".above-input", ".below-input"))
         assert folded.count() == page.locator(".tag_predict").count() > 0, name
-        for one in folded.all():
-            assert not one.locator(".cell_output").first.is_visible(), name
+        for one in [*code.all(), *folded.all()]:
+            assert not one.locator(".cell_output, .cell_input").first.is_visible(), name
             assert one.locator("summary").inner_text().startswith("Your guess first"), name
+        plain = page.locator(".tag_hide-input:not(.tag_predict) summary").first
+        assert plain.inner_text() == "The code that draws this"
         folded.first.locator("summary").click()
         assert folded.first.locator(".cell_output").first.is_visible(), name
 

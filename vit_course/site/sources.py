@@ -83,7 +83,9 @@ def fold(notebook: dict) -> None:
             about["mystnb"] = {"code_prompt_show": "The code that draws this", "code_prompt_hide": "Hide the code"}
         if "predict" in tags:
             tags = [*tags, "hide-output"]
-            about.pop("mystnb", None)
+            if painting:  # two folds, with words in common
+                show = "Your guess first. Then: show the {type}"
+                about["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": "Hide the {type}"}
         if painting or "predict" in tags:
             about["tags"] = tags
 
