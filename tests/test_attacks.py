@@ -137,7 +137,7 @@ def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
         SHARE,
         "further.share",
     )
-    assert "the notebook goes on" in texts[2] and "the process ended" in texts[3]
+    assert "the notebook continues" in texts[2] and "the process ended" in texts[3]
     points = {name: verdict.points for name, verdict in verdicts.items()}
     assert points == {
         "class_token.padded": EXERCISES["class_token.padded"].points,
@@ -160,7 +160,7 @@ for one in gc.get_objects():
 def test_a_forged_reply_costs_its_own_cell_alone(folder):
     replies = ({"nothing": 1}, {"error": "no such thing"}, {"outputs": 5, "count": 1}, {"outputs": [], "count": "one"})
     verdicts, texts = graded(folder, "import torch", *(FORGES % reply for reply in replies), SHARE, "further.share")
-    assert all("sent no outputs; the notebook goes on" in text for text in texts[1:5]), texts
+    assert all("sent no outputs; the notebook continues" in text for text in texts[1:5]), texts
     assert verdicts["further.share"].points == EXERCISES["further.share"].points
 
 

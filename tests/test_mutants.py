@@ -171,7 +171,7 @@ DEMANDS = {
              "wrong-dtype", r"bool"),
     "whole numbers": (floats, "float-count", r"whole number|integer|\bints?\b"),
 }  # fmt: skip
-PARTS = r"counts? (?:on its own|by itself)"
+PARTS = r"(?:marked|judges\b.*|marks each answer) separately|(?:counts?|checked) (?:on its own|by itself)"
 
 
 def text_of(name: str) -> str:
