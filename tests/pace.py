@@ -77,7 +77,7 @@ class NotebookTimes:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session, exitstatus):
-        if exitstatus == pytest.ExitCode.OK and any(value > 6 * LIMIT_SECONDS for value in self.seconds.values()):
+        if exitstatus == pytest.ExitCode.OK and any(value > 4 * LIMIT_SECONDS for value in self.seconds.values()):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter):

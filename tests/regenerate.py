@@ -121,9 +121,10 @@ def regenerate(path: Path, fresh: bool = False) -> None:
     )
     started = time.perf_counter()
     client.execute()
-    minutes, known = math.ceil((time.perf_counter() - started) / 60), notebook.metadata.get("vit_course", {})
-    if abs(known.get("run_minutes", 0) - minutes) <= 1:  # a machine that is busy
-        minutes = known["run_minutes"] if known else minutes
+    minutes = math.ceil((time.perf_counter() - started) / 60)
+    known = notebook.metadata.get("vit_course", {}).get("run_minutes", minutes)
+    if abs(known - minutes) <= 1:  # a machine that is busy
+        minutes = known
     for cell, stored in zip(notebook.cells, before, strict=True):
         if "predict" in cell.metadata.get("tags", []):
             # JupyterLab and the classic notebook each have a name for it.

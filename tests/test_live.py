@@ -51,6 +51,8 @@ def test_the_folder_holds_all_that_its_page_names(folder):
     for model in page["models"].values():
         files += [model["graph"], *model["weights"]]
         assert len(model["mean"]) == len(model["std"]) == 3
+    labels = [page["models"][name]["labels"] for name in ("vit-s14", "tiny-cifar")]
+    assert len(labels[0]) == 10 and labels[1] is None, "only where a rule says when none fits"
     assert len(files) == 7
     # The graphs point at the numbers in the weights' own files; that each finds its own, test_live_browser.py sees.
     assert all((folder / model["graph"]["path"]).stat().st_size < 300_000 for model in page["models"].values())

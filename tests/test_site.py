@@ -208,7 +208,7 @@ def test_what_is_broken_fails_the_build(tmp_path):
     notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [cell]}
     (repository / "notebooks" / "00_a.ipynb").write_text(json.dumps(notebook))
     (repository / "README.md").write_text(
-        "# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\nMinutes are those .\n\n" + TABLE
+        "# T\n\nOne.\n\n![p](res/p.png)\n\n## The chapters\n\nMinutes are those.\n\n" + TABLE
     )
     (repository / "CONTRIBUTING.md").write_text("# House\n\nc\n")
     (repository / "CHANGELOG.md").write_text("# Changes\n\nc\n")

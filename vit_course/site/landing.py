@@ -7,7 +7,7 @@ from vit_course.explorer import embedded
 
 ROW = re.compile(r"^\| \[(\d+) ([^\]]*)\]\(([^)]*)\) \| (.*?) \| (\d+) \+ (\d+)(?: \+ \d+)? \|$", re.MULTILINE)
 # The table in the readme, with its head.
-TABLE = re.compile(r"Minutes are those .*?\n\n\|.*?\n(?!\|)", re.DOTALL)
+TABLE = re.compile(r"Minutes are those\b.*?\n\n\|.*?\n(?!\|)", re.DOTALL)
 # No contents beside the page.
 HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 LINKS = {

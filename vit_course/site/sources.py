@@ -86,8 +86,7 @@ def fold(notebook: dict) -> None:
             if painting:  # two folds, with words in common
                 show = "Your guess first. Then: show the {type}"
                 about["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": "Hide the {type}"}
-        if painting or "predict" in tags:
-            about["tags"] = tags
+        about["tags"] = tags
 
 
 def offer_the_file(notebook: dict, path: Path) -> None:

@@ -20,10 +20,9 @@ function hideStill(el) {
 function bringIntoView(el) {
   // After Shift+Enter JupyterLab shows the next cell, and what was asked for ends up above the window.
   const cell = el.closest(".jp-Cell");
-  const chosen = document.querySelector(".jp-Notebook:not(.lm-mod-hidden) .jp-Cell.jp-mod-active");
-  const next = cell?.closest(".jp-WindowedPanel-inner, .jp-Notebook")?.contains(chosen) && (chosen === cell || cell.nextElementSibling === chosen);
-  const top = cell?.closest(".jp-WindowedPanel-outer, .jp-Notebook")?.getBoundingClientRect().top ?? 0;
-  if (next && el.getBoundingClientRect().top < top) el.scrollIntoView({ block: "start" });
+  const active = [cell, cell?.nextElementSibling].some((one) => one?.classList.contains("jp-mod-active"));
+  const top = cell?.closest(".jp-WindowedPanel-outer")?.getBoundingClientRect().top;
+  if (active && el.getBoundingClientRect().top < top) el.scrollIntoView({ block: "start" });
 }
 
 function render({ model, el }) {
