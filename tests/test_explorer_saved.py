@@ -28,7 +28,8 @@ def test_the_layout_fits_and_nothing_moves(opened, width):
     def boxes():
         return [page.locator(name).first.bounding_box() for name in BOXES]
 
-    page = opened(AttentionExplorer(**random_panel(), tour="look"), width=width, height=2400)
+    page = opened(AttentionExplorer(**random_panel(), tour="look", details=True), width=width, height=2400)
+    page.wait_for_selector(".vit-why-words p")  # written a moment after the maps are drawn
     before, sizes = boxes(), page.evaluate(SIZES)
     photograph, grid = before[:2]
     assert photograph["width"] >= {390: 360, 850: 440, 1280: 550}[width]
