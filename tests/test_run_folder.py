@@ -157,24 +157,24 @@ def test_what_is_validated_and_kept_is_the_running_average(dataset, tmp_path, mo
     model.register_forward_pre_hook(lambda m, _: seen.append(m.head.bias.detach().clone()) if m.training else None)
 
     def scripted(kept, *arguments, **options):
-        validated.append(kept.head.bias.detach().clone())
-        return 1.0, [0.9, 0.5][len(validated) - 1]
+        validated.append(kept.model.head.bias.detach().clone())
+        return {"loss": 1.0, "accuracy": [0.9, 0.5][len(validated) - 1]}
 
     monkeypatch.setattr(training.loop, "measured", scripted)
     training.train(model, dataset, recipe, tmp_path, progress=False)
     last, _ = load_weights(tmp_path / "last.safetensors")
-    steps = [*seen[1:], last["model.head.bias"]]  # the bias after each of the four steps
+    steps = [*seen[1:], last["objective.model.head.bias"]]  # the bias after each of the four steps
     assert len(steps) == 4
     average = steps[0]
     for step in steps[1:]:
         average = 0.75 * average + 0.25 * step
-    torch.testing.assert_close(last["average.module.head.bias"], average)
+    torch.testing.assert_close(last["average.module.model.head.bias"], average)
     torch.testing.assert_close(validated[-1], average)
     assert not torch.allclose(average, steps[-1], atol=1e-6)
     # The first epoch is the best by the script, and what the caller holds is what was validated last.
     best, _ = load_weights(tmp_path / "best.safetensors")
     assert torch.equal(best["head.bias"], validated[0]) and not torch.equal(*validated)
-    assert torch.equal(model.head.bias, last["average.module.head.bias"])
+    assert torch.equal(model.head.bias, last["average.module.model.head.bias"])
     resumed = new_model()
     training.train(resumed, dataset, recipe, tmp_path, resume=True, progress=False)
     assert same(model, resumed)

@@ -5,8 +5,9 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
 from vit_course.config import ViTConfig
+from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.sources import need_source
-from vit_course.training.recipe import RECIPES, TrainingConfig
+from vit_course.training.recipe import OBJECTIVES, RECIPES, TrainingConfig
 
 # What the data decide, and so neither a flag nor a recipe does.
 FROM_DATA = ("image_size", "in_channels", "num_classes")
@@ -27,12 +28,16 @@ class Recipe:
         data: for `data.from_recipe`.
         model: fields of a `ViTConfig`, without those that the data decide.
         training: the rest.
+        objective: one of `OBJECTIVES`.
+        options: of the objective, those that differ from its defaults.
     """
 
     name: str
     data: dict
     model: dict
     training: TrainingConfig
+    objective: str
+    options: dict
 
 
 def read_recipe(given: dict) -> Recipe:
@@ -51,6 +56,7 @@ def read_recipe(given: dict) -> Recipe:
     else:
         name, parts = Path(given.get("data", DEFAULT["data"]["source"])).name, DEFAULT
     data, model, training = (dict(parts[part]) for part in DEFAULT)
+    objective, options = _objective(parts.get("objective", {}), given)
     if "data" in given and given["data"] != data.get("source"):
         data = {"source": given["data"]}
     data |= {key: given[key] for key in OF_THE_DATA if key in given}
@@ -62,7 +68,7 @@ def read_recipe(given: dict) -> Recipe:
     need_source(source, is_folder=isinstance(source, str) and Path(source).is_dir())
     # What is wrong with the model whatever the data are; 1 stands for what they decide and no flag has said.
     ViTConfig(**model, image_size=data.get("image_size", 1), num_classes=1)
-    return Recipe(name, data, model, TrainingConfig(**training))
+    return Recipe(name, data, model, TrainingConfig(**training), objective, options)
 
 
 def known_recipes() -> str:
@@ -73,6 +79,23 @@ def known_recipes() -> str:
 def fields_of_a_recipe(config: type) -> dict:
     """-> the fields of a `ViTConfig` or `TrainingConfig` that a recipe and the flags can set, by name."""
     return {field.name: field for field in fields(config) if field.name not in FROM_DATA}
+
+
+def _objective(part: dict, given: dict) -> tuple[str, dict]:
+    options = dict(part)
+    name = given.get("objective", options.pop("name", "supervised"))
+    if name not in OBJECTIVES:
+        raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {name!r}")
+    if name != part.get("name", name):
+        options = {}  # they belong to another one
+    options |= {key: given[key] for each in OBJECTIVES.values() for key in each if key in given}
+    for key in options:
+        if key not in OBJECTIVES[name]:
+            raise ValueError(
+                f"the objective {name} has no {key!r}; it has {', '.join(OBJECTIVES[name]) or 'no options'}"
+            )
+    check_arguments(**options)
+    return name, options
 
 
 def _find(name: str) -> Path:
@@ -87,8 +110,10 @@ def _read(path: Path) -> dict:
         parts = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid TOML: {error}") from error
-    if set(parts) != set(DEFAULT):
-        raise ValueError(f"{path} has the parts {sorted(parts)}, a recipe has {sorted(DEFAULT)}")
+    if set(parts) - {"objective"} != set(DEFAULT):
+        raise ValueError(
+            f"{path} has the parts {sorted(parts)}, a recipe has {sorted(DEFAULT)}, and may have objective"
+        )
     for part, values in parts.items():
         if not isinstance(values, dict):
             raise ValueError(f"a recipe's {part} is a table, [{part}]; {path} has {part} = {values!r}")

@@ -9,7 +9,7 @@ from vit_course.commands.paths import path
 from vit_course.commands.recipes import fields_of_a_recipe, known_recipes, read_recipe
 from vit_course.config import ViTConfig
 from vit_course.inputs.sources import SOURCES
-from vit_course.training.recipe import TrainingConfig
+from vit_course.training.recipe import OBJECTIVES, TrainingConfig
 
 
 def add_to(commands) -> None:
@@ -40,6 +40,13 @@ def add_to(commands) -> None:
             kind = {"action": argparse.BooleanOptionalAction} if field.type is bool else {"type": field.type}
             default = "" if field.default is MISSING else f"default {field.default}, "
             section.add_argument("--" + name.replace("_", "-"), **kind, help=f"{default}see {config.__name__}")
+    section = train.add_argument_group("objective")
+    section.add_argument("--objective", help=f"{', '.join(OBJECTIVES)} (default: supervised)")
+    for objective, defaults in OBJECTIVES.items():
+        for name, default in defaults.items():
+            section.add_argument(
+                "--" + name.replace("_", "-"), type=type(default), help=f"default {default}, of {objective}"
+            )
     train.set_defaults(run=run)
 
 

@@ -16,9 +16,14 @@ from vit_course.files.weights import load_weights
 from vit_course.training.baseline import linear_baseline
 from vit_course.training.checking import available_device
 from vit_course.training.evaluation import evaluate, images_at_once
+from vit_course.training.features import knn_accuracy
 from vit_course.training.loop import train
+from vit_course.training.masked import MaskedAutoencoder
+from vit_course.training.objective import Objective
 from vit_course.training.processes import engine_for
 from vit_course.training.run_folder import add_names
+from vit_course.training.self_distilled import SelfDistillation
+from vit_course.training.supervised import Supervised
 from vit_course.vit import ViT
 
 if TYPE_CHECKING:
@@ -38,13 +43,13 @@ def train_and_report(recipe: "Recipe", options) -> int:
     # One process downloads and unpacks, then one on each machine that does not see that one's disk; the others find it.
     with engine.main_process_first(), engine.local_main_process_first():
         dataset = data.from_recipe(recipe.data)
-    model = _new_model(recipe, dataset, engine.device)
+    objective = _new_objective(recipe, dataset, engine.device)
     if engine.is_main_process:
-        _announce(recipe, dataset, model, options.out, engine.num_processes)
+        _announce(recipe, dataset, objective, options.out, engine.num_processes)
     started = time.perf_counter()
     try:
         history = train(
-            model,
+            objective,
             dataset,
             recipe.training,
             run_dir=options.out,
@@ -57,7 +62,7 @@ def train_and_report(recipe: "Recipe", options) -> int:
         again = f"the same command with --resume continues from the last complete epoch in {options.out}"
         raise KeyboardInterrupt(again) from interrupt
     seconds = round(time.perf_counter() - started)
-    result = _test(model, dataset, recipe, options, engine)
+    result = _test(objective, dataset, recipe, options, engine)
     if not options.resume:
         result["training_seconds"] = seconds
     unreadable = data.unreadable(dataset, engine)
@@ -67,12 +72,12 @@ def train_and_report(recipe: "Recipe", options) -> int:
     return 0
 
 
-def _new_model(recipe: "Recipe", dataset: data.Dataset, device: torch.device) -> ViT:
+def _new_objective(recipe: "Recipe", dataset: data.Dataset, device: torch.device) -> Objective:
     config = ViTConfig(
         **recipe.model,
         image_size=dataset.image_size,
         in_channels=dataset.in_channels,
-        num_classes=len(dataset.class_names),
+        num_classes=len(dataset.class_names) if recipe.objective == "supervised" else 0,
     )
     if device.type == "cpu":
         need_memory(
@@ -81,22 +86,32 @@ def _new_model(recipe: "Recipe", dataset: data.Dataset, device: torch.device) ->
             "make hidden_dim, mlp_dim or num_layers smaller",
         )
     data.seed_everything(recipe.training.seed)
-    return ViT(config).to(device)
+    model = ViT(config)
+    if recipe.objective == "supervised":
+        return Supervised(model, dataset, recipe.training.label_smoothing).to(device)
+    objective = MaskedAutoencoder if recipe.objective == "masked" else SelfDistillation
+    return objective(model, **recipe.options).to(device)
 
 
-def _announce(recipe: "Recipe", dataset: data.Dataset, model: ViT, out: Path, num_processes: int) -> None:
+def _announce(recipe: "Recipe", dataset: data.Dataset, objective: Objective, out: Path, num_processes: int) -> None:
     height, width = dataset.image_size
     say(f"{dataset.name}: {len(dataset.train)} training images of {height} x {width}")
-    say(f"model: {model.config.num_parameters} parameters; run folder {out}")
+    about = "" if recipe.objective == "supervised" else f"; objective: {recipe.objective}"
+    say(f"model: {objective.model.config.num_parameters} parameters{about}; run folder {out}")
     if num_processes > 1:
         say(f"{num_processes} processes share each batch of {recipe.training.batch_size} images")
 
 
-def _test(model: ViT, dataset: data.Dataset, recipe: "Recipe", options, engine) -> dict:
+def _test(objective: Objective, dataset: data.Dataset, recipe: "Recipe", options, engine) -> dict:
     """What the best weights reach on the test images, and beside it the figure to beat."""
-    best, _ = load_weights(options.out / "best.safetensors")
+    model, (best, _) = objective.kept, load_weights(options.out / "best.safetensors")
     model.load_state_dict(best)
     at_once = images_at_once(dataset.test, recipe.training.batch_size, options.accumulate)
+    if recipe.objective != "supervised":
+        accuracy = knn_accuracy(model, dataset, at_once, options.workers)
+        data.seed_everything(recipe.training.seed)
+        untrained = knn_accuracy(ViT(model.config).to(engine.device), dataset, at_once, options.workers)
+        return {"knn_test_accuracy": accuracy, "untrained_knn_test_accuracy": untrained}
     _, accuracy = evaluate(model, dataset.test, dataset, at_once, engine=engine, workers=options.workers)
     result = {"test_accuracy": accuracy}
     if not recipe.data.get("on_disk"):  # ten more times through all files would take too long
@@ -107,15 +122,20 @@ def _test(model: ViT, dataset: data.Dataset, recipe: "Recipe", options, engine) 
 def _keep(out: Path, name: str, history: list[dict], result: dict, unreadable: list[str]) -> None:
     if unreadable := add_names(out / "unreadable.txt", unreadable):
         say(f"{len(unreadable)} files could not be read and were left out, such as {unreadable[0]}: unreadable.txt")
-    accuracy, linear = result["test_accuracy"], result.get("linear_test_accuracy")
+    supervised = "test_accuracy" in result
+    what, kind = ("test accuracy", "accuracy") if supervised else ("accuracy of the 20 nearest neighbours", "loss")
+    accuracy, compared = result["test_accuracy" if supervised else "knn_test_accuracy"], "a linear classifier"
+    to_beat = result.get("linear_test_accuracy")
+    if not supervised:
+        compared, to_beat = "before training", result["untrained_knn_test_accuracy"]
     figure = plots.curves(
-        {key: [row[key] for row in history] for key in ("train_accuracy", "validation_accuracy")},
+        {key: [row[key] for row in history] for key in (f"train_{kind}", f"validation_{kind}")},
         xlabel="epoch",
-        ylabel="accuracy",
-        title=f"{name}: test accuracy {accuracy:.3f}",
+        ylabel=kind,
+        title=f"{name}: {what} {accuracy:.3f}",
     )
     png = io.BytesIO()
     figure.savefig(png, dpi=100, metadata={"Software": None})
     write_atomically(out / "curves.png", png.getvalue())
     write_json(out / "result.json", result)
-    say(f"test accuracy {accuracy:.3f}" + (f"; a linear classifier: {linear:.3f}" if linear is not None else ""))
+    say(f"{what} {accuracy:.3f}" + (f"; {compared}: {to_beat:.3f}" if to_beat is not None else ""))

@@ -80,6 +80,15 @@ RULES = {
     "progress": flag,
     "bfloat16": flag,
     "regularisation": positive(1e12),
+    # Of learning without labels.
+    "mask_ratio": share,
+    "decoder_dim": WIDTH,
+    "decoder_layers": whole(1, MOST_LAYERS),
+    "outputs": whole(2, MOST_WIDE),
+    "teacher_temperature": positive(1e12),
+    "momentum": share,
+    "centring": share,
+    "local_crops": whole(0, 100),
 }
 
 

@@ -9,7 +9,9 @@ from vit_course.inputs.extras import extra
 
 _FOUND_IN = {
     "ConvNet": "convnet",
+    "MaskedAutoencoder": "masked",
     "RECIPES": "recipe",
+    "SelfDistillation": "self_distilled",
     "TrainingConfig": "recipe",
     "evaluate": "evaluation",
     "linear_baseline": "baseline",

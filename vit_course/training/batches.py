@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from vit_course.data import Dataset, ImageSet, cut_out, load_batches, random_places, random_shifts, shift_images
+from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, mine, sum_over_processes
 from vit_course.training.recipe import TrainingConfig
 
@@ -20,6 +21,7 @@ class Part:
     Args:
         images: (B, C, H, W), normalised and augmented, on the device of the run.
         labels: (B,).
+        draws: (B, k), the objective's.
         count: B, or 0 where no image could be read; there is one then that counts for nothing.
         batch_size: images of the whole batch, in all its parts and processes.
         weight: by which the mean loss of the part is multiplied to add up to the mean over the batch.
@@ -28,6 +30,7 @@ class Part:
 
     images: torch.Tensor
     labels: torch.Tensor
+    draws: torch.Tensor
     count: int
     batch_size: int
     weight: float
@@ -44,6 +47,7 @@ class Batches:
     Args:
         dataset: whose training images these are.
         config: the recipe: batch size, augmentation, seed.
+        objective: draws random numbers for each image.
         engine: of the processes that share each batch, and the device.
         accumulate: in how many parts a batch goes through the model.
         workers: processes that read images ahead, where they are on disk.
@@ -51,8 +55,16 @@ class Batches:
     `generator` draws order and augmentation; with its state a run goes on where it was.
     """
 
-    def __init__(self, dataset: Dataset, config: TrainingConfig, engine: Engine, accumulate: int, workers: int):
-        self.dataset, self.config, self.engine = dataset, config, engine
+    def __init__(
+        self,
+        dataset: Dataset,
+        config: TrainingConfig,
+        objective: Objective,
+        engine: Engine,
+        accumulate: int,
+        workers: int,
+    ):
+        self.dataset, self.config, self.objective, self.engine = dataset, config, objective, engine
         self.accumulate, self.workers = accumulate, workers
         self.generator = torch.Generator().manual_seed(config.seed)
 
@@ -67,32 +79,38 @@ class Batches:
         wanted = [part[mine(self.engine)] for batch in batches for part in batch.chunk(self.accumulate)]
         loaded = load_batches(self.dataset.train, wanted, self.workers)
         for batch in batches:
-            yield self._parts(loaded, self._draws(len(batch)).chunk(self.accumulate))
+            changes = self._changes(len(batch)).chunk(self.accumulate)
+            draws = self.objective.draws(len(batch), self.generator).chunk(self.accumulate)
+            yield self._parts(loaded, changes, draws)
 
-    def _draws(self, count: int) -> torch.Tensor:
+    def _changes(self, count: int) -> torch.Tensor:
         # (B, 3), or (B, 5) with cutout. All processes draw for the whole batch, so that each image changes as it would
         # in one process.
-        draws = random_shifts(count, self.config.padding, self.config.flip, self.generator)
+        changes = random_shifts(count, self.config.padding, self.config.flip, self.generator)
         if self.config.cutout:
-            draws = torch.cat([draws, random_places(count, self.dataset.image_size, self.generator)], dim=1)
-        return draws
+            changes = torch.cat([changes, random_places(count, self.dataset.image_size, self.generator)], dim=1)
+        return changes
 
-    def _parts(self, loaded: Iterator[ImageSet], draws: tuple[torch.Tensor, ...]) -> Iterator[Part]:
+    def _parts(
+        self, loaded: Iterator[ImageSet], changes: tuple[torch.Tensor, ...], draws: tuple[torch.Tensor, ...]
+    ) -> Iterator[Part]:
         batch_size = sum(len(draw) for draw in draws)
-        for i, draw in enumerate(draws):
+        for i, numbers in enumerate(zip(changes, draws, strict=True)):
             read = next(loaded)
-            draw = draw[mine(self.engine)]
-            images, labels = self._augmented(read, draw if read.kept is None else draw[read.kept])
+            kept = slice(None) if read.kept is None else read.kept
+            change, draw = (rows[mine(self.engine)][kept] for rows in numbers)
+            images, labels = self._augmented(read, change)
             if not len(read):  # every process takes part in the exchange, with an image that counts for nothing
-                images, labels = images.new_zeros(1, *images.shape[1:]), labels.new_zeros(1)
+                images, labels, draw = (x.new_zeros(1, *x.shape[1:]) for x in (images, labels, draw))
             weight = self.engine.num_processes * len(read) / batch_size  # the exchange divides by their number
-            yield Part(images, labels, len(read), batch_size, weight, last=i == len(draws) - 1)
+            draw = draw.to(self.engine.device)
+            yield Part(images, labels, draw, len(read), batch_size, weight, last=i == len(draws) - 1)
 
-    def _augmented(self, read: ImageSet, draw: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def _augmented(self, read: ImageSet, change: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         device = self.engine.device
-        images = self.dataset.normalise(shift_images(read.images, draw[:, :3], self.config.padding).to(device))
+        images = self.dataset.normalise(shift_images(read.images, change[:, :3], self.config.padding).to(device))
         if self.config.cutout:
-            images = cut_out(images, draw[:, 3:], self.config.cutout)
+            images = cut_out(images, change[:, 3:], self.config.cutout)
         return images, read.labels.to(device)
 
 
@@ -101,17 +119,19 @@ class Sums:
 
     Args:
         engine: of the processes that share each batch.
+        measures: the names of what the objective measures.
     """
 
-    def __init__(self, engine: Engine):
+    def __init__(self, engine: Engine, measures: tuple[str, ...]):
         self.engine = engine
-        self.losses, self.correct, self.seen = 0.0, 0, 0
+        self.losses, self.measured, self.seen = 0.0, dict.fromkeys(measures, 0.0), 0
         self._begin_batch()
 
-    def add(self, part: Part, loss: torch.Tensor, logits: torch.Tensor) -> None:
-        """Takes one part of a batch: its mean loss and its answers (B, num_classes)."""
+    def add(self, part: Part, loss: torch.Tensor, measures: dict[str, torch.Tensor]) -> None:
+        """Takes one part of a batch: its mean loss, and of each measure the numbers (B,)."""
         self._loss = self._loss + loss.detach() * part.count
-        self._right += (logits.argmax(dim=1) == part.labels)[: part.count].sum().item()
+        for name, values in measures.items():
+            self._measured[name] += values[: part.count].sum().item()
         self._count += part.count
         self._batch_size = part.batch_size
 
@@ -124,17 +144,19 @@ class Sums:
         if 0 < read < self._batch_size:
             for gradient in [p.grad for p in model.parameters() if p.grad is not None]:
                 gradient *= self._batch_size / read.item()
-        self.losses, self.correct, self.seen = (
-            self.losses + loss.item(), self.correct + self._right, self.seen + self._count
-        )  # fmt: skip
+        self.losses, self.seen = self.losses + loss.item(), self.seen + self._count
+        for name, value in self._measured.items():
+            self.measured[name] += value
         self._begin_batch()
         return loss
 
     def means(self) -> dict[str, float]:
-        """-> train_loss and train_accuracy of the epoch. From here on `seen` counts the images of all processes."""
-        self.correct, self.seen = sum_over_processes(self.engine, self.correct, self.seen)
+        """-> train_loss and the measures of the epoch. From here on `seen` counts the images of all processes."""
+        *sums, self.seen = sum_over_processes(self.engine, *self.measured.values(), self.seen)
         count = max(1, self.seen)
-        return {"train_loss": self.losses / count, "train_accuracy": self.correct / count}
+        measured = {f"train_{name}": value / count for name, value in zip(self.measured, sums, strict=True)}
+        return {"train_loss": self.losses / count, **measured}
 
     def _begin_batch(self) -> None:
-        self._loss, self._right, self._count = torch.zeros((), device=self.engine.device), 0, 0
+        self._loss, self._count = torch.zeros((), device=self.engine.device), 0
+        self._measured = dict.fromkeys(self.measured, 0.0)

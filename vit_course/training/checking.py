@@ -52,14 +52,13 @@ def available_device(name: object) -> torch.device:
     return device
 
 
-def check_logits(logits: torch.Tensor, images: torch.Tensor, dataset: Dataset) -> None:
+def check_logits(logits: torch.Tensor, images: torch.Tensor, name: str, classes: int) -> None:
     """A `ValueError` where what a model gave for (B, C, H, W) is not (B, num_classes) with a logit for every class."""
-    classes = len(dataset.class_names)
     if not isinstance(logits, torch.Tensor):
         raise ValueError(f"the model must give a tensor (B, {classes}), got {type(logits).__name__}")
     if logits.ndim != 2 or len(logits) != len(images) or logits.shape[1] < classes:
         raise ValueError(
-            f"the model gives shape {tuple(logits.shape)} for {len(images)} images, and {dataset.name} has {classes} "
+            f"the model gives shape {tuple(logits.shape)} for {len(images)} images, and {name} has {classes} "
             f"classes: ({len(images)}, {classes}) is needed"
         )
 

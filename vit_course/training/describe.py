@@ -10,12 +10,17 @@ from torch import nn
 
 from vit_course.data import Dataset, ImageFiles
 from vit_course.inputs.rules import shown
+from vit_course.training.objective import Objective
 from vit_course.training.recipe import TrainingConfig
+from vit_course.training.supervised import Supervised
 
 
-def described(model: nn.Module, dataset: Dataset, config: TrainingConfig) -> dict[str, dict]:
-    """-> {"model": ..., "recipe": ..., "data": ...}, each a dict by name."""
-    return {"model": describe_model(model), "recipe": asdict(config), "data": describe_data(dataset)}
+def described(objective: Objective, dataset: Dataset, config: TrainingConfig) -> dict[str, dict]:
+    """-> {"model": ..., "recipe": ..., "data": ...}, each a dict by name; without labels also {"objective": ...}."""
+    found = {"model": describe_model(objective.kept), "recipe": asdict(config), "data": describe_data(dataset)}
+    if isinstance(objective, Supervised):
+        return found
+    return found | {"objective": {"name": objective.name, **objective.options}}
 
 
 def describe_model(model: nn.Module) -> dict:
@@ -49,16 +54,18 @@ def need_the_same(path: Path, found: Mapping[str, Mapping], wanted: Mapping[str,
         ("model", "is of a model with", "this run's model has"),
         ("recipe", "was trained with", "this run has"),
         ("data", "was trained on data of", "this run's data are of"),
+        ("objective", "was trained by an objective with", "this run's has"),
     ):
-        for name in {**wanted[part], **found[part]}:
-            before, here = found[part].get(name), wanted[part].get(name)
+        was_found, is_wanted = found.get(part, {}), wanted.get(part, {})
+        for name in {**is_wanted, **was_found}:
+            before, here = was_found.get(name), is_wanted.get(name)
             if before != here:
                 raise ValueError(f"{path} {was} {name} {shown(before)}, {now} {name} {shown(here)}")
 
 
-def need_history(path: Path, history: list, epochs: int) -> None:
-    """A `ValueError` where a history is not that of the first of so many epochs, one dict each."""
-    numbers = ("learning_rate", "train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
+def need_history(path: Path, history: list, epochs: int, measures: tuple[str, ...]) -> None:
+    """A `ValueError` where a history is not that of the first of so many epochs, one dict each with these measures."""
+    numbers = ["learning_rate", *(f"{part}_{name}" for part in ("train", "validation") for name in ("loss", *measures))]
     if not 1 <= len(history) <= epochs:
         raise ValueError(f"{path} has a history of {len(history)} epochs, but from 1 to {epochs} are needed")
     for i, row in enumerate(history):

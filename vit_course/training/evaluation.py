@@ -1,16 +1,15 @@
 """Loss and accuracy on a part of a dataset."""
 
-import math
-
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 from vit_course.data import Dataset, ImageFiles, Images, ImageSet, load_batches
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.tensors import check_module, finite
-from vit_course.training.checking import check_logits, need_kind, none_read
+from vit_course.training.checking import need_kind, none_read
+from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, device_of, mine, sum_over_processes
+from vit_course.training.supervised import Supervised
 
 
 def evaluate(
@@ -37,43 +36,50 @@ def evaluate(
             be read, no images, logits that are NaN or infinite, or a worker that died.
         OSError: where the system, and not the file, is the cause that one could not be read.
     """
-    loss, accuracy = measured(model, images, dataset, batch_size, engine, workers)
-    finite("the loss", torch.tensor(loss))
-    return loss, accuracy
+    check_module("model", model)
+    need_kind("dataset", dataset, Dataset)
+    objective = Supervised(model, dataset).train(model.training)
+    found = measured(objective, images, dataset, batch_size, engine, workers)
+    finite("the loss", torch.tensor(found["loss"]))
+    return found["loss"], found["accuracy"]
 
 
 @torch.no_grad()
 def measured(
-    model: nn.Module, images: Images, dataset: Dataset, batch_size: int, engine: "Engine | None", workers: int
-) -> tuple[float, float]:
-    """As `evaluate`, with a loss of NaN where a logit is NaN or infinite: a training knows what to do then."""
-    check_module("model", model)
+    objective: Objective, images: Images, dataset: Dataset, batch_size: int, engine: "Engine | None", workers: int
+) -> dict[str, float]:
+    """-> the loss and each measure of an objective: means over the images, each time with the same random numbers.
+
+    The loss may be no number: a training knows what to do then. The arguments are those of `evaluate`.
+    """
     need_kind("images", images, ImageSet, ImageFiles)
-    need_kind("dataset", dataset, Dataset)
     check_arguments(batch_size=batch_size)
     if not len(images):
         raise ValueError("images must hold at least 1 image to evaluate the model on, got 0")
-    device = device_of(model)
-    was_training = model.training
-    model.eval()
-    loss = correct = seen = 0.0
+    device, generator = device_of(objective), torch.Generator().manual_seed(0)
+    was_training = objective.training
+    objective.eval()
+    sums, seen = dict.fromkeys(("loss", *objective.measures), 0.0), 0.0
     try:
         batches = torch.arange(len(images)).split(batch_size)
-        for batch in load_batches(images, [part[mine(engine)] for part in batches], workers):
+        draws = (objective.draws(len(batch), generator)[mine(engine)] for batch in batches)
+        loaded = load_batches(images, [part[mine(engine)] for part in batches], workers)
+        for batch, draw in zip(loaded, draws, strict=True):
             if len(batch) == 0:
                 continue
-            labels = batch.labels.to(device)
-            logits = model(dataset.normalise(batch.images.to(device)))  # (B, num_classes)
-            check_logits(logits, batch.images, dataset)
-            loss += F.cross_entropy(logits, labels, reduction="sum").item() if logits.isfinite().all() else math.nan
-            correct += (logits.argmax(dim=1) == labels).sum().item()
-            seen += len(labels)
+            draw = draw if batch.kept is None else draw[batch.kept]
+            given = dataset.normalise(batch.images.to(device)), batch.labels.to(device), draw.to(device)
+            loss, measures = objective(*given, len(batch))
+            sums["loss"] += loss.item() * len(batch)
+            for name, values in measures.items():
+                sums[name] += values.sum().item()
+            seen += len(batch)
     finally:
-        model.train(was_training)
-    loss, correct, seen = sum_over_processes(engine, loss, correct, seen)
+        objective.train(was_training)
+    *totals, seen = sum_over_processes(engine, *sums.values(), seen)
     if not seen:
         raise none_read(images, "the evaluation")
-    return loss / seen, correct / seen
+    return {name: total / seen for name, total in zip(sums, totals, strict=True)}
 
 
 def images_at_once(images: Images, batch_size: int, accumulate: int) -> int:

@@ -4,20 +4,21 @@ import sys
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tqdm import tqdm
 
 from vit_course.data import Dataset, seed_everything
 from vit_course.training.batches import Batches, Sums
-from vit_course.training.checking import check_fit, check_logits, compile_errors, need_finite, none_read
+from vit_course.training.checking import check_fit, compile_errors, need_finite, none_read
 from vit_course.training.evaluation import images_at_once, measured
+from vit_course.training.objective import Objective
 from vit_course.training.optimisers import Stepper, warmup_cosine
 from vit_course.training.processes import device_of, engine_for
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.run_folder import RunFolder
 from vit_course.training.state import RunState
+from vit_course.training.supervised import Supervised
 
 
 def train(
@@ -34,11 +35,11 @@ def train(
 ) -> list[dict]:
     """Trains `model` in place, on the device where it is.
 
-    With a `run_dir`, `last.safetensors` (everything needed to go on) and `log.csv` are written after every epoch,
-    and `best.safetensors` (weights alone) whenever the validation accuracy is the highest so far; a crash at any
-    moment leaves whole files behind. `config.json` says what was trained on what. Files of images that could not be
-    read are listed in `unreadable.txt`; a batch is then the mean over the others. While the run lasts, a lock keeps
-    others out of its folder.
+    With a `run_dir`, `last.safetensors` (everything needed to go on) and `log.csv` are written after every epoch, and
+    `best.safetensors` (weights alone) whenever the validation accuracy is the highest so far, or, without labels, after
+    every epoch; a crash at any moment leaves whole files behind. `config.json` says what was trained on what. Files of
+    images that could not be read are listed in `unreadable.txt`; a batch is then the mean over the others. While the
+    run lasts, a lock keeps others out of its folder.
 
     Where the recipe has an average, `model` holds the averaged weights after the last epoch: those that were validated.
     `last.safetensors` has both.
@@ -48,7 +49,8 @@ def train(
     first process writes, and all read: the run folder must be the same for all; several machines need a shared disk.
 
     Args:
-        model: takes (B, C, H, W), gives (B, num_classes).
+        model: takes (B, C, H, W), gives (B, num_classes), and is trained to give the labels; or an objective with
+            another aim and a model inside, such as `MaskedAutoencoder(vit)`.
         dataset: from `vit_course.data`.
         config: the recipe. Its seed rules order and augmentation; call `seed_everything` before building the model.
         run_dir: a folder for the checkpoints, made if missing.
@@ -62,7 +64,7 @@ def train(
 
     Returns:
         One dict per epoch: epoch, learning_rate, train_loss, train_accuracy (as seen in training, augmented),
-        validation_loss, validation_accuracy.
+        validation_loss, validation_accuracy. Another objective has its own measures in the place of accuracy.
 
     Raises:
         ValueError: arguments that do not fit one another, nothing to resume, a run folder that holds a run already,
@@ -74,49 +76,54 @@ def train(
     """
     options = dict(progress=progress, accumulate=accumulate, compiled=compiled, workers=workers)
     check_fit(model, dataset, config, run_dir, resume, **options)
-    engine = engine_for(device_of(model))
-    batches = Batches(dataset, config, engine, accumulate, workers)
-    optimiser = Stepper(model, config)
-    average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(config.average)) if config.average else None
-    kept = model if average is None else average.module
+    objective = model if isinstance(model, Objective) else Supervised(model, dataset, config.label_smoothing)
+    engine = engine_for(device_of(objective))
+    batches = Batches(dataset, config, objective, engine, accumulate, workers)
+    optimiser = Stepper(objective, config)
+    average = AveragedModel(objective, multi_avg_fn=get_ema_multi_avg_fn(config.average)) if config.average else None
+    kept = objective if average is None else average.module
     at_once = images_at_once(dataset.validation, config.batch_size, accumulate)
     seed_everything(config.seed + engine.process_index)  # dropout draws from the global generator
-    state = RunState(model, average, optimiser, batches.generator, engine)
-    run, show = RunFolder(run_dir, engine, model, dataset, config), progress and engine.is_main_process
+    state = RunState(objective, average, optimiser, batches.generator, engine)
+    run, show = RunFolder(run_dir, engine, objective, dataset, config), progress and engine.is_main_process
     with run.opened(state, resume) as history, compile_errors(compiled):
-        replica = optimiser.prepared(model.train(), engine, compiled)
+        replica = optimiser.prepared(objective.train(), engine, compiled)
         for epoch in range(len(history), config.epochs):
-            label, sums = f"epoch {epoch + 1}/{config.epochs}", Sums(engine)
+            label, sums = f"epoch {epoch + 1}/{config.epochs}", Sums(engine, objective.measures)
             bar = tqdm(batches.epoch(), label, len(batches), leave=False, file=sys.stdout, disable=not show)
             for step, parts in enumerate(bar):
                 when = f"{label}, step {step + 1}"
-                share = warmup_cosine(epoch * len(batches) + step, config.epochs * len(batches), config.warmup)
+                made, all_steps = epoch * len(batches) + step, config.epochs * len(batches)
+                share = warmup_cosine(made, all_steps, config.warmup)
                 optimiser.zero_grad()
                 for part in parts:
                     with part.exchange(engine, replica):
                         with torch.autocast(part.images.device.type, torch.bfloat16, config.precision == "bfloat16"):
-                            logits = replica(part.images)  # (B, num_classes)
-                        check_logits(logits, part.images, dataset)
-                        loss = F.cross_entropy(logits.float(), part.labels, label_smoothing=config.label_smoothing)
+                            loss, measures = replica(part.images, part.labels, part.draws, part.count)
                         engine.backward(loss * part.weight)
-                    sums.add(part, loss, logits)
-                need_finite(sums.end_of_batch(model), f"the loss is {{}} in {when}", config)
+                    sums.add(part, loss, measures)
+                need_finite(sums.end_of_batch(objective), f"the loss is {{}} in {when}", config)
                 # A finite loss can have a gradient that is not, and the step would spoil all weights.
                 gradient = f"the loss is finite, but the length of the gradient {{}} in {when}"
-                need_finite(optimiser.clip(model), gradient, config)
+                need_finite(optimiser.clip(objective), gradient, config)
                 optimiser.step(share * config.learning_rate)
+                objective.after_step(made / all_steps, engine)
                 if average is not None:
-                    average.update_parameters(model)
+                    average.update_parameters(objective)
             row = {"epoch": epoch + 1, "learning_rate": share * config.learning_rate, **sums.means()}
             if not sums.seen:
                 raise none_read(dataset.train, label)
-            loss, accuracy = measured(kept, dataset.validation, dataset, at_once, engine, workers)
+            found = measured(kept, dataset.validation, dataset, at_once, engine, workers)
             # The last step of the epoch can have spoilt the weights.
-            need_finite(torch.tensor(loss), f"the validation loss is {{}} after {label}", config)
-            history.append({**row, "validation_loss": loss, "validation_accuracy": accuracy})
+            need_finite(torch.tensor(found["loss"]), f"the validation loss is {{}} after {label}", config)
+            history.append(row | {f"validation_{name}": value for name, value in found.items()})
             if show:
-                tqdm.write(f"{label}: train loss {row['train_loss']:.3f}, validation {accuracy:.1%}")
+                tqdm.write(f"{label}: train loss {row['train_loss']:.3f}, validation {said(found)}")
             run.keep(state, history, kept)
-    if average is not None:
-        model.load_state_dict(average.module.state_dict())
+    objective.load_state_dict(kept.state_dict())
     return history
+
+
+def said(found: dict[str, float]) -> str:
+    """-> what an epoch gave on the validation images, in a few characters: the accuracy, or else the loss."""
+    return f"{found['accuracy']:.1%}" if "accuracy" in found else f"loss {found['loss']:.3f}"

@@ -39,7 +39,8 @@ def make_optimisers(model: nn.Module, config: TrainingConfig) -> list[torch.opti
     """
     decay, rest = parameter_groups(model, config.weight_decay)
     # Not the last layer, nor what is no matrix, such as a convolution: there Muon is not meant to be used.
-    hidden = {id(m.weight) for m in [m for m in model.modules() if isinstance(m, nn.Linear)][:-1]}
+    linear = [m.weight for m in model.modules() if isinstance(m, nn.Linear) and m.weight.requires_grad]
+    hidden = {id(weight) for weight in linear[:-1]}
     hidden = [p for p in decay["params"] if id(p) in hidden] if config.optimiser == "muon" else []
     taken = {id(p) for p in hidden}
     decay["params"] = [p for p in decay["params"] if id(p) not in taken]

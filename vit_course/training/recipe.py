@@ -8,6 +8,16 @@ from vit_course.inputs.rules import check, one_of, positive, real, share, whole
 
 RECIPES = Path(__file__).parent / "recipes"
 
+# What can be trained for, and the options of each with their defaults: those of the class of that name.
+OBJECTIVES: dict[str, dict[str, int | float]] = {
+    "supervised": {},
+    "masked": {"mask_ratio": 0.75, "decoder_dim": 64, "decoder_layers": 2},
+    "self-distilled": {
+        "outputs": 1024, "temperature": 0.1, "teacher_temperature": 0.04, "momentum": 0.996, "centring": 0.9,
+        "local_crops": 4,
+    },
+}  # fmt: skip
+
 # The upper ends are a mistyped number's; above all they keep infinity out. A rate of 100 is far too large, and still
 # allowed: that a training breaks under it is worth seeing.
 RULES = {

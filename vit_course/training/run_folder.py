@@ -10,7 +10,6 @@ from pathlib import Path
 
 import torch
 from filelock import FileLock, Timeout
-from torch import nn
 
 from vit_course.data import Dataset, ImageFiles, unreadable
 from vit_course.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
@@ -19,6 +18,7 @@ from vit_course.files.validated import check_like
 from vit_course.files.weights import load_weights, save_weights, write_tensors
 from vit_course.inputs.arguments import check_statistics
 from vit_course.training.describe import described, need_history, need_the_same
+from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, first_alone, need_the_same_folder
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.state import RunState
@@ -78,14 +78,14 @@ class RunFolder:
     Args:
         path: the folder, made when it is opened; None for a run that keeps nothing.
         engine: of the processes.
-        model, dataset, config: what is trained, on what, how: kept in the state, and compared where a run goes on.
+        objective, dataset, config: what is trained, on what, how: kept in the state, and compared where a run goes on.
     """
 
     def __init__(
-        self, path: str | Path | None, engine: Engine, model: nn.Module, dataset: Dataset, config: TrainingConfig
+        self, path: str | Path | None, engine: Engine, objective: Objective, dataset: Dataset, config: TrainingConfig
     ):
         self.path, self.engine, self.dataset = None if path is None else Path(path), engine, dataset
-        self.described = described(model, dataset, config)
+        self.objective, self.described = objective, described(objective, dataset, config)
 
     @contextmanager
     def opened(self, state: RunState, resume: bool) -> Iterator[list[dict]]:
@@ -128,13 +128,13 @@ class RunFolder:
             if self.engine.is_main_process:
                 lock.release()
 
-    def keep(self, state: RunState, history: list[dict], kept: nn.Module) -> None:
-        """Writes what the epoch gave: the state, the log, and the weights `kept` where they are the best so far.
+    def keep(self, state: RunState, history: list[dict], validated: Objective) -> None:
+        """Writes what the epoch gave: the state, the log, and the model's weights where they are the best so far.
 
         Args:
             state: of the run.
             history: one dict an epoch, the last one of this epoch.
-            kept: the model that was validated.
+            validated: the objective with the model that was validated.
 
         Raises:
             OSError: a file that cannot be written; what was there before is intact.
@@ -147,8 +147,8 @@ class RunFolder:
             if len(history) == 1:  # whatever an attempt that was given up has left
                 write_json(self._file("config.json"), self._config())
             add_names(self._file("unreadable.txt"), names)
-            if all(history[-1]["validation_accuracy"] > row["validation_accuracy"] for row in history[:-1]):
-                save_weights(self._file("best.safetensors"), kept)
+            if validated.is_best(history):
+                save_weights(self._file("best.safetensors"), validated.kept)
             save_state(self._file("last.safetensors"), tensors, {**self.described, "history": history})
             write_csv(self._file("log.csv"), history)
         self.engine.wait_for_everyone()
@@ -166,7 +166,7 @@ class RunFolder:
                 raise ValueError(f"{path} does not say which {part} it is of: start a run of an earlier version again")
         need_the_same(path, metadata, self.described)
         recipe, history = self.described["recipe"], metadata["history"]
-        need_history(path, history, recipe["epochs"])
+        need_history(path, history, recipe["epochs"], self.objective.measures)
         self._check_best(state)
         self._check_config()
         on_disk = isinstance(self.dataset.train, ImageFiles)  # a batch of which nothing could be read changes nothing
@@ -183,7 +183,7 @@ class RunFolder:
             )
         tensors, metadata = load_weights(path)
         with naming(path):
-            check_like(tensors, state.validated.state_dict())
+            check_like(tensors, state.validated.kept.state_dict())
             if metadata.get("config", self.described["model"]) != self.described["model"]:
                 raise ValueError("its config differs from that of the run")
 
@@ -202,7 +202,7 @@ class RunFolder:
             need_object("data", found.get("data"))
         except ValueError as error:
             raise ValueError(f"{error}; {again}") from error
-        for part in ("images", "model", "training"):
+        for part in set(wanted) - {"data"}:
             if found.get(part) != wanted[part]:
                 raise ValueError(f"{path}: {part} is not what this run wrote there; {again}")
 
@@ -210,7 +210,9 @@ class RunFolder:
         # What is needed to show the model a picture, and to repeat the run.
         images = {name: list(getattr(self.dataset, name)) for name in ("class_names", "mean", "std")}
         data = self.dataset.source or {"source": self.dataset.name}
-        return {"data": data, "images": images, "model": self.described["model"], "training": self.described["recipe"]}
+        model, objective = self.described["model"], self.described.get("objective")
+        content = {"data": data, "images": images, "model": model, "training": self.described["recipe"]}
+        return content if objective is None else content | {"objective": objective}
 
 
 def save_state(path: Path, tensors: dict[str, torch.Tensor], metadata: dict) -> None:

@@ -7,6 +7,7 @@ from torch import nn
 
 from vit_course.files.records import naming
 from vit_course.files.validated import check_like
+from vit_course.training.objective import Objective
 from vit_course.training.optimisers import Stepper
 from vit_course.training.processes import Engine, device_of, dropout_states, restore_dropout
 
@@ -19,7 +20,7 @@ class RunState:
     """The moving parts of a run, to be kept and put back as tensors.
 
     Args:
-        model: that is trained.
+        objective: that is trained, with its model.
         average: the running average of its weights, or None.
         optimiser: its moments and step counts belong to the state.
         order: draws order and augmentation.
@@ -27,15 +28,20 @@ class RunState:
     """
 
     def __init__(
-        self, model: nn.Module, average: nn.Module | None, optimiser: Stepper, order: torch.Generator, engine: Engine
+        self,
+        objective: Objective,
+        average: nn.Module | None,
+        optimiser: Stepper,
+        order: torch.Generator,
+        engine: Engine,
     ):
-        self.modules = {"model": model} | ({} if average is None else {"average": average})
-        self.validated = model if average is None else average.module
+        self.modules = {"objective": objective} | ({} if average is None else {"average": average})
+        self.validated = objective if average is None else average.module
         self.optimiser, self.order, self.engine = optimiser, order, engine
-        self.device = device_of(model)
+        self.device = device_of(objective)
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """-> the state by names such as "model.head.bias", "optimiser.0.3.exp_avg" and "random.order".
+        """-> the state by names such as "objective.model.head.bias", "optimiser.0.3.exp_avg" and "random.order".
 
         All processes take part: each has a row of "random.dropout".
         """

@@ -1,0 +1,43 @@
+"""What the loop asks of an objective: a loss for a batch, and what goes into the log."""
+
+import torch
+from torch import nn
+
+from vit_course.training.processes import Engine
+
+
+class Objective(nn.Module):
+    """(B, C, H, W), (B,), (B, k), int -> (), {name: (B,)}
+
+    From images, labels, random numbers and a count to the mean loss, and for each measure a number an image.
+
+    Args:
+        model: what is trained and kept; the course's objectives other than `Supervised` need a `ViT`.
+        options: what else rules the training, by name: kept with the run, and compared where it goes on.
+
+    `count` is B, or 0 where the one image stands for none. The loss is a float32 number, whatever the precision.
+    """
+
+    name = "objective"
+    measures: tuple[str, ...] = ()
+    """The log has of each, as of the loss, train_... and validation_...: the mean over the images."""
+
+    def __init__(self, model: nn.Module, **options):
+        super().__init__()
+        self.model, self.options = model, options
+
+    @property
+    def kept(self) -> nn.Module:
+        """The model whose weights are the result."""
+        return self.model
+
+    def draws(self, count: int, generator: torch.Generator) -> torch.Tensor:
+        """-> (count, k): the random numbers of each image, so that they are the same in one process or many."""
+        return torch.zeros(count, 0)
+
+    def after_step(self, share: float, engine: Engine) -> None:
+        """What changes once the weights have; `share` of all steps are made."""
+
+    def is_best(self, history: list[dict]) -> bool:
+        """Whether the last of these epochs gave the weights to be kept. Without labels, that is the last one."""
+        return True

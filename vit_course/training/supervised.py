@@ -1,0 +1,45 @@
+"""Guess the label: the objective with labels."""
+
+import math
+
+import torch.nn.functional as F
+from torch import nn
+
+from vit_course.data import Dataset
+from vit_course.training.checking import check_logits
+from vit_course.training.objective import Objective
+
+
+class Supervised(Objective):
+    """(B, C, H, W), (B,), draws -> (), {"accuracy": (B,)}
+
+    From images and labels to the mean cross-entropy, and 1 for each image that is guessed right.
+
+    Args:
+        model: takes (B, C, H, W), gives (B, num_classes).
+        dataset: whose classes these are.
+        label_smoothing: in training, the share of the target that is spread over all classes.
+
+    Source: Dosovitskiy et al. 2020, section 4.1; Szegedy et al. 2015 (arXiv:1512.00567), section 7, for the smoothing.
+    """
+
+    name = "supervised"
+    measures = ("accuracy",)
+
+    def __init__(self, model: nn.Module, dataset: Dataset, label_smoothing: float = 0.0):
+        super().__init__(model)
+        self.dataset_name, self.num_classes = dataset.name, len(dataset.class_names)
+        self.label_smoothing = label_smoothing
+
+    def forward(self, images, labels, draws, count):
+        logits = self.model(images)  # (B, num_classes)
+        check_logits(logits, images, self.dataset_name, self.num_classes)
+        smoothing = self.label_smoothing if self.training else 0.0
+        loss = F.cross_entropy(logits.float(), labels, label_smoothing=smoothing)
+        if not self.training and not logits.isfinite().all():
+            loss = loss * math.nan  # of a logit that is minus infinity the loss alone would not tell
+        return loss, {"accuracy": (logits.argmax(dim=1) == labels).double()}
+
+    def is_best(self, history: list[dict]) -> bool:
+        *before, last = (row["validation_accuracy"] for row in history)
+        return all(last > accuracy for accuracy in before)
