@@ -1,4 +1,4 @@
-"""Each ingredient of a training recipe switched off in turn: the tables that chapter 11 shows.
+"""Each ingredient of a training recipe switched off in turn: the tables that chapter 12 shows.
 
     python res/ablation/ablate.py                      # shapes, five seeds: ten minutes on two cores
     python res/ablation/ablate.py cifar10 --data data  # recipe tiny-cifar, cut short: an hour on two cores
