@@ -13,6 +13,7 @@ from torchvision.transforms.v2.functional import to_pil_image
 
 from vit_course import data, pretrained, training
 from vit_course.config import ViTConfig
+from vit_course.files.weights import save_weights
 from vit_course.pretrained import Preprocessing, class_tokens, fit_linear_head, with_head
 from vit_course.vit import ViT
 
@@ -61,6 +62,16 @@ def test_a_run_of_ours_at_another_size(name, side):
     assert images.shape == (1, 3, side, side) and len(class_names) == model.config.num_classes
     assert torch.equal(model(images), expected(images))
     assert torch.equal(pretrained.load(name, image_size=side)(images), expected(images))
+
+
+def test_a_run_without_a_head_names_no_classes_though_its_images_had_names(tmp_path):
+    config = {"image_size": (8, 12), "patch_size": 4, "hidden_dim": 24, "num_layers": 1, "num_heads": 3, "mlp_dim": 40}
+    model = ViT(ViTConfig(**config, num_classes=0))
+    save_weights(tmp_path / "best.safetensors", model)
+    images = {"class_names": ["a", "b"], "mean": [0.5] * 3, "std": [0.2] * 3}
+    (tmp_path / "config.json").write_text(json.dumps({"images": images}))
+    run = pretrained.load_run(tmp_path)
+    assert run.class_names == [] and run.model.features(run.preprocess(CAT)).shape == (1, 7, 24)
 
 
 def test_any_name_or_path_is_loaded_by_what_knows_it(tmp_path):

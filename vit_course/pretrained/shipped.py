@@ -39,7 +39,7 @@ def load(name: str | Path, image_size: Size = None) -> ViT:
         ValueError: no such checkpoint (the shipped ones are listed), a damaged one, one that is not a ViT's, or a size
             that the patches do not divide.
     """
-    path = _find(name)
+    path = find(name)
     if path.is_dir():
         return _published(path, image_size).model
     state, metadata = load_weights(path)
@@ -96,7 +96,7 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
     Raises:
         ValueError: as `load`, no config.json that says so, or one of another model.
     """
-    path = _find(name)
+    path = find(name)
     if path.is_dir():
         return _published(path, image_size)
     model = load(path)
@@ -111,7 +111,9 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
         for part in ("mean", "std", "class_names"):
             if part not in images:
                 raise ValueError(f"images has no {part!r}, which is needed to show the model a picture")
-        check_names(images["class_names"], model.config.num_classes)
+        # A model that learned without labels has no head, whatever its images were called.
+        class_names = images["class_names"] if model.config.num_classes else []
+        check_names(class_names, model.config.num_classes)
         check_statistics(images["mean"], images["std"])
         if len(images["mean"]) != model.config.in_channels:
             raise ValueError(
@@ -120,7 +122,7 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
             )
     model = model if image_size is None else resize(model, image_size)
     preprocess = AsTrained(model.config.height_width, tuple(images["mean"]), tuple(images["std"]))
-    return Pretrained(model, preprocess, images["class_names"])
+    return Pretrained(model, preprocess, class_names)
 
 
 def load_any(name: str | Path, image_size: Size = None) -> Pretrained:
@@ -142,7 +144,12 @@ def names() -> dict[str, Path]:
     return {path.name: path for path in published} | {path.parent.name: path for path in runs}
 
 
-def _find(name: str | Path) -> Path:
+def find(name: str | Path) -> Path:
+    """-> the weights of the shipped checkpoint of that name, or those at that path.
+
+    Raises:
+        ValueError: there are none.
+    """
     path = need_path(name)
     if path.is_dir() and (path / RUN).exists():
         return path / RUN
