@@ -43,6 +43,7 @@ MAY_IMPORT = {
     "training.convnet": {"inputs"},
     "training.features": {"data", "inputs", "vit"},
     "training.masked": {"embeddings", "encoder", "inputs", "patches", "vit"},
+    "training.restored": {"files", "pretrained.shipped"},
     "training.self_distilled": {"inputs", "vit"},
     "pretrained": {"config", "data.pictures", "embeddings", "files", "inputs", "maps.recording", "vit"},
     "pretrained.variants": {"attention", "config", "encoder", "inputs", "vit"},

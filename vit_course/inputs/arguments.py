@@ -87,7 +87,7 @@ RULES = {
     "outputs": whole(2, MOST_WIDE),
     "teacher_temperature": positive(1e12),
     "momentum": share,
-    "centring": share,
+    "centring": real(0.0, 1.0),  # 1 for a centre that stays where it is
     "local_crops": whole(0, 100),
 }
 

@@ -6,7 +6,7 @@ no PyTorch is imported, because the command line asks for them before PyTorch is
 
 from vit_course.inputs.rules import shown
 
-SOURCES = ("shapes", "digits", "cifar10")
+SOURCES = ("shapes", "digits", "crops", "cifar10")
 
 
 def need_source(source, is_folder: bool) -> None:

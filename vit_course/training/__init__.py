@@ -15,6 +15,7 @@ _FOUND_IN = {
     "TrainingConfig": "recipe",
     "evaluate": "evaluation",
     "linear_baseline": "baseline",
+    "load_objective": "restored",
     "parameter_groups": "optimisers",
     "train": "loop",
     "warmup_cosine": "optimisers",

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from vit_course.data import Dataset, Images, load_batches
 from vit_course.inputs.arguments import check_arguments
-from vit_course.training.checking import need_kind
+from vit_course.training.checking import need_kind, none_read
 from vit_course.training.processes import device_of
 from vit_course.vit import ViT
 
@@ -30,7 +30,8 @@ def features(
 
     Raises:
         TypeError: not a ViT, or not a dataset.
-        ValueError: images of another size than the model's, or a batch_size that is not an int of at least 1.
+        ValueError: images of another size than the model's, none that could be read, or a batch_size that is not an
+            int of at least 1.
     """
     need_kind("model", model, ViT)
     need_kind("dataset", dataset, Dataset)
@@ -47,6 +48,8 @@ def features(
                 labels.append(batch.labels.to(device))
     finally:
         model.train(was_training)
+    if not found:
+        raise none_read(images, "the search for features")
     return torch.cat(found), torch.cat(labels)
 
 

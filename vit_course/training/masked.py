@@ -7,6 +7,7 @@ from vit_course.embeddings import SinCos2DPositions
 from vit_course.encoder import Encoder
 from vit_course.inputs.arguments import check_arguments
 from vit_course.patches import patchify
+from vit_course.training.checking import need_kind
 from vit_course.training.objective import Objective
 from vit_course.vit import ViT
 
@@ -33,10 +34,18 @@ class MaskedAutoencoder(Objective):
     name = "masked"
 
     def __init__(self, vit: ViT, mask_ratio: float = 0.75, decoder_dim: int = 64, decoder_layers: int = 2):
+        need_kind("vit", vit, ViT)
         check_arguments(mask_ratio=mask_ratio, decoder_dim=decoder_dim, decoder_layers=decoder_layers)
+        if decoder_dim % HEAD_DIM:
+            raise ValueError(f"decoder_dim must be a multiple of {HEAD_DIM}, got {decoder_dim}")
         super().__init__(vit, mask_ratio=mask_ratio, decoder_dim=decoder_dim, decoder_layers=decoder_layers)
         config = vit.config
         self.num_visible = config.num_patches - round(mask_ratio * config.num_patches)
+        if not 0 < self.num_visible < config.num_patches:
+            raise ValueError(
+                f"mask_ratio {mask_ratio} leaves {self.num_visible} of {config.num_patches} patches visible: at least "
+                "one must be hidden, and one visible"
+            )
         self.narrow = nn.Linear(config.hidden_dim, decoder_dim)
         self.mask_token = nn.Parameter(0.02 * torch.randn(1, 1, decoder_dim))
         self.positions = SinCos2DPositions(config.grid, decoder_dim, class_token=False)

@@ -19,6 +19,7 @@ class Objective(nn.Module):
     """
 
     name = "objective"
+    keeps = "model"
     measures: tuple[str, ...] = ()
     """The log has of each, as of the loss, train_... and validation_...: the mean over the images."""
 
@@ -29,7 +30,11 @@ class Objective(nn.Module):
     @property
     def kept(self) -> nn.Module:
         """The model whose weights are the result."""
-        return self.model
+        return getattr(self, self.keeps)
+
+    def rest(self) -> dict[str, torch.Tensor]:
+        """-> the weights that are not those of the kept model, by name: a decoder, a student, heads."""
+        return {name: value for name, value in self.state_dict().items() if not name.startswith(f"{self.keeps}.")}
 
     def draws(self, count: int, generator: torch.Generator) -> torch.Tensor:
         """-> (count, k): the random numbers of each image, so that they are the same in one process or many."""

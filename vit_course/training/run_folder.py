@@ -23,8 +23,10 @@ from vit_course.training.processes import Engine, first_alone, need_the_same_fol
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.state import RunState
 
+REST = "objective.safetensors"  # beside best.safetensors, what an objective without labels has besides its model
 FILES = (
-    "best.safetensors", "last.safetensors", "log.csv", "unreadable.txt", "config.json", "result.json", "curves.png"
+    "best.safetensors", "last.safetensors", REST, "log.csv", "unreadable.txt", "config.json", "result.json",
+    "curves.png",
 )  # fmt: skip
 
 
@@ -149,6 +151,8 @@ class RunFolder:
             add_names(self._file("unreadable.txt"), names)
             if validated.is_best(history):
                 save_weights(self._file("best.safetensors"), validated.kept)
+                if rest := validated.rest():
+                    write_tensors(self._file(REST), rest, {})
             save_state(self._file("last.safetensors"), tensors, {**self.described, "history": history})
             write_csv(self._file("log.csv"), history)
         self.engine.wait_for_everyone()

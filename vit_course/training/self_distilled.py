@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from vit_course.inputs.arguments import check_arguments
+from vit_course.training.checking import need_kind
 from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine
 from vit_course.vit import ViT
@@ -43,6 +44,7 @@ class SelfDistillation(Objective):
     """
 
     name = "self-distilled"
+    keeps = "teacher"
     measures = ("entropy", "divergence")
 
     def __init__(
@@ -55,6 +57,7 @@ class SelfDistillation(Objective):
         centring: float = 0.9,
         local_crops: int = 4,
     ):
+        need_kind("vit", vit, ViT)
         options = dict(outputs=outputs, temperature=temperature, teacher_temperature=teacher_temperature)
         options |= dict(momentum=momentum, centring=centring, local_crops=local_crops)
         check_arguments(**options)
@@ -64,11 +67,9 @@ class SelfDistillation(Objective):
         self.register_buffer("centre", torch.zeros(outputs))
         self._new_centre, self._count = 0.0, 0
 
-    @property
-    def kept(self) -> nn.Module:
-        return self.teacher
-
     def forward(self, images, labels, draws, count):
+        if images.shape[2:] != self.model.config.image_size:
+            raise ValueError(f"the model takes images of {self.model.config.image_size}, got {tuple(images.shape[2:])}")
         sizes = views(images, draws, self.model.config.patch_size)
         # All views of one size go through at once.
         student = [output for same in sizes for output in answers(self.model, self.head, same)]  # V of (B, K)

@@ -1,0 +1,41 @@
+"""Small crops of the photographs that come with the course: natural images without a download."""
+
+import torch
+
+from vit_course.data.dataset import Dataset, source_of, with_statistics
+from vit_course.data.photographs import photographs
+from vit_course.data.pictures import open_image
+from vit_course.data.sets import ImageSet
+from vit_course.inputs.arguments import check_arguments
+
+SIDE, WHOLE = 32, 192  # pixels, of a crop and of the photograph that it is cut from
+SEEN = WHOLE * 2 // 3  # training crops lie to the left of this column, the others to the right
+
+
+def crops(num_train: int = 2200, num_validation: int = 220, num_test: int = 220, seed: int = 0) -> Dataset:
+    """Crops of 32 x 32 from the course's photographs; the class of a crop is its photograph.
+
+    Each photograph is made 192 x 192. Training crops lie in its left two thirds; the others lie in the right third, so
+    that no pixel of theirs was trained on.
+
+    Args:
+        num_train, num_validation, num_test: how many crops; the photographs take turns.
+        seed: where they are cut.
+
+    Raises:
+        ValueError: an invalid number.
+        OSError: this installation has no files of the course.
+    """
+    sizes = dict(num_train=num_train, num_validation=num_validation, num_test=num_test)
+    check_arguments(**sizes, seed=seed)
+    generator = torch.Generator().manual_seed(seed)
+    names = tuple(photographs())
+    images = [open_image(photograph.path, WHOLE) for photograph in photographs().values()]
+    parts = []
+    for count, (left, right) in zip(sizes.values(), ((0, SEEN), (SEEN, WHOLE), (SEEN, WHOLE)), strict=True):
+        tops = torch.randint(0, WHOLE - SIDE + 1, (count,), generator=generator).tolist()
+        lefts = torch.randint(left, right - SIDE + 1, (count,), generator=generator).tolist()
+        labels = torch.arange(count) % len(names)
+        cut = [images[k][:, y : y + SIDE, x : x + SIDE] for k, y, x in zip(labels, tops, lefts, strict=True)]
+        parts.append(ImageSet(torch.stack(cut), labels))
+    return with_statistics("crops", *parts, names, source_of(crops, "crops", **sizes, seed=seed))

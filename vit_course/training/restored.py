@@ -1,0 +1,44 @@
+"""The whole objective of a run without labels: its model, and what it was trained with."""
+
+from pathlib import Path
+
+from vit_course.files.records import naming, need_object, read_json
+from vit_course.files.validated import check_shapes
+from vit_course.files.weights import load_weights
+from vit_course.pretrained.shipped import find, load
+from vit_course.training.masked import MaskedAutoencoder
+from vit_course.training.objective import Objective
+from vit_course.training.recipe import OBJECTIVES
+from vit_course.training.run_folder import REST
+from vit_course.training.self_distilled import SelfDistillation
+
+KINDS = {kind.name: kind for kind in (MaskedAutoencoder, SelfDistillation)}
+
+
+def load_objective(name: str | Path) -> Objective:
+    """A trained `MaskedAutoencoder` or `SelfDistillation`, in eval mode: a shipped one, or that of a run folder.
+
+    Args:
+        name: "mae-cifar" or "dino-cifar", or the folder of one of your runs without labels.
+
+    Raises:
+        ValueError: as `pretrained.load`; a run with labels, whose model is all there is, or a folder that lacks the
+            rest of its objective.
+    """
+    weights = find(name)
+    folder = weights.parent
+    if not (folder / "config.json").is_file() or "objective" not in (content := read_json(folder / "config.json")):
+        raise ValueError(f"{str(name)!r} was trained with labels: its model, from pretrained.load, is all there is")
+    rest, _ = load_weights(folder / REST)
+    with naming(folder / "config.json"):
+        options = dict(need_object("objective", content["objective"]))
+        name = options.pop("name", None)
+        if name not in KINDS or set(options) - set(OBJECTIVES[name]):
+            raise ValueError(
+                f"objective must be one of {', '.join(KINDS)} with its options, got {content['objective']}"
+            )
+        objective = KINDS[name](load(weights), **options)
+    with naming(folder / REST):
+        check_shapes(rest, {key: value.shape for key, value in objective.rest().items()})
+    objective.load_state_dict(rest, strict=False)
+    return objective.eval()
