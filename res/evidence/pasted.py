@@ -21,55 +21,20 @@ Written to pasted.csv beside this file: one line for each picture, with its AUC 
 About six minutes on one core.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import torch
+from scores import best_on_others, class_rows, colour, middle, of_heads, outlined, score
 
 from vit_course import data, pretrained
 from vit_course.files.atomic import write_csv
-from vit_course.maps import controls, record_attention
-from vit_course.patches import patchify
+from vit_course.maps import controls
 
 TABLE = Path(__file__).with_name("pasted.csv")
 FILLINGS, TEXTURES = ("object", "texture", "pieces"), ("galaxies", "retina")
 SIDE, MARGIN, PIECE = 98, 7, 8  # pixels
-
-
-def class_rows(net, images: torch.Tensor) -> torch.Tensor:
-    """(n, C, H, W) -> (n, L, h, rows, columns), the class token's maps."""
-    kept = []
-    for image in images.split(1):
-        with torch.no_grad(), record_attention(net) as recorded:
-            net.features(image)
-        kept.append(recorded.stacked()[0, :, :, 0, 1:])  # (L, h, N)
-    return torch.stack(kept).unflatten(-1, net.config.grid)
-
-
-def auc(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """(..., rows, columns), (H, W) -> (...): each patch counts as all its pixels."""
-    cover = patchify(mask[None, None].float(), len(mask) // map.shape[-2])[0].mean(dim=-1)  # (N,)
-    beside, a = 1 - cover, map.flatten(-2)  # (N,), (..., N)
-    wins = (a[..., :, None] - a[..., None, :]).sign()  # (..., N, N)
-    return 0.5 + wins @ beside @ cover / (cover.sum() * beside.sum()) / 2
-
-
-def score(maps: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
-    """(n, ..., rows, columns), (n, H, W) -> (n, ...)."""
-    return torch.stack([auc(*two) for two in zip(maps, masks, strict=True)])
-
-
-def colour(images: torch.Tensor) -> torch.Tensor:
-    """(n, C, H, W) -> (n, rows, columns): how far each patch's mean colour is from the median colour."""
-    means = patchify(images, 14).unflatten(-1, (14**2, 3)).mean(dim=2)  # (n, N, C)
-    median = images.flatten(2).median(dim=2).values  # (n, C)
-    return (means - median[:, None]).norm(dim=-1).unflatten(1, (16, 16))
-
-
-def best_on_others(scores: torch.Tensor) -> torch.Tensor:
-    """(n, L, h) -> (n,): for each photograph the number of the best head on the other ones."""
-    flat = scores.flatten(1)  # (n, L * h)
-    return (flat.sum(dim=0) - flat).argmax(dim=1)
 
 
 def shrunk(image: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -79,7 +44,7 @@ def shrunk(image: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch
     cut = torch.cat([image[:, *box], mask[None, *box].float()])  # (C + 1, rows, columns)
     size = [max(1, int(side * SIDE / max(cut.shape[1:]))) for side in cut.shape[1:]]
     cut = torch.nn.functional.interpolate(cut[None], size, mode="bilinear", antialias=True)[0]
-    return cut[:3], cut[3] > 0.5
+    return cut[:-1], cut[-1] > 0.5
 
 
 def pieces(cut: torch.Tensor, inside: torch.Tensor, draw: np.random.Generator) -> torch.Tensor:
@@ -109,9 +74,14 @@ def pasted(background, fillings: list[torch.Tensor], inside, corner: int) -> tup
     return made, outline
 
 
-def pictures(real, photos: list, inputs: torch.Tensor, masks: torch.Tensor):
-    """-> the pictures, (n, 3, C, H, W), their outlines, (n, H, W), and of each the object, background and texture."""
-    everything = {name: real.preprocess(one.path)[0] for name, one in data.photographs().items()}
+def pictures(preprocess: Callable) -> tuple[torch.Tensor, torch.Tensor, list[dict]]:
+    """-> the pictures, (n, 3, C, H, W), their outlines, (n, H, W), and of each the object, background and texture.
+
+    Args:
+        preprocess: to images of 224 x 224.
+    """
+    photos, inputs, masks = outlined(preprocess)
+    everything = {name: preprocess(one.path)[0] for name, one in data.photographs().items()}
     draw = np.random.default_rng(0)
     made, about = [], []
     for i, one in enumerate(photos):
@@ -132,19 +102,18 @@ def main() -> None:
     """Writes the table."""
     torch.set_num_threads(1)
     real = pretrained.load_run("vit-s14")
-    photos = [one for one in data.photographs().values() if one.polygons]
-    inputs = torch.cat([real.preprocess(one.path) for one in photos])  # (8, C, H, W)
-    masks = torch.stack([one.mask(real.preprocess) for one in photos])  # (8, H, W)
-    made, outlines, about = pictures(real, photos, inputs, masks)
+    grid = real.model.config.grid
+    _, inputs, masks = outlined(real.preprocess)  # (8, C, H, W), (8, H, W)
+    made, outlines, about = pictures(real.preprocess)
     versions = made.unbind(dim=1)  # three of (n, C, H, W)
-    columns = {"middle": [score(-_from_middle().expand(len(made), -1, -1), outlines)] * 3}
-    columns["colour"] = [score(colour(some), outlines) for some in versions]
+    columns = {"middle": [score(middle(grid).expand(len(made), -1, -1), outlines)] * 3}
+    columns["colour"] = [score(colour(some, grid), outlines) for some in versions]
     nets = {"trained": real.model} | {f"random {i}": controls.random_weights(real.model, i) for i in range(6)}
     for name, net in nets.items():
         heads = best_on_others(score(class_rows(net, inputs), masks))  # (8,)
-        heads = heads.repeat_interleave(8)[:, None]  # (n, 1)
+        heads = heads.repeat_interleave(8)  # (n,)
         found = [score(class_rows(net, some), outlines) for some in versions]  # three of (n, L, h)
-        columns[name] = [one.flatten(1).gather(1, heads)[:, 0] for one in found]
+        columns[name] = [of_heads(one, heads) for one in found]
         if name == "trained":
             columns["head 5"] = [one[:, 11, 5] for one in found]
         print(name, [f"{one.mean():.3f}" for one in columns[name]], flush=True)
@@ -154,10 +123,6 @@ def main() -> None:
         for kind, filling in enumerate(FILLINGS)
     ]
     write_csv(TABLE, lines)
-
-
-def _from_middle() -> torch.Tensor:
-    return (torch.cartesian_prod(torch.arange(16.0), torch.arange(16.0)) - 7.5).norm(dim=1).unflatten(0, (16, 16))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ About two minutes on one core.
 from pathlib import Path
 
 import torch
+from scores import greyed, occlusion
 
 from vit_course import data, pretrained
 from vit_course.attention import attention_weights
@@ -49,18 +50,18 @@ def exchanged(model, images, layer: int, heads: list[int], rows: torch.Tensor) -
     return named
 
 
-def greyed(images: torch.Tensor, ranking: torch.Tensor, count: int, grid, side: int) -> torch.Tensor:
+def without(images: torch.Tensor, ranking: torch.Tensor, count: int, grid: tuple[int, int]) -> torch.Tensor:
     """(B, C, H, W), (B, N) -> (B, C, H, W), the patches that are highest in the ranking set to grey."""
     first = ranking.topk(count, dim=1).indices  # (B, count)
     keep = torch.ones_like(ranking).scatter(1, first, 0.0).unflatten(1, grid)  # (B, rows, columns)
-    return images * keep.repeat_interleave(side, 1).repeat_interleave(side, 2)[:, None]
+    return greyed(images, keep[:, None])
 
 
 def main() -> None:
     """Writes both tables."""
     torch.set_num_threads(1)
     shapes, model = data.shapes(), pretrained.load("shapes")
-    test, grid, side = shapes.test[:500], model.config.grid, model.config.patch_size
+    test, grid = shapes.test[:500], model.config.grid
     images = shapes.normalise(test.images)  # (B, C, H, W)
     with torch.no_grad(), record_attention(model) as recorded:
         logits = logits_of(model, images)
@@ -77,13 +78,11 @@ def main() -> None:
     write_csv(FOLDER / "exchanged.csv", lines)
 
     half, named = images[:250], named[:250, None]  # (B, C, H, W), (B, 1)
-    before, drops = logits_of(model, half).gather(1, named), []
-    for patch in range(64):
-        one = torch.zeros(len(half), 64).index_fill(1, torch.tensor(patch), 1.0)  # (B, N)
-        drops.append(before - logits_of(model, greyed(half, one, 1, grid, side)).gather(1, named))
-    ranking, lines = torch.cat(drops, dim=1), []  # (B, N)
+    before = logits_of(model, half).gather(1, named)
+    drops = occlusion(lambda some: (before - logits_of(model, some).gather(1, named))[:, 0], half, grid)
+    ranking, lines = drops.flatten(1), []  # (B, N)
     for count in GREY:
-        right = logits_of(model, greyed(half, ranking, count, grid, side)).argmax(dim=1) == test.labels[:250]
+        right = logits_of(model, without(half, ranking, count, grid)).argmax(dim=1) == test.labels[:250]
         lines.append({"patches": count, "accuracy": right.double().mean().item()})
     write_csv(FOLDER / "occlusion.csv", lines)
 
