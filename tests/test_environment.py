@@ -182,6 +182,9 @@ NEEDS = {
     "from vit_course import plots": ("drawing figures", "matplotlib", "course"),
     "from vit_course import data; data.digits()": ("the set of handwritten digits", "sklearn", "course"),
     "from vit_course import data; data.cifar10('data')": ("CIFAR-10", "torchvision", "course"),
+    "from vit_course.training.augmentation import mix_up; mix_up(None, None, None, 1, 2)": (
+        "augmentation by RandAugment or mixup", "torchvision", "train",
+    ),
     "from vit_course import checks": ("checking exercises", "einops", "course"),
     "import pathlib, vit_course.site as s; s.build(None, pathlib.Path('no/such'))": ("the site", "sphinx", "site"),
     "from vit_course.commands.kit import run; run(None)": ("the kit", "sphinx", "kit"),

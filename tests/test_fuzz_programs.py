@@ -125,6 +125,7 @@ TRAINING = dict(
     epochs=st.integers(1, 2), batch_size=SIZE, learning_rate=st.floats(1e-6, 1), warmup=SHARE, weight_decay=SHARE,
     optimiser=st.sampled_from(["adamw", "muon"]), beta2=SHARE, label_smoothing=SHARE, clip_norm=st.floats(0, 9),
     padding=st.integers(0, 3), flip=st.booleans(), cutout=st.integers(0, 3), average=SHARE,
+    randaugment=st.integers(0, 30), mixup=st.sampled_from([0, 0.2, 1]),
     precision=st.sampled_from(["float32", "bfloat16"]), seed=st.integers(0, 99),
 )  # fmt: skip
 

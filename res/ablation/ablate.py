@@ -1,7 +1,7 @@
-"""Each ingredient of a training recipe switched off in turn: the tables that chapter 12 shows.
+"""Each ingredient of a training recipe switched off in turn, or a further one on: the tables of chapters 07 and 12.
 
     python res/ablation/ablate.py                      # shapes, five seeds: ten minutes on two cores
-    python res/ablation/ablate.py cifar10 --data data  # recipe tiny-cifar, cut short: an hour on two cores
+    python res/ablation/ablate.py cifar10 --data data  # recipe tiny-cifar, cut short: an hour and a half on two cores
 
 Writes NAME.csv beside this file, whole after every run, so that it can be stopped and started again: runs that are in
 the table are skipped. To begin afresh, delete the table.
@@ -10,8 +10,8 @@ A seed rules initialisation, order and augmentation; the images are the same in 
 validation set, because recipes are compared here; the test set stays unused. Each run has one thread, so on one
 machine a table comes out the same each time; on another kind of processor single numbers differ a little.
 
-Two ingredients have no switch in `TrainingConfig`: the cosine and the decay groups. For those the function of that
-name in `vit_course.training` is replaced for the length of the run; the loop itself is always the package's.
+Two ingredients have no switch in `TrainingConfig`: the cosine and the decay groups. For those the function is replaced
+for the length of the run, in the module that calls it; the loop itself is always the package's.
 """
 
 import argparse
@@ -53,7 +53,7 @@ class Variant:
     Args:
         recipe: fields of the recipe.
         dataset: fields of the `Dataset`.
-        functions: {name in `vit_course.training`: what takes its place}.
+        functions: {name, with the module that calls it: what takes its place}.
     """
 
     recipe: dict = field(default_factory=dict)
@@ -63,8 +63,8 @@ class Variant:
 
 SWITCHED_OFF = {
     "no warm-up": Variant(recipe={"warmup": 0.0}),
-    "no cosine": Variant(functions={"warmup_cosine": warmup_constant}),
-    "decay on everything": Variant(functions={"parameter_groups": decay_on_everything}),
+    "no cosine": Variant(functions={"vit_course.training.loop.warmup_cosine": warmup_constant}),
+    "decay on everything": Variant(functions={"vit_course.training.optimisers.parameter_groups": decay_on_everything}),
     "no decay": Variant(recipe={"weight_decay": 0.0}),
     "no augmentation": Variant(recipe={"padding": 0, "flip": False, "cutout": 0}),
     "no clipping": Variant(recipe={"clip_norm": 0.0}),
@@ -87,6 +87,8 @@ def first(number: int, dataset: data.Dataset) -> data.Dataset:
     return replace(dataset, train=dataset.train[:number])
 
 
+# The defaults of torchvision; 1 is what the paper of mixup takes for CIFAR-10 too (section 3.2).
+RANDAUGMENT, MIXUP = {"randaugment": 9}, {"mixup": 1.0}
 TINY = tomllib.loads((RECIPES / "tiny-cifar.toml").read_text(encoding="utf-8"))
 STUDIES = {
     "shapes": Study(
@@ -125,6 +127,9 @@ STUDIES = {
             "no cutout": Variant(recipe={"cutout": 0}),
             "no averaging": Variant(recipe={"average": 0.0}),
             "float32": Variant(recipe={"precision": "float32"}),
+            "with RandAugment": Variant(recipe=RANDAUGMENT),
+            "with mixup": Variant(recipe=MIXUP),
+            "with both": Variant(recipe=RANDAUGMENT | MIXUP),
         },
     ),
 }
@@ -141,7 +146,7 @@ def run(job: tuple[str, Path, str, int]) -> dict:
     model = ViT(study.model)
     with ExitStack() as stack:
         for function, instead in variant.functions.items():
-            stack.enter_context(mock.patch.object(training, function, instead))
+            stack.enter_context(mock.patch(function, instead))
         history = training.train(model, dataset, replace(study.recipe, seed=seed, **variant.recipe), progress=False)
     last = {"variant": variant_name, "seed": seed, **history[-1]}
     return {key: round(last[key], 4) if isinstance(last[key], float) else last[key] for key in COLUMNS}

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from vit_course.data import Dataset, ImageSet, cut_out, load_batches, random_places, random_shifts, shift_images
+from vit_course.training.augmentation import mix_up, rand_augment
 from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, mine, sum_over_processes
 from vit_course.training.recipe import TrainingConfig
@@ -20,7 +21,7 @@ class Part:
 
     Args:
         images: (B, C, H, W), normalised and augmented, on the device of the run.
-        labels: (B,).
+        labels: (B,), or mixed (B, K).
         draws: (B, k), the objective's.
         count: B, or 0 where no image could be read; there is one then that counts for nothing.
         batch_size: images of the whole batch, in all its parts and processes.
@@ -84,11 +85,13 @@ class Batches:
             yield self._parts(loaded, changes, draws)
 
     def _changes(self, count: int) -> torch.Tensor:
-        # (B, 3), or (B, 5) with cutout. All processes draw for the whole batch, so that each image changes as it would
-        # in one process.
+        # (B, 3), or (B, 5) with cutout, and two seeds for RandAugment and mixup. All processes draw for the whole
+        # batch, so that each image changes as it would in one process.
         changes = random_shifts(count, self.config.padding, self.config.flip, self.generator)
         if self.config.cutout:
             changes = torch.cat([changes, random_places(count, self.dataset.image_size, self.generator)], dim=1)
+        if self.config.randaugment or self.config.mixup:
+            changes = torch.cat([changes, torch.randint(2**63 - 1, (count, 2), generator=self.generator)], dim=1)
         return changes
 
     def _parts(
@@ -107,11 +110,16 @@ class Batches:
             yield Part(images, labels, draw, len(read), batch_size, weight, last=i == len(draws) - 1)
 
     def _augmented(self, read: ImageSet, change: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        device = self.engine.device
-        images = self.dataset.normalise(shift_images(read.images, change[:, :3], self.config.padding).to(device))
-        if self.config.cutout:
-            images = cut_out(images, change[:, 3:], self.config.cutout)
-        return images, read.labels.to(device)
+        device, config = self.engine.device, self.config
+        images, labels = shift_images(read.images, change[:, :3], config.padding), read.labels.to(device)
+        if config.randaugment and len(read):
+            images = rand_augment(images, change[:, -2], config.randaugment)
+        images = self.dataset.normalise(images.to(device))
+        if config.cutout:
+            images = cut_out(images, change[:, 3:5], config.cutout)
+        if config.mixup and len(read):
+            images, labels = mix_up(images, labels, change[0, -1], config.mixup, len(self.dataset.class_names))
+        return images, labels
 
 
 class Sums:

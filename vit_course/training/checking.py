@@ -12,6 +12,7 @@ from vit_course.data.augment import check_padding
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.rules import path_name, shown
 from vit_course.inputs.tensors import check_module
+from vit_course.training.objective import Objective
 from vit_course.training.recipe import TrainingConfig
 
 
@@ -30,6 +31,10 @@ def check_fit(
     if not any(p.requires_grad for p in model.parameters()):
         raise ValueError(f"this {type(model).__name__} has no parameters to train: none of them requires a gradient")
     check_padding(config.padding, dataset.image_size)
+    if config.randaugment and dataset.in_channels not in (1, 3):
+        raise ValueError(f"randaugment takes images of 1 or 3 channels, and {dataset.name} has {dataset.in_channels}")
+    if config.mixup and isinstance(model, Objective) and model.name != "supervised":
+        raise ValueError(f"mixup mixes labels, and the objective {model.name} uses none: leave mixup at 0")
 
 
 def need_kind(name: str, value: object, *kinds: type) -> None:

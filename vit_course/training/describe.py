@@ -57,8 +57,9 @@ def need_the_same(path: Path, found: Mapping[str, Mapping], wanted: Mapping[str,
         ("objective", "was trained by an objective with", "this run's has"),
     ):
         was_found, is_wanted = found.get(part, {}), wanted.get(part, {})
+        defaults = asdict(TrainingConfig()) if part == "recipe" else {}  # a run of before there was that field
         for name in {**is_wanted, **was_found}:
-            before, here = was_found.get(name), is_wanted.get(name)
+            before, here = was_found.get(name, defaults.get(name)), is_wanted.get(name)
             if before != here:
                 raise ValueError(f"{path} {was} {name} {shown(before)}, {now} {name} {shown(here)}")
 

@@ -45,8 +45,8 @@ def train(
     `last.safetensors` has both.
 
     Started by `torchrun` or `accelerate launch`, every process takes its share of each batch, so that the batch, and
-    with it the result, is that of one process, except for dropout and batch norm, which see only a share. Only the
-    first process writes, and all read: the run folder must be the same for all; several machines need a shared disk.
+    with it the result, is that of one process, except for dropout, batch norm and mixup, which see only a share.
+    Only the first process writes, and all read the same run folder; several machines need a shared disk.
 
     Args:
         model: takes (B, C, H, W), gives (B, num_classes), and is trained to give the labels; or an objective with
@@ -58,7 +58,7 @@ def train(
             dropout draws other numbers if the run continues on another kind of device, or in more processes.
         progress: a bar and one line per epoch on standard output.
         accumulate: in how many parts a batch goes through the model, to save memory; the step is the same, except
-            for dropout and batch norm, which see only a part.
+            for dropout, batch norm and mixup, which see only a part.
         compiled: run the model through `torch.compile`. Needs a C++ compiler; the first step takes a minute.
         workers: processes that read images ahead, where the dataset leaves them on disk.
 

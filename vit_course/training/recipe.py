@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vit_course.inputs import arguments
-from vit_course.inputs.rules import check, one_of, positive, real, share, whole
+from vit_course.inputs.rules import check, one_of, positive, real, share, shown, whole
 
 RECIPES = Path(__file__).parent / "recipes"
 
@@ -17,6 +17,14 @@ OBJECTIVES: dict[str, dict[str, int | float]] = {
         "local_crops": 4,
     },
 }  # fmt: skip
+
+
+def mixing(name: str, value: object) -> None:
+    """0, or an alpha of which single-precision numbers can draw: of a smaller one every share would come out as 0.5."""
+    real(0, 100)(name, value)
+    if 0 < value < 0.1:
+        raise ValueError(f"{name} must be 0 or at least 0.1, got {shown(value)}")
+
 
 # The upper ends are a mistyped number's; above all they keep infinity out. A rate of 100 is far too large, and still
 # allowed: that a training breaks under it is worth seeing.
@@ -33,6 +41,8 @@ RULES = {
     "padding": arguments.RULES["padding"],
     "flip": arguments.RULES["flip"],
     "cutout": arguments.RULES["side"],
+    "randaugment": whole(0, 30),
+    "mixup": mixing,
     "average": share,
     "precision": one_of("float32", "bfloat16"),
     "seed": arguments.RULES["seed"],
@@ -57,6 +67,10 @@ class TrainingConfig:
         padding: augmentation by random shifts of up to this many pixels.
         flip: augmentation by mirroring left and right.
         cutout: augmentation by blanking a square with sides of this many pixels at a random place; 0 for none.
+        randaugment: augmentation by two of torchvision's fourteen operations on each image, such as a rotation or more
+            contrast, of this magnitude from 1 to 30; 0 for none (Cubuk et al. 2019, arXiv:1909.13719).
+        mixup: each image and its label become a mixture with another one's, at a share from the Beta distribution with
+            this alpha; 0 for none, and needs labels (Zhang et al. 2017, arXiv:1710.09412).
         average: the decay per step of a running average of the weights, such as 0.999; the average is then what is
             validated and kept as best; 0 for none (Polyak & Juditsky 1992).
         precision: "float32", or "bfloat16" for mixed precision: matrix products in bfloat16, sums and weights in
@@ -79,6 +93,8 @@ class TrainingConfig:
     padding: int = 0
     flip: bool = False
     cutout: int = 0
+    randaugment: int = 0
+    mixup: float = 0.0
     average: float = 0.0
     precision: str = "float32"
     seed: int = 0

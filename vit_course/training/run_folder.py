@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -204,6 +205,7 @@ class RunFolder:
                 check_statistics(images.get("mean"), images.get("std"))
                 wanted["images"] |= {name: images[name] for name in ("mean", "std")}
             need_object("data", found.get("data"))
+            found["training"] = asdict(TrainingConfig()) | need_object("training", found.get("training", {}))
         except ValueError as error:
             raise ValueError(f"{error}; {again}") from error
         for part in set(wanted) - {"data"}:

@@ -13,7 +13,8 @@ from vit_course.training.objective import Objective
 class Supervised(Objective):
     """(B, C, H, W), (B,), draws -> (), {"accuracy": (B,)}
 
-    From images and labels to the mean cross-entropy, and 1 for each image that is guessed right.
+    From images and labels to the mean cross-entropy, and 1 for each image that is guessed right. Labels may be mixed,
+    (B, K): the loss is then the mixture of those of the two labels, and right is the one with the larger share.
 
     Args:
         model: takes (B, C, H, W), gives (B, num_classes).
@@ -34,11 +35,14 @@ class Supervised(Objective):
     def forward(self, images, labels, draws, count):
         logits = self.model(images)  # (B, num_classes)
         check_logits(logits, images, self.dataset_name, self.num_classes)
+        right = labels
+        if labels.ndim == 2:  # mixed; the model may have classes beyond those of the data
+            labels, right = F.pad(labels, (0, logits.shape[1] - labels.shape[1])), labels.argmax(dim=1)
         smoothing = self.label_smoothing if self.training else 0.0
         loss = F.cross_entropy(logits.float(), labels, label_smoothing=smoothing)
         if not self.training and not logits.isfinite().all():
             loss = loss * math.nan  # of a logit that is minus infinity the loss alone would not tell
-        return loss, {"accuracy": (logits.argmax(dim=1) == labels).double()}
+        return loss, {"accuracy": (logits.argmax(dim=1) == right).double()}
 
     def is_best(self, history: list[dict]) -> bool:
         *before, last = (row["validation_accuracy"] for row in history)
