@@ -17,6 +17,7 @@ from vit_course.__main__ import main
 from vit_course.commands.explore import CHANGED
 from vit_course.commands.recipes import known_recipes, read_recipe
 from vit_course.explorer.beside import CHANGES
+from vit_course.training.features import knn_accuracy
 
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
@@ -165,6 +166,15 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
     (["train", "--image-size", "30", "--num-train", "9"], "image height 30 is not a multiple of patch size 4"),
     (["train", "--device", "cuda:77", "--num-train", "9"], "device 'cuda:77' is not available here"),
     (["train", "--resume", "--num-train", "9"], "there is no checkpoint"),
+    (["train", "--objective", "clustering"], "objective must be 'supervised', 'masked' or 'self-distilled', got 'clus"),
+    (["train", "--objective", "masked", "--momentum", "0.9"], "the objective masked has no 'momentum'; it has mask_r"),
+    (["train", "--recipe", "dino-cifar", "--mask-ratio", "0.5"], "the objective self-distilled has no 'mask_ratio'"),
+    (["train", "--objective", "masked", "--representation-size", "8"], "representation_size is of the head, and the"),
+    (["train", "--outputs", "9"], "the objective supervised has no 'outputs'; it has no options"),
+    (["train", "--objective", "self-distilled", "--temperature", "0"], "temperature must be greater than 0, got 0.0"),
+    (["train", "--objective", "masked", "--data", "digits", "--mask-ratio", "0.1"], "leaves 4 of 4 patches visible"),
+    (["train", "--objective", "masked", "--data", "digits", "--mask-ratio", "0.9"], "leaves 0 of 4 patches visible"),
+    (["train", "--objective", "masked", "--data", "digits", "--decoder-dim", "36"], "decoder_dim must be a multiple"),
 )
 def test_what_is_wrong_is_one_line_and_exit_2_and_writes_nothing(arguments, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -191,6 +201,19 @@ def test_train_writes_a_whole_run_folder(tmp_path, capsys):
     model = pretrained.load(str(tmp_path / "run" / "best.safetensors"))
     assert model(torch.zeros(1, 3, 8, 8)).shape == (1, 5)
     assert f"model: {sum(p.numel() for p in model.parameters())} parameters" in out
+
+
+@cases(("objective", "row"), ("masked", "loss"), ("self-distilled", "entropy"))
+def test_train_without_labels_tells_what_the_neighbours_know(objective, row, tmp_path, capsys):
+    sizes = ["--epochs", "1", "--patch-size", "2", "--hidden-dim", "8", "--num-layers", "1", "--num-heads", "2"]
+    assert main(["train", "--objective", objective, "--data", "digits", *sizes, "--out", str(tmp_path)]) == 0
+    out, result = capsys.readouterr().out, json.loads((tmp_path / "result.json").read_text())
+    assert f"objective: {objective}" in out and "accuracy of the 20 nearest neighbours 0." in out
+    assert set(result) == {"knn_test_accuracy", "untrained_knn_test_accuracy", "training_seconds"}
+    assert 0.3 < result["knn_test_accuracy"] < 1 and 0.3 < result["untrained_knn_test_accuracy"] < 1
+    assert f"validation_{row}" in (tmp_path / "log.csv").read_text().splitlines()[0]
+    run = pretrained.load_run(str(tmp_path))
+    assert knn_accuracy(run.model, data.digits()) == result["knn_test_accuracy"] and not len(run.class_names)
 
 
 def test_a_run_is_not_overwritten_but_resumed_if_asked(tmp_path, capsys):
@@ -255,6 +278,8 @@ def test_the_course_s_recipes_are_read(name):
     ("mlp_dim = 8\n", "", "a recipe's [model] needs mlp_dim"),
     ("hidden_dim = 8", "hidden_dim = 0", "hidden_dim must be "),
     ('source = "digits"', "source = 3", "or an existing folder, got 3"),
+    ("[training]", "[objective]\nname = [1]\n[training]", "objective must be 'supervised', 'masked' or 'self-"),
+    ("[training]", '[objective]\nname = "masked"\nratio = 1\n[training]', "the objective masked has no 'ratio'; it"),
 )
 def test_a_broken_recipe(old, new, message, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(data, "from_recipe", lambda values: pytest.fail("data were made"), raising=False)

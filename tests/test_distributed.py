@@ -1,6 +1,7 @@
 """Several processes over gloo, started as a user starts them, give what one process gives; and their files."""
 
 import csv
+import json
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +61,21 @@ def test_two_processes_give_the_run_of_one(alone, tmp_path):
     assert output.count("2 processes share each batch of 64 images") == 1
     assert output.count("epoch 3/3: train loss") == 1 and output.count("test accuracy") == 1  # one writes
     assert_the_same_run(tmp_path / "run", alone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("objective", ["masked", "self-distilled"])
+def test_two_processes_learn_without_labels_what_one_does(objective, tmp_path):
+    # The last batch of 17 goes into three parts of uneven shares.
+    without = [*TRAIN, "--num-train", "145", "--epochs", "2", "--objective", objective]
+    options = ["--local-crops", "1", "--outputs", "32"] if objective == "self-distilled" else []
+    assert main([*without, *options, "--out", str(tmp_path / "alone")]) == 0
+    command = [*TORCHRUN, "-m", "vit_course", *without, *options, "--accumulate=3", "--out", "run"]
+    code, _, errors = run(*command, cwd=tmp_path)
+    assert code == 0, errors
+    assert_the_same_run(tmp_path / "run", tmp_path / "alone")
+    one, two = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("alone", "run"))
+    assert {key: value for key, value in one.items() if "accuracy" in key}.items() <= two.items()
 
 
 @pytest.mark.thorough

@@ -1,5 +1,6 @@
-"""The recipe, the schedule, the optimisers, the other network, and the device of a run: what each of them does."""
+"""The recipe, the schedule, the optimisers, objectives, the other network, and the device of a run: what each does."""
 
+import inspect
 import tomllib
 from dataclasses import fields
 from itertools import pairwise
@@ -11,13 +12,16 @@ from accelerate import Accelerator, PartialState
 from accelerate.state import AcceleratorState, GradientState
 from conftest import cases
 from runs import new_model
+from torch import nn
 
 from vit_course import data, training
 from vit_course.__main__ import main
 from vit_course.config import ViTConfig
 from vit_course.training import ConvNet, TrainingConfig, parameter_groups, processes, train, warmup_cosine
+from vit_course.training.masked import MaskedAutoencoder
 from vit_course.training.optimisers import make_optimisers
-from vit_course.training.recipe import RECIPES, RULES
+from vit_course.training.recipe import OBJECTIVES, RECIPES, RULES
+from vit_course.training.self_distilled import SelfDistillation
 from vit_course.vit import ViT
 
 INTS = {"epochs": 1, "batch_size": 1, "padding": 0, "cutout": 0, "seed": 0}
@@ -83,17 +87,62 @@ def test_muon_takes_the_hidden_matrices():
     assert isinstance(alone, torch.optim.AdamW)
 
 
-@cases(("recipe", "millions"), [("shapes", 0.142), ("digits", 0.059), ("tiny-cifar", 0.119), ("small-cifar", 5.363)])
+MILLIONS = {"shapes": 0.142, "digits": 0.059, "tiny-cifar": 0.119, "small-cifar": 5.363}
+WITHOUT_LABELS = {"mae-cifar": 0.676, "dino-cifar": 0.676}
+
+
+@cases(("recipe", "millions"), [*MILLIONS.items(), *WITHOUT_LABELS.items()])
 def test_every_recipe_makes_a_model_and_a_training(recipe, millions):
     parts = tomllib.loads((RECIPES / f"{recipe}.toml").read_text(encoding="utf-8"))
-    assert set(parts) == {"data", "model", "training"} and parts["data"]["source"] in ("shapes", "digits", "cifar10")
+    wanted = {"data", "model", "training"} | ({"objective"} if recipe in WITHOUT_LABELS else set())
+    assert set(parts) == wanted and parts["data"]["source"] in ("shapes", "digits", "cifar10")
     side, channels, classes = {"shapes": (32, 3, 5), "digits": (8, 1, 10)}.get(parts["data"]["source"], (32, 3, 10))
+    classes = 0 if recipe in WITHOUT_LABELS else classes
     model = ViT(ViTConfig(image_size=side, in_channels=channels, num_classes=classes, **parts["model"]))
     assert sum(p.numel() for p in model.parameters()) / 1e6 == pytest.approx(millions, abs=0.0006)
     config = TrainingConfig(**parts["training"])
     assert {name: getattr(config, name) for name in parts["training"]} == parts["training"]
     make_optimisers(model, config)
-    assert {path.stem for path in RECIPES.glob("*.toml")} == {"shapes", "digits", "tiny-cifar", "small-cifar"}
+    assert {path.stem for path in RECIPES.glob("*.toml")} == {*MILLIONS, *WITHOUT_LABELS}
+
+
+# ---- the objectives without labels
+
+
+def hiding(mask_ratio: float) -> MaskedAutoencoder:
+    return MaskedAutoencoder(new_model(), mask_ratio)  # of 6 patches
+
+
+@cases("cls", [MaskedAutoencoder, SelfDistillation], ids=lambda cls: cls.name)
+def test_the_recipe_s_defaults_are_those_of_the_class(cls):
+    first, *options = inspect.signature(cls).parameters.values()
+    assert first.name == "vit" and OBJECTIVES[cls.name] == {one.name: one.default for one in options}
+    assert OBJECTIVES[cls.name] == cls(new_model(pool="mean", image_size=16)).options
+    assert set(OBJECTIVES) == {"supervised", "masked", "self-distilled"} and OBJECTIVES["supervised"] == {}
+
+
+@cases(
+    ("call", "error", "message"),
+    (lambda: hiding(0.0), ValueError, r"mask_ratio 0\.0 leaves 6 of 6 patches visible: at least one must be hidden"),
+    (lambda: hiding(0.08), ValueError, r"mask_ratio 0\.08 leaves 6 of 6 patches visible"),
+    (lambda: hiding(0.92), ValueError, r"mask_ratio 0\.92 leaves 0 of 6 patches visible"),
+    (lambda: hiding(1.0), ValueError, "mask_ratio must be at least 0 and less than 1"),
+    (lambda: MaskedAutoencoder(new_model(), 0.5, 68), ValueError, "decoder_dim must be a multiple of 32, got 68"),
+    (lambda: MaskedAutoencoder(new_model(), decoder_layers=0), ValueError, "decoder_layers must be at least 1, got 0"),
+    (lambda: MaskedAutoencoder(new_model(), normalise_patches=1), ValueError, "normalise_patches must be True or F"),
+    (lambda: MaskedAutoencoder(nn.Linear(3, 3)), TypeError, "vit must be a ViT, got Linear"),
+    (lambda: SelfDistillation(nn.Linear(3, 3)), TypeError, "vit must be a ViT, got Linear"),
+    (lambda: SelfDistillation(new_model(), temperature=0), ValueError, "temperature must be greater than 0, got 0"),
+    (lambda: SelfDistillation(new_model(), teacher_temperature=0.0), ValueError, "^teacher_temperature must be gr"),
+    (lambda: SelfDistillation(new_model(), momentum=1), ValueError, "momentum must be at least 0 and less than 1"),
+    (lambda: SelfDistillation(new_model(), outputs=1), ValueError, "outputs must be at least 2, got 1"),
+    (lambda: SelfDistillation(new_model())(torch.randn(1, 3, 12, 12), None, torch.rand(1, 48), 1), ValueError,
+     r"the model takes images of \(12, 8\), got \(12, 12\)"),
+    ids=lambda row: row[2],
+)  # fmt: skip
+def test_what_no_objective_can_be(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
 
 
 # ---- the convolutional network to compare with

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from vit_course.config import ViTConfig
 from vit_course.inputs.arguments import check_arguments
+from vit_course.inputs.rules import one_of
 from vit_course.inputs.sources import need_source
 from vit_course.training.recipe import OBJECTIVES, RECIPES, TrainingConfig
 
@@ -68,6 +69,8 @@ def read_recipe(given: dict) -> Recipe:
     need_source(source, is_folder=isinstance(source, str) and Path(source).is_dir())
     # What is wrong with the model whatever the data are; 1 stands for what they decide and no flag has said.
     ViTConfig(**model, image_size=data.get("image_size", 1), num_classes=1)
+    if objective != "supervised" and model.get("representation_size"):
+        raise ValueError(f"representation_size is of the head, and the objective {objective} has none: leave it at 0")
     return Recipe(name, data, model, TrainingConfig(**training), objective, options)
 
 
@@ -84,8 +87,7 @@ def fields_of_a_recipe(config: type) -> dict:
 def _objective(part: dict, given: dict) -> tuple[str, dict]:
     options = dict(part)
     name = given.get("objective", options.pop("name", "supervised"))
-    if name not in OBJECTIVES:
-        raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, got {name!r}")
+    one_of(*OBJECTIVES)("objective", name)
     if name != part.get("name", name):
         options = {}  # they belong to another one
     options |= {key: given[key] for each in OBJECTIVES.values() for key in each if key in given}

@@ -44,9 +44,8 @@ def add_to(commands) -> None:
     section.add_argument("--objective", help=f"{', '.join(OBJECTIVES)} (default: supervised)")
     for objective, defaults in OBJECTIVES.items():
         for name, default in defaults.items():
-            section.add_argument(
-                "--" + name.replace("_", "-"), type=type(default), help=f"default {default}, of {objective}"
-            )
+            kind = {"action": argparse.BooleanOptionalAction} if type(default) is bool else {"type": type(default)}
+            section.add_argument("--" + name.replace("_", "-"), **kind, help=f"default {default}, of {objective}")
     train.set_defaults(run=run)
 
 

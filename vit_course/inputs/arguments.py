@@ -84,6 +84,7 @@ RULES = {
     "mask_ratio": share,
     "decoder_dim": WIDTH,
     "decoder_layers": whole(1, MOST_LAYERS),
+    "normalise_patches": flag,
     "outputs": whole(2, MOST_WIDE),
     "teacher_temperature": positive(1e12),
     "momentum": share,

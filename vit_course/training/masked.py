@@ -24,6 +24,8 @@ class MaskedAutoencoder(Objective):
         mask_ratio: the share of the patches that is hidden.
         decoder_dim: the width of the decoder, a multiple of 32.
         decoder_layers: its blocks.
+        normalise_patches: whether each patch is guessed with its own mean and contrast taken out, which makes better
+            features; without, the guesses can be looked at.
 
     Raises:
         TypeError, ValueError: not a `ViT`, an impossible size, or a ratio that hides no patch or all of them.
@@ -33,12 +35,21 @@ class MaskedAutoencoder(Objective):
 
     name = "masked"
 
-    def __init__(self, vit: ViT, mask_ratio: float = 0.75, decoder_dim: int = 64, decoder_layers: int = 2):
+    def __init__(
+        self,
+        vit: ViT,
+        mask_ratio: float = 0.75,
+        decoder_dim: int = 64,
+        decoder_layers: int = 2,
+        normalise_patches: bool = True,
+    ):
         need_kind("vit", vit, ViT)
-        check_arguments(mask_ratio=mask_ratio, decoder_dim=decoder_dim, decoder_layers=decoder_layers)
+        options = dict(mask_ratio=mask_ratio, decoder_dim=decoder_dim, decoder_layers=decoder_layers)
+        options["normalise_patches"] = normalise_patches
+        check_arguments(**options)
         if decoder_dim % HEAD_DIM:
             raise ValueError(f"decoder_dim must be a multiple of {HEAD_DIM}, got {decoder_dim}")
-        super().__init__(vit, mask_ratio=mask_ratio, decoder_dim=decoder_dim, decoder_layers=decoder_layers)
+        super().__init__(vit, **options)
         config = vit.config
         self.num_visible = config.num_patches - round(mask_ratio * config.num_patches)
         if not 0 < self.num_visible < config.num_patches:
@@ -55,8 +66,10 @@ class MaskedAutoencoder(Objective):
     def forward(self, images, labels, draws, count):
         visible, restore = random_masking(draws, self.num_visible)
         predicted = self.decode(self.encode(images, visible), restore)
-        hidden = restore >= self.num_visible  # (B, N)
-        return masked_loss(predicted.float(), images, hidden, self.model.config.patch_size), {}
+        target = patchify(images, self.model.config.patch_size)  # (B, N, P*P*C)
+        if self.options["normalise_patches"]:
+            target = normalised(target)
+        return masked_loss(predicted.float(), target, hidden=restore >= self.num_visible), {}
 
     def encode(self, images: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
         """(B, C, H, W), (B, V) -> (B, R + V, D): only what is visible goes through the blocks, with its position."""
@@ -93,19 +106,16 @@ def pick(tokens: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     return tokens.gather(1, places[:, :, None].expand(-1, -1, tokens.shape[2]))
 
 
-def masked_loss(predicted: torch.Tensor, images: torch.Tensor, hidden: torch.Tensor, patch_size: int) -> torch.Tensor:
-    """(B, N, P*P*C), (B, C, H, W), (B, N) -> ()
-
-    The mean squared error over the hidden patches alone, of pixels normalised within each patch: what counts is
-    the pattern, not how bright or strong it is.
-    """
-    target = normalised_patches(images, patch_size)
+def masked_loss(predicted: torch.Tensor, target: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+    """(B, N, P*P*C), (B, N, P*P*C), (B, N) -> (): the mean squared error over the hidden patches alone."""
     error = (predicted - target).square().mean(dim=2)  # (B, N)
     return (error * hidden).sum() / hidden.sum()
 
 
-def normalised_patches(images: torch.Tensor, patch_size: int) -> torch.Tensor:
-    """(B, C, H, W) -> (B, N, P*P*C): each patch with mean 0 and variance 1, by its own numbers."""
-    patches = patchify(images, patch_size)
+def normalised(patches: torch.Tensor) -> torch.Tensor:
+    """(B, N, P*P*C) -> (B, N, P*P*C): each patch with mean 0 and variance 1, by its own numbers.
+
+    What is to be guessed is then the pattern, not how bright or strong it is.
+    """
     variance, mean = torch.var_mean(patches, dim=2, keepdim=True)
     return (patches - mean) / (variance + 1e-6).sqrt()

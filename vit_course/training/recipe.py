@@ -11,7 +11,7 @@ RECIPES = Path(__file__).parent / "recipes"
 # What can be trained for, and the options of each with their defaults: those of the class of that name.
 OBJECTIVES: dict[str, dict[str, int | float]] = {
     "supervised": {},
-    "masked": {"mask_ratio": 0.75, "decoder_dim": 64, "decoder_layers": 2},
+    "masked": {"mask_ratio": 0.75, "decoder_dim": 64, "decoder_layers": 2, "normalise_patches": True},
     "self-distilled": {
         "outputs": 1024, "temperature": 0.1, "teacher_temperature": 0.04, "momentum": 0.996, "centring": 0.9,
         "local_crops": 4,

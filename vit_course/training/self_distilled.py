@@ -37,7 +37,7 @@ class SelfDistillation(Objective):
         local_crops: views of half the side and of small parts, for the student alone.
 
     Raises:
-        TypeError, ValueError: not a `ViT`, or an impossible number.
+        TypeError, ValueError: not a `ViT`, an impossible number, or in forward images of another size than the ViT's.
 
     Source: Caron et al. 2021, "Emerging Properties in Self-Supervised Vision Transformers" (arXiv:2104.14294),
     section 3.1 and Algorithm 1.
@@ -165,8 +165,9 @@ def views(images: torch.Tensor, draws: torch.Tensor, patch_size: int) -> tuple[l
         tuple(max(1, round(share * side / patch_size)) * patch_size for side in images.shape[2:])
         for share in (GLOBAL_SIDE, LOCAL_SIDE)
     )
-    globals_ = [changed(crop(images, one, GLOBAL_AREA, large), one) for one in each[:2]]
-    return globals_, [changed(crop(images, one, LOCAL_AREA, small), one) for one in each[2:]]
+    with torch.autocast(images.device.type, enabled=False):  # which would round the places to bfloat16
+        globals_ = [changed(crop(images, one, GLOBAL_AREA, large), one) for one in each[:2]]
+        return globals_, [changed(crop(images, one, LOCAL_AREA, small), one) for one in each[2:]]
 
 
 def crop(images: torch.Tensor, draw: torch.Tensor, area: tuple[float, float], size: tuple[int, int]) -> torch.Tensor:
