@@ -22,7 +22,6 @@ BATCHED = {
     "evidence.score": (0, 1),
     "evidence.held_out": (),
     "pretrained.jax": (),
-    "without_labels.hidden_loss": (),
     "further.gradient": (),
     "further.rotary": (0,),
 }
