@@ -19,8 +19,8 @@ CHAPTERS = {
     "maps": ("08_attention_maps", "08 Attention maps"),
     "evidence": ("09_what_maps_tell", "09 What maps tell"),
     "pretrained": ("10_pretrained", "10 Pretrained"),
-    "further": ("12_further", "12 Further"),
-    "capstone": ("13_capstone", "13 Capstone"),
+    "further": ("11_further", "11 Further"),
+    "capstone": ("12_capstone", "12 Capstone"),
 }
 
 

@@ -1,1 +1,1 @@
-"""Answers to the exercises of chapter 13."""
+"""Answers to the exercises of chapter 11."""

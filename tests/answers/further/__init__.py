@@ -1,1 +1,1 @@
-"""Answers to the exercises of chapter 12."""
+"""Answers to the exercises of chapter 10."""
