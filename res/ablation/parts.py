@@ -14,7 +14,7 @@ chooses the rate, for all variants alike; the test set stays unused.
 
 All variants have as many parameters as the plain ViT, to within 1 %. RoPE takes the place of the learned positions, and
 their 3,120 numbers go to the MLPs; SwiGLU has three matrices in place of two, so they are 2/3 as wide; what else an
-ingredient adds is less than 0.4 %. Two columns say what it costs: `seconds` is the processor time of the whole training,
+ingredient adds is less than 0.4 %. Two columns say what it costs: `seconds` is the processor time of a whole training,
 which other programs on the machine lengthen, and `step_ratio` is the time of a step over that of the plain ViT, the two
 taking turns. Both hold for these few lines of PyTorch in one thread; a fused kernel costs less.
 """
