@@ -141,7 +141,7 @@ ARGUMENTS = [
     (lambda: data.from_recipe({"source": "shape"}), f"data must be {', '.join(SOURCES)} or an existing folder, got '"),
     (lambda: data.from_recipe({"source": __file__}), "or an existing folder, got '"),
     (lambda: data.from_recipe("shapes"), "a recipe gives its data as .*, got 'shapes'"),
-    (lambda: data.from_recipe({"source": "digits", "num_train": 9}), "^num_train is for shapes, and digits takes"),
+    (lambda: data.from_recipe({"source": "digits", "num_train": 9}), "^num_train is for shapes and crops, and digits"),
     (lambda: data.from_recipe({"source": "digits", "on_disk": True}), "^on_disk is for a folder, and digits takes"),
     (lambda: data.from_recipe({"source": "cifar10", "image_size": 9}), "^image_size is for shapes and a folder,"),
     (lambda: data.from_recipe({"source": "shapes", "root": "."}), "^root is for cifar10, and shapes takes num_train, "),
