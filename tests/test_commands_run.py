@@ -279,7 +279,7 @@ def test_the_course_s_recipes_are_read(name):
     ("hidden_dim = 8", "hidden_dim = 0", "hidden_dim must be "),
     ('source = "digits"', "source = 3", "or an existing folder, got 3"),
     ("[training]", "[objective]\nname = [1]\n[training]", "objective must be 'supervised', 'masked' or 'self-"),
-    ("[training]", '[objective]\nname = "masked"\nratio = 1\n[training]', "the objective masked has no 'ratio'; it"),
+    ("[training]", '[objective]\nname = "masked"\nmask_ratio = 2\n[training]', "mask_ratio must be at least 0 and le"),
 )
 def test_a_broken_recipe(old, new, message, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(data, "from_recipe", lambda values: pytest.fail("data were made"), raising=False)
