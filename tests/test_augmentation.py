@@ -132,8 +132,10 @@ def test_a_run_of_before_these_fields_goes_on(dataset, tmp_path, monkeypatch):
 
 def test_what_does_not_fit(dataset):
     config = TrainingConfig(epochs=1, **BOTH)
-    with pytest.raises(ValueError, match="mixup mixes labels, and the objective masked uses none: leave mixup at 0"):
+    with pytest.raises(ValueError, match=r"mixup mixes labels, .* masked uses none: leave mixup at 0, got 0\.5"):
         train(MaskedAutoencoder(new_model()), dataset, config, progress=False)
+    with pytest.raises(ValueError, match=r"smooths labels, .* masked uses none: leave label_smoothing at 0, got 0\.1"):
+        train(MaskedAutoencoder(new_model()), dataset, TrainingConfig(label_smoothing=0.1), progress=False)
     parts = {name: data.ImageSet(getattr(dataset, name).images[:, :2], getattr(dataset, name).labels)
              for name in ("train", "validation", "test")}  # fmt: skip
     two = replace(dataset, **parts, mean=(0.5,) * 2, std=(0.5,) * 2)

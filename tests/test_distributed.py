@@ -67,7 +67,7 @@ def test_two_processes_give_the_run_of_one(alone, tmp_path):
 @pytest.mark.parametrize("objective", ["masked", "self-distilled"])
 def test_two_processes_learn_without_labels_what_one_does(objective, tmp_path):
     # The last batch of 17 goes into three parts of uneven shares.
-    without = [*TRAIN, "--num-train", "145", "--epochs", "2", "--objective", objective]
+    without = [*TRAIN, "--num-train=145", "--epochs=2", "--label-smoothing=0", "--objective", objective]
     options = ["--local-crops", "1", "--outputs", "32"] if objective == "self-distilled" else []
     assert main([*without, *options, "--out", str(tmp_path / "alone")]) == 0
     command = [*TORCHRUN, "-m", "vit_course", *without, *options, "--accumulate=3", "--out", "run"]

@@ -245,7 +245,7 @@ def test_what_the_head_reads_also_of_smaller_images(changes):
 
 # ---- runs
 
-BOTH = [masked, distilled]
+BOTH, ONCE = [masked, distilled], TrainingConfig(epochs=1, batch_size=50)
 
 
 @cases("make", BOTH, ids=lambda make: make.__name__)
@@ -272,9 +272,6 @@ def test_the_weights_of_the_last_epoch_are_kept_though_its_loss_be_higher(make, 
     assert kept == {"name": objective.name, **objective.options}
 
 
-ONCE = TrainingConfig(epochs=1, batch_size=50)
-
-
 @cases("make", BOTH, ids=lambda make: make.__name__)
 def test_parts_of_a_batch_give_the_same_weights(make, dataset):
     # A bias of the keys has no gradient but rounding, of which AdamW makes whole steps.
@@ -286,13 +283,14 @@ def test_parts_of_a_batch_give_the_same_weights(make, dataset):
 
 
 def test_a_run_of_another_objective_is_refused_by_name(dataset, tmp_path):
-    for make in BOTH:
+    for make in (*BOTH, new_model):
         train(make(), dataset, ONCE, tmp_path / make.__name__, progress=False)
     for of, objective, message in (
         ("masked", masked(0.7), "by an objective with mask_ratio 0.5, this run's has mask_ratio 0.7"),
         ("masked", distilled(), "by an objective with name 'masked', this run's has name 'self-distilled'"),
         ("distilled", distilled(3), "by an objective with local_crops 2, this run's has local_crops 3"),
-        ("distilled", new_model(num_classes=5), "model with num_classes 0, this run's model has num_classes 5"),
+        ("distilled", new_model(), "by an objective with name 'self-distilled', this run's has name 'supervised'"),
+        ("new_model", masked(), "by an objective with name 'supervised', this run's has name 'masked'"),
     ):
         before = files(tmp_path / of)
         with pytest.raises(ValueError, match=message):

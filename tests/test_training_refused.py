@@ -5,6 +5,7 @@ import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -12,8 +13,8 @@ from conftest import cases
 from runs import CONFIG, RECIPE, cut_after, files, new_model, rewritten, same, write_pictures
 from torch import nn
 
-from vit_course import data
-from vit_course.training import TrainingConfig, evaluate, linear_baseline, train
+from vit_course import data, training
+from vit_course.training import TrainingConfig, evaluate, linear_baseline, loop, train
 
 DATASET = data.shapes(40, 12, 9, image_size=(12, 8))
 ONCE = replace(RECIPE, epochs=1)
@@ -64,6 +65,19 @@ def test_arguments_that_are_none(call, message):
 def test_a_momentum_of_the_whole_number_zero():
     (row,) = trained(config=TrainingConfig(epochs=1, batch_size=4, beta2=0))
     assert row["validation_accuracy"] <= 1
+
+
+@cases("cls", [training.MaskedAutoencoder, training.SelfDistillation], ids=lambda cls: cls.name)
+@cases(("changes", "name"), ({}, "head.weight"), ({"num_classes": 0, "representation_size": 8}, "pre_logits.0.weight"))
+def test_several_processes_refuse_a_head_that_gets_no_gradient(cls, changes, name, monkeypatch):
+    objective = cls(new_model(**changes))
+    loss, _ = objective(torch.randn(2, 3, 12, 8), None, objective.draws(2, torch.Generator()), 2)
+    loss.backward()
+    without = [name for name, parameter in objective.model.named_parameters() if parameter.grad is None]
+    assert without and all(name.startswith(objective.unused) for name in without)
+    monkeypatch.setattr(loop, "engine_for", lambda device: SimpleNamespace(num_processes=2))
+    with pytest.raises(ValueError, match=f"objective {cls.name} uses no head.* num_classes=0 .*, got one with {name}"):
+        trained(objective)
 
 
 # ---- another run

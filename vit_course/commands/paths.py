@@ -9,9 +9,10 @@ def add_weights(parser: argparse.ArgumentParser, default: str) -> None:
     parser.add_argument(
         "--weights",
         default=default,
-        help="a name that comes with the course (vit-s14, vit-s14-cifar10, shapes, tiny-cifar), a published name of "
-        "torchvision, timm or Hugging Face, which is downloaded the first time, a folder that such a library has "
-        f"saved, the folder of one of your runs or its best.safetensors (default: {default})",
+        help="a name that comes with the course (vit-s14, vit-s14-cifar10, shapes, tiny-cifar, mae-cifar, "
+        "dino-cifar), a published name of torchvision, timm or Hugging Face, which is downloaded the first time, a "
+        "folder that such a library has saved, the folder of one of your runs or its best.safetensors "
+        f"(default: {default})",
     )
     parser.add_argument(
         "--image-size",

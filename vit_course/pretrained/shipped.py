@@ -32,7 +32,8 @@ def load(name: str | Path, image_size: Size = None) -> ViT:
 
     Args:
         name: "vit-s14" is a ViT-S/14 of 21.6 million parameters without a head, for its `features`;
-            "vit-s14-cifar10" has a linear head for ten classes. The course trained the others.
+            "vit-s14-cifar10" has a linear head for ten classes. The course trained the others,
+            "mae-cifar" and "dino-cifar" without labels.
         image_size: of the images that it is to take; positions are interpolated. By default the size it was made for.
 
     Raises:
@@ -178,5 +179,5 @@ def _published(folder: Path, image_size: Size) -> Pretrained:
             check_shapes(state, {key: value.shape for key, value in head.state_dict().items()})
         head.load_state_dict(state)
         model = with_head(model, head)
-        model.head.none_below = content.get("none_below")  # `none_fits` reads it
+        object.__setattr__(model.head, "none_below", content.get("none_below"))  # `none_fits` reads it
     return Pretrained(model, preprocess, class_names)

@@ -13,6 +13,7 @@ from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.rules import path_name, shown
 from vit_course.inputs.tensors import check_module
 from vit_course.training.objective import Objective
+from vit_course.training.processes import Engine
 from vit_course.training.recipe import TrainingConfig
 
 
@@ -33,8 +34,22 @@ def check_fit(
     check_padding(config.padding, dataset.image_size)
     if config.randaugment and dataset.in_channels not in (1, 3):
         raise ValueError(f"randaugment takes images of 1 or 3 channels, and {dataset.name} has {dataset.in_channels}")
-    if config.mixup and isinstance(model, Objective) and model.name != "supervised":
-        raise ValueError(f"mixup mixes labels, and the objective {model.name} uses none: leave mixup at 0")
+    for name, does in (("mixup", "mixes"), ("label_smoothing", "smooths")):
+        if (value := getattr(config, name)) and isinstance(model, Objective) and model.name != "supervised":
+            raise ValueError(
+                f"{name} {does} labels, and the objective {model.name} uses none: leave {name} at 0, got {value}"
+            )
+
+
+def check_head(objective: Objective, engine: Engine) -> None:
+    """A `ValueError` where several processes would wait for gradients of a head that the objective does not use."""
+    trained = (name for name, parameter in objective.model.named_parameters() if parameter.requires_grad)
+    unused = next((name for name in trained if name.startswith(objective.unused)), None)
+    if unused and engine.num_processes > 1:
+        raise ValueError(
+            f"the objective {objective.name} uses no head, and several processes need a gradient of every parameter: "
+            f"build the ViT with num_classes=0 and representation_size=0, got one with {unused}"
+        )
 
 
 def need_kind(name: str, value: object, *kinds: type) -> None:

@@ -14,6 +14,8 @@ from vit_course.training.objective import Objective
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.supervised import Supervised
 
+SUPERVISED = {"objective": {"name": "supervised"}}  # the objective of a run that names none
+
 
 def described(objective: Objective, dataset: Dataset, config: TrainingConfig) -> dict[str, dict]:
     """-> {"model": ..., "recipe": ..., "data": ...}, each a dict by name; without labels also {"objective": ...}."""
@@ -48,13 +50,13 @@ def need_the_same(path: Path, found: Mapping[str, Mapping], wanted: Mapping[str,
 
     Args:
         path: of the file, for the message.
-        found, wanted: from `described`.
+        found, wanted: from `described`, with `SUPERVISED` where they name no objective.
     """
     for part, was, now in (
+        ("objective", "was trained by an objective with", "this run's has"),
         ("model", "is of a model with", "this run's model has"),
         ("recipe", "was trained with", "this run has"),
         ("data", "was trained on data of", "this run's data are of"),
-        ("objective", "was trained by an objective with", "this run's has"),
     ):
         was_found, is_wanted = found.get(part, {}), wanted.get(part, {})
         defaults = asdict(TrainingConfig()) if part == "recipe" else {}  # a run of before there was that field

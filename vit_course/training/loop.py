@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from vit_course.data import Dataset, seed_everything
 from vit_course.training.batches import Batches, Sums
-from vit_course.training.checking import check_fit, compile_errors, need_finite, none_read
+from vit_course.training.checking import check_fit, check_head, compile_errors, need_finite, none_read
 from vit_course.training.evaluation import images_at_once, measured
 from vit_course.training.objective import Objective
 from vit_course.training.optimisers import Stepper, warmup_cosine
@@ -78,8 +78,9 @@ def train(
     check_fit(model, dataset, config, run_dir, resume, **options)
     objective = model if isinstance(model, Objective) else Supervised(model, dataset, config.label_smoothing)
     engine = engine_for(device_of(objective))
+    check_head(objective, engine)
     batches = Batches(dataset, config, objective, engine, accumulate, workers)
-    optimiser = Stepper(objective, config)
+    optimiser, all_steps = Stepper(objective, config), config.epochs * len(batches)
     average = AveragedModel(objective, multi_avg_fn=get_ema_multi_avg_fn(config.average)) if config.average else None
     kept = objective if average is None else average.module
     at_once = images_at_once(dataset.validation, config.batch_size, accumulate)
@@ -92,8 +93,7 @@ def train(
             label, sums = f"epoch {epoch + 1}/{config.epochs}", Sums(engine, objective.measures)
             bar = tqdm(batches.epoch(), label, len(batches), leave=False, file=sys.stdout, disable=not show)
             for step, parts in enumerate(bar):
-                when = f"{label}, step {step + 1}"
-                made, all_steps = epoch * len(batches) + step, config.epochs * len(batches)
+                when, made = f"{label}, step {step + 1}", epoch * len(batches) + step
                 share = warmup_cosine(made, all_steps, config.warmup)
                 optimiser.zero_grad()
                 for part in parts:

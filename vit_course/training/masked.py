@@ -20,7 +20,8 @@ class MaskedAutoencoder(Objective):
     From images and a random number for each patch to the mean loss over the hidden patches.
 
     Args:
-        vit: the encoder; it sees the visible patches alone, and is what is kept. It needs no head.
+        vit: the encoder; it sees the visible patches alone, and is what is kept. It needs no head,
+            and in several processes must have none.
         mask_ratio: the share of the patches that is hidden.
         decoder_dim: the width of the decoder, a multiple of 32.
         decoder_layers: its blocks.
@@ -34,6 +35,7 @@ class MaskedAutoencoder(Objective):
     """
 
     name = "masked"
+    unused = ("head.", "pre_logits.")
 
     def __init__(
         self,

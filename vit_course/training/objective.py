@@ -20,6 +20,8 @@ class Objective(nn.Module):
 
     name = "objective"
     keeps = "model"
+    unused: tuple[str, ...] = ()
+    """How the names of those parameters of `model` begin that get no gradient."""
     measures: tuple[str, ...] = ()
     """The log has of each, as of the loss, train_... and validation_...: the mean over the images."""
 

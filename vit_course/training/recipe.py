@@ -62,7 +62,7 @@ class TrainingConfig:
         optimiser: "adamw" for all parameters (Loshchilov & Hutter 2017, arXiv:1711.05101), or "muon" for the matrices
             of all linear layers but the last, and AdamW for the rest (Liu et al. 2025, arXiv:2502.16982).
         beta2: AdamW's second momentum; its first is 0.9.
-        label_smoothing: the share of the target that is spread over all classes.
+        label_smoothing: the share of the target that is spread over all classes; needs labels.
         clip_norm: gradients longer than this are shortened to it; 0 for no clipping.
         padding: augmentation by random shifts of up to this many pixels.
         flip: augmentation by mirroring left and right.

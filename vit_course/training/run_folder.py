@@ -18,7 +18,7 @@ from vit_course.files.records import naming, need_object, read_json
 from vit_course.files.validated import check_like
 from vit_course.files.weights import load_weights, save_weights, write_tensors
 from vit_course.inputs.arguments import check_statistics
-from vit_course.training.describe import described, need_history, need_the_same
+from vit_course.training.describe import SUPERVISED, described, need_history, need_the_same
 from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, first_alone, need_the_same_folder
 from vit_course.training.recipe import TrainingConfig
@@ -166,10 +166,11 @@ class RunFolder:
         tensors, metadata = load_weights(path)
         if "recipe" not in metadata:
             raise ValueError(f"{path} holds no state of a run to continue, {len(tensors)} tensors of something else")
-        for part in (*self.described, "history"):
+        metadata, wanted = SUPERVISED | metadata, SUPERVISED | self.described
+        for part in (*wanted, "history"):
             if not isinstance(metadata.get(part), list if part == "history" else dict):
                 raise ValueError(f"{path} does not say which {part} it is of: start a run of an earlier version again")
-        need_the_same(path, metadata, self.described)
+        need_the_same(path, metadata, wanted)
         recipe, history = self.described["recipe"], metadata["history"]
         need_history(path, history, recipe["epochs"], self.objective.measures)
         self._check_best(state)

@@ -28,7 +28,8 @@ class SelfDistillation(Objective):
     is above it: where both answer the same for every image, both have collapsed.
 
     Args:
-        vit: the student; the teacher, a moving average of it, is what is kept. It needs no head.
+        vit: the student; the teacher, a moving average of it, is what is kept. It needs no head, and in several
+            processes must have none.
         outputs: K, how many numbers the two compare.
         temperature: of the student's softmax.
         teacher_temperature: of the teacher's: lower, so that it is sharper.
@@ -45,6 +46,7 @@ class SelfDistillation(Objective):
 
     name = "self-distilled"
     keeps = "teacher"
+    unused = ("head.", "pre_logits.")
     measures = ("entropy", "divergence")
 
     def __init__(
@@ -134,7 +136,7 @@ def cross_entropy(target: torch.Tensor, output: torch.Tensor, temperature: float
 def pooled(vit: ViT, images: torch.Tensor) -> torch.Tensor:
     """(B, C, h, w) -> (B, D): what the head of the ViT would read, also of images smaller than those it was made for.
 
-    The position table is resized to the smaller grid, as in DINO.
+    The position table is resized to the smaller grid, as in DINO: here bilinear and antialiased, in their code bicubic.
     """
     config = vit.config
     z = vit.class_token(vit.patch_embedding(images))
