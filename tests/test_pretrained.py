@@ -37,6 +37,7 @@ def test_the_shipped_shapes_model_is_as_good_as_its_log_says():
 
 CAT = ROOT / "res" / "photographs" / "cat.jpg"
 RUNS = ["shapes", "tiny-cifar", "shapes-1000-right", "shapes-1000-permuted"]
+WITHOUT_LABELS = ["mae-cifar", "dino-cifar"]
 OTHERS = ["vit-s14", "vit-s14-cifar10"]
 
 
@@ -48,8 +49,17 @@ def test_every_shipped_run_can_be_shown_a_picture(name):
     assert len(best) == 3 and {word for word, _ in best} <= set(config["images"]["class_names"])
 
 
+@cases("name", WITHOUT_LABELS)
+def test_what_was_trained_without_labels_gives_features_better_than_before(name):
+    run = pretrained.load_run(name)
+    assert run.class_names == [] and pretrained.load(name).config.num_classes == 0
+    assert run.model.features(run.preprocess(CAT)).shape == (1, 65, 96)
+    result = json.loads((ROOT / "res" / name / "result.json").read_text())
+    assert result["knn_test_accuracy"] > result["untrained_knn_test_accuracy"] + 0.1
+
+
 def test_the_shipped_names_are_known_and_an_unknown_one_lists_them():
-    assert set(pretrained.shipped.names()) == {*RUNS, *OTHERS}
+    assert set(pretrained.shipped.names()) == {*RUNS, *WITHOUT_LABELS, *OTHERS}
     with pytest.raises(ValueError, match=r"no checkpoint 'vit-s16'; the shipped ones .*'vit-s14', 'vit-s14-cifar10'"):
         pretrained.load("vit-s16")
 
