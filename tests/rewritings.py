@@ -22,6 +22,8 @@ BATCHED = {
     "evidence.score": (0, 1),
     "evidence.held_out": (),
     "pretrained.jax": (),
+    "without_labels.hidden_loss": (),
+    "without_labels.targets": (),
     "further.gradient": (),
     "further.rotary": (0,),
 }

@@ -117,6 +117,8 @@ WITHOUT = {
     "evidence.score": {},
     "evidence.held_out": {"views": "no axis is cut or joined"},
     "pretrained.jax": {"functional": "no function orders axes"},
+    "without_labels.hidden_loss": {"NumPy": GRADIENT},
+    "without_labels.targets": {},
     "further.gradient": {"views": "no axis is cut or joined"},
     "further.rotary": {"functional": "no function turns pairs", "NumPy": GRADIENT},
     "patchify.embedding": {"NumPy": GRADIENT},

@@ -19,8 +19,9 @@ CHAPTERS = {
     "maps": ("08_attention_maps", "08 Attention maps"),
     "evidence": ("09_what_maps_tell", "09 What maps tell"),
     "pretrained": ("10_pretrained", "10 Pretrained"),
-    "further": ("11_further", "11 Further"),
-    "capstone": ("12_capstone", "12 Capstone"),
+    "without_labels": ("11_without_labels", "11 Learning without labels"),
+    "further": ("12_further", "12 Further"),
+    "capstone": ("13_capstone", "13 Capstone"),
 }
 
 
@@ -35,7 +36,7 @@ class Progress:
         lines = ["[x] passed   [/] in part   [ ] open", ""]
         for chapter, exercises in _by_chapter():
             marks = "  ".join(f"{self._mark(one)} {one.number} {one.name.split('.')[1]}" for one in exercises)
-            lines.append(f"{CHAPTERS[chapter][1]:24}{self._passed(exercises)} of {len(exercises)}   {marks}")
+            lines.append(f"{CHAPTERS[chapter][1]:28}{self._passed(exercises)} of {len(exercises)}   {marks}")
         return "\n".join([*lines, "", self._sum(), *self._rest()])
 
     def _repr_mimebundle_(self, **_) -> dict[str, str]:

@@ -81,6 +81,8 @@ def equal(
     if numbers:
         right, wrong = told_apart(expected[place], received[place])
         shown = [f"Expected: {right} at {where}", f"Received: {wrong}; {differ}"]
+    if numbers and not place:  # one number, which needs no picture either
+        raise Wrong(mistake, sentence, [*context, f"Expected: {right}", f"Received: {wrong}"])
     raise Wrong(
         mistake,
         sentence,

@@ -1,0 +1,56 @@
+"""Exercise without_labels.sharpness: how sharp the teacher must be, compared with no training at all."""
+
+import functools
+
+from vit_course.checks.exercise import exercise
+from vit_course.checks.tools.experiments import changed, choice, losses, made_again, of_chapter, ranges, reported
+from vit_course.checks.tools.table import refuse
+
+TRAINED = {"sharp": 0.04, "middle": 0.07, "equal": 0.1}  # the teacher's temperature
+SETTINGS = ("untrained", *TRAINED)
+READ = 0.1  # the temperature at which all are compared
+
+
+@exercise(
+    "11.5",
+    "How sharp must the teacher be?",
+    section="Student and teacher",
+    difficulty=3,
+    minutes=15,
+    seconds=120,
+)
+def sharpness(answer, draw):
+    """`answer()` -> {"seeds", "untrained", "sharp", "middle", "equal", "conclusion"}: nats of three seeds or more."""
+    received, used, found = reported(answer, SETTINGS, "conclusion", read=losses, low=0, high=5, what="number of nats")
+    said = choice(received["conclusion"], "conclusion", (*TRAINED, "none"))
+    changed(found)
+    before = found["untrained"]
+    gained = {name: [b - a for a, b in zip(before, found[name], strict=True)] for name in TRAINED}
+    right = _softest({name: min(gained[name]) > 0 for name in TRAINED})
+    if said != right:
+        unpaired = _softest({name: min(found[name]) > max(before) for name in TRAINED})
+        refuse(__name__, "conclusion", locals(), ranges({f"{name} - untrained": gained[name] for name in TRAINED}))
+    # Two decimals are asked for, rounded or cut off. Other instruction sets, two threads, or weights that differ by a
+    # millionth changed these numbers by 0.00003 at most.
+    made_again(__name__, found, {"seed": used}, _told, draw, near=0.01, only=["untrained"])
+    made_again(__name__, found, {"seed": used}, _told, draw, near=0.01, runs=2, only=[*TRAINED])
+
+
+def _softest(gains: dict[str, bool]) -> str:
+    return next((name for name in reversed(TRAINED) if gains[name]), "none")
+
+
+def _chapter() -> tuple:
+    return of_chapter("11_without_labels", "distil", "untrained", "told", "told_at")
+
+
+def _told(setting: str, seed: int, read: float | None = READ) -> float:
+    """At one temperature for all, or as in the chapter."""
+    *_, told, told_at = _chapter()
+    return told_at(_pair(setting, seed), read) if read else told(_pair(setting, seed))
+
+
+@functools.cache
+def _pair(setting: str, seed: int):
+    distil, untrained, *_ = _chapter()
+    return untrained(seed) if setting == "untrained" else distil(seed, teacher_temperature=TRAINED[setting])[0]
