@@ -15,8 +15,8 @@ from vit_course.classroom.exercises import exercises_of
 ASSIGNMENT = "04_small"
 # Exercises that are judged in a moment, and from which chapters they are.
 CHAPTERS = {
-    "further.gradient": "11_further",
-    "further.share": "11_further",
+    "further.gradient": "12_further",
+    "further.share": "12_further",
     "class_token.padded": "02_class_token",
     "attention.unnoticed": "04_attention",
 }

@@ -13,7 +13,7 @@ from vit_course.classroom.exercises import HOLE, exercises_of, with_holes
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 every = cases("path", NOTEBOOKS, ids=lambda p: p.stem)
-OVERVIEW_AND_CAPSTONE = ("00", "12")
+OVERVIEW_AND_CAPSTONE = ("00", "13")
 PAINTS = re.compile(r"^.*\b(?:ax|axes|fig|rows)\b.*$|^.*\b(?:plots\.show|Figure)\(.*$", re.MULTILINE)
 
 
@@ -50,7 +50,7 @@ def test_the_form_of_a_chapter(path):
     wanted += [] if path.name[:2] in OVERVIEW_AND_CAPSTONE else ["What can go wrong"]
     for heading in wanted:
         assert f"## {heading}\n" in text, heading
-    assert len(re.findall(r"\]\(https://", text)) >= (4 if path.name[:2] == "12" else 8), "links to papers and code"
+    assert len(re.findall(r"\]\(https://", text)) >= (4 if path.name[:2] == "13" else 8), "links to papers and code"
     last = cells(path, "markdown")[-1].source
     names = [p.name for p in NOTEBOOKS]
     index = names.index(path.name)
@@ -100,7 +100,7 @@ def test_outputs_are_compared_folded_and_numbers(path):
 def test_the_form_of_the_exercises(path):
     notebook = nbformat.read(path, as_version=4)
     found = exercises_of(notebook)
-    assert 2 <= len(found) <= (6 if path.name.startswith("12") else 5)
+    assert 2 <= len(found) <= (6 if path.name.startswith("13") else 5)
     assert sum("NotImplementedError" in c.source for c in cells(path, "code")) == len(found)
     for number, cells_of in enumerate(found, start=1):
         exercise, text = EXERCISES[cells_of.name], notebook.cells[cells_of.text].source
@@ -120,7 +120,7 @@ def test_the_form_of_the_exercises(path):
 
 
 def test_every_exercise_is_in_a_chapter_and_chapters_are_numbered():
-    assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(13))
+    assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(14))
     found = [e.name for path in NOTEBOOKS for e in exercises_of(nbformat.read(path, as_version=4))]
     assert found == list(EXERCISES) and len(found) >= 30
 

@@ -136,4 +136,4 @@ def test_the_lab_opens_from_it(installed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with lab_process() as (lab, log):
         wait_for_address(lab, log)
-        assert "Your copy of the course: " in log.read_text() and "13 chapters" in log.read_text()
+        assert "Your copy of the course: " in log.read_text() and "14 chapters" in log.read_text()

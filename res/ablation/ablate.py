@@ -1,4 +1,4 @@
-"""Each ingredient of a training recipe switched off in turn, or a further one on: the tables of chapters 07 and 11.
+"""Each ingredient of a training recipe switched off in turn, or a further one on: the tables of chapters 07 and 12.
 
     python res/ablation/ablate.py                      # shapes, five seeds: ten minutes on two cores
     python res/ablation/ablate.py cifar10 --data data  # recipe tiny-cifar, cut short: an hour and a half on two cores

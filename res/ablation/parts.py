@@ -1,4 +1,4 @@
-"""Five later ingredients of ViTs, each alone and all together, in one table.
+"""Five later ingredients of ViTs, each alone and all together, in one table: the one that chapter 12 shows.
 
     python res/ablation/parts.py --data data          # two hours of one core; `--only RoPE` runs one variant
     python res/ablation/parts.py --summary            # what the table says so far, without training

@@ -1,1 +1,1 @@
-"""Answers to the exercises of chapter 11."""
+"""Answers to the exercises of chapter 13."""

@@ -1,1 +1,1 @@
-"""Answers to the exercises of chapter 10."""
+"""Answers to the exercises of chapter 12."""

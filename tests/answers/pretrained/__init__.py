@@ -1,1 +1,1 @@
-"""Answers to the exercises of chapter 09."""
+"""Answers to the exercises of chapter 10."""

@@ -1,1 +1,1 @@
-"""Checks of chapter 12: the whole Vision Transformer, part by part, then trained."""
+"""Checks of chapter 13: the whole Vision Transformer, part by part, then trained."""

@@ -1,2 +1,2 @@
-"""Checks of chapter 11: shares of a batch, gradients put together, a step in parts, a larger batch, rotary
+"""Checks of chapter 12: shares of a batch, gradients put together, a step in parts, a larger batch, rotary
 positions on a grid."""

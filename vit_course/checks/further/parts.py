@@ -18,7 +18,7 @@ from vit_course.checks.tools.table import refuse, refuse_number, table
 RATE = 0.5
 
 
-@exercise("11.3", "Debug a step in parts", section="Deeper: one gradient from many parts", difficulty=2, minutes=12)
+@exercise("12.3", "Debug a step in parts", section="Deeper: one gradient from many parts", difficulty=2, minutes=12)
 def parts(answer, draw):
     """`answer(model, images, labels, optimiser, parts)` moves the weights once -> the mean loss, a float."""
     draws = []
