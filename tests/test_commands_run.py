@@ -203,6 +203,7 @@ def test_train_writes_a_whole_run_folder(tmp_path, capsys):
     assert f"model: {sum(p.numel() for p in model.parameters())} parameters" in out
 
 
+@pytest.mark.slow
 @cases(("objective", "row"), ("masked", "loss"), ("self-distilled", "entropy"))
 def test_train_without_labels_tells_what_the_neighbours_know(objective, row, tmp_path, capsys):
     sizes = ["--epochs", "1", "--patch-size", "2", "--hidden-dim", "8", "--num-layers", "1", "--num-heads", "2"]

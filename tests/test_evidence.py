@@ -131,6 +131,7 @@ MODELS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @cases("name", [*MODELS])
 def test_models_of_any_library_are_compared(few, name):
     make, classes = MODELS[name]

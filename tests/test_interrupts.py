@@ -49,6 +49,7 @@ def stopped(code: str, *arguments: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped\n")
 
 
+@pytest.mark.slow
 @cases(
     "module",
     ["vit_course.commands.interrupts", "vit_course.commands.program", "argparse", "vit_course.inputs.rules",
