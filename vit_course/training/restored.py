@@ -19,7 +19,8 @@ def load_objective(name: str | Path) -> Objective:
     """A trained `MaskedAutoencoder` or `SelfDistillation`, in eval mode: a shipped one, or that of a run folder.
 
     Args:
-        name: "mae-cifar" or "dino-cifar", or the folder of one of your runs without labels.
+        name: "mae-cifar", or the folder of one of your runs without labels. Of "dino-cifar", the teacher alone is
+            shipped: `pretrained.load` gives it.
 
     Raises:
         ValueError: as `pretrained.load`; a run with labels, whose model is all there is, or a folder that lacks the
