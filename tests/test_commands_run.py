@@ -193,8 +193,7 @@ def test_train_writes_a_whole_run_folder(tmp_path, capsys):
     names = {path.name for path in (tmp_path / "run").iterdir()}
     assert names == {"config.json", "log.csv", "curves.png", "result.json", "best.safetensors", "last.safetensors"}
     config = json.loads((tmp_path / "run" / "config.json").read_text())
-    assert config["model"]["pool"] == "mean"
-    assert config["training"]["flip"] is True and config["training"]["epochs"] == 2
+    assert (config["model"]["pool"], config["training"]["flip"], config["training"]["epochs"]) == ("mean", True, 2)
     assert len((tmp_path / "run" / "log.csv").read_text().splitlines()) == 3
     result = json.loads((tmp_path / "run" / "result.json").read_text())
     assert set(result) == {"test_accuracy", "linear_test_accuracy", "training_seconds"}
