@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 # Two workers take a file each, and the last one should not be long: these come first, the longest before all.
 FIRST = ("00_start_here", "test_answers", "test_site", "test_classroom", "07_training", "09_what_maps_tell",
          "10_pretrained", "05_encoder", "11_without_labels", "test_wheel", "test_mutants", "03_position_embeddings",
-         "02_class_token", "test_explorer_browser", "test_distributed", "08_attention_maps", "12_further", "06_vit",
-         "test_checks", "test_killed", "test_live_browser", "test_site_browser", "04_attention")  # fmt: skip
+         "02_class_token", "test_explorer_browser", "test_distributed", "08_attention_maps", "14_several_processes",
+         "06_vit", "test_checks", "test_killed", "test_live_browser", "test_site_browser", "04_attention")  # fmt: skip
 # Who asks for one of these waits for a browser, a server, a class of learners or a whole site.
 SLOW_FIXTURES = frozenset({"browser", "site", "course", "tested", "kit"})
 # A line of a file of which no test is quick.

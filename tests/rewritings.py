@@ -24,7 +24,7 @@ BATCHED = {
     "pretrained.jax": (),
     "without_labels.hidden_loss": (),
     "without_labels.targets": (),
-    "further.gradient": (),
+    "processes.gradient": (),
     "further.rotary": (0,),
 }
 

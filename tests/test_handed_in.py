@@ -18,12 +18,12 @@ from vit_course.classroom.mended import Wanted, mend
 from vit_course.classroom.readable import read_notebook
 from vit_course.classroom.roster import read_roster
 
-SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
+SHARE = Graded("processes.share", "shares", (1_234_567_890, 1_098_765_432), 4)
 STUB = "def shares():\n    raise NotImplementedError"
-ANSWER = Wanted("further-share-answer", "code", STUB, "a", False, solution=True)
-CHECK = Wanted("further-share", "code", SHARE.source, "b", True, points=4.0)
+ANSWER = Wanted("processes-share-answer", "code", STUB, "a", False, solution=True)
+CHECK = Wanted("processes-share", "code", SHARE.source, "b", True, points=4.0)
 ESSAY = Wanted("essay", "markdown", "why?", "c", False, points=2.0, solution=True)
-COPY = "# a copy of the check further-share"
+COPY = "# a copy of the check processes-share"
 RIGHT = "def shares():\n    return 1"
 
 
@@ -61,7 +61,7 @@ def marked(source: str, **marks):
         ([new_code_cell("x = 1")], ["x = 1", "CHECK"], "was missing"),
         ([], ["CHECK"], "was missing"),
         ([ANSWER.cell(RIGHT), CHECK.cell(), CHECK.cell()], [RIGHT, COPY, "CHECK"], "2 times"),
-        ([ANSWER.cell(RIGHT), marked("4.0", grade_id="further-share")], [RIGHT, "CHECK"], "was changed"),
+        ([ANSWER.cell(RIGHT), marked("4.0", grade_id="processes-share")], [RIGHT, "CHECK"], "was changed"),
         ([ANSWER.cell(RIGHT), new_code_cell(SHARE.source)], [RIGHT, "CHECK"], "had lost its name"),
         ([marked(RIGHT, grade=True, grade_id={"a": 1}), CHECK.cell()], [RIGHT, "CHECK"], "does not know, {'a': 1}"),
         ([marked(RIGHT, locked=True), CHECK.cell()], [RIGHT, "CHECK"], "does not know, None"),
@@ -108,7 +108,7 @@ def test_whatever_a_file_holds(tmp_path, text, sources, words):
 
 
 def handed_in(tmp_path, **options):
-    return make_readable(tmp_path, "12_further", [ANSWER, CHECK], Unprotected(), **options)
+    return make_readable(tmp_path, "14_several_processes", [ANSWER, CHECK], Unprotected(), **options)
 
 
 def write(path, *cells):
@@ -119,30 +119,34 @@ def write(path, *cells):
 @pytest.mark.skipif(sys.platform != "linux", reason="here a file system takes no such name")
 def test_a_folder_whose_name_is_no_utf8_is_read_like_any_other(tmp_path):
     for name in ("ada", os.fsdecode(b"Jos\xe9"), os.fsdecode(b"Jos\xe8")):
-        write(tmp_path / "submitted" / name / "12_further" / "12_further.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
+        write(
+            tmp_path / "submitted" / name / "14_several_processes" / "14_several_processes.ipynb",
+            ANSWER.cell(RIGHT),
+            CHECK.cell(),
+        )
     found = handed_in(tmp_path)
     assert [one.student for one in found] == ["Jos%E8", "Jos%E9", "ada"] and all(one.is_read for one in found)
-    assert (tmp_path / "readable" / "0" / "Jos%E9" / "12_further" / "12_further.ipynb").is_file()
+    assert (tmp_path / "readable" / "0" / "Jos%E9" / "14_several_processes" / "14_several_processes.ipynb").is_file()
 
 
 def test_links_and_what_is_not_a_learners_do_not_come_along(tmp_path):
     place = tmp_path / "submitted" / "ada" / "final"
-    write(place / "12-Further (2).ipynb", new_code_cell(RIGHT))
+    write(place / "14-Several processes (2).ipynb", new_code_cell(RIGHT))
     (place / "data").mkdir(parents=True)
     (place / "data" / "mine.csv").write_text("1")
     (place / "verdicts.txt").write_text("all right")
     (tmp_path / "secret").write_text("precious")
     (place / "secret").symlink_to(tmp_path / "secret")
     (place / "more").symlink_to(tmp_path)
-    (tmp_path / "submitted" / "ada" / "12_further").mkdir()
-    (tmp_path / "submitted" / "ada" / "12_further" / "timestamp.txt").write_text("2026-01-01 10:00:00 UTC")
+    (tmp_path / "submitted" / "ada" / "14_several_processes").mkdir()
+    (tmp_path / "submitted" / "ada" / "14_several_processes" / "timestamp.txt").write_text("2026-01-01 10:00:00 UTC")
     write(tmp_path / "submitted" / "bob" / "05_encoder" / "05_encoder.ipynb")
     (one,) = handed_in(tmp_path)
-    assert one.student == "ada" and "handed in as final/12-Further (2).ipynb" in one.notes[0]
+    assert one.student == "ada" and "handed in as final/14-Several processes (2).ipynb" in one.notes[0]
     assert any("timestamp.txt says 2026-01-01 10:00:00 UTC: where learners" in note for note in one.notes)
-    readable = tmp_path / "readable" / "0" / "ada" / "12_further"
+    readable = tmp_path / "readable" / "0" / "ada" / "14_several_processes"
     found = {str(path.relative_to(readable)) for path in (tmp_path / "readable").rglob("*") if path.is_file()}
-    assert found == {"data/mine.csv", "timestamp.txt", "12_further.ipynb", "handed_in.sha256"}
+    assert found == {"data/mine.csv", "timestamp.txt", "14_several_processes.ipynb", "handed_in.sha256"}
 
 
 OTHER = Graded("patchify.count", "count", (), 2).source
@@ -157,22 +161,22 @@ def bottomless(place):
         there, before = os.open("d", os.O_RDONLY, dir_fd=there), there
         os.close(before)
     os.close(there)
-    write(place / "12_further.ipynb", new_code_cell(RIGHT))
+    write(place / "14_several_processes.ipynb", new_code_cell(RIGHT))
 
 
 def no_text(place):
-    write(place / "12_further.ipynb", new_code_cell(RIGHT))
+    write(place / "14_several_processes.ipynb", new_code_cell(RIGHT))
     (place / os.fsdecode(b"\xff\xfe.ipynb")).write_text("{}")
     os.mkfifo(place / "pipe.ipynb")
 
 
 def a_long_line(place):
-    write(place / "12_further.ipynb", new_code_cell("from b import b " * 12_500 + "\n" + RIGHT))
+    write(place / "14_several_processes.ipynb", new_code_cell("from b import b " * 12_500 + "\n" + RIGHT))
 
 
 def many_outputs(place):
     cell = new_code_cell(RIGHT, outputs=[nbformat.v4.new_output("stream", text="x" * 30_000_000)])
-    write(place / "12_further.ipynb", cell)
+    write(place / "14_several_processes.ipynb", cell)
 
 
 # What lies in the folder of the assignment, the start of what is said of it, and whether there is an answer to grade.
@@ -182,11 +186,11 @@ ODD = {
     "names that are no text": (no_text, "", True),
     "30 MB of outputs": (many_outputs, "", True),
     "an archive": (lambda place: (place.mkdir(parents=True), (place / "all.zip").write_bytes(b"PK")),
-                   "no notebook of this assignment, but 12_further/all.zip; unpack it", False),
+                   "no notebook of this assignment, but 14_several_processes/all.zip; unpack it", False),
     "a program": (lambda place: (place.mkdir(parents=True), (place / "mine.py").write_text(RIGHT)),
-                  "no notebook of this assignment, but 12_further/mine.py", False),
-    "another chapter": (lambda place: write(place / "12_further.ipynb", new_code_cell(OTHER)),
-                        "12_further/12_further.ipynb holds exercises of another one: patchify.count", False),
+                  "no notebook of this assignment, but 14_several_processes/mine.py", False),
+    "another chapter": (lambda place: write(place / "14_several_processes.ipynb", new_code_cell(OTHER)),
+                        "14_several_processes/14_several_processes.ipynb holds exercises of another one: ", False),
 }  # fmt: skip
 
 
@@ -194,7 +198,7 @@ ODD = {
 @pytest.mark.slow
 def test_whatever_is_handed_in_ends_in_an_answer_or_a_sentence(tmp_path):
     for student, (make, _, _) in ODD.items():
-        make(tmp_path / "submitted" / student / "12_further")
+        make(tmp_path / "submitted" / student / "14_several_processes")
     try:
         found = {one.student: one for one in handed_in(tmp_path)}
     finally:  # pytest could not: Python's own way goes down by calling itself
@@ -202,30 +206,37 @@ def test_whatever_is_handed_in_ends_in_an_answer_or_a_sentence(tmp_path):
     for student, (_, said, is_read) in ODD.items():
         assert found[student].is_read == is_read, (student, found[student].notes)
         assert " ".join(found[student].notes).startswith(said), (student, found[student].notes)
-        path = tmp_path / "readable" / "0" / student / "12_further" / "12_further.ipynb"
+        path = tmp_path / "readable" / "0" / student / "14_several_processes" / "14_several_processes.ipynb"
         assert path.is_file() == is_read
         if is_read:
             assert any(RIGHT in cell.source for cell in nbformat.read(path, 4).cells), student
 
 
 def test_the_notebook_that_was_worked_in_counts(tmp_path):
-    place = tmp_path / "submitted" / "ada" / "12_further"
-    write(place / "12_further.ipynb", ANSWER.cell(STUB), CHECK.cell())
-    write(place / "12_further-Copy1.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
+    place = tmp_path / "submitted" / "ada" / "14_several_processes"
+    write(place / "14_several_processes.ipynb", ANSWER.cell(STUB), CHECK.cell())
+    write(place / "14_several_processes-Copy1.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
     (one,) = handed_in(tmp_path)
-    assert "12_further-Copy1.ipynb was graded, and not 12_further.ipynb" in " ".join(one.notes)
+    assert "14_several_processes-Copy1.ipynb was graded, and not 14_several_processes.ipynb" in " ".join(one.notes)
 
 
 def test_names_of_files_speak_to_no_terminal(tmp_path):
-    write(tmp_path / "submitted" / "ada" / "12_further" / "\x1b]0;mine\a.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
+    write(
+        tmp_path / "submitted" / "ada" / "14_several_processes" / "\x1b]0;mine\a.ipynb",
+        ANSWER.cell(RIGHT),
+        CHECK.cell(),
+    )
     (one,) = handed_in(tmp_path)
     assert one.is_read and r"\x1b]0;mine\x07.ipynb" in one.notes[0] and "\x1b" not in "".join(one.notes)
 
 
 def test_only_other_bytes_are_graded_again(tmp_path):
-    place, graded = tmp_path / "submitted" / "ada" / "12_further", tmp_path / "autograded" / "ada" / "12_further"
-    write(place / "12_further.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
-    readable = tmp_path / "readable" / "0" / "ada" / "12_further"
+    place, graded = (
+        tmp_path / "submitted" / "ada" / "14_several_processes",
+        tmp_path / "autograded" / "ada" / "14_several_processes",
+    )
+    write(place / "14_several_processes.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
+    readable = tmp_path / "readable" / "0" / "ada" / "14_several_processes"
     handed_in(tmp_path)
     shutil.copytree(readable, graded)
     for options, changed, again in (({}, False, False), ({"force": True}, False, True), ({}, True, True)):

@@ -15,8 +15,8 @@ from vit_course.classroom.submission import Verdict, shown
 
 # Of nbgrader's own code.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Object of type")]
-GRADED = Graded("further.share", "shares", (), 4)
-WRONG = Verdict(GRADED, (Report("further.share", "failed", 0.0, "uneven"),))
+GRADED = Graded("processes.share", "shares", (), 4)
+WRONG = Verdict(GRADED, (Report("processes.share", "failed", 0.0, "uneven"),))
 UNJUDGED = Verdict(GRADED, (), "the time for the whole submission had run out")
 
 
@@ -26,9 +26,11 @@ def gradebook(tmp_path):
     # The gradebook's tables are made by alembic, which is found on the path.
     grading.configure(MagicMock(), str(tmp_path / "config.py"))
     with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as made:
-        made.add_assignment("12_further")
-        made.add_notebook("12_further", "12_further")
-        made.add_grade_cell("further-share", "12_further", "12_further", max_score=4, cell_type="code")
+        made.add_assignment("14_several_processes")
+        made.add_notebook("14_several_processes", "14_several_processes")
+        made.add_grade_cell(
+            "processes-share", "14_several_processes", "14_several_processes", max_score=4, cell_type="code"
+        )
         for name in ("wrong", "unjudged", "absent"):
             made.add_student(name, last_name=name.title(), first_name="Ada", email=f"{name}@example.org")
         yield made
@@ -36,11 +38,11 @@ def gradebook(tmp_path):
 
 def save(gradebook: Gradebook, student: str, verdict: Verdict) -> None:
     """As nbgrader does after a submission has run."""
-    gradebook.add_submission("12_further", student)
+    gradebook.add_submission("14_several_processes", student)
     cell = new_code_cell(GRADED.source, outputs=shown(verdict))
-    cell.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "further-share", "points": 4}
+    cell.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "processes-share", "points": 4}
     about = {
-        "notebook": "12_further", "assignment": "12_further", "student": student,
+        "notebook": "14_several_processes", "assignment": "14_several_processes", "student": student,
         "db_url": str(gradebook.engine.url),
     }  # fmt: skip
     grading.SaveVerdicts().preprocess(new_notebook(cells=[cell]), {"nbgrader": about})
@@ -56,8 +58,8 @@ def test_what_was_not_judged_is_no_zero(gradebook, tmp_path):
         ("not graded", None),
         ("missing", None),
     ]
-    assert found["unjudged"].not_graded == ("further-share",)
-    with pytest.raises(ValueError, match="the gradebook has no assignment '04'; it has 12_further"):
+    assert found["unjudged"].not_graded == ("processes-share",)
+    with pytest.raises(ValueError, match="the gradebook has no assignment '04'; it has 14_several_processes"):
         marks.marks(gradebook, ["04"])
 
 
@@ -93,8 +95,10 @@ def test_an_export_replaces_nothing_unasked(gradebook, tmp_path, capsys):
 
 def test_a_mark_by_hand_is_a_mark_and_lateness_costs(gradebook):
     save(gradebook, "unjudged", UNJUDGED)
-    gradebook.find_grade("further-share", "12_further", "12_further", "unjudged").manual_score = 3.0
-    submission = gradebook.find_submission("12_further", "unjudged")
+    gradebook.find_grade(
+        "processes-share", "14_several_processes", "14_several_processes", "unjudged"
+    ).manual_score = 3.0
+    submission = gradebook.find_submission("14_several_processes", "unjudged")
     submission.notebooks[0].late_submission_penalty = 1.0
     gradebook.db.commit()
     (one,) = marks.marks(gradebook, students=["unjudged"])

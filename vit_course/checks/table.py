@@ -22,6 +22,7 @@ CHAPTERS = {
     "without_labels": ("11_without_labels", "11 Learning without labels"),
     "further": ("12_further", "12 Further"),
     "capstone": ("13_capstone", "13 Capstone"),
+    "processes": ("14_several_processes", "14 Appendix: several processes"),
 }
 
 
@@ -36,7 +37,7 @@ class Progress:
         lines = ["[x] passed   [/] in part   [ ] open", ""]
         for chapter, exercises in _by_chapter():
             marks = "  ".join(f"{self._mark(one)} {one.number} {one.name.split('.')[1]}" for one in exercises)
-            lines.append(f"{CHAPTERS[chapter][1]:28}{self._passed(exercises)} of {len(exercises)}   {marks}")
+            lines.append(f"{CHAPTERS[chapter][1]:32}{self._passed(exercises)} of {len(exercises)}   {marks}")
         return "\n".join([*lines, "", self._sum(), *self._rest()])
 
     def _repr_mimebundle_(self, **_) -> dict[str, str]:

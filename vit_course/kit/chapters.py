@@ -86,7 +86,7 @@ class Chapter:
 
 @cache
 def chapters() -> dict[str, Chapter]:
-    """All chapters by their number, "00" to "13"."""
+    """All chapters by their number, "00" to "14"."""
     return {path.name[:2]: Chapter(path) for path in sorted((course() / "notebooks").glob("[0-9][0-9]_*.ipynb"))}
 
 

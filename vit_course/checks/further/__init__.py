@@ -1,2 +1,1 @@
-"""Checks of chapter 12: shares of a batch, gradients put together, a step in parts, a larger batch, rotary
-positions on a grid."""
+"""Checks of chapter 12: rotary positions on a grid, sizes of five parts, a block to debug, QK-norm on several seeds."""

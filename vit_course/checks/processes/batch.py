@@ -1,4 +1,4 @@
-"""Exercise further.batch: whether a larger rate repairs a larger batch, on several seeds."""
+"""Exercise processes.batch: whether a larger rate repairs a larger batch, on several seeds."""
 
 import functools
 
@@ -11,9 +11,9 @@ SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}
 
 
 @exercise(
-    "12.4",
+    "14.4",
     "Does a larger rate repair a larger batch?",
-    section="Deeper: several processes",
+    section="Several processes",
     difficulty=3,
     minutes=15,
     seconds=120,
@@ -37,7 +37,7 @@ def _accuracy(setting: str, seed: int) -> float:
 
 @functools.cache
 def _trained(setting: str, seed: int) -> list[dict]:
-    new_model, digits = of_chapter("12_further", "new_model", "digits")
+    new_model, digits = of_chapter("14_several_processes", "new_model", "digits")
     model, (batch_size, rate) = new_model(seed), SETTINGS[setting]
     recipe = training.TrainingConfig(epochs=6, batch_size=batch_size, learning_rate=rate, seed=seed)
     return training.train(model, digits, recipe, progress=False)

@@ -1,4 +1,4 @@
-"""Exercise further.parts: a training step in parts, to debug."""
+"""Exercise processes.parts: a training step in parts, to debug."""
 
 import math
 from functools import partial
@@ -18,7 +18,7 @@ from vit_course.checks.tools.table import refuse, refuse_number, table
 RATE = 0.5
 
 
-@exercise("12.3", "Debug a step in parts", section="Deeper: one gradient from many parts", difficulty=2, minutes=12)
+@exercise("14.3", "Debug a step in parts", section="One gradient from many parts", difficulty=2, minutes=12)
 def parts(answer, draw):
     """`answer(model, images, labels, optimiser, parts)` moves the weights once -> the mean loss, a float."""
     draws = []
