@@ -172,19 +172,19 @@ def submissions(course: Path) -> dict[str, Submission]:
         "untouched": Submission(lost=POINTS, says=("not attempted",), daily=True),
         "all_wrong": Submission(only(**WRONG), POINTS, says=("name: mean-of-means",), daily=True),
         "steals": Submission(only(steals, **WRONG), POINTS, daily=True),
-        "forged": Submission(forged, POINTS, says=("processes-gradient was changed",), daily=True),
+        "forged": Submission(forged, POINTS, says=("further-gradient was changed",), daily=True),
         "never_returns": Submission(only(padded=endless), {PADDED: 4.0}, says=("name: never-returned",), daily=True),
         "no_json": Submission(
             only(), POINTS, "not graded", lambda *given: given[-1].write_text("see my mail"), ("not a notebook",), True
         ),
         "copied": Submission(
-            copied, says=("processes-share appears 2 times", "padded-answer appears 2 times"), daily=True
+            copied, says=("further-share appears 2 times", "padded-answer appears 2 times"), daily=True
         ),
         "syntax_error": Submission(
             only(padded="def mean_of_real(z, real:\n    pass"), {PADDED: 4.0}, says=("does not run: SyntaxError",)
         ),
-        "renamed": Submission(renamed, says=("processes-gradient had lost its name",)),
-        "deleted": Submission(deleted, says=("processes-share was missing", "a cell of another type (markdown)")),
+        "renamed": Submission(renamed, says=("further-gradient had lost its name",)),
+        "deleted": Submission(deleted, says=("further-share was missing", "a cell of another type (markdown)")),
         "misplaced": Submission(only(), where=misplaced, says=("handed in as Attention, final.ipynb",)),
         "exchanged": Submission(only(), where=exchanged),
         "twice": Submission(only(), where=twice, says=("several notebooks",)),

@@ -24,7 +24,7 @@ BATCHED = {
     "pretrained.jax": (),
     "without_labels.hidden_loss": (),
     "without_labels.targets": (),
-    "processes.gradient": (),
+    "further.gradient": (),
     "further.rotary": (0,),
 }
 

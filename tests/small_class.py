@@ -15,8 +15,8 @@ from vit_course.classroom.exercises import exercises_of
 ASSIGNMENT = "04_small"
 # Exercises that are judged in a moment, and from which chapters they are.
 CHAPTERS = {
-    "processes.gradient": "14_several_processes",
-    "processes.share": "14_several_processes",
+    "further.gradient": "14_several_processes",
+    "further.share": "14_several_processes",
     "class_token.padded": "02_class_token",
     "attention.unnoticed": "04_attention",
 }

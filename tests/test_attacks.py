@@ -111,16 +111,16 @@ def test_no_attack_in_the_notebook_wins_a_mark_and_honest_answers_keep_theirs(fo
         "attention.weights",
         LIES,
         "attention.unnoticed",
-        "processes.share",
+        "further.share",
         "def gradient(means, counts):\n    return means.mean(0)",
-        "processes.gradient",
+        "further.gradient",
     )
     assert texts[0].startswith("7 ") and "shadowed" not in "".join(texts)
     assert "False report" in texts[3], "what one cell sets up for the next ones is gone"
     assert verdicts["class_token.padded"].points == EXERCISES["class_token.padded"].points
-    for name in ("attention.weights", "attention.unnoticed", "processes.share", "processes.gradient"):
+    for name in ("attention.weights", "attention.unnoticed", "further.share", "further.gradient"):
         assert verdicts[name].points == 0.0, texts
-    assert verdicts["processes.gradient"].report.mistake == "mean-of-means"
+    assert verdicts["further.gradient"].report.mistake == "mean-of-means"
 
 
 def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
@@ -132,19 +132,19 @@ def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
         "import os; os._exit(0)",
         "class_token.padded",
         "def gradient(means, counts):\n    import os\n    os.abort()",
-        "processes.gradient",
+        "further.gradient",
         "raise ValueError('no')",
         SHARE,
-        "processes.share",
+        "further.share",
     )
     assert "the notebook continues" in texts[2] and "the process ended" in texts[3]
     points = {name: verdict.points for name, verdict in verdicts.items()}
     assert points == {
         "class_token.padded": EXERCISES["class_token.padded"].points,
-        "processes.gradient": 0.0,
-        "processes.share": EXERCISES["processes.share"].points,
+        "further.gradient": 0.0,
+        "further.share": EXERCISES["further.share"].points,
     }
-    assert verdicts["processes.gradient"].report.mistake == "tried-to-exit"
+    assert verdicts["further.gradient"].report.mistake == "tried-to-exit"
 
 
 FORGES = """
@@ -159,9 +159,9 @@ for one in gc.get_objects():
 @pytest.mark.thorough
 def test_a_forged_reply_costs_its_own_cell_alone(folder):
     replies = ({"nothing": 1}, {"error": "no such thing"}, {"outputs": 5, "count": 1}, {"outputs": [], "count": "one"})
-    verdicts, texts = graded(folder, "import torch", *(FORGES % reply for reply in replies), SHARE, "processes.share")
+    verdicts, texts = graded(folder, "import torch", *(FORGES % reply for reply in replies), SHARE, "further.share")
     assert all("sent no outputs; the notebook continues" in text for text in texts[1:5]), texts
-    assert verdicts["processes.share"].points == EXERCISES["processes.share"].points
+    assert verdicts["further.share"].points == EXERCISES["further.share"].points
 
 
 @pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")

@@ -225,4 +225,5 @@ def test_the_page_on_use_shows_what_a_check_says():
 def test_the_checks_keep_to_their_words():
     for name, one in EXERCISES.items():
         assert one.difficulty in (1, 2, 3) and 2 <= one.minutes <= 40 and one.check.__doc__, name
-        assert hasattr(getattr(checks, one.chapter), name.split(".")[1])
+        folder, own = name.split(".")
+        assert hasattr(getattr(checks, folder), own)

@@ -192,12 +192,12 @@ def test_what_cannot_be_read_any_more_keeps_no_old_mark_and_nbgrader_alone_grade
     assert not any((course.folder / step / "half" / ASSIGNMENT).exists() for step in ("autograded", "feedback"))
     place.write_text(before)
     with gradebook_of(course.folder) as gradebook:  # a mark by hand, as in nbgrader's own page
-        gradebook.find_grade("processes-share", ASSIGNMENT, ASSIGNMENT, "half").manual_score = 0.5
+        gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half").manual_score = 0.5
         gradebook.db.commit()
     again = run("python -m vit_course classroom grade . 04_attention --unprotected --student half", course.folder)
     assert "1 graded, 0 not graded" in again.stdout and "half: 12 points" in again.stdout
     with gradebook_of(course.folder) as gradebook:
-        grade = gradebook.find_grade("processes-share", ASSIGNMENT, ASSIGNMENT, "half")
+        grade = gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half")
         (mark,) = marks.marks(gradebook, students=["half"])
         assert mark.points == 12 - grade.auto_score + 0.5 and grade.needs_manual_grade
 

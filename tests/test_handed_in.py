@@ -18,12 +18,12 @@ from vit_course.classroom.mended import Wanted, mend
 from vit_course.classroom.readable import read_notebook
 from vit_course.classroom.roster import read_roster
 
-SHARE = Graded("processes.share", "shares", (1_234_567_890, 1_098_765_432), 4)
+SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
 STUB = "def shares():\n    raise NotImplementedError"
-ANSWER = Wanted("processes-share-answer", "code", STUB, "a", False, solution=True)
-CHECK = Wanted("processes-share", "code", SHARE.source, "b", True, points=4.0)
+ANSWER = Wanted("further-share-answer", "code", STUB, "a", False, solution=True)
+CHECK = Wanted("further-share", "code", SHARE.source, "b", True, points=4.0)
 ESSAY = Wanted("essay", "markdown", "why?", "c", False, points=2.0, solution=True)
-COPY = "# a copy of the check processes-share"
+COPY = "# a copy of the check further-share"
 RIGHT = "def shares():\n    return 1"
 
 
@@ -61,7 +61,7 @@ def marked(source: str, **marks):
         ([new_code_cell("x = 1")], ["x = 1", "CHECK"], "was missing"),
         ([], ["CHECK"], "was missing"),
         ([ANSWER.cell(RIGHT), CHECK.cell(), CHECK.cell()], [RIGHT, COPY, "CHECK"], "2 times"),
-        ([ANSWER.cell(RIGHT), marked("4.0", grade_id="processes-share")], [RIGHT, "CHECK"], "was changed"),
+        ([ANSWER.cell(RIGHT), marked("4.0", grade_id="further-share")], [RIGHT, "CHECK"], "was changed"),
         ([ANSWER.cell(RIGHT), new_code_cell(SHARE.source)], [RIGHT, "CHECK"], "had lost its name"),
         ([marked(RIGHT, grade=True, grade_id={"a": 1}), CHECK.cell()], [RIGHT, "CHECK"], "does not know, {'a': 1}"),
         ([marked(RIGHT, locked=True), CHECK.cell()], [RIGHT, "CHECK"], "does not know, None"),

@@ -15,8 +15,8 @@ from vit_course.classroom.submission import Verdict, shown
 
 # Of nbgrader's own code.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Object of type")]
-GRADED = Graded("processes.share", "shares", (), 4)
-WRONG = Verdict(GRADED, (Report("processes.share", "failed", 0.0, "uneven"),))
+GRADED = Graded("further.share", "shares", (), 4)
+WRONG = Verdict(GRADED, (Report("further.share", "failed", 0.0, "uneven"),))
 UNJUDGED = Verdict(GRADED, (), "the time for the whole submission had run out")
 
 
@@ -29,7 +29,7 @@ def gradebook(tmp_path):
         made.add_assignment("14_several_processes")
         made.add_notebook("14_several_processes", "14_several_processes")
         made.add_grade_cell(
-            "processes-share", "14_several_processes", "14_several_processes", max_score=4, cell_type="code"
+            "further-share", "14_several_processes", "14_several_processes", max_score=4, cell_type="code"
         )
         for name in ("wrong", "unjudged", "absent"):
             made.add_student(name, last_name=name.title(), first_name="Ada", email=f"{name}@example.org")
@@ -40,7 +40,7 @@ def save(gradebook: Gradebook, student: str, verdict: Verdict) -> None:
     """As nbgrader does after a submission has run."""
     gradebook.add_submission("14_several_processes", student)
     cell = new_code_cell(GRADED.source, outputs=shown(verdict))
-    cell.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "processes-share", "points": 4}
+    cell.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "further-share", "points": 4}
     about = {
         "notebook": "14_several_processes", "assignment": "14_several_processes", "student": student,
         "db_url": str(gradebook.engine.url),
@@ -58,7 +58,7 @@ def test_what_was_not_judged_is_no_zero(gradebook, tmp_path):
         ("not graded", None),
         ("missing", None),
     ]
-    assert found["unjudged"].not_graded == ("processes-share",)
+    assert found["unjudged"].not_graded == ("further-share",)
     with pytest.raises(ValueError, match="the gradebook has no assignment '04'; it has 14_several_processes"):
         marks.marks(gradebook, ["04"])
 
@@ -96,7 +96,7 @@ def test_an_export_replaces_nothing_unasked(gradebook, tmp_path, capsys):
 def test_a_mark_by_hand_is_a_mark_and_lateness_costs(gradebook):
     save(gradebook, "unjudged", UNJUDGED)
     gradebook.find_grade(
-        "processes-share", "14_several_processes", "14_several_processes", "unjudged"
+        "further-share", "14_several_processes", "14_several_processes", "unjudged"
     ).manual_score = 3.0
     submission = gradebook.find_submission("14_several_processes", "unjudged")
     submission.notebooks[0].late_submission_penalty = 1.0

@@ -119,7 +119,7 @@ WITHOUT = {
     "pretrained.jax": {"functional": "no function orders axes"},
     "without_labels.hidden_loss": {"NumPy": GRADIENT},
     "without_labels.targets": {},
-    "processes.gradient": {"views": "no axis is cut or joined"},
+    "further.gradient": {"views": "no axis is cut or joined"},
     "further.rotary": {"functional": "no function turns pairs", "NumPy": GRADIENT},
     "patchify.embedding": {"NumPy": GRADIENT},
     "capstone.attention": {"NumPy": GRADIENT},

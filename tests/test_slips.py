@@ -24,7 +24,7 @@ QUICK = {
     "maps.rollout": "flow",
     "evidence.held_out": "_chosen",
     "pretrained.jax": "_joined",
-    "processes.gradient": "_whole",
+    "further.gradient": "_whole",
 }
 GENERIC = {"wrong-values", "wrong-shape", "raised-error", "hard-coded-size", "wrong-type"}
 TABLES = sorted(ROOT.glob("vit_course/checks/*/*.toml"))

@@ -11,11 +11,25 @@ with extra("course", "checking exercises"):
     from vit_course.checks.cells import watch
     from vit_course.checks.exercise import EXERCISES, load_exercises
     from vit_course.checks.guess import guessed
-    from vit_course.checks.table import CHAPTERS, progress
+    from vit_course.checks.table import progress
 
-    for chapter in CHAPTERS:
-        load_exercises(f"{__name__}.{chapter}")
-
-__all__ = [*CHAPTERS, "EXERCISES", "guessed", "progress"]
-
+FOLDERS = (
+    "start",
+    "patchify",
+    "class_token",
+    "positions",
+    "attention",
+    "encoder",
+    "vit",
+    "training",
+    "maps",
+    "evidence",
+    "pretrained",
+    "without_labels",
+    "further",
+    "capstone",
+)
+load_exercises(__name__, FOLDERS)
 watch()
+
+__all__ = [*FOLDERS, "EXERCISES", "guessed", "progress"]

@@ -6,7 +6,7 @@ import inspect
 import os
 import pkgutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -25,7 +25,7 @@ class Exercise:
     """What an exercise is called and what it is worth.
 
     Args:
-        name: "chapter.exercise", as in `checks.chapter.exercise`.
+        name: "folder.exercise", as in `checks.folder.exercise`: it stays when an exercise moves to another chapter.
         number: such as "4.1": the chapter, and the place in it.
         title: the words of its heading in the notebook.
         section: the heading in the same notebook under which what it asks for is taught.
@@ -47,12 +47,12 @@ class Exercise:
     check: Callable[..., Report]
 
     @property
-    def chapter(self) -> str:
-        """The part of the name before the dot."""
-        return self.name.split(".")[0]
+    def chapter(self) -> int:
+        """The part of the number before the dot."""
+        return int(self.number.split(".")[0])
 
 
-# In the order of their numbers: `checks/__init__.py` loads the chapters in order, `load_exercises` sorts within each.
+# In the order of their numbers, once `load_exercises` has come to its end.
 EXERCISES: dict[str, Exercise] = {}
 # How often each was not yet right, in this kernel: the next hint depends on it.
 _failures: Counter[str] = Counter()
@@ -74,8 +74,7 @@ def exercise(number: str, title: str, section: str, difficulty: int, minutes: in
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., Report]:
-        chapter = function.__module__.split(".")[-2]  # the folder of the exercise's file
-        name = f"{chapter}.{function.__name__}"
+        name = f"{function.__module__.split('.')[-2]}.{function.__name__}"
         takes = inspect.signature(function).parameters.keys() & {"draw", "parts"}
 
         @functools.wraps(function)
@@ -108,22 +107,23 @@ def exercise(number: str, title: str, section: str, difficulty: int, minutes: in
     return decorate
 
 
-def load_exercises(package: str) -> None:
-    """Imports every file of a chapter's folder and makes its exercises, by number, attributes of the package.
+def load_exercises(package: str, folders: Sequence[str]) -> None:
+    """Imports every file of the folders and makes the exercises, by number, attributes of their folder.
 
     Args:
-        package: the full name of the folder.
+        package: the full name of what the folders lie in.
+        folders: their names.
     """
-    module = importlib.import_module(package)
-    for file in pkgutil.iter_modules(module.__path__):
-        importlib.import_module(f"{package}.{file.name}")
-    chapter = package.rpartition(".")[2]
-    found = [one for one in EXERCISES.values() if one.chapter == chapter]
-    found.sort(key=lambda one: int(one.number.rpartition(".")[2]))
-    module.__all__ = [one.name.rpartition(".")[2] for one in found]
-    for name, one in zip(module.__all__, found, strict=True):
+    modules = {folder: importlib.import_module(f"{package}.{folder}") for folder in folders}
+    for module in modules.values():
+        module.__all__ = []
+        for file in pkgutil.iter_modules(module.__path__):
+            importlib.import_module(f"{module.__name__}.{file.name}")
+    for one in sorted(EXERCISES.values(), key=lambda one: [int(part) for part in one.number.split(".")]):
         EXERCISES[one.name] = EXERCISES.pop(one.name)
-        setattr(module, name, one.check)  # until now the name of the file
+        folder, name = one.name.split(".")
+        modules[folder].__all__.append(name)
+        setattr(modules[folder], name, one.check)  # until now the name of the file
 
 
 def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float) -> Report:

@@ -6,24 +6,24 @@ from itertools import groupby
 from vit_course.checks import scores
 from vit_course.checks.exercise import EXERCISES, Exercise
 
-# The notebook of each chapter, and its title there.
-CHAPTERS = {
-    "start": ("00_start_here", "00 Start here"),
-    "patchify": ("01_patchify", "01 Patchify"),
-    "class_token": ("02_class_token", "02 Class token"),
-    "positions": ("03_position_embeddings", "03 Position embeddings"),
-    "attention": ("04_attention", "04 Attention"),
-    "encoder": ("05_encoder", "05 The encoder"),
-    "vit": ("06_vit", "06 The whole ViT"),
-    "training": ("07_training", "07 Training"),
-    "maps": ("08_attention_maps", "08 Attention maps"),
-    "evidence": ("09_what_maps_tell", "09 What maps tell"),
-    "pretrained": ("10_pretrained", "10 Pretrained"),
-    "without_labels": ("11_without_labels", "11 Learning without labels"),
-    "further": ("12_further", "12 Further"),
-    "capstone": ("13_capstone", "13 Capstone"),
-    "processes": ("14_several_processes", "14 Appendix: several processes"),
-}
+# The notebook of each chapter, and its title there, in the order of their numbers.
+CHAPTERS = (
+    ("00_start_here", "00 Start here"),
+    ("01_patchify", "01 Patchify"),
+    ("02_class_token", "02 Class token"),
+    ("03_position_embeddings", "03 Position embeddings"),
+    ("04_attention", "04 Attention"),
+    ("05_encoder", "05 The encoder"),
+    ("06_vit", "06 The whole ViT"),
+    ("07_training", "07 Training"),
+    ("08_attention_maps", "08 Attention maps"),
+    ("09_what_maps_tell", "09 What maps tell"),
+    ("10_pretrained", "10 Pretrained"),
+    ("11_without_labels", "11 Learning without labels"),
+    ("12_further", "12 Further"),
+    ("13_capstone", "13 Capstone"),
+    ("14_several_processes", "14 Appendix: several processes"),
+)
 
 
 @dataclass(frozen=True)
@@ -77,5 +77,5 @@ def progress() -> Progress:
     return Progress(*scores.read())
 
 
-def _by_chapter() -> list[tuple[str, list[Exercise]]]:
+def _by_chapter() -> list[tuple[int, list[Exercise]]]:
     return [(chapter, list(group)) for chapter, group in groupby(EXERCISES.values(), key=lambda one: one.chapter)]

@@ -1,1 +1,1 @@
-"""Checks of chapter 12: rotary positions on a grid, sizes of five parts, a block to debug, QK-norm on several seeds."""
+"""Checks of chapter 12, on five later parts and their sizes, and of chapter 14, on a batch in several processes."""

@@ -1,4 +1,4 @@
-"""Exercise processes.parts: a training step in parts, to debug."""
+"""Exercise further.parts: a training step in parts, to debug."""
 
 import math
 from functools import partial

@@ -1,4 +1,4 @@
-"""Exercise processes.batch: whether a larger rate repairs a larger batch, on several seeds."""
+"""Exercise further.batch: whether a larger rate repairs a larger batch, on several seeds."""
 
 import functools
 

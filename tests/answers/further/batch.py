@@ -1,4 +1,4 @@
-"""Answers to exercise processes.batch: what the worked solution measures, and what it measures with a slip."""
+"""Answers to exercise further.batch: what the worked solution measures, and what it measures with a slip."""
 
 from answers import reported, right, unforeseen, wrong
 
@@ -11,9 +11,9 @@ MEASURED = {
 }
 ROUNDED = {"small": [0.94, 0.97, 0.96], "large": [0.89, 0.86, 0.9], "scaled": [0.93, 0.91, 0.93]}
 
-right("processes.batch")(lambda: MEASURED)
-right("processes.batch")(lambda: MEASURED | ROUNDED)
-reported("processes.batch", MEASURED, "small", "large", "scaled")
+right("further.batch")(lambda: MEASURED)
+right("further.batch")(lambda: MEASURED | ROUNDED)
+reported("further.batch", MEASURED, "small", "large", "scaled")
 
 for slug, changes in (
     ("runs-differ", dict(small=[*MEASURED["small"], 0.93])),
@@ -36,5 +36,5 @@ for slug, changes in (
     ("not-repeated", dict(small=[0.965, 0.905, 0.905], large=[0.835, 0.8, 0.86], scaled=[0.86, 0.835, 0.855])),
     ("another-setting", dict(small=[0.9, 1.0, 1.0], large=[0.9, 0.9, 0.9], scaled=[0.9, 0.9, 0.9])),
 ):
-    wrong("processes.batch", slug)(lambda changes=changes: MEASURED | changes)
-unforeseen("processes.batch")(lambda: MEASURED | {"small": [0.5, 0.52, 0.51], "scaled": [0.6, 0.58, 0.59]})
+    wrong("further.batch", slug)(lambda changes=changes: MEASURED | changes)
+unforeseen("further.batch")(lambda: MEASURED | {"small": [0.5, 0.52, 0.51], "scaled": [0.6, 0.58, 0.59]})

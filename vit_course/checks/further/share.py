@@ -1,4 +1,4 @@
-"""Exercise processes.share: each process's share of every batch."""
+"""Exercise further.share: each process's share of every batch."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Exercise processes.gradient: one gradient from those of many processes."""
+"""Exercise further.gradient: one gradient from those of many processes."""
 
 import torch
 

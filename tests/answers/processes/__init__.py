@@ -1,1 +1,0 @@
-"""Answers to the exercises of chapter 12."""
