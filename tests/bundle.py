@@ -1,10 +1,10 @@
-"""Puts the modules of `vit_course/explorer/js` together into the scripts that are shipped, with esbuild.
+"""Puts the modules in the `js` folders of the package together into the scripts that are shipped, with esbuild.
 
-    python tests/bundle.py [NAME ...]
+    python tests/bundle.py [PACKAGE/NAME ...]
 
 Needs node once: `npx` fetches esbuild of the version below, unless ESBUILD names one or one of that version is on the
-PATH. The first line of a bundle holds a hash of its sources and one of itself, so that a test finds it stale, or
-edited by hand, without node. After a merge that leaves a bundle in conflict, run this.
+PATH, and `npm` the libraries. The first line of a bundle holds a hash of its sources and one of itself, so that a test
+finds it stale, or edited by hand, without node. After a merge that leaves a bundle in conflict, run this.
 """
 
 import hashlib
@@ -13,29 +13,48 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ESBUILD = "0.28.2"
-FOLDER = Path(__file__).parents[1] / "vit_course" / "explorer"
-SOURCES, BUNDLES = FOLDER / "js", FOLDER / "static"
-ENTRIES = ("widget", "page", "upload", "live", "live_worker")
-IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"\./([\w.]+)"(?: with [^;]*)?;', re.MULTILINE)
+LIBRARIES = "lit-html@3.3.3"  # BSD-3-Clause; its notice is in the bundles
+PACKAGE = Path(__file__).parents[1] / "vit_course"
+EXPLORER = ("widget", "page", "upload", "live", "live_worker")
+IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"(\.[\w./]+)"(?: with [^;]*)?;', re.MULTILINE)
+
+
+def entries() -> list[str]:
+    """The names of all bundles: a fixed few of the explorer, and one for each explorable that has a table of its state."""
+    tables = sorted((PACKAGE / "explorables" / "js").glob("*.json"))
+    return [*(f"explorer/{name}" for name in EXPLORER), *(f"explorables/{table.stem}" for table in tables)]
+
+
+def source(name: str) -> Path:
+    """The module that a bundle begins with."""
+    package, entry = name.split("/")
+    return PACKAGE / package / "js" / f"{entry}.js"
+
+
+def made(name: str) -> Path:
+    """The file of a bundle."""
+    package, entry = name.split("/")
+    return PACKAGE / package / "static" / f"{entry}.js"
 
 
 def modules(name: str) -> list[Path]:
     """An entry and all that it imports of ours, in an order that does not change."""
-    found, waiting = set(), [f"{name}.js"]
+    found, waiting = set(), [source(name)]
     while waiting:
-        file = waiting.pop()
+        file = waiting.pop().resolve()
         if file not in found:
             found.add(file)
-            waiting += IMPORT.findall((SOURCES / file).read_text(encoding="utf-8"))
-    return [SOURCES / file for file in sorted(found)]
+            waiting += [file.parent / other for other in IMPORT.findall(file.read_text(encoding="utf-8"))]
+    return sorted(found)
 
 
 def head(name: str, body: bytes) -> bytes:
     """The first line of a bundle."""
-    sources = hashlib.sha256(ESBUILD.encode())
+    sources = hashlib.sha256(f"{ESBUILD} {LIBRARIES}".encode() if name.startswith("explorables/") else ESBUILD.encode())
     for path in modules(name):
         sources.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     both = f"sources {sources.hexdigest()[:16]} bundle {hashlib.sha256(body).hexdigest()[:16]}"
@@ -44,7 +63,7 @@ def head(name: str, body: bytes) -> bytes:
 
 def stale(name: str) -> bool:
     """Whether a bundle is missing, older than its sources, or edited by hand."""
-    path = BUNDLES / f"{name}.js"
+    path = made(name)
     if not path.is_file():
         return True
     first, _, body = path.read_bytes().partition(b"\n")
@@ -61,17 +80,28 @@ def esbuild() -> list[str]:
     return ["npx", "--yes", f"esbuild@{ESBUILD}"]
 
 
-def bundle(name: str) -> None:
-    """Writes `static/NAME.js`."""
-    command = [*esbuild(), str(SOURCES / f"{name}.js"), "--bundle", "--format=esm", "--minify", "--target=es2022"]
-    done = subprocess.run([*command, "--charset=utf8", "--legal-comments=none"], capture_output=True, check=False)
+def bundle(name: str, libraries: Path) -> None:
+    """Writes the script of one bundle.
+
+    Args:
+        name: PACKAGE/NAME.
+        libraries: the folder of the libraries, of which those that are missing are fetched.
+    """
+    if name.startswith("explorables/") and not (libraries / "node_modules" / "lit-html").is_dir():
+        install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(libraries), LIBRARIES]
+        subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+    command = [*esbuild(), str(source(name)), "--bundle", "--format=esm", "--minify", "--target=es2022"]
+    environment = os.environ | {"NODE_PATH": str(libraries / "node_modules")}
+    more = ["--charset=utf8", "--legal-comments=" + ("eof" if name.startswith("explorables/") else "none")]
+    done = subprocess.run([*command, *more], capture_output=True, check=False, env=environment)
     if done.returncode:
         sys.exit(done.stderr.decode())
-    BUNDLES.mkdir(exist_ok=True)
-    (BUNDLES / f"{name}.js").write_bytes(head(name, done.stdout) + done.stdout)
-    print(f"{name}.js: {len(done.stdout)} bytes")
+    made(name).parent.mkdir(exist_ok=True)
+    made(name).write_bytes(head(name, done.stdout) + done.stdout)
+    print(f"{name}: {len(done.stdout)} bytes")
 
 
 if __name__ == "__main__":
-    for entry in sys.argv[1:] or ENTRIES:
-        bundle(entry)
+    with tempfile.TemporaryDirectory() as folder:
+        for entry in sys.argv[1:] or entries():
+            bundle(entry, Path(folder))

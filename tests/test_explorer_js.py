@@ -9,7 +9,7 @@ from explorer_parts import ORIGIN, call, module_page
 
 from vit_course.explorer import AttentionExplorer, scripts
 from vit_course.explorer.arguments import STATE
-from vit_course.explorer.encoding import to_base64, to_text
+from vit_course.widgets.encoding import to_base64, to_text
 from vit_course.maps.interpret import rollout
 
 pytestmark = NEEDS_CHROMIUM

@@ -1,8 +1,6 @@
 """What the explorer is given, looked at before it is used: one sentence says what came and what is needed."""
 
-import errno
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +10,9 @@ from PIL import Image
 
 from vit_course.explorer.scene import MOST_WEIGHTS, Maps, QueriesAndKeys
 from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import flag, is_int, one_of, path_name, positive, shown, text, whole
+from vit_course.inputs.rules import flag, is_int, one_of, positive, shown, text, whole
 from vit_course.inputs.tensors import check_dense, check_finite, check_module, check_numbers
+from vit_course.widgets.pages import need_titles
 
 # The parts of the explorer's state, which the browser reads from the same file: what each is as usual, and which values
 # it takes. `usual` is null where the panels decide, `counts` what of theirs a number may not reach.
@@ -180,13 +179,6 @@ def need_grid(grid) -> tuple[int, int] | None:
     return tuple(grid)
 
 
-def need_titles(titles) -> list[str]:
-    """-> the titles, a text for each image."""
-    if not isinstance(titles, (list, tuple)) or not all(isinstance(title, str) for title in titles):
-        raise ValueError(f"titles must be a list of texts, one for each image, got {shown(titles)}")
-    return list(titles)
-
-
 def need_state(name: str, value, limits: dict[str, int]):
     """-> the value of a part of the state, as the browser takes it.
 
@@ -198,18 +190,3 @@ def need_state(name: str, value, limits: dict[str, int]):
     rule = whole(part["least"], limits[part["counts"]] - 1) if "counts" in part else _rule(part)
     rule(name, value)
     return value
-
-
-def need_page(path: str | Path, overwrite: bool) -> Path:
-    """-> the path of a page that may be written there."""
-    path_name("path", path)
-    path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"the name of a page must end in .html, got {path}")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: choose another name for the page")
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} already exists: choose another name, or overwrite=True")
-    if not path.parent.is_dir():  # which may be misspelt, so it is not made
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    return path

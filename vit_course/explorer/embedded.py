@@ -1,41 +1,15 @@
 """The explorer where no kernel answers: a page of its own, its place in a page, and packed to lie in a notebook."""
 
-import base64
-import json
-
 import numpy as np
 
-from vit_course.explorer import scripts
 from vit_course.explorer.arguments import STATE
-from vit_course.explorer.encoding import to_base64, to_text
+from vit_course.widgets import pages, scripts
 
 NAMES = (*STATE, "_panels")
 BUFFERS = ("_data",)
 STORED = "vit_explorer"
 # What a stored notebook keeps of one explorer, in bytes; of a larger one some layers.
 MOST_STORED = 1_950_000
-HEAD = """<!doctype html>
-<html lang="en" class="vit-auto">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
-{style}
-</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-"""
-FOOT = """
-</main>
-<script type="module">
-{script}
-</script>
-</body>
-</html>
-"""
 
 
 def page(state: dict, title: str) -> bytes:
@@ -45,40 +19,32 @@ def page(state: dict, title: str) -> bytes:
         state: as in `markup`.
         title: as HTML.
     """
-    # In three pieces: with one character beyond Latin-1 all of the data would take twice its memory.
-    head = HEAD.format(title=title, style=scripts.style("page"))
-    return head.encode() + markup(state, dense=True).encode() + FOOT.format(script=script()).encode()
+    return pages.page(title, scripts.style("explorer", "page"), markup(state, dense=True), script())
 
 
 def markup(state: dict, dense: bool = False) -> str:
     """The place of one explorer in a page, and what it shows.
 
     Args:
-        state: the traits of an `AttentionExplorer` by their names, those of `BUFFERS` as bytes.
-        dense: seven bits a character, some of which no editor knows, instead of base64.
+        state: the traits of an `AttentionExplorer` by their names, `_data` as bytes.
+        dense: as in `pages.markup`.
     """
-    # A title may hold anything, also the end of a script.
-    values = json.dumps({name: state[name] for name in NAMES if name in state}).replace("<", "\\u003c")
-    coding, data = ("dense", to_text(state["_data"])) if dense else ("base64", to_base64(state["_data"]))
-    return (
-        '<div class="vit-explorer-place"></div>'
-        f'<script type="application/json" class="vit-explorer-state">{values}</script>'
-        f'<script type="application/octet-stream" class="vit-explorer-data" data-coding="{coding}">{data}</script>'
-    )
+    values = {name: state[name] for name in NAMES if name in state}
+    return pages.markup("explorer", values, state["_data"], dense)
 
 
 def style() -> str:
     """What every page with explorers needs once, in its head."""
-    return scripts.style()
+    return scripts.style("explorer")
 
 
 def script() -> str:
     """What every page with explorers needs once, after all of them: a module, inline, as a file may load no other."""
-    return scripts.module("page")
+    return scripts.module("explorer/page")
 
 
 def pack(state: dict) -> dict:
-    """What a stored notebook keeps of an explorer: a view that JupyterLab hides, as it names no model, with the state.
+    """What a stored notebook keeps of an explorer.
 
     Of a large one not all layers, but the last, the one that is shown, and others as evenly as there is room.
 
@@ -86,17 +52,13 @@ def pack(state: dict) -> dict:
         state: as in `markup`.
     """
     state = fitting(state)
-    head = json.dumps({name: state[name] for name in NAMES}).encode()
-    packed = to_base64(head + b"\0" + state["_data"])  # which is squeezed already
-    return {"model_id": "", "version_major": 2, "version_minor": 0, STORED: packed}
+    return pages.pack(STORED, {name: state[name] for name in NAMES}, state["_data"])
 
 
 def unpack(view: dict) -> dict | None:
     """The state that `pack` has packed, or None if the view is another's."""
-    if STORED not in view:
-        return None
-    head, data = base64.b64decode(view[STORED]).split(b"\0", 1)
-    return {**json.loads(head), "_data": data}
+    found = pages.unpack(STORED, view)
+    return found and {**found[0], "_data": found[1]}
 
 
 def fitting(state: dict, most: int = MOST_STORED) -> dict:

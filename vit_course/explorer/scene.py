@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from vit_course.explorer.encoding import Sections, quantised
+from vit_course.widgets.encoding import Sections, quantised
 from vit_course.maps.tokens import Tokens
 
 MOST_WEIGHTS = 60_000_000

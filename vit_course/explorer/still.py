@@ -1,24 +1,11 @@
-"""The explorer where it is not live: its picture, and the words that say how it comes to life."""
-
-import base64
-import io
+"""The explorer where it is not live: its picture."""
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from PIL import Image
 
 from vit_course.explorer.scene import Panel
 from vit_course.plots.photographs import spotlight
-
-WORDS = "The picture above is still: run this cell for the live explorer."
-# After a notebook is saved and its kernel has gone, JupyterLab writes an error in place of the widget, as it knows
-# nothing of the picture: text without an element in it. (That the live explorer hides the picture is in its script.)
-STYLE = """<style>
-.jp-OutputArea-child:has(.vit-explorer-again) + .jp-OutputArea-child .jp-OutputArea-output:not(:has(*)) {display: none}
-</style>"""
-AGAIN = f'{STYLE}<p class="vit-explorer-again"><em>{WORDS}</em></p>'
 
 
 def picture_of(panel: Panel, layer: int, head: int, fusion: str, query: int, direction: str) -> Figure:
@@ -54,17 +41,6 @@ def picture_of(panel: Panel, layer: int, head: int, fusion: str, query: int, dir
     return figure
 
 
-def outputs(figure: Figure, alt: str) -> list[tuple[dict, dict]]:
-    """What stands in a notebook before the live explorer: the picture, and the words below it; data and metadata each.
-
-    Args:
-        figure: the picture.
-        alt: the same in words.
-    """
-    picture = {"image/png": base64.b64encode(_png(figure)).decode(), "text/plain": "the explorer's picture"}
-    return [(picture, {"image/png": {"alt": alt}}), ({"text/html": AGAIN, "text/plain": WORDS}, {})]
-
-
 def _columns(count: int, wide: float, tall: float, ratio: float) -> int:
     # The number of columns that leaves the pictures largest.
     def size(columns: int) -> float:
@@ -83,15 +59,3 @@ def _light(axes, panel: Panel, attention: np.ndarray, query: int | None, smooth:
         height, width = panel.picture.shape[0] / rows, panel.picture.shape[1] / columns
         corner = (column * width - 0.5, row * height - 0.5)
         axes.add_patch(Rectangle(corner, width, height, fill=False, edgecolor="white", linewidth=1.5))
-
-
-def _png(figure: Figure) -> bytes:
-    # Straight from the canvas: as a PNG in between it would take a tenth of a second more.
-    drawn = FigureCanvasAgg(figure)
-    drawn.draw()
-    buffer = io.BytesIO()
-    # 256 colours are enough for it, and halve what a stored notebook grows by.
-    Image.fromarray(np.asarray(drawn.buffer_rgba())).convert("RGB").quantize(256).save(
-        buffer, format="png", optimize=True
-    )
-    return buffer.getvalue()

@@ -1,18 +1,15 @@
 """The attention explorer: point at a patch, and the picture lights up where it looks."""
 
-import html
-import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import anywidget
 import numpy as np
 import torch
 import traitlets
 from PIL import Image
 
-from vit_course.explorer import embedded, scripts
+from vit_course.explorer import embedded
 from vit_course.explorer.arguments import (
     STATE,
     need_attention,
@@ -20,18 +17,17 @@ from vit_course.explorer.arguments import (
     need_grid,
     need_image,
     need_link,
-    need_page,
     need_says,
     need_state,
-    need_titles,
 )
-from vit_course.explorer.encoding import Sections
 from vit_course.explorer.scene import Panel
-from vit_course.files.atomic import write_atomically
 from vit_course.inputs.arrays import to_picture
-from vit_course.inputs.extras import extra
 from vit_course.inputs.rules import shown
 from vit_course.maps.tokens import find_tokens
+from vit_course.widgets import scripts
+from vit_course.widgets.encoding import Sections
+from vit_course.widgets.pages import need_titles, save_page
+from vit_course.widgets.widget import StillWidget
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,7 +49,7 @@ def _trait(part: dict) -> traitlets.TraitType:
     return trait.tag(sync=True)
 
 
-class AttentionExplorer(anywidget.AnyWidget):
+class AttentionExplorer(StillWidget):
     """Shows where a Vision Transformer looks, on one image, or on several side by side with one query for all.
 
     All data go to the browser once. Pointing asks nothing of the kernel: from queries and keys the browser computes
@@ -92,8 +88,9 @@ class AttentionExplorer(anywidget.AnyWidget):
     (arXiv:1906.05714); of a lens on each layer by nostalgebraist 2020, "interpreting GPT: the logit lens".
     """
 
-    _esm = scripts.module("widget")
-    _css = scripts.style()
+    _what = "explorer"
+    _esm = scripts.module("explorer/widget")
+    _css = scripts.style("explorer")
 
     _panels: traitlets.List = traitlets.List().tag(sync=True)
     _data = traitlets.Bytes().tag(sync=True)
@@ -156,18 +153,6 @@ class AttentionExplorer(anywidget.AnyWidget):
         layer, head = min(self.layer, one.attention.layers - 1), min(self.head, one.attention.heads - 1)
         return one.shown(layer, head, self.fusion, one.at(self.query, self._shown[0]), self.direction)
 
-    def figure(self) -> "Figure":
-        """A matplotlib Figure of what a reader who cannot point sees: the picture, lit, and the heads of the layer.
-
-        Raises:
-            ModuleNotFoundError: matplotlib is not installed.
-        """
-        with extra("course", "the explorer's still picture"):
-            from vit_course.explorer.still import picture_of
-
-        layer = min(self.layer, self._shown[0].attention.layers - 1)
-        return picture_of(self._shown[0], layer, self.head, self.fusion, self.query, self.direction)
-
     def save_html(self, path: str | Path, title: str = "Attention explorer", overwrite: bool = False) -> None:
         """Writes one page that needs no server and no network: it opens from a folder, an e-mail or a memory stick.
 
@@ -177,38 +162,24 @@ class AttentionExplorer(anywidget.AnyWidget):
             overwrite: whether a file of this name is replaced.
 
         Raises:
-            ValueError: a name that does not end in .html, which no browser would open as a page.
-            FileExistsError: something of this name exists, and is not to be replaced.
-            OSError: the page cannot be written, as on a full disk; what was there before is intact.
+            ValueError, FileExistsError, OSError: as `widgets.pages.save_page`.
         """
-        path = need_page(path, overwrite)
-        need_titles([title])
-        write_atomically(path, embedded.page(self.everything(), html.escape(title)))
+        save_page(path, title, overwrite, lambda escaped: embedded.page(self.everything(), escaped))
 
     def everything(self) -> dict:
         """-> the state and the data by their names, as `embedded` takes them."""
         return {name: getattr(self, name) for name in embedded.NAMES + embedded.BUFFERS}
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
-        # A text that never changes with the session; the class's own would hold all the numbers.
-        data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
+    def __str__(self) -> str:
         sizes = [f"{p['layers']} layers, {p['heads']} heads, {p['tokens']} tokens" for p in self._panels]
-        return {**data, "text/plain": f"AttentionExplorer({'; '.join(sizes)})"}, metadata
+        return f"AttentionExplorer({'; '.join(sizes)})"
 
-    def _ipython_display_(self) -> None:
-        from IPython.display import display
+    def _draw(self) -> "tuple[Figure, str]":
+        from vit_course.explorer.still import picture_of
 
-        for data, metadata in [*self._still(), self._repr_mimebundle_()]:
-            display(data, raw=True, metadata=metadata)
-
-    def _still(self) -> list[tuple[dict, dict]]:
-        # What a stored notebook shows. Without matplotlib there is none, and the explorer lives all the same.
-        if importlib.util.find_spec("matplotlib") is None:
-            return []
-        from vit_course.explorer.still import outputs
-
-        alt = f"The attention explorer, not live: layer {self.layer} for one query, on the picture and head by head"
-        return outputs(self.figure(), alt)
+        layer = min(self.layer, self._shown[0].attention.layers - 1)
+        figure = picture_of(self._shown[0], layer, self.head, self.fusion, self.query, self.direction)
+        return figure, f"The attention explorer, not live: layer {self.layer} for one query, on the picture and head by head"
 
 
 def _each(maps: object, image: object, titles: Sequence[str] | None, given: dict) -> list[dict]:

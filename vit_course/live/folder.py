@@ -10,10 +10,10 @@ import tempfile
 from pathlib import Path
 
 from vit_course.data.photographs import Photograph, photographs
-from vit_course.explorer import scripts
 from vit_course.files.owned import Owned
 from vit_course.files.stored import stored
 from vit_course.live.models import MODELS, PATCH, describe
+from vit_course.widgets import scripts
 
 HERE = Path(__file__).parent
 RUNTIME = {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"}
@@ -59,9 +59,9 @@ def make_live(out: Path, home: str | None = None) -> None:
     for name in NOTICES:
         shutil.copyfile(live / "runtime" / name, out / "runtime" / name)
     for name in ("live", "live_worker"):
-        shutil.copyfile(scripts.FOLDER / "static" / f"{name}.js", out / f"{name}.js")
+        shutil.copyfile(scripts.PACKAGE / "explorer" / "static" / f"{name}.js", out / f"{name}.js")
     (out / "explorer.css").write_text(scripts.style(), encoding="utf-8")
-    shutil.copyfile(scripts.FOLDER / "js" / "live.css", out / "live.css")
+    shutil.copyfile(scripts.PACKAGE / "explorer" / "js" / "live.css", out / "live.css")
     (out / "index.html").write_text(_page(page, _pictures(out), home), encoding="utf-8")
 
 

@@ -10,8 +10,6 @@ from PIL import Image
 from vit_course.explorer import embedded
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-# The words under the picture of an explorer that is not live: it is, here.
-AGAIN = "vit-explorer-again"
 # A figure that takes more than this without loss is one of photographs, and may lose what nobody sees.
 LOSSLESS_BYTES = 60_000
 QUALITY = 90

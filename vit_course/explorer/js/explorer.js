@@ -4,7 +4,7 @@ import { afterwards } from "./background.js";
 import { Chips } from "./chips.js";
 import { Fixed, Smooth, Strip } from "./controls.js";
 import { describePanels, openPanels } from "./data.js";
-import { element } from "./element.js";
+import { element } from "../../widgets/js/element.js";
 import { Grid } from "./grid.js";
 import { HELP, listen } from "./keys.js";
 import { Legend } from "./legend.js";

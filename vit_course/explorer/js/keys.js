@@ -1,4 +1,6 @@
-// The keys, and the truce with JupyterLab about them.
+// The keys.
+
+import { truce } from "../../widgets/js/truce.js";
 
 export const HELP = [
   ["arrows", "on the picture: the query or, while it is pinned, the token it is compared with; on the small maps: layer and head"],
@@ -35,13 +37,5 @@ export function listen(root, state, grid) {
     event.preventDefault();
     event.stopPropagation();
   });
-  // JupyterLab's own shortcuts rest while something here has the focus, but for those with Ctrl or Cmd, such as save.
-  // It looks for the attribute from the target upwards and stops at the first shortcut that fits, so the target needs
-  // it. On the window, because JupyterLab listens on the document before the event comes here.
-  const release = (event) => {
-    if (root.contains(event.target))
-      event.target.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey));
-  };
-  window.addEventListener("keydown", release, true);
-  return () => window.removeEventListener("keydown", release, true);
+  return truce(root);
 }

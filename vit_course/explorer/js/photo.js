@@ -3,7 +3,7 @@
 import {
   bilinear, canvasOf, enlarge, fillMask, frame, MASKS, overlaid, scaled, strengths,
 } from "./compose.js";
-import { element } from "./element.js";
+import { element } from "../../widgets/js/element.js";
 import { shadeOutside, smallestSets, strokeSets } from "./outline.js";
 import { tokenAt } from "./places.js";
 

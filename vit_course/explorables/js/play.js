@@ -1,0 +1,240 @@
+// What every explorable is made with: its frame, its state, what can be dragged, and the answers of a learner's function.
+
+import { html, nothing, render as fill, svg } from "lit-html";
+
+import { floats } from "../../widgets/js/bytes.js";
+import { modelOf } from "../../widgets/js/model.js";
+import { bringIntoView, hideStill } from "../../widgets/js/notebook.js";
+import { fromAddress, refusal, toAddress, usual } from "../../widgets/js/table.js";
+import { truce } from "../../widgets/js/truce.js";
+
+export { html, nothing, svg };
+
+// How far an arrow key moves, and with Shift.
+const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+function pointOf(event, node) {
+  // In the units of the drawing; on an element of the page in shares of its width and height.
+  const drawing = node.ownerSVGElement ?? (node instanceof SVGSVGElement ? node : null);
+  if (drawing) {
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(drawing.getScreenCTM().inverse());
+    return { x, y };
+  }
+  const box = node.getBoundingClientRect();
+  return { x: (event.clientX - box.left) / box.width, y: (event.clientY - box.top) / box.height };
+}
+
+export function drag(at, move) {
+  // -> what a pointerdown does: until the pointer is up, `move` gets the point to which `at`, {x, y}, has come. Without
+  // `at` it gets the point under the pointer.
+  return (event) => {
+    if (event.button) return;
+    const node = event.currentTarget;
+    const from = pointOf(event, node);
+    const [dx, dy] = at ? [at.x - from.x, at.y - from.y] : [0, 0];
+    const moved = (next) => {
+      const point = pointOf(next, node);
+      move({ x: point.x + dx, y: point.y + dy }, false);
+    };
+    const ended = (next) => {
+      node.removeEventListener("pointermove", moved);
+      for (const name of ["pointerup", "pointercancel"]) node.removeEventListener(name, ended);
+      if (next.type === "pointerup") moved(next);
+      move(null, true);
+    };
+    node.setPointerCapture(event.pointerId);
+    node.addEventListener("pointermove", moved);
+    for (const name of ["pointerup", "pointercancel"]) node.addEventListener(name, ended);
+    node.focus?.({ preventScroll: true });
+    event.preventDefault();
+    if (!at) moved(event);
+  };
+}
+
+export function keys(step) {
+  // -> what a keydown does: `step(right, down)`, ten times as far with Shift.
+  return (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || !STEP[event.key]) return;
+    step(...STEP[event.key].map((one) => one * (event.shiftKey ? 10 : 1)));
+    event.preventDefault();
+    event.stopPropagation();
+  };
+}
+
+export function handle({ label, text, now, least, most, at, move, step }, body) {
+  // A part of a drawing that can be dragged, and moved with the arrow keys; `text` is what a screen reader says of it.
+  return svg`<g class="play-handle" tabindex="0" role="slider" aria-label=${label} aria-valuetext=${text} aria-valuenow=${now}
+    aria-valuemin=${least} aria-valuemax=${most} @pointerdown=${drag(at, move)} @keydown=${keys(step)}>${body}</g>`;
+}
+
+export function strip(name, title, labels, value, set) {
+  // Choices side by side; `labels` by value. Radio buttons of one name belong together on the whole page.
+  return html`<div class="vit-strip" role="radiogroup" aria-label=${title}>
+    ${Object.entries(labels).map(([one, label]) => html`<label class="play-choice"
+      ><input type="radio" name=${name} .checked=${String(value) === one} @change=${() => set(one)} /><span>${label}</span></label>`)}
+  </div>`;
+}
+
+export function percent(share) {
+  return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+}
+
+function opened(model) {
+  // -> the arrays that `Sections.floats` and `Sections.bytes` of encoding.py have written, and the addresses of files.
+  const { sections = [], ...facts } = model.get("_facts");
+  const view = model.get("_data");
+  const data = view instanceof Uint8Array ? view : new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+  for (const { name, at, bytes, coding, media } of sections) {
+    const part = data.subarray(at, at + bytes);
+    facts[name] = coding === "f4" ? floats(part) : coding === "u1" ? part : URL.createObjectURL(new Blob([part], { type: media }));
+  }
+  return facts;
+}
+
+class Play {
+  // One explorable on the page, with a state of its own.
+  constructor(name, table, kind, model, el) {
+    Object.assign(this, { name, table, kind, model, id: `play-${Math.random().toString(36).slice(2)}`, reached: new Set(), waiting: 0 });
+    this.facts = opened(model);
+    this.state = { ...usual(table), ...model.get("state") };
+    this.live = typeof model.send === "function";
+    this.refused = this.live ? "" : this.fromAddress();
+    this.asked = 0; // the number of questions to the learner's function, and the answer to the last of them
+    this.answered = null;
+    this.root = document.createElement("div");
+    Object.assign(this.root, { className: "vit-explorer vit-play" });
+    this.root.setAttribute("role", "group");
+    this.root.setAttribute("aria-label", kind.title);
+    this.root.dataset.name = name;
+    this.root.play = this; // for tests, and for those who look into the page
+    el.append(this.root);
+    this.things = kind.open ? kind.open(this.facts, () => this.schedule()) : this.facts;
+    this.changed = () => this.take(model.get("state"));
+    this.heard = (message) => this.hear(message);
+    model.on("change:state", this.changed);
+    model.on("msg:custom", this.heard);
+    this.ends = [truce(this.root)];
+    this.draw();
+  }
+
+  fromAddress() {
+    // What the address says of this figure; -> a sentence about the first value that it cannot take.
+    let refused = "";
+    for (const [part, value] of fromAddress(location.hash, this.name)) {
+      const words = refusal(this.table, part, value, this.facts.counts ?? {});
+      if (!words) this.state[part] = value;
+      refused ||= words;
+    }
+    return refused && `The address of this page asks for what cannot be shown: ${refused}.`;
+  }
+
+  take(state) {
+    this.state = { ...this.state, ...state };
+    this.schedule();
+  }
+
+  set(values, lasts = true) {
+    // What lasts is kept by the model: Python sees it, and the address of a page holds it.
+    Object.assign(this.state, values);
+    this.refused = "";
+    if (lasts) this.keep();
+    this.schedule();
+  }
+
+  keep() {
+    this.model.set("state", structuredClone(this.state));
+    this.model.save_changes();
+    if (!this.live) history.replaceState(history.state, "", toAddress(this.table, this.state, this.name));
+  }
+
+  // For `drag`: `values(point)` is what a point means; when the drag is over the state is kept.
+  moving(values) {
+    return (point, over) => (over ? this.keep() : this.set(values(point), false));
+  }
+
+  ask() {
+    // One question at a time: while a pointer moves, the next waits for the last answer.
+    const question = JSON.stringify(this.state);
+    if (!this.live || !this.facts.asks || this.open || this.answered?.question === question) return;
+    this.open = question;
+    this.model.send({ ask: ++this.asked, state: this.state });
+  }
+
+  hear(message) {
+    if (message.answers !== this.asked) return;
+    this.answered = { question: this.open, ...message };
+    this.open = null;
+    this.schedule();
+  }
+
+  whose() {
+    if (!this.facts.asks) return "";
+    if (!this.live) return `Your ${this.facts.asks} cannot run without a kernel: this page computes with its own.`;
+    if (this.answered?.error) return `Your ${this.facts.asks} did not answer, so the page computes with its own: ${this.answered.error}`;
+    return `Computed by your ${this.facts.asks}.`;
+  }
+
+  schedule() {
+    this.root.dataset.drawn = "false";
+    this.waiting ||= requestAnimationFrame(() => this.draw());
+  }
+
+  draw() {
+    this.waiting = 0;
+    this.ask();
+    const { kind, state, things } = this;
+    const theirs = this.answered && !this.answered.error ? this.answered.values : null;
+    const answer = kind.compute(state, things, theirs);
+    this.answer = answer;
+    kind.goals.forEach(({ reached }, index) => reached(state, answer, things) && this.reached.add(index));
+    fill(this.frame(answer), this.root);
+    kind.paint?.(this.root, state, answer, things);
+    const settled = !this.facts.asks || !this.live || this.answered?.question === JSON.stringify(state);
+    Object.assign(this.root.dataset, { ready: "true", drawn: String(!this.waiting && settled), reached: [...this.reached].sort().join(" ") });
+  }
+
+  frame(answer) {
+    const { kind, state, things } = this;
+    const goal = ({ text }, index) => {
+      const done = this.reached.has(index);
+      return html`<li class=${done ? "play-done" : ""}><span aria-hidden="true">${done ? "\u2713" : "\u25cb"}</span> ${text}${done ? html` <b>Reached.</b>` : nothing}</li>`;
+    };
+    return html`<p class="play-title">${kind.title}</p>
+      <p class="vit-hint">${kind.hint}</p>
+      <ul class="play-goals" aria-label="Goals">${kind.goals.map(goal)}</ul>
+      <div class="play-body">${kind.view(state, answer, things, this)}</div>
+      <p class="vit-words play-words" aria-live="polite" aria-atomic="true">${kind.words(state, answer, things)}</p>
+      ${this.refused ? html`<p class="vit-failed" role="alert">${this.refused}</p>` : nothing}
+      ${this.facts.asks ? html`<p class="play-whose">${this.whose()}</p>` : nothing}
+      <div class="play-foot"><button type="button" @click=${() => this.set(usual(this.table))}>Start again</button></div>`;
+  }
+
+  end() {
+    cancelAnimationFrame(this.waiting);
+    this.model.off("change:state", this.changed);
+    this.model.off("msg:custom", this.heard);
+    this.kind.close?.(this.things);
+    for (const end of this.ends) end();
+  }
+}
+
+export function explorable(name, table, kind) {
+  // -> what anywidget takes; and brings the places of this name in a page to life.
+  //
+  // kind: title, hint; goals, a list of { text, reached(state, answer, things) }; compute(state, things, theirs), where
+  // theirs is what the learner's function has answered, or null; words(state, answer, things), a sentence or two;
+  // view(state, answer, things, play), a template; and, where there is need, open(facts, redraw) -> things, paint(root,
+  // state, answer, things) for canvases, close(things).
+  for (const place of document.querySelectorAll(`.vit-${name}-place:not([data-live])`)) {
+    place.dataset.live = "true";
+    new Play(name, table, kind, modelOf(place, name), place);
+  }
+  const render = ({ model, el }) => {
+    const play = new Play(name, table, kind, model, el);
+    let back = () => {};
+    requestAnimationFrame(() => (back = hideStill(el)));
+    setTimeout(() => bringIntoView(el), 200);
+    return () => (play.end(), back());
+  };
+  return { render };
+}
