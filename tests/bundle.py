@@ -24,7 +24,7 @@ IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"(\.[\w./]+)"(?: with [^;]*)?;',
 
 
 def entries() -> list[str]:
-    """The names of all bundles: a fixed few of the explorer, and one for each explorable that has a table of its state."""
+    """The names of all bundles: a few of the explorer, and one for each explorable that has a table."""
     tables = sorted((PACKAGE / "explorables" / "js").glob("*.json"))
     return [*(f"explorer/{name}" for name in EXPLORER), *(f"explorables/{table.stem}" for table in tables)]
 

@@ -10,6 +10,7 @@ from vit_course import data, pretrained
 from vit_course.explorer.arguments import STATE
 from vit_course.maps import record_attention
 
+SHARED = ROOT / "vit_course"
 SOURCES = ROOT / "vit_course" / "explorer" / "js"
 ORIGIN = "http://explorer.test"
 
@@ -64,8 +65,8 @@ def module_page(browser):
         name = route.request.url.removeprefix(ORIGIN).partition("?")[0].lstrip("/")
         if name in page.served:
             route.fulfill(body=page.served[name], content_type="application/octet-stream")
-        elif (SOURCES / name).is_file():
-            route.fulfill(path=SOURCES / name)  # a browser runs no script of another type
+        elif (path := (SHARED if name.startswith("widgets/") else SOURCES) / name).is_file():
+            route.fulfill(path=path)  # a browser runs no script of another type
         else:
             route.fulfill(body="<!doctype html><html lang=en><title>modules</title>", content_type="text/html")
 

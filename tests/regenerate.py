@@ -20,10 +20,18 @@ from figures import DRIFTS, EXACT, LOOSE, OF_THIS_MACHINE, differ, pictures
 from nbclient import NotebookClient
 from sent import decoded
 
+from vit_course.explorables import explorable
 from vit_course.explorer import embedded
 
 ROOT = Path(__file__).parents[1]
 VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def pack(state: dict) -> dict | None:
+    """What is stored of a widget in this state, or None where nothing is."""
+    if "_panels" in state:
+        return embedded.pack(state)
+    return explorable.pack(state) if {"_name", "_facts", "_data"} <= state.keys() else None
 
 
 def state_of(client: NotebookClient, model_id: str) -> dict:
@@ -60,7 +68,7 @@ def _one_as_stored(stored: dict, fresh: dict, tags: list[str]) -> dict:
     if "image/png" in fresh.get("data", {}) and differ(*pictures([stored, fresh]), closely):
         return fresh
     views = [one.get("data", {}).get(VIEW) for one in (stored, fresh)]
-    if all(views) and not same_explorer(*map(embedded.unpack, views)):
+    if all(views) and not (same_explorer(*map(embedded.unpack, views)) and same_explorable(*views)):
         return fresh
     return stored if _said(stored) == _said(fresh) else fresh
 
@@ -80,6 +88,11 @@ def same_explorer(stored: dict | None, fresh: dict | None) -> bool:
         return False
     panels = zip(stored["_panels"], fresh["_panels"], strict=True)
     return all(_same_panel(stored["_data"], fresh["_data"], *pair) for pair in panels)
+
+
+def same_explorable(stored: dict, fresh: dict) -> bool:
+    """Whether two views keep the same explorable, byte for byte, or none."""
+    return explorable.unpack(stored) == explorable.unpack(fresh)
 
 
 def _same_panel(data: bytes, other: bytes, stored: dict, fresh: dict) -> bool:
@@ -133,10 +146,10 @@ def regenerate(path: Path, fresh: bool = False) -> None:
             cell.outputs = joined(cell.outputs)
         for output in cell.get("outputs", []):
             # A live view belongs to the session that made it; the picture and the text beside it stay, and of an
-            # explorer its state, for the site.
+            # explorer or an explorable its state, for the site.
             view = output.get("data", {}).pop(VIEW, None)
-            if view and "_panels" in (state := state_of(client, view["model_id"])):
-                output["data"][VIEW] = embedded.pack(state)
+            if view and (packed := pack(state_of(client, view["model_id"]))):
+                output["data"][VIEW] = packed
         if cell.cell_type == "code":
             cell.outputs = as_stored(stored, cell.outputs, cell.metadata.get("tags", []))
     # Only what does not depend on the machine, and the minutes that a chapter runs.

@@ -15,10 +15,11 @@ from sent import maps_of, picture_of
 from torch import nn
 
 from vit_course import data
-from vit_course.explorer import AttentionExplorer, explore, scripts, upload
+from vit_course.explorer import AttentionExplorer, explore, upload
 from vit_course.explorer.beside import CHANGES, changed, link_of
 from vit_course.maps.tokens import Tokens
 from vit_course.vit import ViT, ViTConfig
+from vit_course.widgets import scripts
 
 SIZES = dict(image_size=(12, 20), patch_size=4, num_classes=3, hidden_dim=12, num_layers=2, num_heads=2, mlp_dim=20)
 ORDER = Tokens(("class token", "register 1"), (3, 5))
@@ -148,10 +149,10 @@ def test_a_path_that_is_none(explorer, tmp_path):
 
 
 def test_a_script_ends_no_element(tmp_path, monkeypatch):
-    (tmp_path / "static").mkdir()
-    (tmp_path / "static" / "page.js").write_text('const a = "</script>";')
-    monkeypatch.setattr(scripts, "FOLDER", tmp_path)
-    assert scripts.module("page") == r'const a = "<\/script>";'
+    (tmp_path / "explorer" / "static").mkdir(parents=True)
+    (tmp_path / "explorer" / "static" / "page.js").write_text('const a = "</script>";')
+    monkeypatch.setattr(scripts, "PACKAGE", tmp_path)
+    assert scripts.module("explorer/page") == r'const a = "<\/script>";'
 
 
 WORDS = "A button for a picture of your own: run this cell to use it."

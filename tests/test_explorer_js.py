@@ -7,15 +7,16 @@ from conftest import cases
 from explored import NEEDS_CHROMIUM, decoded, maps_of, random_panel
 from explorer_parts import ORIGIN, call, module_page
 
-from vit_course.explorer import AttentionExplorer, scripts
+from vit_course.explorer import AttentionExplorer
 from vit_course.explorer.arguments import STATE
-from vit_course.widgets.encoding import to_base64, to_text
 from vit_course.maps.interpret import rollout
+from vit_course.widgets import scripts
+from vit_course.widgets.encoding import to_base64, to_text
 
 pytestmark = NEEDS_CHROMIUM
 NAMES = ("class token", "register 1")
 OPEN = """async ([panels, text, layer, name]) => {
-    const { fromBase64 } = await import("/bytes.js");
+    const { fromBase64 } = await import("/widgets/js/bytes.js");
     const { openPanels } = await import("/data.js");
     const values = { _panels: panels, _data: fromBase64(text), layer };
     [window[name]] = await openPanels({ get: (name) => values[name] });
@@ -53,7 +54,7 @@ def test_bytes_survive_as_characters_of_a_page(page, length):
     assert len(text) == -(-8 * length // 7)
     page.set_content(f'<meta charset="utf-8"><script type="text/plain">{text}</script>')
     script = """async ([origin, text]) => {
-        const { fromDense, fromBase64 } = await import(`${origin}/bytes.js`);
+        const { fromDense, fromBase64 } = await import(`${origin}/widgets/js/bytes.js`);
         const found = [fromDense(document.querySelector("script").textContent), fromBase64(text)];
         return found.map((one) => Array.from(one));
     }"""
@@ -273,7 +274,7 @@ def test_two_widgets_of_a_notebook_keep_their_controls_apart(page):
     explorer = AttentionExplorer(**random_panel(layers=2, heads=2))
     state = {name: getattr(explorer, name) for name in STATE} | {"_panels": explorer._panels}
     script = """async ([bundle, state, text]) => {
-        const { fromBase64 } = await import("/bytes.js");
+        const { fromBase64 } = await import("/widgets/js/bytes.js");
         const model = (values) => ({ get: (name) => values[name], set: (name, value) => (values[name] = value),
                                      save_changes: () => {}, on: () => {}, off: () => {}, send: () => {} });
         for (const copy of [1, 2]) {
@@ -283,7 +284,7 @@ def test_two_widgets_of_a_notebook_keep_their_controls_apart(page):
             widget.render({ model: model({ ...state, _data: fromBase64(text) }), el });
         }
     }"""
-    page.evaluate(script, [scripts.module("widget"), state, to_base64(explorer._data)])
+    page.evaluate(script, [scripts.module("explorer/widget"), state, to_base64(explorer._data)])
     page.wait_for_function("() => document.querySelectorAll('.vit-explorer[data-ready]').length === 2")
     chosen = "all => all.map(e => e.querySelectorAll('.vit-strip input:checked').length)"
     first, second = page.locator(".vit-explorer").evaluate_all(chosen)

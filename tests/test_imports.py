@@ -15,9 +15,10 @@ from vit_course.training.objective import Objective
 PACKAGE = ROOT / "vit_course"
 MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
 USED_BY_COMMANDS = (
-    "classroom", "data", "explorer", "files", "inputs", "kit", "learner", "live", "plots", "pretrained", "site",
-    "training",
+    "classroom", "data", "explorer", "files", "inputs", "kit", "learner", "live", "plots", "pretrained",
+    "explorables", "site", "training",
 )  # fmt: skip
+MADE_INTO_PAGES = ("explorables", "explorer", "live", "widgets")
 # A file or a folder of ours -> the files and folders that it may import; a folder may always import from itself. Where
 # a file and its folder are both named on the left, the file's own line counts.
 MAY_IMPORT = {
@@ -48,16 +49,19 @@ MAY_IMPORT = {
     "pretrained": {"config", "data.pictures", "embeddings", "files", "inputs", "maps.recording", "vit"},
     "pretrained.variants": {"attention", "config", "encoder", "inputs", "vit"},
     # Arrays in, something to point at out: they never see a model.
-    "explorer": {"plots", "inputs", "files.atomic", "maps.tokens"},
+    "widgets": {"files.atomic", "inputs"},
+    "explorer": {"plots", "inputs", "maps.tokens", "widgets"},
     "explorer.prepared": {"data.pictures", "inputs", "pretrained", "vit"},
     "explorer.predictions": {"vit"},
+    # They compute with what the chapters import.
+    "explorables": {*MODEL, "data", "files.stored", "inputs", "maps", "plots", "pretrained", "training", "widgets"},
     "explorer.on_model": {"data.pictures", "inputs", "maps.recording", "maps.tokens", "pretrained.hub", "vit"},
     "checks": {*MODEL, "data", "files", "inputs", "maps", "plots", "pretrained", "training"},
     "classroom": {"checks", "files.atomic", "files.stored", "inputs.extras", "inputs.rules"},
     # What runs beside a learner's code, and what it says to the checks: no check is in it.
     "classroom.apart": {"checks.restored", "config", "vit"},
-    "live": {"data.photographs", "explorer.scripts", "files.owned", "files.stored"},
-    "site": {"data", "explorer", "files.owned", "files.stored", "inputs.extras", "live", "pretrained"},
+    "live": {"data.photographs", "files.owned", "files.stored", "widgets.scripts"},
+    "site": {*MADE_INTO_PAGES, "data", "files.owned", "files.stored", "inputs.extras", "pretrained"},
     # It reads the chapters and imports no check.
     "kit": {"classroom.exercises", "files", "site.mathml"},
     "commands": {*MODEL, *USED_BY_COMMANDS},

@@ -9,13 +9,12 @@ import shutil
 
 import bundle
 import pytest
-from bundle import FOLDER
 from conftest import ROOT, cases
 
 from vit_course import data
 from vit_course.__main__ import main
-from vit_course.explorer import scripts
 from vit_course.live import write_live
+from vit_course.widgets import scripts
 
 LIVE = ROOT / "res" / "live"
 
@@ -120,49 +119,51 @@ def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):  # b
     assert page_of(tmp_path / "page")["version"] != version
 
 
-@cases("name", bundle.ENTRIES)
+@cases("name", bundle.entries())
 def test_no_bundle_is_older_than_its_sources_or_edited_by_hand(name):
     assert not bundle.stale(name), f"{name}.js is stale: python tests/bundle.py"
 
 
 def test_every_bundle_has_an_entry_and_asks_for_nothing():
-    assert {path.stem for path in bundle.BUNDLES.glob("*.js")} == set(bundle.ENTRIES)
-    for name in bundle.ENTRIES:
-        source = (bundle.BUNDLES / f"{name}.js").read_text(encoding="utf-8")
+    assert {*bundle.PACKAGE.glob("*/static/*.js")} == set(map(bundle.made, bundle.entries()))
+    for name in bundle.entries():
+        source = bundle.made(name).read_text(encoding="utf-8")
         assert "import " not in source.partition("\n")[2][:200] and "</script" not in scripts.module(name)
+
+
+PAGE = "explorer/page"
 
 
 @pytest.fixture
 def copied(tmp_path, monkeypatch):
     """A small source and a bundle of it."""
-    monkeypatch.setattr(bundle, "SOURCES", tmp_path / "js")
-    monkeypatch.setattr(bundle, "BUNDLES", tmp_path / "static")
-    for folder in (bundle.SOURCES, bundle.BUNDLES):
-        folder.mkdir()
-    (bundle.SOURCES / "page.js").write_text('import { a } from "./a.js";\nconsole.log(a);\n')
-    (bundle.SOURCES / "a.js").write_text("export const a = 1;\n")
+    monkeypatch.setattr(bundle, "PACKAGE", tmp_path)
+    for folder in ("explorer/js", "explorer/static", "widgets/js"):
+        (tmp_path / folder).mkdir(parents=True)
+    bundle.source(PAGE).write_text('import { a } from "../../widgets/js/a.js";\nconsole.log(a);\n')
+    (tmp_path / "widgets" / "js" / "a.js").write_text("export const a = 1;\n")
     body = b"const a = 1;\nconsole.log(a);\n"
-    (bundle.BUNDLES / "page.js").write_bytes(bundle.head("page", body) + body)
+    bundle.made(PAGE).write_bytes(bundle.head(PAGE, body) + body)
     return tmp_path
 
 
 def test_a_change_anywhere_makes_it_stale(copied):
-    assert not bundle.stale("page") and [path.name for path in bundle.modules("page")] == ["a.js", "page.js"]
+    assert not bundle.stale(PAGE) and {path.name for path in bundle.modules(PAGE)} == {"a.js", "page.js"}
     for path, change in (
-        (bundle.SOURCES / "a.js", "export const a = 2;\n"),
-        (bundle.SOURCES / "page.js", "// more\n"),
-        (bundle.BUNDLES / "page.js", "// mine\n"),
+        (copied / "widgets" / "js" / "a.js", "export const a = 2;\n"),
+        (bundle.source(PAGE), "// more\n"),
+        (bundle.made(PAGE), "// mine\n"),
     ):
         before = path.read_text()
         path.write_text(change if path.name == "a.js" else before + change)
-        assert bundle.stale("page"), path
+        assert bundle.stale(PAGE), path
         path.write_text(before)
-        assert not bundle.stale("page")
-    (bundle.BUNDLES / "page.js").unlink()
-    assert bundle.stale("page")
+        assert not bundle.stale(PAGE)
+    bundle.made(PAGE).unlink()
+    assert bundle.stale(PAGE)
 
 
 def test_style_sheets_close_every_rule():
     # They are joined: a rule that is left open would swallow those of the next.
-    sheets = [*(FOLDER / "js").glob("*.css"), *(FOLDER.parent / "site" / "static").glob("*.css")]
+    sheets = [*bundle.PACKAGE.glob("*/js/*.css"), *bundle.PACKAGE.glob("site/static/*.css")]
     assert [path.name for path in sheets if (text := path.read_text()).count("{") != text.count("}")] == []

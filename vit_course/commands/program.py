@@ -2,10 +2,23 @@
 
 import argparse
 
-from vit_course.commands import check, classify, classroom, explore, failures, interrupts, kit, lab, live, site, train
+from vit_course.commands import (
+    check,
+    classify,
+    classroom,
+    explore,
+    failures,
+    interrupts,
+    kit,
+    lab,
+    live,
+    play,
+    site,
+    train,
+)
 from vit_course.inputs.rules import harmless
 
-COMMANDS = (lab, train, explore, classify, classroom, kit, live, site, check)
+COMMANDS = (lab, train, explore, classify, classroom, kit, live, play, site, check)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -38,7 +38,9 @@ def attention_by_hand(weights: Callable | None = None, **state) -> Explorable:
 def computed(state: dict, weights: Callable = attention_weights) -> dict:
     """-> weights (h, T, T) and outputs (T, 2)."""
     heads = state["heads"]
-    q, k, v = (torch.tensor(state[name], dtype=torch.float64).unflatten(1, (heads, -1)).transpose(0, 1)[None] for name in PARTS)
+    q, k, v = (
+        torch.tensor(state[name], dtype=torch.float64).unflatten(1, (heads, -1)).transpose(0, 1)[None] for name in PARTS
+    )
     by = state["temperature"] * (1 if state["divided"] else 1 / math.sqrt(q.shape[-1]))
     found = torch.as_tensor(weights(q / by, k))  # (1, h, T, T)
     if found.shape != (1, heads, 4, 4):
@@ -58,7 +60,9 @@ def still(state: dict) -> tuple[Figure, str]:
         match.arrow(0, 0, *key, linestyle="--", **style)
         match.text(*(1.12 * torch.tensor(key)), f"k{token}", ha="center", va="center")
         share = weights[:, asking, token].mean().item()
-        mix.plot(*zip(value, outputs[asking].tolist(), strict=True), color=COLOURS[token], linewidth=12 * share, alpha=0.55)
+        mix.plot(
+            *zip(value, outputs[asking].tolist(), strict=True), color=COLOURS[token], linewidth=12 * share, alpha=0.55
+        )
         mix.plot(*value, "s", color=COLOURS[token], markersize=9)
         mix.text(value[0], value[1] + 0.3, f"v{token}  {share:.0%}", ha="center")
     query = state["queries"][asking]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 STORED = "vit_play"
+NAMES = ("_name", "_facts", "state")
 
 
 class Explorable(StillWidget):
@@ -39,6 +40,7 @@ class Explorable(StillWidget):
         ValueError: a state of an unknown name, or a value that it cannot take.
     """
 
+    _name = traitlets.Unicode().tag(sync=True)
     _facts = traitlets.Dict().tag(sync=True)
     _data = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
@@ -54,21 +56,21 @@ class Explorable(StillWidget):
         asks: str = "function",
         **state: Any,
     ):
-        self._name, self._still_of, self._computed, self._answer = name, still, computed, answer
+        self._still_of, self._computed, self._answer = still, computed, answer
         self._table = json.loads((FOLDER / "js" / f"{name}.json").read_text(encoding="utf-8"))
         self._esm, self._css = scripts.module(f"explorables/{name}"), scripts.style("play", f"explorables/js/{name}")
         sections = sections or Sections()
         facts = facts | {"sections": sections.described} | ({"asks": asks} if answer else {})
         whole = {part: deepcopy(row["usual"]) for part, row in self._table.items()} | state
         self._check(whole, facts)
-        super().__init__(_facts=facts, _data=sections.data, state=whole)
+        super().__init__(_name=name, _facts=facts, _data=sections.data, state=whole)
         self.on_msg(self._asked)
 
     def _check(self, state: dict, facts: dict) -> None:
         for part, value in state.items():
             refused = refusal(self._table, part, value, facts.get("counts", {}))
             if refused:
-                raise ValueError(f"{self._name}: {refused}")
+                raise ValueError(refused)
 
     @traitlets.validate("state")
     def _within(self, proposal: dict) -> dict:
@@ -95,12 +97,12 @@ class Explorable(StillWidget):
         return f"explorables.{self._name}()"
 
     def computed(self, state: dict | None = None) -> dict:
-        """What the page computes, in Python: of the present state, or of another one, numbers and lists by their names."""
+        """What the page computes, but in Python, by the names of the numbers: of the present state, or of another."""
         return self._computed(self.state | (state or {}))
 
     def everything(self) -> dict:
         """-> the state and the data by their names, as `markup` takes them."""
-        return {"_name": self._name, "_facts": self._facts, "state": self.state, "_data": self._data}
+        return {name: getattr(self, name) for name in (*NAMES, "_data")}
 
     def save_html(self, path: str | Path, title: str = "", overwrite: bool = False) -> None:
         """Writes one page that needs no server and no network.
@@ -114,10 +116,10 @@ class Explorable(StillWidget):
             ValueError, FileExistsError, OSError: as `widgets.pages.save_page`.
         """
         style = scripts.style("play", f"explorables/js/{self._name}", "page")
-        body = markup(self.everything(), dense=True)
-        script = scripts.module(f"explorables/{self._name}")
+        everything = self.everything()
+        body = markup(everything, dense=True)
         title = title or self._name.replace("_", " ").capitalize()
-        pages.save_page(path, title, overwrite, lambda escaped: pages.page(escaped, style, body, script))
+        pages.save_page(path, title, overwrite, lambda escaped: pages.page(escaped, style, body, script(everything)))
 
 
 def markup(everything: dict, dense: bool = False) -> str:
@@ -131,9 +133,14 @@ def markup(everything: dict, dense: bool = False) -> str:
     return pages.markup(everything["_name"], values, everything["_data"], dense)
 
 
+def script(everything: dict) -> str:
+    """What a page with this explorable needs once, after all of its kind: a module, inline."""
+    return scripts.module(f"explorables/{everything['_name']}")
+
+
 def pack(everything: dict) -> dict:
-    """What a stored notebook keeps of an explorable."""
-    return pages.pack(STORED, {**everything, "_data": None}, everything["_data"])
+    """What a stored notebook keeps of an explorable; of the traits of a widget the others are left out."""
+    return pages.pack(STORED, {name: everything[name] for name in NAMES}, bytes(everything["_data"]))
 
 
 def unpack(view: dict) -> dict | None:

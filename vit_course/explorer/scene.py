@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from PIL import Image
 
-from vit_course.widgets.encoding import Sections, quantised
 from vit_course.maps.tokens import Tokens
+from vit_course.widgets.encoding import Sections, quantised
 
 MOST_WEIGHTS = 60_000_000
 MOST_PNG = 120_000  # bytes; a larger picture is a photograph, and goes as JPEG

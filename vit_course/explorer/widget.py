@@ -179,7 +179,10 @@ class AttentionExplorer(StillWidget):
 
         layer = min(self.layer, self._shown[0].attention.layers - 1)
         figure = picture_of(self._shown[0], layer, self.head, self.fusion, self.query, self.direction)
-        return figure, f"The attention explorer, not live: layer {self.layer} for one query, on the picture and head by head"
+        return (
+            figure,
+            f"The attention explorer, not live: layer {self.layer} for one query, on the picture and head by head",
+        )
 
 
 def _each(maps: object, image: object, titles: Sequence[str] | None, given: dict) -> list[dict]:

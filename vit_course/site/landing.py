@@ -14,6 +14,7 @@ LINKS = {
     "notebooks/00_start_here.html": "Start with chapter 00",
     "docs/install.html": "Install",
     "live/index.html": "Try your own photograph",
+    "play.html": "Play",
 }
 REFERENCE = "The [reference](reference/index.md) has every public name of the package, with its shapes and its errors."
 CAPTION = """<strong>This is live:</strong> point at the photograph. A real Vision Transformer of 21.6 million

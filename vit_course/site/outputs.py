@@ -7,7 +7,9 @@ from pathlib import Path
 
 from PIL import Image
 
+from vit_course.explorables import explorable
 from vit_course.explorer import embedded
+from vit_course.widgets.still import AGAIN
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 # A figure that takes more than this without loss is one of photographs, and may lose what nobody sees.
@@ -21,20 +23,21 @@ def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
     The files of the figures are named after the notebook and written into the folder `figures`.
     """
     figures.mkdir(parents=True, exist_ok=True)
-    last = None
+    last, scripts = None, {}
     for index, cell in enumerate(notebook["cells"]):
         picture, outputs = "", []
         for output in cell.get("outputs", []):
             data = output.get("data", {})
-            state = embedded.unpack(data[VIEW]) if VIEW in data else None
+            live = widget_of(data[VIEW]) if VIEW in data else None
             if AGAIN in "".join(data.get("text/html", "")):
                 continue
-            if state is not None:
+            if live is not None:
                 # The picture right before it stays for readers whose browser runs no scripts.
                 if picture:
                     outputs.pop()
                 noscript = f"<noscript>{picture}</noscript>" if picture else ""
-                last, picture = _html(noscript + embedded.markup(state)), ""
+                last, picture = _html(noscript + live[0]), ""
+                scripts[live[1]] = None
                 outputs.append(last)
             elif "image/png" in data:
                 alt = output["metadata"].get("image/png", {}).get("alt", "")
@@ -52,8 +55,17 @@ def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
             cell["outputs"] = outputs
     if last is not None:
         # Once a page, and inline: from a file no module may be loaded.
-        last["data"]["text/html"] += f'<script type="module">{embedded.script()}</script>'
+        last["data"]["text/html"] += "".join(f'<script type="module">{script}</script>' for script in scripts)
     return notebook
+
+
+def widget_of(view: dict) -> tuple[str, str] | None:
+    """The place in the page and the script of what a stored notebook has kept of a widget, or None."""
+    state = embedded.unpack(view)
+    if state is not None:
+        return embedded.markup(state), embedded.script()
+    state = explorable.unpack(view)
+    return state and (explorable.markup(state), explorable.script(state))
 
 
 def write_figure(png: bytes, file: Path) -> tuple[int, int]:

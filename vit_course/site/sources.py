@@ -6,6 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
+from vit_course.explorables.together import TITLE, every, together
 from vit_course.files.stored import PACKAGE, is_checkout
 from vit_course.site.landing import hero, landing, opening_explorer
 from vit_course.site.outputs import show_outputs
@@ -17,9 +18,10 @@ CODE = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".js": "javascript", ".css": "css"}
 LANGUAGES |= {name: "text" for name in ("", ".md", ".csv", ".txt", ".sha256")}
 LEFT_OUT = ("__pycache__", "course")
-BUNDLES = "explorer/static/*"  # written by a machine for a machine
+BUNDLES = "*/static/*.js"  # written by a machine for a machine
 # No entry in the table of contents, and no hit in the search: the chapters are what is searched.
 SOURCE_HEAD = "---\norphan: true\nnosearch: true\n---\n\n"
+WIDE_HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 UNLISTED_HEAD = "---\norphan: true\n---\n\n"
 FILE_LINE = """<p class="notebook-file"><a href="{name}" download="{name}">Download the notebook</a> ({size}) as it is
 shown here, with its results. To run it, <a href="../docs/install.html">install the course</a> and open the file in
@@ -40,7 +42,8 @@ def write_sources(repository: Path, folder: Path) -> None:
     documents = re.findall(r"^\| \[.+?\]\((docs/\w+\.md)\)", readme, re.MULTILINE)
     guide, *house = "res/teachers_guide.md", "CONTRIBUTING.md", "CHANGELOG.md"
     reference = write_reference(repository)
-    listed = "\n".join([*chapters, *documents, guide, next(iter(reference)), *house])
+    pages[repository / "play.md"] = f"{WIDE_HEAD}# {TITLE}\n\n```{{raw}} html\n:file: together.html\n```\n"
+    listed = "\n".join([*chapters, "play.md", *documents, guide, next(iter(reference)), *house])
     pages[repository / "index.md"] = f"{landing(readme)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     pages |= {
         repository / name: (repository / name).read_text(encoding="utf-8") for name in (*documents, guide, *house)
@@ -48,6 +51,7 @@ def write_sources(repository: Path, folder: Path) -> None:
     pages |= {repository / name: text for name, text in reference.items()}
     for about in sorted((repository / "res").glob("*/README.md")):  # what the weights and the photographs are
         pages[about] = UNLISTED_HEAD + about.read_text(encoding="utf-8")
+    (folder / "together.html").write_text(together(every(), "notebooks/"), encoding="utf-8")
     (folder / "hero.html").write_text(hero(opening_explorer()), encoding="utf-8")
     linked: set[Path] = set()
     extra = folder / "extra" / "notebooks"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from vit_course.files.atomic import write_atomically
 from vit_course.inputs.rules import path_name, shown
-from vit_course.widgets import scripts
 from vit_course.widgets.encoding import to_base64, to_text
 
 HEAD = """<!doctype html>

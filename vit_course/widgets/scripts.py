@@ -25,6 +25,6 @@ def module(name: str) -> str:
 
 
 def style(*names: str) -> str:
-    """The style sheets of the explorer, of the explorables ("play") or one of them, of a page of its own, of the button."""
+    """The style sheets of the explorer, of explorables ("play") or one of them, of a page of its own, of the button."""
     sheets = [PACKAGE / sheet for name in names for sheet in STYLES.get(name, (f"{name}.css",))]
     return "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.is_file())

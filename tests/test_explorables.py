@@ -1,0 +1,270 @@
+"""The figures that can be dragged: their Python, and in Chromium each against the same numbers in Python."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import cases
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
+from lab import note_outside
+from matplotlib.figure import Figure
+from traitlets import TraitError
+
+from vit_course import explorables
+from vit_course.__main__ import main
+from vit_course.explorables import explorable
+from vit_course.explorables.together import ABOUT, every, together
+from vit_course.widgets.state import refusal
+
+NAMES = explorables.__all__
+WITH_WEIGHTS = {"vote", "stream", "eraser"}
+# For each goal, in order, a state that reaches it.
+REACHED = {
+    "attention_by_hand": [
+        {"queries": [[-3, 1.8], [-1.4, 0.6], [0.4, -1.8], [1.8, -0.4]], "keys": [[0, 0], [0, 0], [-2, 1.2], [0, 0]]},
+        {"heads": 2, "queries": [[3, 3], [0, 0], [0, 0], [0, 0]], "keys": [[0, 0], [3, 0], [0, 0], [0, 3]]},
+    ],
+}
+SHOWN = '.vit-play[data-drawn="true"]'
+
+
+@pytest.fixture(scope="module")
+def figures():
+    """All explorables, by their names."""
+    return every()
+
+
+@pytest.fixture(scope="module")
+def pages(figures, tmp_path_factory):
+    """-> the addresses of their saved pages, by their names."""
+    folder = tmp_path_factory.mktemp("play")
+    for name, figure in figures.items():
+        figure.save_html(folder / f"{name}.html")
+    return {name: (folder / f"{name}.html").as_uri() for name in figures}
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Opens the page of one, with the state that its address names; whatever goes wrong in it fails the test."""
+    made, wrong = [], []
+
+    def open_page(name, state=None, width=850, **options):
+        page = browser.new_page(viewport={"width": width, "height": 900}, **options)
+        made.append(page)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        note_outside(page)
+        query = "&".join(f"{part}={json.dumps(value)}" for part, value in (state or {}).items())
+        page.goto(f"{pages[name]}#{name}?{query}" if state else pages[name])
+        page.wait_for_selector(SHOWN)
+        return page
+
+    yield open_page
+    asked = [address for page in made for address in page.outside]
+    for page in made:
+        page.close()
+    assert (wrong, asked) == ([], [])
+
+
+def drawn_state(table: dict, counts: dict, draw: np.random.Generator) -> dict:
+    """A state of random values, each within its range."""
+
+    def one(part, shape):
+        if shape:
+            return [one(part, shape[1:]) for _ in range(shape[0])]
+        if "choices" in part:
+            return part["choices"][draw.integers(len(part["choices"]))]
+        if part.get("flag"):
+            return bool(draw.integers(2))
+        least = part["least"]
+        most = counts[part["counts"]] - 1 if "counts" in part else part["most"]
+        return int(draw.integers(least, most + 1)) if part.get("whole") else round(float(draw.uniform(least, most)), 3)
+
+    return {name: one(part, part.get("shape", [])) for name, part in table.items()}
+
+
+def test_all_nine_are_there_and_each_is_a_widget_with_a_still(figures):
+    assert list(figures) == NAMES == [name for name in ABOUT if name in NAMES]
+    for name, figure in figures.items():
+        assert isinstance(figure.figure(), Figure) and str(figure) == f"explorables.{name}()"
+        (_, about), (words, _) = figure._still()
+        assert len(about["image/png"]["alt"]) > 40 and "run this cell" in words["text/html"], name
+        view = explorable.pack(figure.everything())
+        assert explorable.unpack(json.loads(json.dumps(view))) == figure.everything()
+
+
+@cases("name", NAMES)
+def test_a_page_is_light(figures, pages, name):
+    size = Path(pages[name].removeprefix("file://")).stat().st_size
+    assert size < (400_000 if name in WITH_WEIGHTS else 150_000) + 4_000, size  # and the frame of the page
+
+
+@cases("name", NAMES)
+def test_a_state_that_cannot_be_is_refused_in_a_sentence(figures, name):
+    make, figure = getattr(explorables, name), figures[name]
+    with pytest.raises(ValueError, match="there is no colour: there are "):
+        make(colour=1)
+    for part in figure._table:
+        with pytest.raises(ValueError, match=f"{part} must be .*, got 'much'"):
+            make(**{part: "much"})
+        before = dict(figure.state)
+        with pytest.raises(TraitError, match=f"{part} must be "):
+            figure.state = {part: "much"}
+        assert figure.state == before
+
+
+def test_a_table_says_what_it_takes():
+    table = {
+        "a": {"usual": 0, "least": 0, "counts": "patches", "whole": True},
+        "b": {"usual": True, "flag": True},
+        "c": {"usual": [[0, 1]], "shape": [1, 2], "least": -1, "most": 1},
+        "d": {"usual": "x", "choices": ["x", 2]},
+    }
+    say = lambda name, value: refusal(table, name, value, {"patches": 4})  # noqa: E731
+    assert not any(say(*one) for one in (("a", 3), ("b", False), ("c", [[-1, 0.5]]), ("d", 2)))
+    assert say("a", 4) == "a must be a whole number from 0 to 3, got 4"
+    assert say("a", 1.5).startswith("a must be") and say("a", True).startswith("a must be")
+    assert say("b", 1) == "b must be True or False, got 1"
+    assert say("c", [[0, math.nan]]).startswith("c must be 1 x 2 numbers from -1 to 1, got")
+    assert say("c", [0, 1]) and say("c", [[0, 1], [0, 1]])
+    assert say("d", "2") == "d must be one of \"x\", 2, got '2'"
+
+
+def test_a_function_of_your_own_answers_or_its_error_is_told():
+    sent = []
+    figure = explorables.attention_by_hand(weights=lambda q, k: (q @ k.mT).softmax(dim=-1), divided=False)
+    figure.send = sent.append
+    figure._asked(figure, {"ask": 1, "state": figure.state}, [])
+    figure._asked(figure, {"ask": 2, "state": figure.state | {"heads": 3}}, [])
+    assert sent[0]["answers"] == 1 and np.allclose(np.sum(sent[0]["values"], axis=-1), 1)
+    assert sent[1] == {"answers": 2, "error": "ValueError: heads must be one of 1, 2, got 3"}
+    wrong = explorables.attention_by_hand(weights=lambda q, k: q)
+    wrong.send = sent.append
+    wrong._asked(wrong, {"ask": 1, "state": wrong.state}, [])
+    assert sent[2]["error"] == "ValueError: weights must be (1, 1, 4, 4), got (1, 1, 4, 2)"
+    with pytest.raises(ValueError, match="weights must be a function of queries and keys, got 3"):
+        explorables.attention_by_hand(weights=3)
+
+
+def test_the_command_writes_pages_and_renews_only_its_own(tmp_path, capsys):
+    folder = tmp_path / "play"
+    assert main(["play", str(folder)]) == 0
+    assert {path.stem for path in folder.glob("*.html")} == {*NAMES, "index"}
+    assert main(["play", str(folder)]) == 2 and "add --force" in capsys.readouterr().err
+    (folder / "mine.txt").write_text("mine")
+    assert main(["play", str(folder), "--force"]) == 0 and (folder / "mine.txt").exists()
+
+
+@NEEDS_CHROMIUM
+@cases("name", NAMES)
+def test_the_page_computes_what_python_computes(figures, opened, name):
+    figure, page, draw = figures[name], opened(name), np.random.default_rng(0)
+    compute = """([values]) => { const { kind, state, things } = document.querySelector(".vit-play").play;
+        const plain = (x) => ArrayBuffer.isView(x) ? Array.from(x) : Array.isArray(x) ? x.map(plain) : x;
+        const found = kind.compute({ ...state, ...values }, things);
+        return Object.fromEntries(Object.entries(found).map(([name, x]) => [name, plain(x)])); }"""
+    for _ in range(20):
+        state = drawn_state(figure._table, figure._facts.get("counts", {}), draw)
+        ours, theirs = figure.computed(state), page.evaluate(compute, [state])
+        both = ours.keys() & theirs.keys()
+        assert both == ours.keys(), "what Python computes the page computes too"
+        for part in both:
+            if isinstance(ours[part], str):
+                assert theirs[part] == ours[part], (part, state)
+            else:
+                np.testing.assert_allclose(theirs[part], ours[part], atol=1e-5, rtol=1e-5, err_msg=f"{part} of {state}")
+
+
+@NEEDS_CHROMIUM
+@cases("name", NAMES)
+def test_no_goal_is_reached_at_first_and_each_by_the_state_that_is_known(opened, name):
+    assert opened(name).locator(".vit-play").get_attribute("data-reached") == ""
+    for index, state in enumerate(REACHED[name]):
+        page = opened(name, state)
+        assert str(index) in page.locator(".vit-play").get_attribute("data-reached").split(), (index, state)
+        assert page.locator(".play-done").count() and "Reached." in page.locator(".play-goals").inner_text()
+
+
+@NEEDS_CHROMIUM
+@cases("name", NAMES)
+def test_keys_move_what_can_be_dragged_and_say_so(opened, name):
+    page = opened(name)
+    handles = page.locator('[role="slider"]')
+    assert handles.count()
+    for index in range(min(handles.count(), 4)):
+        handle = handles.nth(index)
+        handle.focus()
+        found = {handle.get_attribute("aria-valuetext")}
+        for key in ("ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown"):
+            handles.nth(index).press(key)
+            page.wait_for_selector(SHOWN)
+            found.add(handles.nth(index).get_attribute("aria-valuetext"))
+        assert len(found) > 1 and None not in found, f"handle {index} of {name} says nothing new"
+
+
+@NEEDS_CHROMIUM
+@cases("name", NAMES)
+def test_a_pointer_moves_it_and_the_state_lasts(opened, name):
+    page = opened(name)
+    handle = page.locator('[role="slider"]').first
+    handle.scroll_into_view_if_needed()
+    grips = handle.locator(".play-grip")  # an arrow is taken by its head
+    box = (grips.first if grips.count() else handle).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.state)")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 6):
+        page.mouse.move(x - 12 * step, y - 9 * step)
+    page.mouse.up()
+    page.wait_for_selector(SHOWN)
+    state = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.state)")
+    kept = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.model.get('state'))")
+    assert state != before and kept == state and f"#{name}?" in page.url
+    page.get_by_role("button", name="Start again").click()
+    page.wait_for_selector(SHOWN)
+    assert page.url.endswith(f"#{name}")
+
+
+@NEEDS_CHROMIUM
+@cases("name", NAMES)
+def test_it_fits_and_everybody_can_use_it(opened, name):
+    page = opened(name, reduced_motion="reduce")
+    for width, scheme in ((390, "light"), (390, "dark"), (850, "light"), (1280, "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+        assert violations(page) == [], (name, width, scheme)
+        page.screenshot(path=SCREENSHOTS / f"play_{name}_{width}_{scheme}.png", full_page=True)
+
+
+@NEEDS_CHROMIUM
+@cases("name", NAMES)
+def test_an_address_that_cannot_be_is_refused_and_the_rest_is_shown(opened, name):
+    said = "The address of this page asks for what cannot be shown: "
+    page = opened(name, {"colour": 1})
+    assert f"{said}there is no colour: there are " in page.inner_text("[role=alert]")
+    part = page.evaluate("Object.keys(document.querySelector('.vit-play').play.table)[0]")
+    page = opened(name, {part: "much"})
+    assert f"{said}{part} must be " in page.inner_text("[role=alert]")
+
+
+@NEEDS_CHROMIUM
+def test_figures_of_one_page_keep_apart(browser, figures, tmp_path):
+    path = tmp_path / "all.html"
+    first = explorables.attention_by_hand(asking=2)
+    body = together(figures).replace("<p>", explorable.markup(first.everything()) + "<p>", 1)
+    path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>all</title>{body}")
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_function(f"document.querySelectorAll('{SHOWN}').length === {len(figures) + 1}")
+    states = "[...document.querySelectorAll('.vit-play')].map((one) => JSON.stringify(one.play.state))"
+    before = page.evaluate(states)
+    handle = page.locator('.vit-play[data-name="attention_by_hand"]').first.locator('[role="slider"]').first
+    handle.focus()
+    handle.press("ArrowRight")
+    page.wait_for_function(f"document.querySelectorAll('{SHOWN}').length === {len(figures) + 1}")
+    changed = [a != b for a, b in zip(before, page.evaluate(states), strict=True)]
+    assert sum(changed) == 1 and changed[0]
+    page.close()

@@ -1,0 +1,35 @@
+"""`python -m vit_course play`: the figures of the chapters that can be dragged, as pages."""
+
+from pathlib import Path
+
+from vit_course.commands.paths import path
+from vit_course.commands.said import say
+
+
+def add_to(commands) -> None:
+    """Adds the command to the parser's."""
+    play = commands.add_parser(
+        "play",
+        help="write the figures that can be dragged as pages",
+        description="Writes a folder with a page for each figure of the chapters that can be dragged, and a page with "
+        "all of them. They need no server and no network: open index.html, or pass a page on.",
+    )
+    play.add_argument("folder", nargs="?", type=path, default=Path("play"), help="the folder (default: play)")
+    play.add_argument("--force", action="store_true", help="replace the pages of an earlier call")
+    play.set_defaults(run=run)
+
+
+def run(options) -> int:
+    """Writes the folder and says what to open; -> 0."""
+    import tempfile
+
+    from vit_course.explorables.together import write_pages
+    from vit_course.files.owned import Owned
+
+    pages = Owned("play.json", "folder of figures")
+    pages.need_room(options.folder, options.force)
+    with tempfile.TemporaryDirectory() as name:
+        write_pages(Path(name))
+        files = pages.renew(options.folder, Path(name), options.force)
+    say(f"{options.folder}: {len(files)} pages; open {options.folder / 'index.html'}")
+    return 0
