@@ -45,7 +45,7 @@ def place(part: data.ImageSet, copies: int, seed: int) -> data.ImageSet:
 def in_field(count: int) -> data.Dataset:
     """The first `count` training digits at four places each, and all others, at five for a smoother validation loss."""
     digits = data.digits()
-    train, pixels = place(digits.train[:count], COPIES, seed=0), None
+    train = place(digits.train[:count], COPIES, seed=0)
     pixels = train.images / 255
     rest = (place(part, 5, seed) for seed, part in ((1, digits.validation), (2, digits.test)))
     return data.Dataset("field", train, *rest, digits.class_names, (pixels.mean().item(),), (pixels.std().item(),))
@@ -73,7 +73,7 @@ class Filmed(Supervised):
             answers = self.model(self.shown).softmax(dim=-1)
         self.train()
         maps = recorded.stacked()[:, -1, :, 0, 1:].mean(dim=1)
-        return answers, maps, self.model.patch_embedding.projection.weight[:FILTERS].clone()
+        return answers, maps, self.model.patch_embedding.projection.weight[:FILTERS].flatten(1).clone()
 
 
 def run(name: str) -> dict[str, np.ndarray]:
@@ -97,7 +97,7 @@ def main() -> None:
     runs = [run(name) for name in RUNS]
     log, answers, maps, filters = (np.stack([one[key] for one in runs]).astype(np.float32) for key in runs[0])
     map_step = maps.max() / 255
-    filter_steps = np.abs(filters).max(axis=(1, 2, 3)) / 127  # (3,)
+    filter_steps = np.abs(filters).reshape(len(runs), -1).max(axis=1) / 127  # (3,)
     validation = in_field(1).validation
     np.savez_compressed(
         Path(__file__).with_name("film.npz"),

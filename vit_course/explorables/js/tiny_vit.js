@@ -41,40 +41,44 @@ function halves(bytes, parameters) {
   return found;
 }
 
-// What the Python takes from torch.nn.
+// What the Python takes from PyTorch.
+
+const matrix = (values, rows, width, at = 0, stride = width) => ({ values, rows, width, at, stride });
+
+function products(x, y, out) {
+  // out = x y^T: every row of x times every row of y, which has four or more. Two rows by four at a time, which is three
+  // times as fast as one by one; where that does not come out even, some are computed twice.
+  const { values: xs, width } = x, { values: ys, stride } = y, { values: outs } = out;
+  for (let row = 0; row < x.rows; row += 2) {
+    const other = Math.min(row + 1, x.rows - 1), x0 = x.at + x.stride * row, x1 = x.at + x.stride * other;
+    for (let group = 0; group < y.rows; group += 4) {
+      const o = Math.min(group, y.rows - 4), y0 = y.at + stride * o, y1 = y0 + stride, y2 = y1 + stride, y3 = y2 + stride;
+      let a0 = 0, a1 = 0, a2 = 0, a3 = 0, b0 = 0, b1 = 0, b2 = 0, b3 = 0;
+      for (let i = 0; i < width; i++) {
+        const a = xs[x0 + i], b = xs[x1 + i], p = ys[y0 + i], q = ys[y1 + i], r = ys[y2 + i], s = ys[y3 + i];
+        a0 += a * p, a1 += a * q, a2 += a * r, a3 += a * s;
+        b0 += b * p, b1 += b * q, b2 += b * r, b3 += b * s;
+      }
+      const to = out.at + out.stride * row + o, next = out.at + out.stride * other + o;
+      outs[to] = a0, outs[to + 1] = a1, outs[to + 2] = a2, outs[to + 3] = a3;
+      outs[next] = b0, outs[next + 1] = b1, outs[next + 2] = b2, outs[next + 3] = b3;
+    }
+  }
+}
 
 class Linear {
-  // (T, in) -> (T, out), with a weight (out, in) and out >= 4.
+  // (T, in) -> (T, out), with a weight (out, in).
   constructor(weights, name) {
-    [this.weight, this.bias] = [weights[`${name}.weight`], weights[`${name}.bias`]];
+    this.bias = weights[`${name}.bias`];
+    this.weight = matrix(weights[`${name}.weight`], this.bias.length, weights[`${name}.weight`].length / this.bias.length);
   }
 
   forward(x) {
-    // Two tokens and four outputs at a time, which is three times as fast as one by one. Where that does not come out
-    // even, a token or an output is computed twice.
     const { weight, bias } = this;
-    const outs = bias.length;
-    const ins = weight.length / outs;
-    const rows = x.length / ins;
-    const out = new Float32Array(rows * outs);
-    for (let first = 0; first < rows; first += 2) {
-      const second = Math.min(first + 1, rows - 1);
-      const x0 = ins * first, x1 = ins * second;
-      for (let group = 0; group < outs; group += 4) {
-        const o = Math.min(group, outs - 4);
-        const w0 = ins * o, w1 = w0 + ins, w2 = w1 + ins, w3 = w2 + ins;
-        let a0 = bias[o], a1 = bias[o + 1], a2 = bias[o + 2], a3 = bias[o + 3];
-        let b0 = a0, b1 = a1, b2 = a2, b3 = a3;
-        for (let i = 0; i < ins; i++) {
-          const a = x[x0 + i], b = x[x1 + i], p = weight[w0 + i], q = weight[w1 + i], r = weight[w2 + i], s = weight[w3 + i];
-          a0 += a * p, a1 += a * q, a2 += a * r, a3 += a * s;
-          b0 += b * p, b1 += b * q, b2 += b * r, b3 += b * s;
-        }
-        const to = outs * first + o, next = outs * second + o;
-        out[to] = a0, out[to + 1] = a1, out[to + 2] = a2, out[to + 3] = a3;
-        out[next] = b0, out[next + 1] = b1, out[next + 2] = b2, out[next + 3] = b3;
-      }
-    }
+    const [T, width] = [x.length / weight.width, weight.rows];
+    const out = new Float32Array(T * width);
+    products(matrix(x, T, weight.width), weight, matrix(out, T, width));
+    for (let from = 0; from < out.length; from += width) for (let i = 0; i < width; i++) out[from + i] += bias[i];
     return out;
   }
 }
@@ -111,12 +115,13 @@ function gelu(x) {
   return x;
 }
 
-export function softmax(x, from = 0, to = x.length, out = new Float32Array(x.length)) {
-  let [largest, sum] = [-Infinity, 0];
-  for (let i = from; i < to; i++) if (x[i] > largest) largest = x[i];
-  for (let i = from; i < to; i++) sum += out[i] = Math.exp(x[i] - largest);
-  for (let i = from; i < to; i++) out[i] /= sum;
-  return out;
+export function softmax(x) {
+  // (K) -> (K), in place
+  let largest = -Infinity, sum = 0;
+  for (let i = 0; i < x.length; i++) if (x[i] > largest) largest = x[i];
+  for (let i = 0; i < x.length; i++) sum += x[i] = Math.exp(x[i] - largest);
+  for (let i = 0; i < x.length; i++) x[i] /= sum;
+  return x;
 }
 
 const sum = (x, y) => x.map((value, i) => value + y[i]);
@@ -172,23 +177,15 @@ class LearnedPositions {
 
 // attention.py
 
-function attentionWeights(qkv, T, D, h) {
-  // (T, 3, h, d) -> (h, T, T): softmax(q k^T / sqrt(d)) over the keys.
-  const d = D / h;
-  const scale = d ** -0.5;
-  const weights = new Float32Array(h * T * T);
-  for (let head = 0, to = 0; head < h; head++)
-    for (let query = 0; query < T; query++, to += T) {
-      const q = 3 * D * query + d * head;
-      for (let key = 0; key < T; key++) {
-        const k = 3 * D * key + D + d * head;
-        let score = 0;
-        for (let i = 0; i < d; i++) score += qkv[q + i] * qkv[k + i];
-        weights[to + key] = score * scale;
-      }
-      softmax(weights, to, to + T, weights);
-    }
-  return weights;
+function attentionWeights(q, k) {
+  // (T, d) twice -> (T, T): softmax(q k^T / sqrt(d)) over the keys.
+  const T = k.rows;
+  const out = new Float32Array(T * T);
+  products(q, k, matrix(out, T, T));
+  const scale = q.width ** -0.5;
+  for (let i = 0; i < out.length; i++) out[i] *= scale;
+  for (let from = 0; from < out.length; from += T) softmax(out.subarray(from, from + T));
+  return out;
 }
 
 class SelfAttention {
@@ -202,15 +199,16 @@ class SelfAttention {
     const { D, h } = this;
     const [T, d] = [x.length / D, D / h];
     const qkv = this.qkv.forward(x); // (T, 3, h, d)
-    const weights = attentionWeights(qkv, T, D, h);
-    const out = new Float32Array(T * D);
-    for (let head = 0, w = 0; head < h; head++)
-      for (let query = 0; query < T; query++)
-        for (let key = 0, to = D * query + d * head; key < T; key++, w++) {
-          const v = 3 * D * key + 2 * D + d * head;
-          for (let i = 0; i < d; i++) out[to + i] += weights[w] * qkv[v + i];
-        }
-    return [this.projection.forward(out), weights];
+    const [out, map] = [new Float32Array(T * D), new Float32Array(h * T * T)];
+    const v = new Float32Array(d * T);
+    for (let head = 0; head < h; head++) {
+      const [q, k] = [0, 1].map((part) => matrix(qkv, T, d, part * D + head * d, 3 * D));
+      const weights = attentionWeights(q, k);
+      map.set(weights, head * T * T);
+      for (let i = 0; i < d; i++) for (let t = 0; t < T; t++) v[i * T + t] = qkv[3 * D * t + 2 * D + head * d + i]; // v^T
+      products(matrix(weights, T, T), matrix(v, d, T), matrix(out, T, d, head * d, D));
+    }
+    return [this.projection.forward(out), map];
   }
 }
 
@@ -282,7 +280,7 @@ export class TinyViT {
   forward(image, { branch } = {}) {
     const seen = this.encoder.forward(this.embed(image), branch); // Eq. 2 and 3
     const logits = this.head.forward(seen.features.subarray(0, this.config.hidden_dim)); // Eq. 4
-    return { logits, probabilities: softmax(logits), ...seen };
+    return { logits, probabilities: softmax(logits.slice()), ...seen };
   }
 
   embed(image) {

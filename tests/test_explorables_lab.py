@@ -1,0 +1,71 @@
+"""An explorable in a real JupyterLab: a learner's function answers while something moves, and Python has the state."""
+
+import json
+
+import nbformat
+import pytest
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, watch
+from lab import run_cell, running_lab, wait_for_kernel
+
+pytestmark = NEEDS_CHROMIUM
+CELLS = [
+    "import torch\nfrom vit_course import explorables\n\ndef even(q, k):\n    return torch.full((1, q.shape[1], 4, 4), 0.25)\n\n"
+    "def broken(q, k):\n    return q @ k\n\nmine = explorables.attention_by_hand(even)",
+    "mine",
+    "print(mine.state['asking'], mine.state['queries'][2])",
+    "mine.state = {'asking': 3, 'heads': 2}",
+    "explorables.attention_by_hand(broken)",
+]
+FIGURE = ".jp-OutputArea .vit-play"
+
+
+@pytest.fixture(scope="module")
+def page(browser, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebooks")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, folder / "play.ipynb")
+    with running_lab(f"--ServerApp.root_dir={folder}") as address:
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        watch(page)
+        page.goto(f"{address}/lab/tree/play.ipynb?reset")
+        wait_for_kernel(page)
+        for index in range(2):
+            run_cell(page, index)
+        page.wait_for_selector(f"{FIGURE}[data-drawn='true']", timeout=30_000)
+        yield page
+        page.close()
+
+
+def said(page, index=0) -> tuple[str, str]:
+    """-> whose function computes, and the words."""
+    figure = page.locator(FIGURE).nth(index)
+    return figure.locator(".play-whose").inner_text(), figure.locator(".play-words").inner_text()
+
+
+def test_a_learners_function_answers_and_python_has_what_was_dragged(page):
+    whose, words = said(page)
+    assert whose == "Computed by your function." and "takes most, 25 %" in words
+    assert not page.locator(".jp-OutputArea-output img").is_visible(), "the still gives way to the live figure"
+    page.locator(FIGURE).get_by_text("2", exact=True).first.click()
+    handle = page.locator(f"{FIGURE} [aria-label='query of token 2']")
+    handle.focus()
+    handle.press("ArrowUp")
+    page.wait_for_selector(f"{FIGURE}[data-drawn='true']")
+    for _ in range(20):
+        if (seen := "".join(output["text"] for output in run_cell(page, 2)).strip()) == "2 [0.4, -1.7]":
+            break
+        page.wait_for_timeout(100)
+    assert seen == "2 [0.4, -1.7]"
+    page.screenshot(path=SCREENSHOTS / "play_lab.png")
+
+
+def test_what_python_sets_is_shown_and_a_function_that_fails_is_told(page):
+    run_cell(page, 3)
+    page.wait_for_function(f"document.querySelector('{FIGURE}').innerText.includes('Token 3 asks twice')")
+    run_cell(page, 4)
+    page.wait_for_function(f"document.querySelectorAll('{FIGURE}[data-drawn=\"true\"]').length === 2")
+    whose, words = said(page, 1)
+    assert whose.startswith("Your function did not answer, so the page computes with its own: RuntimeError: ")
+    assert "takes most, 50 %, from token 1" in words
+    assert page.outside == [] and page.errors == [], json.dumps(page.errors)
