@@ -67,7 +67,7 @@ class Filmed(Supervised):
 
     @torch.no_grad()
     def frame(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """-> probabilities (8, K), the class token's map in the last layer, mean of heads (8, N), filters (16, P * P)."""
+        """-> probabilities (8, K), the class token's map in the last layer, mean of heads (8, N), filters (16, P²)."""
         self.eval()
         with record_attention(self.model) as recorded:
             answers = self.model(self.shown).softmax(dim=-1)
@@ -77,38 +77,41 @@ class Filmed(Supervised):
 
 
 def run(name: str) -> dict[str, np.ndarray]:
-    """-> of one run log (E + 1, 5), answers (E + 1, 8, K), maps (E + 1, 8, N) and filters (E + 1, 16, P * P)."""
+    """-> of one run log (E + 1, 5), shares (E + 1, 8, K), maps (E + 1, 8, N) and filters (E + 1, 16, P * P)."""
     count, config = RUNS[name]
     dataset = in_field(count)
     data.seed_everything(0)
     model = ViT(SIZES)
-    losses, shares = zip(*(evaluate(model, part, dataset) for part in (dataset.train, dataset.validation)), strict=True)
-    first = [*losses, 0.0, *shares]  # before the first step there is no rate
+    losses, rights = zip(*(evaluate(model, part, dataset) for part in (dataset.train, dataset.validation)), strict=True)
+    first = [*losses, 0.0, *rights]  # before the first step there is no rate
     objective = Filmed(model, dataset, config)
     rows = [[row[key] for key in LOG] for row in train(objective, dataset, config, progress=False)]
     print(name, *(f"{value:.3f}" for value in rows[-1]), flush=True)
-    answers, maps, filters = (torch.stack(kept).numpy() for kept in zip(*objective.frames, strict=True))
-    return {"log": np.array([first, *rows]), "answers": answers, "maps": maps, "filters": filters}
+    shares, maps, filters = (torch.stack(kept).numpy() for kept in zip(*objective.frames, strict=True))
+    return {"log": np.array([first, *rows]), "shares": shares, "maps": maps, "filters": filters}
 
 
 def main() -> None:
-    """Trains the three, and stores shares, maps and filters in bytes, in equal steps from 0, and losses in 32 bits."""
+    """Trains the three and stores them: shares and maps in bytes of equal steps from 0, losses in 32 bits, and of the
+    filters how far they have moved since the beginning, in steps of their run's, 128 for not at all."""
     torch.set_num_threads(1)
     runs = [run(name) for name in RUNS]
-    log, answers, maps, filters = (np.stack([one[key] for one in runs]).astype(np.float32) for key in runs[0])
-    map_step = maps.max() / 255
-    filter_steps = np.abs(filters).reshape(len(runs), -1).max(axis=1) / 127  # (3,)
+    log, shares, maps, filters = (np.stack([one[key] for one in runs]).astype(np.float32) for key in runs[0])
+    moved = filters - filters[:, :1]  # (3, E + 1, 16, P * P)
+    steps = np.abs(moved).max(axis=(1, 2, 3), keepdims=True) / 127
     validation = in_field(1).validation
     np.savez_compressed(
         Path(__file__).with_name("film.npz"),
         log=log,
-        answers=np.rint(255 * answers).astype(np.uint8),
-        maps=np.rint(maps / map_step).astype(np.uint8),
-        filters=np.rint(filters / filter_steps[:, None, None, None] + 128).astype(np.uint8),
-        map_step=np.float32(map_step),
-        filter_steps=filter_steps,
+        answers=shares.argmax(axis=-1).astype(np.uint8),
+        shares=np.rint(255 * shares).astype(np.uint8),
+        maps=np.rint(255 * maps / maps.max()).astype(np.uint8),
+        moved=np.rint(moved / steps + 128).astype(np.uint8),
+        map_step=maps.max() / 255,
+        moved_steps=steps.flatten(),
+        start=np.sqrt((filters[:, 0] ** 2).mean()),
         images=validation.images[:PICTURES, 0].numpy(),
-        labels=validation.labels[:PICTURES].numpy(),
+        labels=validation.labels[:PICTURES].numpy().astype(np.uint8),
     )
 
 

@@ -1,16 +1,23 @@
 """The small ViT that computes in the page, with its weights in half precision; and the same model in Python."""
 
+from collections.abc import Callable
+from copy import deepcopy
 from functools import cache
 
 import numpy as np
 import torch
+from PIL import Image
 
 from vit_course.data.photographs import photographs
-from vit_course.data.pictures import open_image
+from vit_course.data.pictures import normalise, open_image
 from vit_course.pretrained.hub import Pretrained
 from vit_course.pretrained.shipped import load_run
+from vit_course.vit import ViT
 from vit_course.widgets.encoding import Sections
 
+Branch = Callable[[int, str, torch.Tensor], torch.Tensor]
+# Of the cat its face alone, (left, top, right, bottom): the whole photograph is a dog to this model.
+PARTS = {"cat": (160, 60, 400, 300)}
 # What tiny_vit.js has no code for, and the only value that it takes.
 ONLY = {
     "pool": "cls",
@@ -54,8 +61,7 @@ def described(sections: Sections, name: str = "tiny-cifar") -> dict:
     """
     model, preprocess, class_names = tiny_vit(name)
     parameters = model.state_dict()
-    halves = np.concatenate([value.numpy().astype("<f2").reshape(-1) for value in parameters.values()])
-    sections.bytes("weights", halves.view(np.uint8))
+    halves(sections, "weights", torch.cat([value.flatten() for value in parameters.values()]))
     return {
         **model.config.to_dict(),
         "grid": list(model.config.grid),
@@ -66,12 +72,56 @@ def described(sections: Sections, name: str = "tiny-cifar") -> dict:
     }
 
 
-def pixels(names: list[str], name: str = "tiny-cifar") -> torch.Tensor:
+def halves(sections: Sections, name: str, values: torch.Tensor | np.ndarray) -> None:
+    """Adds numbers in half precision, which `numbers` of tiny_vit.js turns into a Float32Array."""
+    sections.bytes(name, np.ascontiguousarray(values, "<f2").reshape(-1).view(np.uint8))
+
+
+@cache
+def exact(name: str = "tiny-cifar") -> ViT:
+    """The model of `tiny_vit`, computed in 64 bits: what the page's sums come close to."""
+    return deepcopy(tiny_vit(name).model).double()
+
+
+@torch.no_grad()
+def walk(images: torch.Tensor, branch: Branch | None = None, name: str = "tiny-cifar") -> tuple[torch.Tensor, ...]:
+    """(B, C, H, W) -> the stream before, between and after the branches (2L + 1, B, T, D), and what they add.
+
+    Args:
+        images: normalised.
+        branch: called with the layer, "attention" or "mlp", and what that branch is about to add, (B, T, D); what it
+            returns is added instead, as in tiny_vit.js.
+        name: as for `tiny_vit`.
+    """
+    model = exact(name)
+    seen, added = [model.embed(images.double())], []
+    for layer, block in enumerate(model.encoder.blocks):
+        for kind, norm, part in (("attention", block.norm1, block.attention), ("mlp", block.norm2, block.mlp)):
+            output = part(norm(seen[-1]))  # (B, T, D)
+            added.append(branch(layer, kind, output) if branch else output)
+            seen.append(seen[-1] + added[-1])
+    return torch.stack(seen), torch.stack(added)
+
+
+def opened(photograph: str) -> Image.Image:
+    """A photograph of the course, or the part of it that `PARTS` names."""
+    whole = photographs()[photograph].open()
+    return whole.crop(PARTS[photograph]) if photograph in PARTS else whole
+
+
+@cache
+def pixels(names: tuple[str, ...], name: str = "tiny-cifar") -> torch.Tensor:
     """Photographs of the course, as large as the model takes them -> (n, H, W, 3) uint8, what `normalise` takes.
 
     Args:
-        names: of photographs.
+        names: of photographs, for `opened`.
         name: as for `tiny_vit`.
     """
     size = tiny_vit(name).model.config.height_width
-    return torch.stack([open_image(photographs()[one].path, size) for one in names]).permute(0, 2, 3, 1).contiguous()
+    return torch.stack([open_image(opened(one), size) for one in names]).permute(0, 2, 3, 1).contiguous()
+
+
+def image(pixels: torch.Tensor, name: str = "tiny-cifar") -> torch.Tensor:
+    """(H, W, 3) uint8 -> (1, 3, H, W) float32, normalised as for the model."""
+    _, preprocess, _ = tiny_vit(name)
+    return normalise(pixels.permute(2, 0, 1)[None], preprocess.mean, preprocess.std)

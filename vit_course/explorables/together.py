@@ -20,8 +20,8 @@ ABOUT = {
     "matcher": ("10_pretrained", "What has a model learned that others can use?"),
 }
 TITLE = "Play with the parts of a Vision Transformer"
-INTRO = """Nine figures to take hold of. Drag what looks as if it could be dragged, or move it with the arrow keys, and
-the rest answers. Everything is computed on this page, and each figure has a goal that it checks itself."""
+INTRO = """Figures to take hold of. Drag what looks as if it could be dragged, or move it with the arrow keys, and the
+rest answers. Everything is computed on this page, and each figure has goals that it checks itself."""
 
 
 def every() -> dict[str, Explorable]:

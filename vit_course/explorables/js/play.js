@@ -61,10 +61,14 @@ export function keys(step) {
   };
 }
 
-export function handle({ label, text, now, least, most, at, move, step }, body) {
+// Within a drawing Chromium heeds no touch-action: a finger would scroll the page.
+const HELD = { handleEvent: (event) => event.preventDefault(), passive: false };
+
+export function handle({ label, text, now, least, most, at, move, step, scrolls = false }, body) {
   // A part of a drawing that can be dragged, and moved with the arrow keys; `text` is what a screen reader says of it.
+  // `scrolls`: a finger may scroll the page over it, as far as the drawing's own touch-action lets it.
   return svg`<g class="play-handle" tabindex="0" role="slider" aria-label=${label} aria-valuetext=${text} aria-valuenow=${now}
-    aria-valuemin=${least} aria-valuemax=${most} @pointerdown=${drag(at, move)} @keydown=${keys(step)}>${body}</g>`;
+    aria-valuemin=${least} aria-valuemax=${most} @pointerdown=${drag(at, move)} @keydown=${keys(step)} @touchstart=${scrolls ? null : HELD}>${body}</g>`;
 }
 
 export function strip(name, title, labels, value, set) {

@@ -1,11 +1,11 @@
 // The course's ViT in the page, forwards only: what patches.py, embeddings.py, attention.py, encoder.py and vit.py
 // compute, in this order and by the same names, so that it can be read beside chapter 06. No DOM, no library.
 //
-//   const model = new TinyViT(config, weights)    config: the facts that `described` of tiny_vit.py gives;
+//   const model = new TinyViT(config, weights)    config: what `described` of tiny_vit.py gives;
 //                                                 weights: Uint8Array, the section "weights" that it adds
 //   const image = model.normalise(pixels)         pixels (H, W, C) of 0 to 255 -> (C, H, W), as the model takes it
-//   const grey = model.covered(image, patches)    a copy in which the patches of these numbers are the mean of the
-//                                                 training images: 0 after `normalise`, in the picture `model.grey`
+//   const other = model.covered(image, patches)   a copy in which the patches of these numbers are grey: the mean of the
+//                                                 training images, 0 after `normalise`, in the picture `model.grey`
 //   model.forward(image, { branch }) -> {
 //     logits, probabilities       (K) each, K = config.num_classes; their words are config.class_names
 //     tokens                      L + 1 of (T, D): those that go into block 0, and those that come out of each block
@@ -17,32 +17,25 @@
 //                                 returns is added instead, such as a table of means; with nothing returned, `output`
 //                                 is, which it may have changed in place: output.fill(0) closes the branch
 //   model.lens(tokens)            (T, D) of any layer -> (T, K) logits: the last norm and the head on every token
-//   model.config                  grid: [rows, columns] of patches; token 0 is the class token, token 1 + n patch n
-//   softmax(logits)               (K) -> (K)
+//   model.config.grid             [rows, columns] of patches; token 0 is the class token, token 1 + n patch n
+//   softmax(logits)               (K) -> (K), in place
+//   numbers(bytes)                what `halves` of tiny_vit.py has written -> Float32Array
 //
-// Every array is a Float32Array, the last axis contiguous. One pass of tiny-cifar (T = 65, D = 48, L = 4) takes some
-// 10 ms on one core. Logits differ from PyTorch's, of the same rounded weights, by less than 1e-4.
+// Every array is a Float32Array, the last axis contiguous. One pass of tiny-cifar (T = 65, D = 48, L = 4) takes some 10
+// ms on one core. Its logits differ from PyTorch's, of the same rounded weights, by less than 1e-4.
 
-const ROUNDS = new Float32Array(1 << 16); // from the 16 bits of a half to its number
-for (let bits = 0; bits < ROUNDS.length; bits++) {
-  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
-  const size = exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -24 * fraction;
-  ROUNDS[bits] = bits >> 15 ? -size : size;
-}
-
-function halves(bytes, parameters) {
-  // Two bytes a number, the low one first, one parameter after the other -> Float32Array of each, by its name.
-  const found = {};
-  let at = 0;
-  for (const [name, count] of parameters) {
-    const values = (found[name] = new Float32Array(count));
-    for (let i = 0; i < count; i++, at += 2) values[i] = ROUNDS[bytes[at] | (bytes[at + 1] << 8)];
+export function numbers(bytes) {
+  // Numbers in half precision, the low byte first -> Float32Array. The bits of one, shifted to where those of 32 bits
+  // stand, are the number over 2^112.
+  const out = new Float32Array(bytes.length / 2), shifted = new Uint32Array(out.buffer);
+  for (let i = 0; i < out.length; i++) {
+    shifted[i] = ((bytes[2 * i] | (bytes[2 * i + 1] << 8)) & 0x7fff) << 13;
+    out[i] *= bytes[2 * i + 1] >> 7 ? -(2 ** 112) : 2 ** 112;
   }
-  return found;
+  return out;
 }
 
-// What the Python takes from PyTorch.
-
+const sum = (x, y) => x.map((value, i) => value + y[i]);
 const matrix = (values, rows, width, at = 0, stride = width) => ({ values, rows, width, at, stride });
 
 function products(x, y, out) {
@@ -66,16 +59,18 @@ function products(x, y, out) {
   }
 }
 
+// What the Python takes from PyTorch.
+
 class Linear {
   // (T, in) -> (T, out), with a weight (out, in).
   constructor(weights, name) {
-    this.bias = weights[`${name}.bias`];
-    this.weight = matrix(weights[`${name}.weight`], this.bias.length, weights[`${name}.weight`].length / this.bias.length);
+    const [weight, bias] = [weights[`${name}.weight`], weights[`${name}.bias`]];
+    [this.weight, this.bias] = [matrix(weight, bias.length, weight.length / bias.length), bias];
   }
 
   forward(x) {
     const { weight, bias } = this;
-    const [T, width] = [x.length / weight.width, weight.rows];
+    const [T, width] = [x.length / weight.width, bias.length];
     const out = new Float32Array(T * width);
     products(matrix(x, T, weight.width), weight, matrix(out, T, width));
     for (let from = 0; from < out.length; from += width) for (let i = 0; i < width; i++) out[from + i] += bias[i];
@@ -94,7 +89,7 @@ class LayerNorm {
     const D = scale.length;
     const out = new Float32Array(x.length);
     for (let from = 0; from < x.length; from += D) {
-      let [mean, variance] = [0, 0];
+      let mean = 0, variance = 0;
       for (let i = 0; i < D; i++) mean += x[from + i] / D;
       for (let i = 0; i < D; i++) variance += (x[from + i] - mean) ** 2 / D;
       const by = 1 / Math.sqrt(variance + epsilon);
@@ -107,8 +102,7 @@ class LayerNorm {
 function gelu(x) {
   // x * Phi(x), in place. The error function to 1.5e-7: Abramowitz and Stegun 1964, 7.1.26.
   for (let i = 0; i < x.length; i++) {
-    const z = Math.abs(x[i]) * Math.SQRT1_2;
-    const t = 1 / (1 + 0.3275911 * z);
+    const z = Math.abs(x[i]) * Math.SQRT1_2, t = 1 / (1 + 0.3275911 * z);
     const rest = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))) * Math.exp(-z * z);
     x[i] *= x[i] < 0 ? rest / 2 : 1 - rest / 2;
   }
@@ -116,27 +110,23 @@ function gelu(x) {
 }
 
 export function softmax(x) {
-  // (K) -> (K), in place
-  let largest = -Infinity, sum = 0;
+  let largest = -Infinity, total = 0;
   for (let i = 0; i < x.length; i++) if (x[i] > largest) largest = x[i];
-  for (let i = 0; i < x.length; i++) sum += x[i] = Math.exp(x[i] - largest);
-  for (let i = 0; i < x.length; i++) x[i] /= sum;
+  for (let i = 0; i < x.length; i++) total += x[i] = Math.exp(x[i] - largest);
+  for (let i = 0; i < x.length; i++) x[i] /= total;
   return x;
 }
-
-const sum = (x, y) => x.map((value, i) => value + y[i]);
 
 // patches.py
 
 class PatchEmbedding {
   // (C, H, W) -> (N, D): each patch, flattened, times one matrix.
-  constructor(weights, { patch_size, in_channels, image_size }) {
-    this.projection = new Linear(weights, "patch_embedding.projection");
-    Object.assign(this, { patch_size, in_channels, image_size });
+  constructor(weights, config) {
+    [this.projection, this.config] = [new Linear(weights, "patch_embedding.projection"), config];
   }
 
   forward(image) {
-    const { patch_size: P, in_channels: C, image_size: [H, W] } = this;
+    const { patch_size: P, in_channels: C, image_size: [H, W] } = this.config;
     const patches = new Float32Array(image.length); // (N, C*P*P), in the order of the convolution's kernel
     let to = 0;
     for (let top = 0; top < H; top += P)
@@ -179,10 +169,8 @@ class LearnedPositions {
 
 function attentionWeights(q, k) {
   // (T, d) twice -> (T, T): softmax(q k^T / sqrt(d)) over the keys.
-  const T = k.rows;
-  const out = new Float32Array(T * T);
+  const T = k.rows, scale = q.width ** -0.5, out = new Float32Array(T * T);
   products(q, k, matrix(out, T, T));
-  const scale = q.width ** -0.5;
   for (let i = 0; i < out.length; i++) out[i] *= scale;
   for (let from = 0; from < out.length; from += T) softmax(out.subarray(from, from + T));
   return out;
@@ -190,17 +178,15 @@ function attentionWeights(q, k) {
 
 class SelfAttention {
   // (T, D) -> (T, D), and the weights (h, T, T)
-  constructor(weights, name, { hidden_dim, num_heads }) {
-    [this.qkv, this.projection] = [new Linear(weights, `${name}.qkv`), new Linear(weights, `${name}.projection`)];
-    [this.D, this.h] = [hidden_dim, num_heads];
+  constructor(weights, name, { num_heads }) {
+    [this.qkv, this.projection, this.h] = [new Linear(weights, `${name}.qkv`), new Linear(weights, `${name}.projection`), num_heads];
   }
 
   forward(x) {
-    const { D, h } = this;
-    const [T, d] = [x.length / D, D / h];
+    const { h } = this;
+    const D = this.projection.bias.length, T = x.length / D, d = D / h;
     const qkv = this.qkv.forward(x); // (T, 3, h, d)
-    const [out, map] = [new Float32Array(T * D), new Float32Array(h * T * T)];
-    const v = new Float32Array(d * T);
+    const out = new Float32Array(T * D), map = new Float32Array(h * T * T), v = new Float32Array(d * T);
     for (let head = 0; head < h; head++) {
       const [q, k] = [0, 1].map((part) => matrix(qkv, T, d, part * D + head * d, 3 * D));
       const weights = attentionWeights(q, k);
@@ -226,13 +212,10 @@ class MLP {
 }
 
 class EncoderBlock {
-  // (T, D) -> (T, D), and what it has seen
-  constructor(weights, layer, config) {
-    const name = `encoder.blocks.${layer}`;
-    this.norm1 = new LayerNorm(weights, `${name}.norm1`, config.norm_epsilon);
-    this.attention = new SelfAttention(weights, `${name}.attention`, config);
-    this.norm2 = new LayerNorm(weights, `${name}.norm2`, config.norm_epsilon);
-    this.mlp = new MLP(weights, `${name}.mlp`);
+  // (T, D) -> (T, D), and what has been seen on the way
+  constructor(weights, name, config) {
+    [this.norm1, this.norm2] = ["norm1", "norm2"].map((norm) => new LayerNorm(weights, `${name}.${norm}`, config.norm_epsilon));
+    [this.attention, this.mlp] = [new SelfAttention(weights, `${name}.attention`, config), new MLP(weights, `${name}.mlp`)];
   }
 
   forward(x, branch) {
@@ -247,19 +230,17 @@ class EncoderBlock {
 
 class Encoder {
   constructor(weights, config) {
-    this.blocks = Array.from({ length: config.num_layers }, (_, layer) => new EncoderBlock(weights, layer, config));
+    this.blocks = Array.from({ length: config.num_layers }, (_, layer) => new EncoderBlock(weights, `encoder.blocks.${layer}`, config));
     this.norm = new LayerNorm(weights, "encoder.norm", config.norm_epsilon);
   }
 
   forward(x, branch) {
-    const [tokens, maps, outputs] = [[x], [], []];
+    const seen = { tokens: [x], maps: [], outputs: [] };
     this.blocks.forEach((block, layer) => {
-      const seen = block.forward(tokens[layer], (name, output) => branch?.(layer, name, output));
-      tokens.push(seen.x);
-      maps.push(seen.map);
-      outputs.push(seen.outputs);
+      const found = block.forward(seen.tokens[layer], (name, output) => branch?.(layer, name, output));
+      seen.tokens.push(found.x), seen.maps.push(found.map), seen.outputs.push(found.outputs);
     });
-    return { tokens, maps, outputs, features: this.norm.forward(tokens.at(-1)) };
+    return { ...seen, features: this.norm.forward(seen.tokens.at(-1)) };
   }
 }
 
@@ -267,14 +248,15 @@ class Encoder {
 
 export class TinyViT {
   constructor(config, bytes) {
-    const weights = halves(bytes, config.parameters);
-    this.config = config;
+    const all = numbers(bytes);
+    let at = 0;
+    const weights = Object.fromEntries(config.parameters.map(([name, count]) => [name, all.subarray(at, (at += count))]));
     this.patch_embedding = new PatchEmbedding(weights, config);
     this.class_token = new ClassToken(weights);
     this.positions = new LearnedPositions(weights);
     this.encoder = new Encoder(weights, config);
     this.head = new Linear(weights, "head");
-    this.grey = config.mean.map((value) => Math.round(255 * value));
+    [this.config, this.grey] = [config, config.mean.map((value) => Math.round(255 * value))];
   }
 
   forward(image, { branch } = {}) {
@@ -292,19 +274,17 @@ export class TinyViT {
   }
 
   normalise(pixels) {
-    const { mean, std } = this.config;
-    const [C, area] = [mean.length, pixels.length / mean.length];
-    return Float32Array.from(pixels, (_, to) => {
-      const c = Math.floor(to / area);
-      return (pixels[(to % area) * C + c] / 255 - mean[c]) / std[c];
-    });
+    const { mean, std, in_channels: C } = this.config;
+    const area = pixels.length / C;
+    const of = (c, at) => (pixels[at * C + c] / 255 - mean[c]) / std[c];
+    return Float32Array.from(pixels, (_, to) => of(Math.floor(to / area), to % area));
   }
 
   covered(image, patches) {
     const { patch_size: P, in_channels: C, image_size: [H, W], grid } = this.config;
     const out = image.slice();
     for (const patch of patches) {
-      const [top, left] = [P * Math.floor(patch / grid[1]), P * (patch % grid[1])];
+      const top = P * Math.floor(patch / grid[1]), left = P * (patch % grid[1]);
       for (let c = 0; c < C; c++) for (let y = top; y < top + P; y++) out.fill(0, (c * H + y) * W + left, (c * H + y) * W + left + P);
     }
     return out;

@@ -1,0 +1,80 @@
+// What the model says of each photograph and of each place of the square, computed once and kept. No DOM.
+
+import { TinyViT } from "./tiny_vit.js";
+
+export const SIDE = 8; // patches along a side
+export const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+
+export function patchesUnder(place, size) {
+  // The place is the number of the square's upper left corner among all that it can have, row by row.
+  const along = SIDE + 1 - size;
+  const [top, left] = [Math.floor(place / along), place % along];
+  return Array.from({ length: size * size }, (_, i) => SIDE * (top + Math.floor(i / size)) + left + (i % size));
+}
+
+export class Scene {
+  // The photographs and what the model has said of each so far, so that nothing is computed twice.
+  constructor({ model, weights, photos, names, lacking }, redraw) {
+    Object.assign(this, { names, lacking, model: new TinyViT(model, weights), redraw, kept: new Map(), timer: 0 });
+    const one = photos.length / names.length;
+    this.pixels = names.map((_, p) => photos.subarray(p * one, (p + 1) * one));
+    this.images = this.pixels.map((pixels) => this.model.normalise(pixels));
+  }
+
+  once(key, make) {
+    if (!this.kept.has(key)) this.kept.set(key, make());
+    return this.kept.get(key);
+  }
+
+  intact(photograph) {
+    return this.once(`${photograph}`, () => {
+      const { probabilities, maps } = this.model.forward(this.images[photograph]);
+      const [T, heads] = [SIDE * SIDE + 1, [...Array(this.model.config.num_heads).keys()]];
+      const row = (map) => Array.from({ length: T - 1 }, (_, n) => mean(heads.map((head) => map[head * T * T + n + 1])));
+      return { probabilities: [...probabilities], rows: maps.map(row) }; // of each layer the class token's row, mean of heads
+    });
+  }
+
+  places({ photograph, filling, size }) {
+    // The probabilities of all places, as far as they have been computed.
+    return this.once(`${photograph} ${filling} ${size}`, () => Array((SIDE + 1 - size) ** 2).fill(null));
+  }
+
+  at(state, place) {
+    const found = this.places(state);
+    if (!found[place]) {
+      const { photograph, filling, size } = state;
+      const patches = patchesUnder(place, size);
+      const image = filling === "grey" ? this.model.covered(this.images[photograph], patches) : this.images[photograph].slice();
+      if (filling === "other") paste(image, this.images[(photograph + 1) % this.images.length], patches, this.model.config);
+      found[place] = [...this.model.forward(image).probabilities];
+    }
+    return found[place];
+  }
+
+  fill(state) {
+    // The places that nobody has tried yet, one by one while nothing else happens.
+    this.wanted = { ...state };
+    this.timer ||= setTimeout(() => this.next());
+  }
+
+  next() {
+    this.timer = 0;
+    const found = this.places(this.wanted);
+    const missing = found.indexOf(null);
+    if (missing < 0) return;
+    this.at(this.wanted, missing);
+    const left = found.filter((one) => !one).length;
+    if (left % 8 === 0) this.redraw();
+    if (left) this.timer = setTimeout(() => this.next());
+  }
+}
+
+function paste(image, other, patches, { patch_size: P, in_channels: C, image_size: [H, W] }) {
+  for (const patch of patches)
+    for (let c = 0; c < C; c++)
+      for (let y = 0; y < P; y++) {
+        const from = (c * H + P * Math.floor(patch / SIDE) + y) * W + P * (patch % SIDE);
+        image.set(other.subarray(from, from + P), from);
+      }
+}

@@ -1,0 +1,217 @@
+// Three stored runs of a small ViT on digits: the line on their curves is dragged through the epochs, all else follows.
+
+import TABLE from "./film.json" with { type: "json" };
+import { explorable, handle, html, nothing, percent, strip, svg } from "./play.js";
+
+const [EPOCHS, PICTURES, CLASSES, PATCHES, PIXELS, FILTERS] = [30, 8, 10, 16, 256, 16];
+const RUNS = ["recipe", "high", "few"];
+const WITHIN = 1.01; // of the lowest smoothed validation loss: these epochs count as the lowest
+const NINE = 2; // the picture of the second goal
+const COLOURS = ["var(--play-0)", "var(--play-1)"]; // of training and validation
+const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+const two = (value) => value.toFixed(2);
+
+function frame({ log, answers, shares, maps, moved, map_step, moved_steps }, run, epoch, picture) {
+  // -> of one epoch of one run: training loss, validation loss, rate and the two accuracies; the answers for the eight
+  // pictures and their probabilities; the class token's map of one picture; how far the filters have moved.
+  const at = RUNS.indexOf(run) * (EPOCHS + 1) + epoch;
+  const part = (values, size) => values.subarray(at * size, (at + 1) * size);
+  const given = [...part(answers, PICTURES)];
+  const far = [...part(moved, FILTERS * PATCHES)].map((byte) => (byte - 128) * moved_steps[RUNS.indexOf(run)]);
+  return {
+    now: [...part(log, 5)],
+    answers: given,
+    probabilities: given.map((answer, p) => part(shares, PICTURES * CLASSES)[p * CLASSES + answer] / 255),
+    weights: [...part(maps, PICTURES * PATCHES).subarray(picture * PATCHES, (picture + 1) * PATCHES)].map((byte) => byte * map_step),
+    moved: Math.sqrt(mean(far.map((value) => value ** 2))),
+    far,
+  };
+}
+
+export function compute({ epoch, run, beside, picture }, things) {
+  const all = Array.from({ length: EPOCHS + 1 }, (_, e) => frame(things, run, e, picture));
+  const validation = all.map(({ now }) => now[1]);
+  const smoothed = validation.map((_, e) => mean(validation.slice(Math.max(0, e - 1), e + 2)));
+  const least = Math.min(...smoothed);
+  const changes = (p) => all.flatMap(({ answers }, e) => (e && answers[p] !== all[e - 1].answers[p] ? [e] : [0]));
+  const now = all[epoch];
+  return {
+    ...now,
+    gap: now.now[1] - now.now[0],
+    smoothed,
+    lowest: smoothed.indexOf(least),
+    near: smoothed.flatMap((value, e) => (value <= WITHIN * least ? [e] : [])),
+    rises: smoothed[EPOCHS] / least,
+    settles: now.answers.map((_, p) => Math.max(...changes(p))), // the first epoch from which on the answer is the last one
+    beside: beside === "none" || beside === run ? [] : frame(things, beside, epoch, picture).now,
+    all,
+  };
+}
+
+// The chart: three panels above one another, with the same epochs.
+const [WIDE, TALL, LEFT, RIGHT] = [600, 502, 44, 584];
+const PANELS = { loss: [34, 240, 3], accuracy: [282, 362, 1], rate: [404, 440, 1] }; // top, bottom, and the value at the top
+const across = (epoch) => LEFT + ((RIGHT - LEFT) * epoch) / EPOCHS;
+const down = (panel, value) => {
+  const [top, bottom, most] = PANELS[panel];
+  return bottom - ((bottom - top) * Math.min(value, most * 1.03)) / most; // what is higher runs along the upper edge
+};
+
+function curve(panel, values, colour, dashed, wide) {
+  const points = values.map((value, epoch) => `${across(epoch).toFixed(1)},${down(panel, value).toFixed(1)}`).join(" ");
+  return svg`<polyline points=${points} fill="none" stroke=${colour} stroke-width=${wide} stroke-linejoin="round" stroke-dasharray=${dashed ? "7 4" : "none"} />`;
+}
+
+function labelled(epoch, panel, rows) {
+  // Labels beside the dots of the line: the highest a little above its dot, the lowest below it, none over another.
+  const [x, side] = epoch < 0.62 * EPOCHS ? [across(epoch) + 13, "start"] : [across(epoch) - 13, "end"];
+  rows.sort((a, b) => a.y - b.y);
+  const places = [];
+  rows.forEach(({ y }, row) => places.push(Math.max((places[row - 1] ?? 0) + 20, y + (row ? (row === rows.length - 1 ? 16 : 5) : -5))));
+  return rows.map(({ y, text, colour, ring, soft }, row) => svg`<circle cx=${across(epoch)} cy=${y} r=${soft ? 4 : 6} fill=${ring ? "var(--vit-paper)" : colour}
+      stroke=${ring ? colour : "var(--vit-paper)"} stroke-width=${ring ? 3 : 1.5} /><text class="film-label" x=${x}
+      y=${Math.min(places[row], PANELS[panel][1] - 4 - 20 * (rows.length - 1 - row))} text-anchor=${side} style="fill: ${soft ? "var(--vit-soft)" : colour}">${text}</text>`);
+}
+
+function chart(play, answer) {
+  const { epoch, run, beside, marks } = play.state;
+  const { runs, log } = play.things;
+  const named = (name, column) => Array.from({ length: EPOCHS + 1 }, (_, e) => log[(RUNS.indexOf(name) * (EPOCHS + 1) + e) * 5 + column]);
+  const other = answer.beside.length ? beside : null;
+  const highest = Math.max(...named(run, 2)); // the rate has a scale of its own
+  const panels = { loss: [0, two], accuracy: [3, percent] };
+  const lines = Object.entries(panels).map(([panel, [column, said]]) => {
+    const both = ["training", "validation"].map((part, i) => ({ part, i, at: column + i }));
+    const ghosts = other ? both.map(({ i, at }) => curve(panel, named(other, at), "var(--vit-edge)", i, 1.6)) : nothing;
+    const rows = both.map(({ part, i, at }) => ({ y: down(panel, answer.now[at]), text: `${part} ${said(answer.now[at])}`, colour: COLOURS[i], ring: i === 1 }));
+    if (other) rows.push({ y: down(panel, answer.beside[column + 1]), text: `${runs[other]}: validation ${said(answer.beside[column + 1])}`, colour: "var(--vit-edge)", ring: true, soft: true });
+    return svg`${ghosts}${both.map(({ i, at }) => curve(panel, named(run, at), COLOURS[i], i, 2.6))}${labelled(epoch, panel, rows)}`;
+  });
+  const rate = answer.now[2] < 5e-5 ? "0" : answer.now[2].toFixed(highest < 0.01 ? 4 : 2);
+  const frames = Object.values(PANELS).map(([top, bottom]) => svg`<path d="M ${LEFT} ${top} V ${bottom} H ${RIGHT}" fill="none" stroke="var(--vit-edge)" />`);
+  const names = Object.entries({ loss: "loss", accuracy: "accuracy", rate: `learning rate ${rate}` }).map(([panel, text]) => svg`<text class="film-label" x=${LEFT} y=${PANELS[panel][0] - 9}>${text}</text>`);
+  const tick = (panel, value, text) => svg`<text class="play-soft" x=${LEFT - 7} y=${down(panel, value) + 5} text-anchor="end">${text}</text>`;
+  const marked = marks[RUNS.indexOf(run)];
+  const x = across(epoch);
+  return svg`<svg viewBox="0 0 ${WIDE} ${TALL}" class="film-chart" role="group" aria-label="Losses, accuracies and rate by epoch">
+    ${frames}${[0, 1, 2, 3].map((value) => tick("loss", value, value))}${[0, 1].map((value) => tick("accuracy", value, `${100 * value}%`))}
+    ${[0, 5, 10, 15, 20, 25, 30].map((e) => svg`<text class="play-soft" x=${e ? across(e) : 4} y="498" text-anchor=${e ? "middle" : "start"}>${e ? e : "epoch 0"}</text>`)}
+    <line x1=${LEFT} x2=${RIGHT} y1=${down("loss", Math.LN10)} y2=${down("loss", Math.LN10)} stroke="var(--vit-soft)" stroke-dasharray="1.5 4" />
+    <text class="play-soft" x=${RIGHT} y=${down("loss", Math.LN10) + 17} text-anchor="end">ln 10: a guess</text>
+    ${curve("rate", named(run, 2).map((rate) => rate / highest), "var(--vit-ink)", false, 2)}
+    ${marked ? svg`<path d="M ${across(marked)} ${PANELS.loss[1]} V 12 l 15 7 l -15 7" fill="var(--vit-ink)" stroke="var(--vit-ink)" stroke-width="2" /><text x=${across(marked) + 19} y="24">your mark</text>` : nothing}
+    ${handle({
+      label: "epoch", text: `epoch ${epoch} of ${EPOCHS}: training loss ${two(answer.now[0])}, validation loss ${two(answer.now[1])}`,
+      now: epoch, least: 0, most: EPOCHS, at: null, scrolls: true,
+      move: play.moving((point) => ({ epoch: Math.round(Math.max(0, Math.min(1, (point.x - LEFT) / (RIGHT - LEFT))) * EPOCHS) })),
+      step: (right, below) => play.set({ epoch: Math.max(0, Math.min(EPOCHS, play.state.epoch + right - below)) }), // keys may be faster than frames
+    }, svg`<rect x="0" y="0" width=${WIDE} height=${TALL} fill="transparent" /><line x1=${x} x2=${x} y1="14" y2="450" stroke="var(--vit-ink)" stroke-width="3" />
+      <circle class="play-grip" cx=${x} cy="460" r="17" fill="var(--vit-ink)" /><text class="film-epoch" x=${x} y="466" text-anchor="middle">${epoch}</text>`)}
+    <g pointer-events="none">${names}${lines}<circle cx=${x} cy=${down("rate", answer.now[2] / highest)} r="6" fill="var(--vit-ink)" stroke="var(--vit-paper)" stroke-width="1.5" /></g>
+  </svg>`;
+}
+
+function pictures(play, answer, other) {
+  const { labels, runs } = play.things;
+  const one = (p) => {
+    const right = answer.answers[p] === labels[p];
+    const said = `${answer.answers[p]} ${percent(answer.probabilities[p])}`;
+    return html`<button type="button" class="film-picture" aria-pressed=${String(play.state.picture === p)} @click=${() => play.set({ picture: p })}
+      aria-label="picture ${p + 1}, a ${labels[p]}: the answer is ${said}"><canvas class=${right ? "" : "film-wrong"} width="16" height="16"></canvas>
+      <span class="film-answer"><b>${answer.answers[p]}</b> ${percent(answer.probabilities[p])}</span><span>${right ? "right" : `it is a ${labels[p]}`}</span>${other ? html`<span class="film-other">${runs[play.state.beside]}: ${other.answers[p]} ${percent(other.probabilities[p])}</span>` : nothing}</button>`;
+  };
+  return html`<div class="film-pictures" role="group" aria-label="Eight validation pictures and the answers">${labels.map((_, p) => one(p))}</div>`;
+}
+
+function inside(play, name, { weights, moved }) {
+  // The attention map of the chosen picture, and the filters.
+  const { runs, labels, start } = play.things;
+  const most = weights.indexOf(Math.max(...weights));
+  return html`<div class="film-inside">
+    <figure><div class="film-map"><canvas class="film-attention" data-run=${name} width="64" height="64"></canvas><svg viewBox="0 0 64 64" aria-hidden="true"
+      ><rect x=${16 * (most % 4) + 0.75} y=${16 * Math.floor(most / 4) + 0.75} width="14.5" height="14.5" /></svg></div>
+      <figcaption>${runs[name]}: what the class token attends to in the ${labels[play.state.picture]}, at most <b>${percent(weights[most])}</b> (framed)</figcaption></figure>
+    <figure><canvas class="film-filters" data-run=${name} width="19" height="19"></canvas>
+      <figcaption>16 filters of the embedding, minus their random start: moved by <b>${two(moved)}</b> (they began at ${two(start)})</figcaption></figure></div>`;
+}
+
+function view(state, answer, things, play) {
+  const { epoch, run, beside, marks } = state;
+  const other = answer.beside.length ? frame(things, beside, epoch, state.picture) : null;
+  const mark = () => play.set({ marks: marks.map((one, r) => (RUNS[r] === run ? epoch : one)) });
+  return html`<div class="play-row">
+      ${strip(`${play.id}-run`, "Run", things.runs, run, (one) => play.set({ run: one, beside: beside === one ? "none" : beside }))}
+      <span class="film-beside">beside it ${strip(`${play.id}-beside`, "Beside it", { none: "nothing", ...Object.fromEntries(RUNS.filter((one) => one !== run).map((one) => [one, things.runs[one]])) }, other ? beside : "none", (one) => play.set({ beside: one }))}</span>
+    </div>
+    <p class="film-about">${things.about[run]}</p>
+    <div class="play-body film-body"><div>${chart(play, answer)}<div class="play-row"><button type="button" ?disabled=${epoch === 0} @click=${mark}>Mark epoch ${epoch}</button></div></div>
+      <div class="film-side">${pictures(play, answer, other)}${inside(play, run, answer)}${other ? inside(play, beside, other) : nothing}</div></div>`;
+}
+
+function put(canvas, colour) {
+  const { width, height } = canvas;
+  const image = new ImageData(width, height);
+  for (let i = 0; i < width * height; i++) image.data.set(colour(i % width, Math.floor(i / width)), 4 * i);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+function paint(root, state, answer, things) {
+  const grey = (p, x, y) => things.images[p * PIXELS + 16 * y + x];
+  root.querySelectorAll(".film-picture canvas").forEach((canvas, p) => put(canvas, (x, y) => [grey(p, x, y), grey(p, x, y), grey(p, x, y), 255]));
+  for (const canvas of root.querySelectorAll(".film-inside canvas")) {
+    const { weights, far } = canvas.dataset.run === state.run ? answer : frame(things, canvas.dataset.run, state.epoch, state.picture);
+    if (canvas.className === "film-attention")
+      put(canvas, (x, y) => {
+        // A colour over a pale copy, the same scale at every epoch: a map in even grey attends to all alike.
+        const pale = 255 - 0.45 * grey(state.picture, x >> 2, y >> 2);
+        const share = Math.min(1, weights[4 * (y >> 4) + (x >> 4)] / 0.4);
+        return [pale + share * (217 - pale) * 0.85, pale + share * (95 - pale) * 0.85, pale + share * (2 - pale) * 0.85, 255];
+      });
+    else
+      put(canvas, (x, y) => {
+        if (x % 5 === 4 || y % 5 === 4) return [0, 0, 0, 0];
+        const value = 128 + far[16 * (4 * Math.floor(y / 5) + Math.floor(x / 5)) + 4 * (y % 5) + (x % 5)] / things.moved_steps[RUNS.indexOf(canvas.dataset.run)];
+        return [value, value, value, 255];
+      });
+  }
+}
+
+function judged({ run, marks }, { near, lowest, smoothed, rises, all, settles }) {
+  // -> what the mark of this run means.
+  const mark = marks[RUNS.indexOf(run)];
+  if (!mark) return "";
+  if (run === "recipe") {
+    if (mark === settles[NINE]) return `From your mark on, epoch ${mark}, the 9 is a 9 to the end.`;
+    if (mark > settles[NINE]) return `Your mark, epoch ${mark}, is too late: one epoch before, the 9 was a 9 already, and stayed one.`;
+    const slip = all.findIndex(({ answers }, e) => e >= mark && answers[NINE] !== 9);
+    return `Your mark, epoch ${mark}, is too early: in epoch ${slip} the 9 is called a ${all[slip].answers[NINE]}.`;
+  }
+  if (rises < 1.05) return "This run has nothing to mark: it cannot lose what it has never learned.";
+  if (near.includes(mark)) return `Your mark, epoch ${mark}: the smoothed validation loss is lowest here, ${two(smoothed[mark])}, and rises to ${two(smoothed[EPOCHS])}. Training goes on to learn its own digits by heart.`;
+  return mark < lowest ? `Your mark, epoch ${mark}, is too early: the smoothed validation loss still falls after it.` : `Your mark, epoch ${mark}, is too late: the smoothed validation loss has been lower before.`;
+}
+
+function words(state, answer, { labels }) {
+  const { epoch } = state;
+  const [train, validation, , , share] = answer.now;
+  const right = answer.answers.filter((one, p) => one === labels[p]).length;
+  const same = answer.answers.every((one) => one === answer.answers[0]);
+  const said = epoch
+    ? `Epoch ${epoch}: training loss ${two(train)}, validation loss ${two(validation)}, ${percent(share)} of the validation digits right.`
+    : `Before the first step both losses are near ln 10 = 2.30: all ten classes get about the same probability.`;
+  const eight = same ? `All eight pictures get the same answer, ${answer.answers[0]}, whatever they show.` : `${["None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "All"][right]} of the eight pictures ${right === 1 ? "is" : "are"} read right.`;
+  return `${said} ${eight} ${judged(state, answer)}`;
+}
+
+export default explorable("film", TABLE, {
+  title: "The film of a training",
+  hint: "Drag the line through the epochs. Choose a picture to see what the model attends to in it.",
+  goals: [
+    {
+      text: "Few images: mark the epoch at which over-fitting begins: there the validation loss, as a mean of three epochs, is within 1 % of its lowest.",
+      reached: ({ run, marks }, { near, rises }) => run === "few" && rises > 1.05 && near.includes(marks[2]),
+    },
+    { text: "The recipe: mark the epoch from which on the 9 is always called a 9.", reached: ({ run, marks }, { settles }) => run === "recipe" && marks[0] === settles[NINE] },
+  ],
+  compute, view, words, paint,
+});

@@ -1,0 +1,178 @@
+// What every token of a photograph would say, step by step through the model; patches can be covered.
+
+import TABLE from "./vote.json" with { type: "json" };
+import { drag, explorable, handle, html, keys, nothing, percent, strip, svg } from "./play.js";
+import { softmax, TinyViT } from "./tiny_vit.js";
+
+const STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const GRID = 8;
+const FEW = 4; // grey patches that the goal allows
+const WORDLESS = { rocket: "a rocket", coffee: "a cup of coffee", photographer: "a photographer" }; // which the model has no word for
+const SHORT = { airplane: "plane", automobile: "auto" };
+const [LEFT, STEP, LINE] = [72, 38.5, 46]; // of the line through the model: where it begins, from step to step, its height
+const across = (step) => LEFT + STEP * step;
+const after = (step) => (step ? `after ${step % 2 ? "attention" : "MLP"} ${Math.floor((step - 1) / 2)}` : "before the first block");
+const begun = (text) => text[0].toUpperCase() + text.slice(1);
+const best = (values) => values.indexOf(Math.max(...values));
+const patches = (covered) => covered.flatMap((row, r) => [...Array(GRID).keys()].filter((column) => (row >> column) & 1).map((column) => GRID * r + column));
+const clear = (covered) => covered.every((row) => !row);
+
+function open({ config, weights, pixels, photographs }) {
+  const model = new TinyViT(config, weights);
+  const size = pixels.length / photographs.length;
+  const each = photographs.map((_, n) => pixels.subarray(n * size, (n + 1) * size));
+  return { model, photographs, images: each.map((one) => model.normalise(one)), pictures: each.map((one) => picture(one, config.image_size)), before: {}, cursor: 27 };
+}
+
+function picture(pixels, [height, width]) {
+  // (H, W, 3) -> the address of a picture
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  const data = new ImageData(width, height);
+  for (let i = 0; i < width * height; i++) data.data.set([...pixels.subarray(3 * i, 3 * i + 3), 255], 4 * i);
+  canvas.getContext("2d").putImageData(data, 0, 0);
+  return canvas.toDataURL();
+}
+
+function run(step, covered, which, { model, images }) {
+  const { hidden_dim: D, num_classes: K } = model.config;
+  const { tokens, outputs } = model.forward(model.covered(images[which], patches(covered)));
+  // The stream before, between and after the branches, 2L + 1 of (T, D).
+  const seen = [tokens[0], ...outputs.flatMap(({ attention }, layer) => [tokens[layer].map((value, i) => value + attention[i]), tokens[layer + 1]])];
+  const logits = model.lens(seen[step]);
+  const path = seen.map((one) => best(model.lens(one.subarray(0, D))));
+  return {
+    said: Array.from({ length: logits.length / K }, (_, token) => best(logits.subarray(K * token, K * (token + 1)))),
+    shares: softmax(logits.slice(0, K)),
+    path,
+    settled: path.findLastIndex((word) => word !== path.at(-1)) + 1,
+    end: softmax(model.lens(seen.at(-1).subarray(0, D))),
+  };
+}
+
+export function compute({ step, covered, photograph }, things) {
+  // -> said (T), the number of each token's word; shares (K), of the class token's words; path (2L + 1), its word at every
+  // step; settled, the first step from which on its word is the last one; end (K), its shares at the last step, and
+  // `before` the same with no patch covered.
+  const which = things.photographs.indexOf(photograph);
+  things.before[photograph] ??= run(8, TABLE.covered.usual, which, things).end;
+  return { ...run(step, covered, which, things), before: things.before[photograph] };
+}
+
+function line(play, { said, shares }, { model, photographs, pictures }) {
+  // The way from the photograph through the model; the class token moves along it, with its word.
+  const { step, marked, photograph } = play.state;
+  const names = model.config.class_names;
+  const put = (to) => ({ step: Math.max(0, Math.min(8, Math.round(to))) });
+  const stop = (one) => svg`<circle cx=${across(one)} cy=${LINE} r="4" fill="var(--vit-paper)" stroke="var(--vit-ink)" stroke-width="1.5" />
+    <text x=${across(one)} y=${LINE + 34} text-anchor="middle" class="play-soft">${one ? (one % 2 ? "att." : "MLP") : "in"}</text>`;
+  const block = (n) => svg`<path d="M ${across(2 * n + 1) - 14} ${LINE + 39} v 4 h ${STEP + 28} v -4" fill="none" stroke="var(--vit-edge)" />
+    <text x=${across(2 * n + 1.5)} y=${LINE + 57} text-anchor="middle">block ${n}</text>`;
+  const flag = marked ? svg`<path d="M ${across(marked)} ${LINE + 12} l 7 10 h -14 z" fill="var(--play-1)" />` : nothing;
+  const [word, wide] = [`${names[said[0]]} ${percent(shares[said[0]])}`, 172];
+  const x = Math.max(wide / 2 + 2, Math.min(399 - wide / 2, across(step)));
+  return html`<svg class="vote-line" viewBox="0 0 400 108" role="group" aria-label="The way through the model">
+    <image href=${pictures[photographs.indexOf(photograph)]} y=${LINE - 26} width="52" height="52" role="img" aria-label="the photograph, 32 x 32 pixels: ${photograph}" />
+    <path d="M 52 ${LINE} H ${across(8)}" stroke="var(--vit-ink)" stroke-width="1.5" />${STEPS.map(stop)}${[0, 1, 2, 3].map(block)}${flag}
+    ${handle({
+      label: "step through the model", text: `${after(step)}: the class token says ${word}`, now: step, least: 0, most: 8,
+      at: { x: across(step), y: LINE }, move: play.moving(({ x: to }) => put((to - LEFT) / STEP)), step: (right, below) => play.set(put(step + right - below)),
+    }, svg`<rect x=${x - wide / 2} y="0" width=${wide} height="24" rx="6" fill="var(--vit-ink)" /><circle cx=${across(step)} cy=${LINE} r="20" fill="transparent" />
+      <path d="M ${across(step)} 22 V ${LINE}" stroke="var(--vit-ink)" stroke-width="2" /><circle class="play-grip" cx=${across(step)} cy=${LINE} r="10" fill="var(--vit-ink)" />
+      <text class="vote-word" x=${x} y="16.5" text-anchor="middle">class token: ${word}</text>`)}</svg>`;
+}
+
+function photograph(play, { said }, { model, photographs, pictures, cursor }) {
+  // The patches with their words; those that say what the class token says are framed.
+  const { covered, photograph } = play.state;
+  const side = 400 / GRID;
+  const names = model.config.class_names;
+  const put = (patch, grey) => ({ covered: play.state.covered.map((row, r) => (r !== Math.floor(patch / GRID) ? row : grey ? row | (1 << patch % GRID) : row & ~(1 << patch % GRID))) });
+  const under = ({ x, y }) => (x >= 0 && y >= 0 && x < 400 && y < 400 ? GRID * Math.floor(y / side) + Math.floor(x / side) : null);
+  const isGrey = (patch) => Boolean((play.state.covered[Math.floor(patch / GRID)] >> patch % GRID) & 1);
+  let grey = null; // what a drag makes of the patches under it: the opposite of what the first one was
+  const paint = (point, over) => {
+    if (over) return play.keep();
+    const patch = under(point);
+    if (patch === null) return;
+    grey ??= !isGrey(patch);
+    play.things.cursor = patch;
+    if (isGrey(patch) !== grey) play.set(put(patch, grey), false);
+  };
+  const pressed = (event) => {
+    if (event.key === " " || event.key === "Enter") {
+      play.set(put(cursor, !isGrey(cursor)));
+      event.preventDefault();
+    } else
+      keys((right, below) => {
+        const [row, column] = [Math.floor(cursor / GRID) + Math.sign(below), (cursor % GRID) + Math.sign(right)];
+        play.things.cursor = GRID * Math.max(0, Math.min(GRID - 1, row)) + Math.max(0, Math.min(GRID - 1, column));
+        play.schedule();
+      })(event);
+  };
+  const cell = (_, patch) => {
+    const [x, y, k] = [side * (patch % GRID), side * Math.floor(patch / GRID), said[patch + 1]];
+    const word = SHORT[names[k]] ?? names[k];
+    const agrees = k === said[0];
+    const hidden = isGrey(patch) ? svg`<rect x=${x} y=${y} width=${side} height=${side} fill="rgb(${model.grey})" />
+      <path class="vote-cross" d="M ${x} ${y} l ${side} ${side} m 0 ${-side} l ${-side} ${side}" />` : nothing;
+    const frame = (colour, wide) => svg`<rect x=${x + 2} y=${y + 2} width=${side - 4} height=${side - 4} fill="none" stroke=${colour} stroke-width=${wide} />`;
+    return svg`${hidden}<rect class="vote-tint" x=${x} y=${y} width=${side} height=${side} fill="var(--vote-${k})" />
+      ${agrees ? [frame("var(--vit-paper)", 3), frame("var(--vit-ink)", 1.5)] : nothing}
+      <rect x=${x + 6} y=${y + 17.5} width=${side - 12} height="15" rx="4" fill="var(--vit-paper)" fill-opacity="0.85" />
+      <text x=${x + side / 2} y=${y + 29.2} text-anchor="middle" class=${agrees ? "vote-agrees" : ""}>${word}</text>`;
+  };
+  const [x, y] = [side * (cursor % GRID), side * Math.floor(cursor / GRID)];
+  const here = `Row ${Math.floor(cursor / GRID) + 1}, column ${(cursor % GRID) + 1}${isGrey(cursor) ? ", covered" : ""}, says ${names[said[cursor + 1]]}.`;
+  return html`<svg class="vote-patches" viewBox="0 0 400 400" tabindex="0" role="application" aria-roledescription="photograph" @pointerdown=${drag(null, paint)} @keydown=${pressed}
+    aria-label="${photograph}, 8 x 8 patches. Arrow keys choose a patch, the space bar covers it. ${here}">
+    <image href=${pictures[photographs.indexOf(photograph)]} width="400" height="400" />${Array.from({ length: GRID * GRID }, cell)}
+    <rect class="vote-cursor" x=${x + 1.5} y=${y + 1.5} width=${side - 3} height=${side - 3} /></svg>`;
+}
+
+function votes({ said, shares }, names) {
+  // For each word what the class token gives it, and how many patches say it.
+  const counts = names.map((_, k) => said.slice(1).filter((word) => word === k).length);
+  const row = (k) => html`<tr class=${k === said[0] ? "vote-best" : ""}><th scope="row"><span class="vote-mark" style="background: var(--vote-${k})"></span>${names[k]}</th>
+    <td><span class="vote-bar" style="width: calc(${shares[k].toFixed(4)} * (100% - 50px))"></span>${percent(shares[k])}</td>
+    <td><span class="vote-bar vote-count" style="width: calc(${counts[k] / 64} * (100% - 30px)); background-color: var(--vote-${k})"></span>${counts[k]}</td></tr>`;
+  return html`<table class="vote-table"><thead><tr><th scope="col">word</th><th scope="col">class token</th><th scope="col">patches that say it, of 64</th></tr></thead>
+    <tbody>${names.map((_, k) => row(k))}</tbody></table>`;
+}
+
+function view(state, answer, things, play) {
+  const names = things.model.config.class_names;
+  const labels = Object.fromEntries(things.photographs.map((name) => [name, name]));
+  const mark = state.step && state.marked !== state.step;
+  return html`<div class="play-row">${strip(`${play.id}-photograph`, "Photograph", labels, state.photograph, (one) => play.set({ photograph: one, marked: 0 }))}
+      <button type="button" ?disabled=${!mark} @click=${() => play.set({ marked: state.step })}>Mark this step</button>
+      <button type="button" ?disabled=${clear(state.covered)} @click=${() => play.set({ covered: [...TABLE.covered.usual] })}>Uncover all patches</button></div>
+    <div class="vote-body">${line(play, answer, things)}${photograph(play, answer, things)}${votes(answer, names)}</div>`;
+}
+
+function words({ step, covered, marked, photograph }, { said, shares, path, settled, end, before }, { model }) {
+  const names = model.config.class_names;
+  const [word, grey] = [names[said[0]], patches(covered).length];
+  const counts = names.map((_, k) => said.slice(1).filter((one) => one === k).length);
+  const most = best(counts);
+  const agree = `${counts[said[0]]} of the 64 patches ${counts[said[0]] === 1 ? "agrees" : "agree"}`;
+  const too = most === said[0] ? `${agree}; no other word is on so many.` : `${agree}; the most frequent word is ${names[most]}, on ${counts[most]}.`;
+  const none = step === 8 && !grey && WORDLESS[photograph] ? ` It knows ten words, and none of them fits ${WORDLESS[photograph]}.` : "";
+  const told = `${begun(after(step))}, the class token says ${word}, ${percent(shares[said[0]])}${step ? "" : ", as on every photograph: it has seen none"}. ${too}${none}`;
+  const [was, is] = [best(before), best(end)];
+  const by = grey && ` With ${grey} grey ${grey === 1 ? "patch" : "patches"} it ends with ${names[is]}, ${percent(end[is])}, without ${grey === 1 ? "it" : "them"} with ${names[was]}, ${percent(before[was])}.`;
+  const wrong = path.slice(marked).find((k) => k !== path.at(-1));
+  const later = path.findLastIndex((k) => k !== path.at(-1));
+  const flag = marked && (marked === settled ? ` Your mark is right: from there on it says ${names[path.at(-1)]}, one step earlier ${names[path[marked - 1]]}.`
+    : wrong === undefined ? ` Your mark is late: one step earlier it says ${names[path.at(-1)]} already.` : ` Your mark is early: ${after(later)} it says ${names[path[later]]}.`);
+  return `${told}${flag || ""}${by || ""}`;
+}
+
+export default explorable("vote", TABLE, {
+  title: "The vote",
+  hint: "Drag the class token along the line through the model. Click patches, or drag over them, to cover them.",
+  goals: [
+    { text: "No patch covered: mark the step from which on the class token says its last word.", reached: ({ marked, covered }, { settled }) => clear(covered) && marked > 0 && marked === settled },
+    { text: `Cover at most ${FEW} patches so that the class token ends with another word.`, reached: ({ covered }, { end, before }) => patches(covered).length <= FEW && best(end) !== best(before) },
+  ],
+  open, compute, view, words,
+});

@@ -1,0 +1,131 @@
+"""Chapter 05: the stream through the small ViT as a river, and each branch a valve."""
+
+from functools import cache
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from matplotlib.figure import Figure
+
+from vit_course.explorables.explorable import Explorable
+from vit_course.explorables.tiny_vit import described, exact, halves, image, pixels, tiny_vit, walk
+from vit_course.files.stored import stored
+from vit_course.widgets.encoding import Sections
+
+PHOTOGRAPHS = ("cat", "rocket", "coffee")
+BRANCHES = ("attention", "MLP")
+OPEN = [["open", "open"]] * 4
+SHOWN = [*OPEN[:2], ["closed", "open"], *OPEN[3:]]  # in the still picture
+
+
+def stream(**state) -> Explorable:
+    """The tokens of a photograph flow through four blocks; each branch can be closed, or replaced by its mean.
+
+    The model is `tiny-cifar`, its weights rounded to half precision. The means are those of what each branch adds over
+    the 10,000 test images of CIFAR-10, for each token; `res/explorables/make_stream.py` has made them, and of the
+    images nothing else is stored.
+
+    Args:
+        state: `valves`, for each of the four blocks those of attention and MLP: "open", "mean" or "closed";
+            `photograph`, "cat", "rocket" or "coffee".
+
+    Raises:
+        ValueError: a state that is none.
+
+    Source: Dosovitskiy et al. 2020 (arXiv:2010.11929), Eq. 2 and 3.
+    """
+    sections = Sections()
+    facts = {"config": described(sections), "photographs": list(PHOTOGRAPHS)}
+    halves(sections, "means", means())
+    sections.bytes("pixels", pixels(PHOTOGRAPHS).numpy())
+    centres, directions = zip(*map(colours, PHOTOGRAPHS), strict=True)
+    halves(sections, "centres", torch.stack(centres))
+    halves(sections, "directions", torch.stack(directions))
+    return Explorable("stream", facts, still, computed, sections, **state)
+
+
+@cache
+def means() -> torch.Tensor:
+    """(2L, T, D): what the branches add on average, attention and MLP of block 0, and so on."""
+    with np.load(stored("explorables/stream.npz")) as file:
+        return torch.from_numpy(file["means"]).double()
+
+
+def flow(photograph: str, valves: list[list[str]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """-> the stream before, between and after the branches (2L + 1, T, D), and what they add (2L, T, D)."""
+
+    def branch(layer: int, kind: str, output: torch.Tensor) -> torch.Tensor:
+        part = int(kind == "mlp")
+        valve = valves[layer][part]
+        return output if valve == "open" else means()[None, 2 * layer + part] * (valve == "mean")
+
+    seen, added = walk(image(pixels(PHOTOGRAPHS)[PHOTOGRAPHS.index(photograph)]), branch)
+    return seen[:, 0], added[:, 0]
+
+
+@cache
+def colours(photograph: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """-> of the patch tokens with all valves open: their means before the first block and after each (L + 1, D), and
+    the main directions in which they differ (3, D).
+
+    As the chapter's `token_colours`, but of all blocks at once, so that a colour means the same in each of them; in
+    half precision, as the page has them.
+    """
+    tokens = F.normalize(flow(photograph, OPEN)[0][::2, 1:], dim=-1)  # (L + 1, N, D)
+    centres = tokens.mean(dim=1)
+    main = torch.linalg.svd((tokens - centres[:, None]).flatten(0, 1), full_matrices=False).Vh[:3]
+    main = main * main.gather(1, main.abs().argmax(dim=1, keepdim=True)).sign()
+    return centres.half(), main.half()
+
+
+@torch.no_grad()
+def computed(state: dict) -> dict:
+    """-> logits and probabilities (K); the mean lengths of the tokens in the stream (2L + 1), and of what is added to
+    them (2L); the colours of the patch tokens before the first block and after each (L + 1, N, 3), from 0 to 1."""
+    model, (seen, added) = exact(), flow(state["photograph"], state["valves"])
+    logits = model.head(model.encoder.norm(seen[-1, 0]))
+    centres, main = (values.double() for values in colours(state["photograph"]))
+    apart = F.normalize(seen[::2, 1:], dim=-1) - centres[:, None]  # (L + 1, N, D)
+    return {
+        "logits": logits.tolist(),
+        "probabilities": logits.softmax(dim=0).tolist(),
+        "lengths": seen.norm(dim=-1).mean(dim=1).tolist(),
+        "added": added.norm(dim=-1).mean(dim=1).tolist(),
+        "colours": (0.5 + apart @ main.T / 0.9).clip(0, 1).tolist(),
+    }
+
+
+def still(state: dict) -> tuple[Figure, str]:
+    """The tokens' colours and the logits with all valves open, and in a state; of the first state a valve is closed."""
+    valves = SHOWN if state["valves"] == OPEN else state["valves"]
+    turned = [
+        f"{name} {layer} {valve if valve == 'closed' else 'replaced by its mean'}"
+        for layer, of_block in enumerate(valves)
+        for name, valve in zip(BRANCHES, of_block, strict=True)
+        if valve != "open"
+    ]
+    rows = {
+        "all valves open": computed(state | {"valves": OPEN}),
+        ", ".join(turned): computed(state | {"valves": valves}),
+    }
+    names = tiny_vit().class_names
+    fig = Figure(figsize=(8.2, 4.2), layout="constrained")
+    left, right = fig.subfigures(1, 2, width_ratios=(3, 2))
+    axes, said = left.subplots(2, 5), []
+    for row, (title, found) in zip(axes, rows.items(), strict=True):
+        word = int(np.argmax(found["probabilities"]))
+        said.append(f"with {title} the model says {names[word]}, {found['probabilities'][word]:.0%}")
+        for stage, (ax, tokens) in enumerate(zip(row, found["colours"], strict=True)):
+            ax.imshow(np.reshape(tokens, (8, 8, 3)))
+            ax.set(xticks=[], yticks=[], title=f"block {stage - 1}" if stage else "in")
+            ax.set_xlabel(f"length {found['lengths'][2 * stage]:.1f}", fontsize=8)
+        row[0].set_ylabel(title.replace(", ", "\n"), fontsize=8)
+    ax = right.subplots()
+    for shift, hatch, (title, found) in zip((-0.2, 0.2), ("", "///"), rows.items(), strict=True):
+        places = np.arange(len(names)) + shift
+        ax.barh(places, found["logits"], 0.38, label=title, hatch=hatch, edgecolor="white")
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set_xlabel("logit")
+    ax.legend(fontsize=8, loc="lower right")
+    return fig, f"The patch tokens of a {state['photograph']} as colours, and ten logits: {'; '.join(said)}"
