@@ -95,9 +95,7 @@ def test_an_export_replaces_nothing_unasked(gradebook, tmp_path, capsys):
 
 def test_a_mark_by_hand_is_a_mark_and_lateness_costs(gradebook):
     save(gradebook, "unjudged", UNJUDGED)
-    gradebook.find_grade(
-        "further-share", "14_several_processes", "14_several_processes", "unjudged"
-    ).manual_score = 3.0
+    gradebook.find_grade("further-share", "14_several_processes", "14_several_processes", "unjudged").manual_score = 3.0
     submission = gradebook.find_submission("14_several_processes", "unjudged")
     submission.notebooks[0].late_submission_penalty = 1.0
     gradebook.db.commit()
