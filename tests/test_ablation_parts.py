@@ -1,5 +1,6 @@
 """The ingredients of res/ablation/parts.py, each against what its paper says, and the runs that make the table."""
 
+import itertools
 import math
 import sys
 from dataclasses import replace
@@ -187,3 +188,13 @@ def test_the_better_rate_is_that_with_the_better_mean():
     assert {row["learning_rate"] for row in parts.better_rate(rows, "plain")} == {parts.RATES[0]}
     assert {row["learning_rate"] for row in parts.better_rate(rows[1:], "plain")} == {parts.RATES[1]}
     assert parts.better_rate(rows, "RoPE") == []
+
+
+def test_the_stored_table_is_whole_and_of_these_models():
+    rows = parts.read()
+    found = [(row["variant"], row["seed"], row["learning_rate"]) for row in rows]
+    assert sorted(found) == sorted(itertools.product(parts.VARIANTS, range(parts.SEEDS), parts.RATES))
+    counted = {name: sum(p.numel() for p in changed(name).parameters()) for name in parts.VARIANTS}
+    assert all(row["parameters"] == counted[row["variant"]] for row in rows)
+    # Chance is 0.1, and a step with more in it is not cheaper than a plain one by more than the clock is off.
+    assert all(0.45 < row["validation_accuracy"] < 0.65 and 0.9 < row["step_ratio"] < 2 for row in rows)

@@ -41,7 +41,7 @@ def draw() -> str:
         inside += [part(3, 378, 70, y, "turn"), arrow((448, y), (470, y))]
         inside.append(say(268, y - 7, name, bold=True))
     inside += [arrow((254, 240), (470, 240)), say(268, 233, "v", bold=True)]
-    inside.append(box(470, 116, 64, 148, "scores,\nsoftmax,\naverage", size=14, **STEP))
+    inside.append(box(470, 116, 64, 148, "scores,\nsoftmax,\naverage,\nproject", size=13, **STEP))
     stream = [arrow((66, ROW), (110, ROW)), arrow((160, ROW), (202, ROW)), arrow((534, ROW), (562, ROW))]
     stream += [arrow((624, ROW), (652, ROW)), arrow((672, ROW), (716, ROW)), arrow((766, ROW), (794, ROW))]
     stream += [arrow((884, ROW), (904, ROW)), arrow((966, ROW), (990, ROW)), arrow((1010, ROW), (1046, ROW))]
