@@ -9,7 +9,8 @@ from lab import run_cell, running_lab, wait_for_kernel
 
 pytestmark = NEEDS_CHROMIUM
 CELLS = [
-    "import torch\nfrom vit_course import explorables\n\ndef even(q, k):\n    return torch.full((1, q.shape[1], 4, 4), 0.25)\n\n"
+    "import torch\nfrom vit_course import explorables\n\n"
+    "def even(q, k):\n    return torch.full((1, q.shape[1], 4, 4), 0.25)\n\n"
     "def broken(q, k):\n    return q @ k\n\nmine = explorables.attention_by_hand(even)",
     "mine",
     "print(mine.state['asking'], mine.state['queries'][2])",

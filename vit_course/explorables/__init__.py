@@ -4,5 +4,24 @@ from vit_course.inputs.extras import extra
 
 with extra("course", "the explorables"):
     from vit_course.explorables.attention_by_hand import attention_by_hand
+    from vit_course.explorables.builder import builder
+    from vit_course.explorables.cutter import cutter
+    from vit_course.explorables.eraser import eraser
+    from vit_course.explorables.film import film
+    from vit_course.explorables.matcher import matcher
+    from vit_course.explorables.stream import stream
+    from vit_course.explorables.two_clocks import two_clocks
+    from vit_course.explorables.vote import vote
 
-__all__ = ["attention_by_hand"]
+# In the order of the chapters.
+__all__ = [
+    "attention_by_hand",
+    "builder",
+    "cutter",
+    "eraser",
+    "film",
+    "matcher",
+    "stream",
+    "two_clocks",
+    "vote",
+]

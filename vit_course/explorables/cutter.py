@@ -109,7 +109,7 @@ def still(state: dict) -> tuple[Figure, str]:
     squares = sequence[0].reshape(patches, side, side, 3)
     empty = -patches % columns  # places in the last row
     framed = F.pad(squares, (0, 0, 0, gap, 0, gap, 0, empty), value=255)  # (N + empty, P + gap, P + gap, C)
-    below.imshow(framed.unflatten(0, (-1, columns)).transpose(1, 2).flatten(2, 3).flatten(0, 1))
+    below.imshow(framed.unflatten(0, (-1, columns)).transpose(1, 2).flatten(2, 3).flatten(0, 1).numpy())
     corner = ((place % columns) * (side + gap), (place // columns) * (side + gap))
     below.add_patch(Rectangle(corner, side, side, fill=False, edgecolor="black", linewidth=2.5))
     if cut == RIGHT:

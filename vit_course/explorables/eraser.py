@@ -124,7 +124,7 @@ def still(state: dict, computed: Callable, images: torch.Tensor, names: list[str
     answer = words[found["answer"]]
     fig = Figure(figsize=(8.2, 2.7), layout="constrained")
     axes = fig.subplots(1, 4)
-    axes[0].imshow(erased(images[photograph], filling, top, left, size, patch).permute(1, 2, 0))
+    axes[0].imshow(erased(images[photograph], filling, top, left, size, patch).permute(1, 2, 0).numpy())
     axes[0].set_title(f"{answer}: {before:.0%}, now {after:.0%}", fontsize=10)
     for ax, values, of, title in zip(
         axes[1:3], ("attention", "effects"), (1, size), ("attention", "effect"), strict=True

@@ -139,7 +139,7 @@ def pointed(state: dict) -> tuple[Figure, str]:
     found, said = computed(state), []
     fig = Figure(figsize=(8.2, 2.7), layout="constrained")
     for i, (ax, (name, title)) in enumerate(zip(fig.subplots(1, 4), PHOTOGRAPHS.items(), strict=True)):
-        ax.imshow(data.open_image(data.photographs()[name].path, 224).permute(1, 2, 0))
+        ax.imshow(data.open_image(data.photographs()[name].path, 224).permute(1, 2, 0).numpy())
         similar = np.array(found["similar"][i]).reshape(16, 16)
         row, column = state["patch"] if i == state["photo"] else divmod(found["best"][i], 16)
         if i != state["photo"]:
@@ -167,7 +167,8 @@ def counted(state: dict) -> tuple[Figure, str]:
         spread = [np.subtract(run["mean"], run["lowest"]), np.subtract(run["highest"], run["mean"])]
         style, colour = ("*", "o-", "s-", "^-")[i], ("#c2410c", "#0072b2", "#00795a", "black")[i]
         ax.errorbar(run["sizes"], run["mean"], spread, fmt=style, color=colour, capsize=4, markersize=8 + 5 * (i == 0))
-        ax.annotate(name, (run["sizes"][-1], run["mean"][-1]), (9, -4), textcoords="offset points", color=colour)
+        end = run["sizes"][-1], run["mean"][-1]
+        ax.annotate(name, end, (9, 7 if i in (0, 2) else -4), textcoords="offset points", color=colour)
     ax.axhline(runs()["fine-tuned"]["mean"][0], color="#c2410c", linestyle=":")
     ax.axvline(found["labels"], color="black", linewidth=2)
     ticks = (100, 500, 1000, 5000, 10000, 50000)

@@ -26,7 +26,7 @@ rest answers. Everything is computed on this page, and each figure has goals tha
 
 def every() -> dict[str, Explorable]:
     """The explorables by their names, with the course's own data."""
-    return {name: getattr(explorables, name)() for name in explorables.__all__}
+    return {name: getattr(explorables, name)() for name in ABOUT}
 
 
 def together(figures: dict[str, Explorable], chapters: str = "") -> str:
@@ -48,7 +48,7 @@ def together(figures: dict[str, Explorable], chapters: str = "") -> str:
 
 def style() -> str:
     """The style sheets of all explorables."""
-    return scripts.style("play", *(f"explorables/js/{name}" for name in explorables.__all__))
+    return scripts.style("play", *(f"explorables/js/{name}" for name in ABOUT))
 
 
 def write_pages(folder: Path) -> None:

@@ -104,11 +104,11 @@ def still(state: dict) -> tuple[Figure, str]:
         ax = fig.add_subplot(rows[0, column])
         image = torch.tensor(found[name]).view(grid)
         least = -0.6 if name == "learned" else SHOWN[state["hands"]]
-        fig.colorbar(ax.imshow(image, cmap=COLOUR_MAP, vmin=least, vmax=1), ax=ax, shrink=0.8)
+        fig.colorbar(ax.imshow(image.numpy(), cmap=COLOUR_MAP, vmin=least, vmax=1), ax=ax, shrink=0.8)
         values[name] = image[there].item()
         for (row, col), marker, said in ((here, "s", "here"), (there, "o", f"{values[name]:.2f}")):
             for edge, width in (("black", 4), ("white", 2)):
-                look = dict(markersize=12, markerfacecolor="none", markeredgecolor=edge, markeredgewidth=width)
+                look: dict = dict(markersize=12, markerfacecolor="none", markeredgecolor=edge, markeredgewidth=width)
                 ax.plot(col, row, marker, **look)
             box = dict(facecolor="white", edgecolor="black", pad=1.5)
             ax.annotate(said, (col, row), (0, 12), textcoords="offset points", ha="center", fontsize=9, bbox=box)
@@ -121,7 +121,7 @@ def still(state: dict) -> tuple[Figure, str]:
             ax.add_patch(Circle((x, y), 1.1, facecolor="0.95", edgecolor="0.6"))
             for place, style in ((there, "o--"), (here, "o-")):
                 sine, cosine = fixed[place][axis, :, hand].tolist()
-                look = dict(color="#c2410c", markerfacecolor="white") if place == there else dict(color="black")
+                look = {"color": "#c2410c", "markerfacecolor": "white"} if place == there else {"color": "black"}
                 ax.plot([x, x + sine], [y, y + cosine], style, markevery=[1], markersize=5, linewidth=2, **look)
             if axis == 0:
                 ax.text(x, 1.3, f"hand {hand}", ha="center", fontsize=9)

@@ -159,7 +159,7 @@ function photograph(play, { place, row, column, patches }) {
       ${handle({
         label: "side of a patch", text: `${side} pixels: ${patches} patches`, now: side, least: SIDES[0], most: SIDES.at(-1), at: { x: side, y: side },
         move: held(play, (point) => cutAt(nearest(point))),
-        step: (right, below) => play.set(cutAt(SIDES[clamp(SIDES.indexOf(side) + right + below, SIDES.length - 1)])),
+        step: (right, below) => play.set(cutAt(SIDES[clamp(SIDES.indexOf(play.state.side) + right + below, SIDES.length - 1)])),
       }, svg`<circle cx=${side} cy=${side} r="19" fill="transparent" /><circle class="play-grip cut-grip" cx=${side} cy=${side} r="9" />
         <text class="cut-number" x=${side + 13} y=${Math.max(13, side - 3)}>P = ${side}</text><path class="cut-arrow" d="M ${side - 4} ${side - 4} l 8 8 m 0 -4.5 v 4.5 h -4.5 m -3.5 -3.5 v -4.5 h 4.5" />`)}
     </svg></div>`;
@@ -179,7 +179,7 @@ function sequence(play, { place, patches, row, column }) {
       <g class="play-handle" tabindex="0" role="slider" aria-label="square of the sequence" aria-valuenow=${place} aria-valuemin="0" aria-valuemax=${patches - 1}
         aria-valuetext="square ${place} of ${patches}: row ${row}, column ${column}"
         @pointerdown=${drag({ x: x + step / 2, y: y + step / 2 }, play.moving(({ x, y }) => ({ square: inside(x, y) })))}
-        @keydown=${keys((right, below) => play.set({ square: clamp(place + right + below * columns, patches - 1) }))}>
+        @keydown=${keys((right, below) => play.set({ square: clamp(Math.min(play.state.square, patches - 1) + right + below * columns, patches - 1) }))}>
         <rect x=${x - Math.max(0, 12 - step / 2)} y=${y - Math.max(0, 12 - step / 2)} width=${Math.max(24, step)} height=${Math.max(24, step)} fill="transparent" />
         <g class="play-grip">${frame(x, y, long, step > 24 ? 3 : 2)}</g></g>
     </svg></div>`;
@@ -198,7 +198,7 @@ function chips(play) {
     const [middle, colour] = [LEFT + (slot + 0.5) * WIDE, axis % 2 ? "var(--play-1)" : "var(--play-0)"];
     return handle({
       label: `axis ${axis}, ${AXES[axis].join(" ")}`, text: `place ${slot + 1} of 4`, now: slot + 1, least: 1, most: 4, at: { x: middle, y: 30 },
-      move: held(play, ({ x }) => put(axis, (x - LEFT) / WIDE - 0.5)), step: (right) => play.set(put(axis, slot + right)),
+      move: held(play, ({ x }) => put(axis, (x - LEFT) / WIDE - 0.5)), step: (right) => play.set(put(axis, play.state.axes.indexOf(axis) + right)),
     }, svg`<rect class="play-grip cut-chip" x=${middle - WIDE / 2 + 3} y="3" width=${WIDE - 6} height="58" rx="8" style="stroke: ${colour}" />
       <text class="cut-axis" x=${middle} y="22" text-anchor="middle">${axis}</text>
       <text class="cut-small" text-anchor="middle"><tspan x=${middle} y="38">${AXES[axis][0]}</tspan><tspan x=${middle} y="51">${AXES[axis][1]}</tspan></text>`);
@@ -220,7 +220,7 @@ function counts({ side }, { patches, numbers, pairs }) {
 function view(state, answer, _things, play) {
   const { stranger } = state;
   return html`<div class="cut-body"><figure class="cut-one">${photograph(play, answer)}<figcaption>The photograph: drag the corner of its first patch</figcaption></figure>
-      <figure class="cut-unrolled">${sequence(play, answer)}<figcaption>The sequence${stranger ? ", as the stranger has cut it" : ""}: ${number(answer.patches)} squares, in rows from left to right</figcaption></figure>
+      <figure class="cut-unrolled"><figcaption>The sequence${stranger ? ", as the stranger has cut it" : ""}: ${number(answer.patches)} squares, in rows from left to right</figcaption>${sequence(play, answer)}</figure>
       <div class="cut-middle">${counts(state, answer)}
         <div class="cut-order">${strip(`${play.id}-who`, "Who has cut", { false: "you cut", true: "a stranger has cut" }, String(stranger), (one) => play.set({ stranger: one === "true", axes: RIGHT }))}
         <p class="cut-says">${stranger ? "A stranger has cut in an order that you do not know. You put together: drag the axes." : "You cut in this order of the axes. Drag one to another place."}</p>${chips(play)}</div></div>

@@ -58,6 +58,11 @@ export class Scene {
     this.timer ||= setTimeout(() => this.next());
   }
 
+  finish(state) {
+    // All of them at once, for whoever cannot wait.
+    this.places(state).forEach((_, place) => this.at(state, place));
+  }
+
   next() {
     this.timer = 0;
     const found = this.places(this.wanted);

@@ -133,7 +133,7 @@ function chart(play, answer) {
   const places = [];
   for (const { y } of rows) places.push(Math.max(y + 5, (places.at(-1) ?? 0) + 26));
   const said = rows.map(({ name, i, y, kind }, row) => svg`<circle cx=${x} cy=${y} r="5" fill=${COLOURS[i]} stroke="var(--vit-paper)" stroke-width="1.5" />
-    <text class="match-label" style="fill: ${COLOURS[i]}" x=${x + (left ? -14 : 14)} y=${places[row] + (left ? -8 : 8)} text-anchor=${left ? "end" : "start"}>${name} ${kind === "run" ? "" : "\u2248 "}${answer.accuracy[i - 1].toFixed(0)} %</text>`);
+    <text class="match-label" style="fill: ${COLOURS[i]}" x=${x + (left ? -14 : 14)} y=${places[row] + (left ? -8 : 8)} text-anchor=${left ? "end" : "start"}>${left ? name.replace(" from scratch", "") : name} ${kind === "run" ? "" : "\u2248 "}${answer.accuracy[i - 1].toFixed(0)} %</text>`);
   const flags = marks.map((mark, i) => (mark < 0 ? nothing : svg`<path d="M ${LEFT + ((RIGHT - LEFT) * mark) / STEPS} ${BOTTOM} V ${TOP + 60} l 14 7 l -14 7" stroke=${COLOURS[i + 2]} fill=${COLOURS[i + 2]} stroke-width="2" />`));
   return svg`<svg viewBox="0 0 ${WIDE} ${TALL}" class="match-chart" role="group" aria-label="Test accuracy over the number of labelled images">
     <path d="M ${LEFT} ${TOP} V ${BOTTOM} H ${RIGHT}" stroke="var(--vit-edge)" fill="none" />
@@ -201,11 +201,11 @@ function judged(which, { marks }, { runs, names, sizes }) {
   const [name, target] = [names[which + 2], runs[names[0]].mean[0]];
   const labels = labelsOf(marks[which], sizes);
   const off = accuracyAt(runs[name], labels, name)[0] - target;
-  const times = `${Math.round(labels / 500)} times as many labels as 500`;
+  const times = `about ${Number((labels / 500).toPrecision(2))} times as many labels`;
   if (Math.abs(off) > WITHIN) return `At your mark, ${number(labels)}, the ${name} is ${Math.abs(off).toFixed(1)} points ${off < 0 ? "below" : "above"} the fine-tuned network.`;
   return known(runs[name], labels) === "beyond"
     ? `At your mark, ${number(labels)}, the ${name} would catch up, with ${times}: a guess, for its last line is drawn on where there are no images, and no accuracy rises in a straight line for ever.`
-    : `At your mark, ${number(labels)}, the ${name} has caught up with the network fine-tuned on 500: it needs ${times}. Nothing was run between 10,000 and 50,000; a straight line joins them.`;
+    : `At your mark, ${number(labels)}, the ${name} has caught up with the network fine-tuned on 500: it needs ${times}. Nothing was run between 10,000 and 50,000: a straight line joins the two.`;
 }
 
 function words(state, answer, things) {

@@ -214,9 +214,9 @@ function words({ hands, table }, { here, there, learned, clocks, largest, at }) 
   const place = ([row, column]) => `row ${row}, column ${column}`;
   const said = `From ${place(here)} to ${place(there)} the cosine similarity is ${two(learned[at])} in the learned table and ${two(clocks[at])} ${hands === "all" ? "in the sin-cos table" : "by the clocks that count"}.`;
   const found = (largest * 180) / Math.PI <= ALIKE;
-  const which = { "hand 0": "hand 0 of column and row", "hand 24": "hand 24 of column and row", "first eight": "the first eight clocks", all: "all 192 clocks" }[hands];
+  const which = { "hand 0": "the two clocks of hand 0", "hand 24": "the two clocks of hand 24", "first eight": "the first eight clocks", all: "all 192 clocks" }[hands];
   const why = hands === "first eight" && here[1] === there[1] && table !== "exchanged" ? " All eight belong to the column, and the column is the same." : "";
-  return `${said} The hands differ by up to ${degrees(largest)}${found ? `: for ${which} the two are one place.${why}` : ` among ${which}, so these tell the two places apart.`} ${ABOUT[table]}`;
+  return `${said} The hands of ${which} differ by up to ${degrees(largest)}${found ? `: for these clocks the two are one place.${why}` : ", so these clocks tell the two places apart."} ${ABOUT[table]}`;
 }
 
 const different = ({ here, there }) => here[0] !== there[0] && here[1] !== there[1];
