@@ -31,16 +31,14 @@ def attention_by_hand(weights: Callable | None = None, **state) -> Explorable:
     """
     if weights is not None and not callable(weights):
         raise ValueError(f"weights must be a function of queries and keys, got {weights!r:.60}")
-    answer = None if weights is None else lambda state: computed(state, weights)["weights"]
+    answer = None if weights is None else lambda state: computed(state, weights, torch.float32)["weights"]
     return Explorable("attention_by_hand", {}, still, computed, answer=answer, **state)
 
 
-def computed(state: dict, weights: Callable = attention_weights) -> dict:
+def computed(state: dict, weights: Callable = attention_weights, dtype: torch.dtype = torch.float64) -> dict:
     """-> weights (h, T, T) and outputs (T, 2)."""
     heads = state["heads"]
-    q, k, v = (
-        torch.tensor(state[name], dtype=torch.float64).unflatten(1, (heads, -1)).transpose(0, 1)[None] for name in PARTS
-    )
+    q, k, v = (torch.tensor(state[name], dtype=dtype).unflatten(1, (heads, -1)).transpose(0, 1)[None] for name in PARTS)
     by = state["temperature"] * (1 if state["divided"] else 1 / math.sqrt(q.shape[-1]))
     found = torch.as_tensor(weights(q / by, k))  # (1, h, T, T)
     if found.shape != (1, heads, 4, 4):

@@ -24,7 +24,8 @@ export function compute({ queries, keys, values, heads, divided, temperature }, 
   const scores = parts.map((part) => queries.map((q) => keys.map((k) => part.reduce((sum, c) => sum + q[c] * k[c], 0))));
   const by = (divided ? Math.sqrt(2 / heads) : 1) * temperature;
   const scaled = scores.map((head) => head.map((row) => row.map((s) => s / by)));
-  const weights = theirs ?? scaled.map((head) => head.map(softmax));
+  // While a learner's function is asked, its last answer stands, unless it was for another number of heads.
+  const weights = theirs?.length === heads ? theirs : scaled.map((head) => head.map(softmax));
   const outputs = TOKENS.map((i) => [0, 1].map((c) => TOKENS.reduce((sum, j) => sum + weights[c % heads][i][j] * values[j][c], 0)));
   return { scores, scaled, weights, outputs };
 }
@@ -48,14 +49,17 @@ function point(play, name, token, body) {
   // What of a token can be dragged: its query, its key or its value.
   const { state } = play;
   const place = state[name][token];
-  const put = (x, y) => ({ [name]: state[name].map((one, t) => (t === token ? [within(x), within(y)] : one)) });
+  const put = (x, y) => ({ [name]: play.state[name].map((one, t) => (t === token ? [within(x), within(y)] : one)) });
   return handle({
     label: `${name === "queries" ? "query" : name.slice(0, -1)} of token ${token}`,
     text: `${place[0].toFixed(1)} across, ${place[1].toFixed(1)} up`,
     now: place[0], least: -REACH, most: REACH,
     at: { x: across(place[0]), y: down(place[1]) },
     move: play.moving(({ x, y }) => put((x - SIZE / 2) / UNIT, (SIZE / 2 - y) / UNIT)),
-    step: (right, below) => play.set(put(place[0] + right / 10, place[1] - below / 10)),
+    step: (right, below) => {
+      const [x, y] = play.state[name][token]; // which may have moved since it was drawn
+      play.set(put(x + right / 10, y - below / 10));
+    },
   }, body(across(place[0]), down(place[1])));
 }
 
