@@ -201,7 +201,7 @@ class Play {
     const { kind, state, things } = this;
     const goal = ({ text }, index) => {
       const done = this.reached.has(index);
-      return html`<li class=${done ? "play-done" : ""}><span aria-hidden="true">${done ? "\u2713" : "\u25cb"}</span> ${text}${done ? html` <b>Reached.</b>` : nothing}</li>`;
+      return html`<li class=${done ? "play-done" : ""}><span aria-hidden="true">${done ? "\u2713" : "\u25cb"}</span> ${text} <b style=${done ? "" : "visibility: hidden"}>Reached.</b></li>`;
     };
     return html`<p class="play-title">${kind.title}</p>
       <p class="vit-hint">${kind.hint}</p>
