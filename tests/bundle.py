@@ -92,7 +92,12 @@ def bundle(name: str, libraries: Path) -> None:
         subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
     command = [*esbuild(), str(source(name)), "--bundle", "--format=esm", "--minify", "--target=es2022"]
     environment = os.environ | {"NODE_PATH": str(libraries / "node_modules")}
-    more = ["--charset=utf8", "--legal-comments=" + ("eof" if name.startswith("explorables/") else "none")]
+    # What is imported and not exported would be undefined in the page, and only a warning here.
+    more = [
+        "--log-override:import-is-undefined=error",
+        "--charset=utf8",
+        "--legal-comments=" + ("eof" if name.startswith("explorables/") else "none"),
+    ]
     done = subprocess.run([*command, *more], capture_output=True, check=False, env=environment)
     if done.returncode:
         sys.exit(done.stderr.decode())

@@ -124,7 +124,7 @@ def test_words_mean_nothing_to_typst():
 
 @cases(
     ("address", "message"),
-    ("figure:04/99", "figure:04/99: 04_attention.ipynb has the figures 1 to 8, not 99"),
+    ("figure:04/99", "figure:04/99: 04_attention.ipynb has the figures 1 to 9, not 99"),
     ("figure:77/1", "figure:77/1: there is no chapter '77'; the chapters are 00, 01"),
     ("diagram:nothing.svg", "diagram:nothing.svg: the course has no file 'diagrams/nothing.svg'"),
     ("diagram:make_diagrams.py", "no chapter shows the diagram"),

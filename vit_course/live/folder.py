@@ -60,7 +60,7 @@ def make_live(out: Path, home: str | None = None) -> None:
         shutil.copyfile(live / "runtime" / name, out / "runtime" / name)
     for name in ("live", "live_worker"):
         shutil.copyfile(scripts.PACKAGE / "explorer" / "static" / f"{name}.js", out / f"{name}.js")
-    (out / "explorer.css").write_text(scripts.style(), encoding="utf-8")
+    (out / "explorer.css").write_text(scripts.style("explorer"), encoding="utf-8")
     shutil.copyfile(scripts.PACKAGE / "explorer" / "js" / "live.css", out / "live.css")
     (out / "index.html").write_text(_page(page, _pictures(out), home), encoding="utf-8")
 

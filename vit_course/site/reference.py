@@ -43,6 +43,7 @@ PARTS = (
         ("pretrained",),
     ),
     Part("explorer", "The explorer", "Point at a patch, and see where the model looks.", ("explorer",)),
+    Part("explorables", "Figures to drag", "One thing to drag, and the rest answers.", ("explorables",)),
     Part("data", "Data", "Images to train on and to look at.", ("data",)),
     Part("training", "Training", "The training loop, and everything around it.", ("training",)),
     Part("plots", "Figures", "Arrays in, a matplotlib figure out.", ("plots",)),

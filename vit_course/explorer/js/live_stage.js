@@ -2,7 +2,7 @@
 
 import { render } from "./explorer.js";
 import { encode } from "./link.js";
-import { PageModel } from "./page.js";
+import { PageModel } from "../../widgets/js/model.js";
 import { NAMES, USUAL } from "./state.js";
 
 // What a visitor has set stays from picture to picture, but for the places of tokens.
