@@ -17,8 +17,8 @@ def modern(answer, draw):
         width = 2 * half * heads
         inner, scale = width + more, width**-0.5
         # Matrices of this size make scores uneven, and branches about as large as the stream.
-        into = [2 * scale * draw.normal(rows, width) for rows in (3 * width, width, inner, inner)]
-        contract, scales = 2 * scale * draw.normal(width, inner), draw.normal(2, width)
+        into = [1.5 * scale * draw.normal(rows, width) for rows in (3 * width, width, inner, inner)]
+        contract, scales = 1.5 * scale * draw.normal(width, inner), draw.normal(2, width)
         draws.append((draw.normal(batch, tokens, width), *into, contract, scales, heads))
     same_function(answer, block, draws, table(__name__, "mistakes", block), axes="(B, T, D)")
 
