@@ -38,14 +38,6 @@ function open(facts) {
   return { ...facts, marks: Object.fromEntries(totals) };
 }
 
-function held(play, values) {
-  // As play.moving, but a goal counts only where the drag ends: who only passes a size has not chosen it.
-  return (point, over) => {
-    play.things.held = !over;
-    over ? play.set({}) : play.set(values(point), false);
-  };
-}
-
 function grip(x, y, turn) {
   return svg`<circle cx=${x} cy=${y} r="19" fill="transparent" /><circle class="play-grip build-grip" cx=${x} cy=${y} r="9.5" />
     <path class="build-arrow" transform="translate(${x} ${y}) rotate(${turn})" d="M -5.5 0 H 5.5 M -3 -2.5 L -5.5 0 L -3 2.5 M 3 -2.5 L 5.5 0 L 3 2.5" />`;
@@ -67,7 +59,7 @@ function image(play, { patches }) {
     <rect width=${side} height=${side} fill="none" stroke="#fff" stroke-width="4.4" /><rect width=${side} height=${side} fill="none" stroke="#17181c" stroke-width="2.2" />
     ${handle({
       label: "side of a patch", text: `${patch_size} pixels: ${patches} patches`, now: patch_size, least: sides[0], most: sides.at(-1), at: { x: side, y: side },
-      move: held(play, nearest), step: (right, below) => play.set({ patch_size: sides[clamp(sides.indexOf(play.state.patch_size) + right + below, 0, sides.length - 1)] }),
+      move: play.moving(nearest), step: (right, below) => play.set({ patch_size: sides[clamp(sides.indexOf(play.state.patch_size) + right + below, 0, sides.length - 1)] }),
     }, svg`${grip(side, side, 45)}<text class="build-on" x=${side + 14} y=${Math.max(14, side - 4)}>P = ${patch_size}</text>`)}</svg>`;
 }
 
@@ -102,15 +94,15 @@ function tower(play, answer) {
     ${[[192, "Ti"], [384, "S"], [768, "B"], [1024, "L"], [1280, "H"]].map((one) => mark(...one))}
     ${handle({
       label: "width of a token, D", text: `${D}: ${answer.heads} heads of ${HEAD}`, now: D, least: widths[0], most: widths.at(-1), at: { x: edge, y: BASE + 12 },
-      move: held(play, ({ x }) => wide(x)), step: (across, below) => play.set({ hidden_dim: clamp(play.state.hidden_dim + HEAD * (across - below), widths[0], widths.at(-1)) }),
+      move: play.moving(({ x }) => wide(x)), step: (across, below) => play.set({ hidden_dim: clamp(play.state.hidden_dim + HEAD * (across - below), widths[0], widths.at(-1)) }),
     }, svg`${grip(edge + 11, BASE + 12, 0)}<text x=${edge + 27} y=${BASE + 17}>D = ${D}</text>`)}
     ${handle({
       label: "layers, L", text: `${L} layers`, now: L, least: 1, most: TABLE.num_layers.most, at: { x: LEFT, y: top },
-      move: held(play, ({ y }) => deep(y)), step: (across, below) => play.set({ num_layers: clamp(play.state.num_layers + across - below, 1, TABLE.num_layers.most) }),
+      move: play.moving(({ y }) => deep(y)), step: (across, below) => play.set({ num_layers: clamp(play.state.num_layers + across - below, 1, TABLE.num_layers.most) }),
     }, svg`${grip(LEFT + 14, top - 12, 90)}<text x=${LEFT + 30} y=${top - 7}>L = ${L} ${L === 1 ? "layer" : "layers"}</text>`)}
     ${handle({
       label: "width inside the MLP, M", text: `${M}, ${Number((M / D).toFixed(1))} times D`, now: M, least: TABLE.mlp_dim.least, most: TABLE.mlp_dim.most, at: { x: right, y: middle },
-      move: held(play, ({ x }) => hidden(x)), step: (across, below) => play.set({ mlp_dim: clamp(play.state.mlp_dim + 64 * (across - below), TABLE.mlp_dim.least, TABLE.mlp_dim.most) }),
+      move: play.moving(({ x }) => hidden(x)), step: (across, below) => play.set({ mlp_dim: clamp(play.state.mlp_dim + 64 * (across - below), TABLE.mlp_dim.least, TABLE.mlp_dim.most) }),
     }, svg`${grip(right + 11, middle, 0)}<text x=${beyond ? right + 16 : right + 27} y=${beyond ? top - 7 : middle + 5} text-anchor=${beyond ? "end" : "start"}>M = ${M} = ${Number((M / D).toFixed(1))} D</text>`)}
   </svg>`;
 }
@@ -161,10 +153,10 @@ export default explorable("builder", TABLE, {
   title: "The builder",
   hint: "Drag the round grips: the corner of a patch, the depth of the tower, and the width of its bars.",
   goals: [
-    { text: "Build ViT-B/16: 86.6 M parameters, 17.6 G multiply-adds.", reached: (_state, { model }, things) => model === "B/16" && !things.held },
+    { text: "Build ViT-B/16: 86.6 M parameters, 17.6 G multiply-adds.", reached: (_state, { model }) => model === "B/16" },
     {
       text: "Build a model with no fewer parameters than ViT-B/16 and at most half its multiply-adds.",
-      reached: (_state, { totals: [size, cost] }, { marks, held }) => size >= marks["B/16"][0] && cost <= marks["B/16"][1] / 2 && !held,
+      reached: (_state, { totals: [size, cost] }, { marks }) => size >= marks["B/16"][0] && cost <= marks["B/16"][1] / 2,
     },
   ],
   compute, open, view, words,

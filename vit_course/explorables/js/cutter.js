@@ -124,14 +124,6 @@ function pointing(play, squareAt) {
   return [(event) => event.pointerType === "mouse" && !event.buttons && put(event, false), (event) => put(event, true)];
 }
 
-function held(play, values) {
-  // As play.moving, but a goal counts only where the drag ends: who only passes 64 patches has not found them.
-  return (point, over) => {
-    play.things.held = !over;
-    over ? play.set({}) : play.set(values(point), false);
-  };
-}
-
 function photograph(play, { place, row, column, patches }) {
   const { side, axes, stranger } = play.state;
   const grid = SIZE / side;
@@ -158,7 +150,7 @@ function photograph(play, { place, row, column, patches }) {
       <rect x="0" y="0" width=${side} height=${side} fill="none" stroke="#fff" stroke-width="4.6" /><rect class="cut-first" x="0" y="0" width=${side} height=${side} />
       ${handle({
         label: "side of a patch", text: `${side} pixels: ${patches} patches`, now: side, least: SIDES[0], most: SIDES.at(-1), at: { x: side, y: side },
-        move: held(play, (point) => cutAt(nearest(point))),
+        move: play.moving((point) => cutAt(nearest(point))),
         step: (right, below) => play.set(cutAt(SIDES[clamp(SIDES.indexOf(play.state.side) + right + below, SIDES.length - 1)])),
       }, svg`<circle cx=${side} cy=${side} r="19" fill="transparent" /><circle class="play-grip cut-grip" cx=${side} cy=${side} r="9" />
         <text class="cut-number" x=${side + 13} y=${Math.max(13, side - 3)}>P = ${side}</text><path class="cut-arrow" d="M ${side - 4} ${side - 4} l 8 8 m 0 -4.5 v 4.5 h -4.5 m -3.5 -3.5 v -4.5 h 4.5" />`)}
@@ -198,7 +190,7 @@ function chips(play) {
     const [middle, colour] = [LEFT + (slot + 0.5) * WIDE, axis % 2 ? "var(--play-1)" : "var(--play-0)"];
     return handle({
       label: `axis ${axis}, ${AXES[axis].join(" ")}`, text: `place ${slot + 1} of 4`, now: slot + 1, least: 1, most: 4, at: { x: middle, y: 30 },
-      move: held(play, ({ x }) => put(axis, (x - LEFT) / WIDE - 0.5)), step: (right) => play.set(put(axis, play.state.axes.indexOf(axis) + right)),
+      move: play.moving(({ x }) => put(axis, (x - LEFT) / WIDE - 0.5)), step: (right) => play.set(put(axis, play.state.axes.indexOf(axis) + right)),
     }, svg`<rect class="play-grip cut-chip" x=${middle - WIDE / 2 + 3} y="3" width=${WIDE - 6} height="58" rx="8" style="stroke: ${colour}" />
       <text class="cut-axis" x=${middle} y="22" text-anchor="middle">${axis}</text>
       <text class="cut-small" text-anchor="middle"><tspan x=${middle} y="38">${AXES[axis][0]}</tspan><tspan x=${middle} y="51">${AXES[axis][1]}</tspan></text>`);
@@ -242,8 +234,8 @@ export default explorable("cutter", TABLE, {
   title: "The cutter",
   hint: "Drag the round grip: it is the corner of the first patch. Point at a square to see where it lies.",
   goals: [
-    { text: "Find the P for which the sequence has 64 patches.", reached: (_state, { patches }, things) => patches === 64 && !things.held },
-    { text: "A stranger has cut the cat with two axes swapped. Restore it.", reached: ({ stranger }, { moved }, things) => stranger && moved === 0 && !things.held },
+    { text: "Find the P for which the sequence has 64 patches.", reached: (_state, { patches }) => patches === 64 },
+    { text: "A stranger has cut the cat with two axes swapped. Restore it.", reached: ({ stranger }, { moved }) => stranger && moved === 0 },
   ],
   compute, open, paint, view, words,
   close: ({ photograph, watch }) => (watch?.disconnect(), URL.revokeObjectURL(photograph)),

@@ -79,6 +79,15 @@ export function strip(name, title, labels, value, set) {
   </div>`;
 }
 
+export function picture(pixels, [height, width]) {
+  // (H, W, 3), bytes -> the address of a picture
+  const canvas = Object.assign(document.createElement("canvas"), { width, height });
+  const data = new ImageData(width, height);
+  for (let i = 0; i < width * height; i++) data.data.set([...pixels.subarray(3 * i, 3 * i + 3), 255], 4 * i);
+  canvas.getContext("2d").putImageData(data, 0, 0);
+  return canvas.toDataURL();
+}
+
 export function percent(share) {
   return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
 }
@@ -98,7 +107,7 @@ function opened(model) {
 class Play {
   // One explorable on the page, with a state of its own.
   constructor(name, table, kind, model, el) {
-    Object.assign(this, { name, table, kind, model, id: `play-${Math.random().toString(36).slice(2)}`, reached: new Set(), waiting: 0 });
+    Object.assign(this, { name, table, kind, model, id: `play-${Math.random().toString(36).slice(2)}`, reached: new Set(), waiting: 0, held: false });
     this.facts = opened(model);
     this.state = { ...usual(table), ...model.get("state") };
     this.live = typeof model.send === "function";
@@ -151,9 +160,13 @@ class Play {
     if (!this.live) history.replaceState(history.state, "", toAddress(this.table, this.state, this.name));
   }
 
-  // For `drag`: `values(point)` is what a point means; when the drag is over the state is kept.
   moving(values) {
-    return (point, over) => (over ? this.keep() : this.set(values(point), false));
+    // For `drag`: `values(point)` is what a point means. The state is kept, and a goal counts, where the drag ends: who
+    // only passes it has not found it.
+    return (point, over) => {
+      this.held = !over;
+      this.set(over ? {} : values(point), over);
+    };
   }
 
   ask() {
@@ -190,7 +203,7 @@ class Play {
     const theirs = this.answered && !this.answered.error ? this.answered.values : null;
     const answer = kind.compute(state, things, theirs);
     this.answer = answer;
-    kind.goals.forEach(({ reached }, index) => reached(state, answer, things) && this.reached.add(index));
+    if (!this.held) kind.goals.forEach(({ reached }, index) => reached(state, answer, things) && this.reached.add(index));
     fill(this.frame(answer), this.root);
     kind.paint?.(this.root, state, answer, things);
     const settled = !this.facts.asks || !this.live || this.answered?.question === JSON.stringify(state);

@@ -1,7 +1,7 @@
 // A photograph's tokens as a river through four blocks: each branch adds to it, and each branch has a valve.
 
 import TABLE from "./stream.json" with { type: "json" };
-import { explorable, handle, html, nothing, percent, strip, svg } from "./play.js";
+import { explorable, handle, html, nothing, percent, picture, strip, svg } from "./play.js";
 import { numbers, TinyViT } from "./tiny_vit.js";
 
 const VALVES = ["closed", "mean", "open"];
@@ -20,15 +20,6 @@ function open({ config, weights, pixels, photographs, means, centres, directions
   const images = each.map((one) => model.normalise(one));
   const pictures = each.map((one) => picture(one, config.image_size));
   return { model, photographs, images, pictures, means: numbers(means), centres: numbers(centres), directions: numbers(directions), before: {} };
-}
-
-function picture(pixels, [height, width]) {
-  // (H, W, 3) -> the address of a picture
-  const canvas = Object.assign(document.createElement("canvas"), { width, height });
-  const data = new ImageData(width, height);
-  for (let i = 0; i < width * height; i++) data.data.set([...pixels.subarray(3 * i, 3 * i + 3), 255], 4 * i);
-  canvas.getContext("2d").putImageData(data, 0, 0);
-  return canvas.toDataURL();
 }
 
 function length(tokens, D) {

@@ -1,7 +1,7 @@
 // What every token of a photograph would say, step by step through the model; patches can be covered.
 
 import TABLE from "./vote.json" with { type: "json" };
-import { drag, explorable, handle, html, keys, nothing, percent, strip, svg } from "./play.js";
+import { drag, explorable, handle, html, keys, nothing, percent, picture, strip, svg } from "./play.js";
 import { softmax, TinyViT } from "./tiny_vit.js";
 
 const STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8];
@@ -22,15 +22,6 @@ function open({ config, weights, pixels, photographs }) {
   const size = pixels.length / photographs.length;
   const each = photographs.map((_, n) => pixels.subarray(n * size, (n + 1) * size));
   return { model, photographs, images: each.map((one) => model.normalise(one)), pictures: each.map((one) => picture(one, config.image_size)), before: {}, cursor: 27 };
-}
-
-function picture(pixels, [height, width]) {
-  // (H, W, 3) -> the address of a picture
-  const canvas = Object.assign(document.createElement("canvas"), { width, height });
-  const data = new ImageData(width, height);
-  for (let i = 0; i < width * height; i++) data.data.set([...pixels.subarray(3 * i, 3 * i + 3), 255], 4 * i);
-  canvas.getContext("2d").putImageData(data, 0, 0);
-  return canvas.toDataURL();
 }
 
 function run(step, covered, which, { model, images }) {
