@@ -71,5 +71,6 @@ def still(state: dict) -> tuple[Figure, str]:
     for ax, title in zip((match, mix), titles, strict=True):
         ax.set(xlim=(-3.3, 3.3), ylim=(-3.3, 3.3), aspect="equal", title=title)
         ax.grid(color="0.9")
-    shares = ", ".join(f"{w:.0%} from token {t}" for t, w in enumerate(weights[:, asking].mean(dim=0).tolist()))
-    return fig, f"A query and four keys as arrows; the output between four values: token {asking} takes {shares}"
+    shares = ", ".join(f"{w:.0%} for v{t}" for t, w in enumerate(weights[:, asking].mean(dim=0).tolist()))
+    left = f"the query of token {asking} and four keys as arrows"
+    return fig, f"Left, {left}. Right, its output between four values, with weights {shares}"

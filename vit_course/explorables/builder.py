@@ -143,8 +143,9 @@ def still(state: dict) -> tuple[Figure, str]:
         bars = ax.barh(PARTS, [value / total * 100 for value in values], color=COLOURS)
         ax.bar_label(bars, [f"{value / one:.3g}" for value in values], padding=3, fontsize=9)
         ratio = total / base["totals"][index]
-        said.append(f"{name.replace('_', '-')} {total / one:.3g} {unit}, {ratio:.2g} times those of ViT-B/16")
-        heading = f"{name.replace('_', '-')}: {total / one:.3g} {unit}\n{ratio:.2g} x ViT-B/16"
-        ax.set(title=heading, xlim=(0, 118), xticks=(0, 50, 100), xlabel="per cent")
+        quantity, largest = name.replace("_", "-"), PARTS[values.index(max(values))]
+        said.append(f"{quantity} {total / one:.3g} {unit}, {ratio:.2g} times ViT-B/16, largest part: {largest}")
+        heading = f"{quantity}: {total / one:.3g} {unit}\n{ratio:.2g} × ViT-B/16"
+        ax.set(title=heading, xlim=(0, 118), xticks=(0, 50, 100), xlabel="percent of the total")
     ax.invert_yaxis()
-    return fig, f"Three bar charts by part, for {title}: {'; '.join(said)}. The longest bars are those of the MLP"
+    return fig, f"Three bar charts by part, for {title}: {'; '.join(said)}"

@@ -115,19 +115,22 @@ def still(state: dict) -> tuple[Figure, str]:
     if cut == RIGHT:
         corner = (found["column"] * side, found["row"] * side)
         left.add_patch(Rectangle(corner, side, side, fill=False, edgecolor="black", linewidth=2.5))
+        if side >= 28:
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+            left.text(corner[0] + 5, corner[1] + 5, str(place), fontsize=9, va="top", bbox=box)
     if patches <= 64:
         for n in range(patches):
             where = ((n % columns + 0.06) * (side + gap), (n // columns + 0.06) * (side + gap))
             box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
             below.text(*where, str(n), fontsize=7, va="top", bbox=box)
-    counts = f"{patches:,} patches of {found['numbers']:,} numbers"
-    again = "put together again" if not found["moved"] else f"put together: {found['moved']:,} pixels elsewhere"
-    titles = (f"P = {side}: {grid} x {grid} patches", again, f"the sequence: {counts}; {found['pairs']:,} pairs")
+    again = "put back together" if not found["moved"] else f"put together: {found['moved']:,} pixels in the wrong place"
+    counts = f"{patches:,} patches of {found['numbers']:,} numbers each"
+    titles = (f"P = {side}: {grid} x {grid} patches", again, f"the sequence: {counts}")
     for ax, title in zip((left, right, below), titles, strict=True):
         ax.set(xticks=[], yticks=[], title=title)
         ax.spines[:].set(visible=False)
+    at = f". Patch {place} is in row {found['row']}, column {found['column']}, counting from 0" if cut == RIGHT else ""
     return fig, (
-        f"A cat cut into {patches:,} patches of side {side}, and below the same squares in a row. Put together again, "
-        f"{found['moved']:,} of {SIZE * SIZE:,} pixels lie in another place. Square {place} of the row is in row "
-        f"{found['row']}, column {found['column']}"
+        f"A photograph of a cat, cut into {patches:,} patches of side {side}, with their sequence below it. Put back "
+        f"together, {found['moved']:,} of {SIZE * SIZE:,} pixels are in the wrong place{at}"
     )

@@ -111,21 +111,22 @@ def still(state: dict) -> tuple[Figure, str]:
     names = tiny_vit().class_names
     fig = Figure(figsize=(8.2, 4.2), layout="constrained")
     left, right = fig.subfigures(1, 2, width_ratios=(3, 2))
-    axes, said = left.subplots(2, 5), []
+    axes, said, legend = left.subplots(2, 5), [], []
     for row, (title, found) in zip(axes, rows.items(), strict=True):
         word = int(np.argmax(found["probabilities"]))
         said.append(f"with {title} the model says {names[word]}, {found['probabilities'][word]:.0%}")
+        legend.append(f"{title}: {names[word]}, {found['probabilities'][word]:.0%}")
         for stage, (ax, tokens) in enumerate(zip(row, found["colours"], strict=True)):
             ax.imshow(np.reshape(tokens, (8, 8, 3)))
-            ax.set(xticks=[], yticks=[], title=f"block {stage - 1}" if stage else "in")
+            ax.set(xticks=[], yticks=[], title=f"block {stage - 1}" if stage else "input")
             ax.set_xlabel(f"length {found['lengths'][2 * stage]:.1f}", fontsize=8)
         row[0].set_ylabel(title.replace(", ", "\n"), fontsize=8)
     ax = right.subplots()
-    for shift, hatch, (title, found) in zip((-0.2, 0.2), ("", "///"), rows.items(), strict=True):
+    for shift, hatch, title, found in zip((-0.2, 0.2), ("", "///"), legend, rows.values(), strict=True):
         places = np.arange(len(names)) + shift
         ax.barh(places, found["logits"], 0.38, label=title, hatch=hatch, edgecolor="white")
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xlabel("logit")
-    ax.legend(fontsize=8, loc="lower right")
-    return fig, f"The patch tokens of a {state['photograph']} as colours, and ten logits: {'; '.join(said)}"
+    ax.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.4, 1))
+    return fig, f"The patch tokens of the {state['photograph']} photograph as colors, and ten logits: {'; '.join(said)}"

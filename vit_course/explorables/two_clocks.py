@@ -99,12 +99,13 @@ def still(state: dict) -> tuple[Figure, str]:
     fig = Figure(figsize=(8.2, 5.6), layout="constrained")
     rows = fig.add_gridspec(2, 2, height_ratios=(4, 2))
     values = {}
-    titles = {"learned": "learned table, real ViT", "clocks": f"sin-cos table, clocks: {state['hands']}"}
+    titles = {"learned": "learned by a real ViT", "clocks": f"sin-cos clocks: {state['hands']}"}
     for column, (name, title) in enumerate(titles.items()):
         ax = fig.add_subplot(rows[0, column])
         image = torch.tensor(found[name]).view(grid)
         least = -0.6 if name == "learned" else SHOWN[state["hands"]]
-        fig.colorbar(ax.imshow(image.numpy(), cmap=COLOUR_MAP, vmin=least, vmax=1), ax=ax, shrink=0.8)
+        drawn = ax.imshow(image.numpy(), cmap=COLOUR_MAP, vmin=least, vmax=1)
+        fig.colorbar(drawn, ax=ax, shrink=0.8, label="cosine similarity" if column else None)
         values[name] = image[there].item()
         for (row, col), marker, said in ((here, "s", "here"), (there, "o", f"{values[name]:.2f}")):
             for edge, width in (("black", 4), ("white", 2)):
@@ -125,10 +126,12 @@ def still(state: dict) -> tuple[Figure, str]:
                 ax.plot([x, x + sine], [y, y + cosine], style, markevery=[1], markersize=5, linewidth=2, **look)
             if axis == 0:
                 ax.text(x, 1.3, f"hand {hand}", ha="center", fontsize=9)
-    ax.set(xlim=(-4, 19.2), ylim=(-3.6, 2), aspect="equal")
+    ax.text(9.4, -4.3, "solid hand: the square; dashed hand: the ring", ha="center", fontsize=9)
+    ax.set(xlim=(-4, 19.2), ylim=(-4.6, 2), aspect="equal")
     ax.set_axis_off()
     return fig, (
-        f"Two similarity maps of the place in row {here[0]}, column {here[1]}. The place in row {there[0]}, column "
-        f"{there[1]} has {values['learned']:.2f} in the learned and {values['clocks']:.2f} in the sin-cos table. "
-        "Below, the first eight clocks of column and row, with the hands of both places"
+        f"Two maps of the cosine similarity with the place in row {here[0]}, column {here[1]}, which a square marks. A "
+        f"ring marks row {there[0]}, column {there[1]}: {values['learned']:.2f} in the learned table and "
+        f"{values['clocks']:.2f} in the sin-cos table. Below, the first eight clocks of column and row, each with a "
+        "solid hand for the square and a dashed hand for the ring"
     )

@@ -12,7 +12,10 @@ from vit_course.widgets.encoding import Sections
 PHOTOGRAPHS = ("cat", "rocket", "coffee", "photographer")
 SHORT = {"airplane": "plane", "automobile": "auto"}
 GRID, PATCH = 8, 4  # patches in a row, and pixels along one of them
-STEPS = ("before the first block", *(f"after {name} {layer}" for layer in range(4) for name in ("attention", "MLP")))
+STEPS = (
+    "before the first block",
+    *(f"after the {name} of block {layer}" for layer in range(4) for name in ("attention", "MLP")),
+)
 
 
 def vote(**state) -> Explorable:

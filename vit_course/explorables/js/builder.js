@@ -11,8 +11,8 @@ const [BYTES, KEPT, OPEN] = [16, 4, 128]; // up to OPEN tokens all attention wei
 const SIZES = ["hidden_dim", "num_layers", "mlp_dim", "patch_size"];
 const QUANTITIES = {
   parameters: { title: "parameters", unit: " M", one: 1e6, axis: [0.1e6, 2e9] },
-  multiply_adds: { title: "multiply-adds for one image", unit: " G", one: 1e9, axis: [0.05e9, 5000e9] },
-  memory: { title: `memory to train on ${BATCH} images`, unit: " GB", one: 1e9, axis: [0.1e9, 1000e9] },
+  multiply_adds: { title: "multiply-adds for one image", unit: " G", one: 1e9, axis: [0.05e9, 10000e9] },
+  memory: { title: `memory to train, ${BATCH} images at a time`, unit: " GB", one: 1e9, axis: [0.1e9, 1000e9] },
 };
 const sum = (values) => values.reduce((a, b) => a + b, 0);
 const clamp = (x, least, most) => Math.max(least, Math.min(most, x));
@@ -83,7 +83,7 @@ function tower(play, answer) {
   const ghost = ([name, { num_layers, mlp_dim }]) => {
     const [x, y] = [LEFT + UNIT * mlp_dim, BASE - LAYER * num_layers];
     return svg`<path d="M ${LEFT} ${y} H ${x} V ${BASE}" fill="none" stroke="var(--vit-edge)" stroke-dasharray="4 3" />${Math.abs(y - top) < 18 && x < LEFT + 160 ? nothing
-      : svg`<text class="build-small" x=${x} y=${y - 5} text-anchor="end">${name.split("/")[0]}</text>`}`;
+      : svg`<text class="build-small" x=${x} y=${y - 5} text-anchor="end">${x > 200 ? "ViT-" : ""}${name.split("/")[0]}</text>`}`;
   };
   const beyond = right > 340; // no room for words beside the edge
   return html`<svg class="build-tower" viewBox="0 0 500 316" role="group" aria-label="The encoder: its layers, and the width of tokens and MLPs">
@@ -91,7 +91,7 @@ function tower(play, answer) {
     ${Object.entries(play.things.models).filter(([name]) => name !== "B/32").map(ghost)}
     <rect x=${LEFT} y=${BASE + 5} width=${UNIT * D} height="15" rx="2" fill="var(--vit-soft)" />
     <path d="M ${LEFT} ${BASE - LAYER * 41} V ${BASE + 30}" stroke="var(--vit-edge)" />
-    ${[[192, "Ti"], [384, "S"], [768, "B"], [1024, "L"], [1280, "H"]].map((one) => mark(...one))}
+    ${[[192, "Ti"], [384, "S"], [768, "B"], [1024, "L"], [1280, "H"]].map((one) => mark(...one))}<text class="build-small" x="122" y=${BASE + 42}>D of the published models</text>
     ${handle({
       label: "width of a token, D", text: `${D}: ${answer.heads} heads of ${HEAD}`, now: D, least: widths[0], most: widths.at(-1), at: { x: edge, y: BASE + 12 },
       move: play.moving(({ x }) => wide(x)), step: (across, below) => play.set({ hidden_dim: clamp(play.state.hidden_dim + HEAD * (across - below), widths[0], widths.at(-1)) }),
@@ -128,30 +128,31 @@ function card(name, index, answer, things) {
     return svg`<path d="M ${x} 26 v ${below ? 9 : -9}" stroke="var(--vit-edge)" stroke-width="1.6" /><text class="build-mark" x=${x} y=${below ? 47 : 13} text-anchor="middle">${below ? model : model.split("/")[0]}</text>`;
   };
   const row = (part, i) => html`<tr><th scope="row">${part}</th><td class="build-bar"><span style="width: ${((100 * values[i]) / total).toFixed(2)}%; background: ${COLOURS[i]}"></span></td><td>${three(values[i] / one)}</td><td>${percent(values[i] / total)}</td></tr>`;
-  return html`<section class="build-card" aria-label=${title}><p class="build-name">${title}</p><p class="build-total"><b>${three(total / one)}${unit}</b> <span>${times(total / things.marks["B/16"][index])} x ViT-B/16</span></p>
+  return html`<section class="build-card" aria-label=${title}><p class="build-name">${title}</p><p class="build-total"><b>${three(total / one)}${unit}</b> <span>${times(total / things.marks["B/16"][index])} \u00d7 ViT-B/16</span></p>
     <svg viewBox="0 0 360 50" role="img" aria-label="among the published models, on a logarithmic scale"><path d="M 8 26 H 352" stroke="var(--vit-edge)" />${Object.entries(things.marks).map(mark)}
-      <circle cx=${across(total)} cy="26" r="7" fill="var(--vit-accent)" stroke="var(--vit-ink)" stroke-width="2" /></svg>
+      <path d="M ${across(total)} 17 l 7 9 l -7 9 l -7 -9 z" fill="var(--vit-ink)" stroke="var(--vit-paper)" stroke-width="1.5" /></svg>
     <table><tbody>${PARTS.map(row)}</tbody></table></section>`;
 }
 
 function view(state, answer, things, play) {
-  return html`<div class="build-body"><figure class="build-image">${image(play, answer)}<figcaption>N = ${number(answer.patches)} patches</figcaption>
+  // Beside the image, where the cards are far below: the three totals.
+  const now = Object.entries(QUANTITIES).map(([name, { unit, one }], index) => html`<p><b>${three(answer.totals[index] / one)}${unit}</b> ${["parameters", "multiply-adds", "to train"][index]}</p>`);
+  return html`<div class="build-body"><figure class="build-image">${image(play, answer)}<div class="build-now" aria-hidden="true">${now}</div><figcaption>N = ${number(answer.patches)} patches</figcaption>
       ${strip(`${play.id}-image`, "Side of the image", { 224: "224 px", 448: "448 px" }, String(state.image_size), (one) => play.set({ image_size: Number(one) }))}</figure>
-    <figure class="build-encoder">${tower(play, answer)}<figcaption>In each layer a bar of width D, attention, and one of width M, the MLP. Below, a token. Dashed: the towers of the published models</figcaption></figure>
+    <figure class="build-encoder">${tower(play, answer)}<figcaption>Each layer: a bar for attention, D wide, and one for the MLP, M wide. The lowest bar: one token. Dashed: ViT-Ti, S, B, L and H</figcaption></figure>
     ${Object.keys(QUANTITIES).map((name, index) => card(name, index, answer, things))}${ledger(state, answer)}</div>`;
 }
 
 function words(_state, { parameters, multiply_adds, totals, model }, { marks }) {
   const [size, cost, memory] = totals.map((total, index) => total / marks["B/16"][index]);
   const share = (values, part) => `${Math.round((100 * values[part]) / sum(values))} %`;
-  const name = model ? `This is ViT-${model}` : "No published model has these sizes";
-  const known = model === "B/16" ? "" : ` It has ${times(size)} times the parameters of ViT-B/16, ${times(cost)} times its multiply-adds and ${times(memory)} times its memory.`;
-  return `${name}.${known} The MLPs have ${share(parameters, 4)} of its parameters and take ${share(multiply_adds, 4)} of its multiply-adds; the attention products have no parameters and take ${share(multiply_adds, 3)} of them.`;
+  const known = model === "B/16" ? "" : `${model ? "It" : "This model"} has ${times(size)} times the parameters of ViT-B/16, ${times(cost)} times its multiply-adds and ${times(memory)} times its memory. `;
+  return `${model ? `This is ViT-${model}. ` : ""}${known}The MLPs hold ${share(parameters, 4)} of the parameters. The attention products hold none, but take ${share(multiply_adds, 3)} of the multiply-adds.`;
 }
 
 export default explorable("builder", TABLE, {
   title: "The builder",
-  hint: "Drag the round grips: the corner of a patch, the depth of the tower, and the width of its bars.",
+  hint: "Drag the round grips: the corner of a patch (P), the top of the tower (L layers) and the ends of its bars (M and D). Tab and the arrow keys move them too.",
   goals: [
     { text: "Build ViT-B/16: 86.6 M parameters, 17.6 G multiply-adds.", reached: (_state, { model }) => model === "B/16" },
     {

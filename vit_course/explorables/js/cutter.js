@@ -153,7 +153,7 @@ function photograph(play, { place, row, column, patches }) {
         move: play.moving((point) => cutAt(nearest(point))),
         step: (right, below) => play.set(cutAt(SIDES[clamp(SIDES.indexOf(play.state.side) + right + below, SIDES.length - 1)])),
       }, svg`<circle cx=${side} cy=${side} r="19" fill="transparent" /><circle class="play-grip cut-grip" cx=${side} cy=${side} r="9" />
-        <text class="cut-number" x=${side + 13} y=${Math.max(13, side - 3)}>P = ${side}</text><path class="cut-arrow" d="M ${side - 4} ${side - 4} l 8 8 m 0 -4.5 v 4.5 h -4.5 m -3.5 -3.5 v -4.5 h 4.5" />`)}
+        <text class="cut-number"><tspan x=${side + 13} y=${Math.max(11, side - 4)}>P = ${side}</tspan><tspan x=${side + 13} dy="12">${number(patches)} patches</tspan></text><path class="cut-arrow" d="M ${side - 4} ${side - 4} l 8 8 m 0 -4.5 v 4.5 h -4.5 m -3.5 -3.5 v -4.5 h 4.5" />`)}
     </svg></div>`;
 }
 
@@ -202,40 +202,46 @@ function chips(play) {
 function counts({ side }, { patches, numbers, pairs }) {
   const long = (88 * patches) / 1024;
   const map = html`<svg class="cut-map" viewBox="-1 -1 90 90" aria-hidden="true"><rect width="88" height="88" fill="none" stroke="var(--vit-edge)" stroke-dasharray="2 3" />
-    <rect class="cut-filled" width=${Math.max(0.7, long)} height=${Math.max(0.7, long)} /></svg>`;
+    <rect class="cut-filled" width=${Math.max(0.7, long)} height=${Math.max(0.7, long)} />
+    ${long < 40 ? svg`<text x=${long + 4} y="12">${patches} x ${patches}</text>` : svg`<text class="cut-inside" x=${long / 2} y=${long / 2 + 4} text-anchor="middle">${number(patches)} x ${number(patches)}</text>`}</svg>`;
   return html`<div class="cut-counts"><dl><div><dt>patches, N = (224 / ${side})\u00b2</dt><dd>${number(patches)}</dd></div>
     <div><dt>numbers in each, ${side} \u00b7 ${side} \u00b7 3</dt><dd>${number(numbers)}</dd></div>
-    <div><dt>pairs in an attention map, N \u00b7 N</dt><dd>${number(pairs)}</dd></div></dl>
-    <figure>${map}<figcaption>the map, N by N; dashed: at P\u00a0=\u00a07</figcaption></figure></div>`;
+    <div><dt>pairs that attention compares, N \u00b7 N</dt><dd>${number(pairs)}</dd></div></dl>
+    <figure>${map}<figcaption>all pairs, N by N; dashed: at P\u00a0=\u00a07</figcaption></figure></div>`;
 }
 
 function view(state, answer, _things, play) {
-  const { stranger } = state;
-  return html`<div class="cut-body"><figure class="cut-one">${photograph(play, answer)}<figcaption>The photograph: drag the corner of its first patch</figcaption></figure>
-      <figure class="cut-unrolled"><figcaption>The sequence${stranger ? ", as the stranger has cut it" : ""}: ${number(answer.patches)} squares, in rows from left to right</figcaption>${sequence(play, answer)}</figure>
+  const { stranger, axes } = state;
+  const rightly = !stranger && axes === RIGHT;
+  const from = rightly ? "The photograph and its patches" : `The photograph: the bright pixels are those of square ${answer.place}`;
+  const row = `The ${stranger ? "stranger's " : ""}sequence: ${number(answer.patches)} ${rightly ? "patches" : "squares"}, in reading order`;
+  const says = stranger ? "A stranger cut the photograph with two axes swapped. Drag the axes until they put it back together."
+    : "Your order of the axes: first which patch, then where inside it. Drag one and see what goes wrong.";
+  return html`<div class="cut-body"><figure class="cut-one">${photograph(play, answer)}<figcaption>${from}</figcaption></figure>
+      <figure class="cut-unrolled"><figcaption>${row}</figcaption>${sequence(play, answer)}</figure>
       <div class="cut-middle">${counts(state, answer)}
-        <div class="cut-order">${strip(`${play.id}-who`, "Who has cut", { false: "you cut", true: "a stranger has cut" }, String(stranger), (one) => play.set({ stranger: one === "true", axes: RIGHT }))}
-        <p class="cut-says">${stranger ? "A stranger has cut in an order that you do not know. You put together: drag the axes." : "You cut in this order of the axes. Drag one to another place."}</p>${chips(play)}</div></div>
+        <div class="cut-order">${strip(`${play.id}-who`, "Whose cut", { false: "your cut", true: "a stranger's cut" }, String(stranger), (one) => play.set({ stranger: one === "true", axes: RIGHT }))}
+        <p class="cut-says">${says}</p>${chips(play)}</div></div>
       <figure class="cut-other"><div class="cut-stack cut-back"><canvas width=${SIZE} height=${SIZE}></canvas></div>
-        <figcaption>${stranger ? "Put together in your order" : "Put together again, by unpatchify"}</figcaption></figure></div>`;
+        <figcaption>The sequence, put back together ${stranger ? "in your order" : "by unpatchify"}</figcaption></figure></div>`;
 }
 
 function words({ side, axes, stranger }, { patches, numbers, place, row, column, right, moved }) {
   const grid = SIZE / side;
-  const lies = `Square ${place} lies in row ${row}, column ${column}: ${row} \u00b7 ${grid} + ${column} = ${place}.`;
+  const lies = `Patch ${place} is in row ${row}, column ${column}, counting from 0: ${row}\u00a0\u00b7\u00a0${grid}\u00a0+\u00a0${column}\u00a0=\u00a0${place}.`;
   const code = `permute(0, ${[...axes].join(", ")}, 1)`;
-  if (!stranger && axes === RIGHT) return `With P = ${side} the photograph is a sequence of ${number(patches)} patches of ${number(numbers)} numbers each. ${lies}`;
-  if (!stranger) return `${number(right)} of the ${number(patches)} patches are right with ${code}. The shape, (${patches}, ${numbers}), is right all the same, and nothing reports an error: ${number(moved)} of 50,176 pixels come back in another place.`;
-  if (moved) return `Put together with ${code}, ${number(moved)} of 50,176 pixels lie in another place than in the photograph. The stranger has cut in another order.`;
-  return `The cat is whole: the stranger has cut with ${code}. Only ${number(right)} of the ${number(patches)} patches are right, yet the way there and back changes no pixel: two wrong functions can undo each other.`;
+  if (!stranger && axes === RIGHT) return `With P = ${side} the photograph becomes a sequence of ${number(patches)} patches of ${number(numbers)} numbers each. ${lies}`;
+  if (!stranger) return `With ${code}, ${number(right)} of the ${number(patches)} patches are right. The shape (${number(patches)}, ${number(numbers)}) is still right, so there is no error, but ${number(moved)} of 50,176 pixels come back in the wrong place.`;
+  if (moved) return `Put together with ${code}, ${number(moved)} of 50,176 pixels are in the wrong place. The stranger's cut had another order.`;
+  return `The cat is whole again: the stranger cut with ${code}. Only ${number(right)} of the ${number(patches)} patches are right, but no pixel has moved. Two wrong functions can undo each other.`;
 }
 
 export default explorable("cutter", TABLE, {
   title: "The cutter",
-  hint: "Drag the round grip: it is the corner of the first patch. Point at a square to see where it lies.",
+  hint: "Drag the orange corner of the first patch: how many patches does the photograph become? Point at a patch, or tap it, to find it in the sequence.",
   goals: [
-    { text: "Find the P for which the sequence has 64 patches.", reached: (_state, { patches }) => patches === 64 },
-    { text: "A stranger has cut the cat with two axes swapped. Restore it.", reached: ({ stranger }, { moved }) => stranger && moved === 0 },
+    { text: "Find the patch size P that gives 64 patches.", reached: (_state, { patches }) => patches === 64 },
+    { text: "Choose \u201ca stranger's cut\u201d and put the cat back together.", reached: ({ stranger }, { moved }) => stranger && moved === 0 },
   ],
   compute, open, paint, view, words,
   close: ({ photograph, watch }) => (watch?.disconnect(), URL.revokeObjectURL(photograph)),

@@ -99,13 +99,13 @@ function pipe({ valves }, { added }, layer, part) {
 }
 
 function valve(play, layer, part) {
-  // Turned by a drag, by the arrow keys, or by a click, which goes on to the next of its three places.
+  // Turned by a drag, by the arrow keys, or by clicks: the first closes it, the next two open it again by way of the mean.
   const { valves } = play.state;
   const [x, y, now] = [middle(layer, part), PIPES[part], valves[layer][part]];
   const put = (value) => ({ valves: valves.map((row, l) => row.map((one, p) => (l === layer && p === part ? value : one))) });
   let [from, moved] = [null, false];
   const move = (point, over) => {
-    if (over) return moved ? play.keep() : play.set(put(VALVES[(VALVES.indexOf(now) + 2) % 3]));
+    if (over) return moved ? play.keep() : play.set(put(VALVES[(VALVES.indexOf(now) + 1) % 3]));
     from ??= point;
     moved ||= Math.hypot(point.x - from.x, point.y - from.y) > 5;
     const angle = (Math.atan2(Math.abs(point.y - y), Math.abs(point.x - x)) * 180) / Math.PI;
@@ -125,11 +125,11 @@ function valve(play, layer, part) {
 function tokens(colours, lengths, stage) {
   // The patch tokens as a picture below the river, 8 x 8 squares.
   const [left, top, side] = [START + SPAN * stage - 30, 212, 7.5];
-  const said = `${stage ? `after block ${stage - 1}` : "before the first block"}: the patch tokens as colours, mean length ${lengths[2 * stage].toFixed(1)}`;
+  const said = `${stage ? `after block ${stage - 1}` : "before the first block"}: the patch tokens as colors, mean length ${lengths[2 * stage].toFixed(1)}`;
   const square = ([r, g, b], n) => svg`<rect x=${left + side * (n % 8)} y=${top + side * Math.floor(n / 8)} width=${side + 0.2} height=${side + 0.2} fill="rgb(${255 * r} ${255 * g} ${255 * b})" />`;
   return svg`<path d="M ${left + 30} ${RIVER + 12} V ${top - 4}" stroke="var(--vit-edge)" stroke-dasharray="1 3" />
     <g role="img" aria-label=${said} shape-rendering="crispEdges">${colours[stage].map(square)}</g>
-    <text x=${left + 30} y=${top + 74} text-anchor="middle">${stage ? `block ${stage - 1}` : "in"}</text>
+    <text x=${left + 30} y=${top + 74} text-anchor="middle">${stage ? `block ${stage - 1}` : "input"}</text>
     <text x=${left + 30} y=${top + 87} text-anchor="middle" class="play-soft">length ${lengths[2 * stage].toFixed(1)}</text>`;
 }
 
@@ -150,10 +150,11 @@ function view(state, answer, { model, photographs, pictures }, play) {
   const labels = Object.fromEntries(photographs.map((name) => [name, name]));
   return html`<div class="play-row">${strip(`${play.id}-photograph`, "Photograph", labels, state.photograph, (one) => play.set({ photograph: one }))}
       <button type="button" ?disabled=${!turned(state.valves).length} @click=${() => play.set({ valves: structuredClone(TABLE.valves.usual) })}>Open all valves</button></div>
-    <div class="stream-body"><svg class="stream-flow" viewBox="0 0 412 302" role="group" aria-label="The stream from the photograph through four blocks">
+    <div class="stream-body"><figure><svg class="stream-flow" viewBox="0 0 412 302" role="group" aria-label="The stream from the photograph through four blocks">
         <image href=${pictures[photographs.indexOf(state.photograph)]} x="0" y=${RIVER - 29} width="58" height="58" role="img" aria-label="the photograph, 32 x 32 pixels: ${state.photograph}" />
         ${each((layer, part) => pipe(state, answer, layer, part))}${river(lengths)}${each((layer, part) => valve(play, layer, part))}
         ${colours.map((_, stage) => tokens(colours, lengths, stage))}</svg>
+        <figcaption>Squares: the patch tokens in the stream; similar tokens have similar colors. Length: the mean over all tokens</figcaption></figure>
       ${logits(answer, model.config.class_names)}</div>`;
 }
 
@@ -162,28 +163,29 @@ function words({ valves, photograph }, { probabilities, before, lengths }, { mod
   const [was, is] = [best(before.probabilities), best(probabilities)];
   const which = turned(valves);
   if (!which.length) {
-    const none = WORDLESS[photograph] ? ` It knows ten words, and none of them fits ${WORDLESS[photograph]}.` : "";
+    const none = WORDLESS[photograph] ? ` None of its ten words fits ${WORDLESS[photograph]}.` : "";
     return `All valves are open: the model says ${names[was]}, ${percent(before.probabilities[was])}.${none} Which of the eight branches does it need for that?`;
   }
-  const [layer, part] = which[0];
-  const how = which.length > 1 ? `With ${which.length} valves turned` : `With ${NAMES[part]} ${layer} ${valves[layer][part] === "mean" ? "replaced by its mean" : "closed"}`;
+  const one = ([layer, part]) => `${NAMES[part]} ${layer} ${valves[layer][part] === "mean" ? "replaced by its mean" : "closed"}`;
+  const how = which.length > 2 ? `${which.length === 8 ? "all" : `${which.length} of the`} 8 valves turned` : which.map(one).join(" and ");
   const change = probabilities[was] - before.probabilities[was];
-  const same = Math.abs(change) < NOTHING ? "hardly changed from" : change > 0 ? "up from" : "down from";
+  const then = percent(before.probabilities[was]);
+  const same = Math.abs(change) < NOTHING ? `about as before (${then})` : `${change > 0 ? "up" : "down"} from ${then}`;
   const answer = is === was
-    ? `the model still says ${names[is]}, ${percent(probabilities[is])}, ${same} ${percent(before.probabilities[was])}`
-    : `the model says ${names[is]}, ${percent(probabilities[is])}; ${names[was]} falls from ${percent(before.probabilities[was])} to ${percent(probabilities[was])}`;
-  return `${how}, ${answer}. The tokens come out ${lengths[8].toFixed(1)} long on average, with all valves open ${before.lengths[8].toFixed(1)}.`;
+    ? `the model still says ${names[is]}: ${percent(probabilities[is])}, ${same}`
+    : `the model says ${names[is]}, ${percent(probabilities[is])}; ${names[was]} ${change < 0 ? "falls" : "rises"} from ${then} to ${percent(probabilities[was])}`;
+  return `With ${how}, ${answer}. After the last block the mean length is ${lengths[8].toFixed(1)} (${before.lengths[8].toFixed(1)} with all valves open).`;
 }
 
 const alone = ({ photograph, valves }) => photograph === "cat" && turned(valves).length === 1;
 
 export default explorable("stream", TABLE, {
   title: "The stream",
-  hint: "Click a valve, or turn its lever: open, the branch's mean, or closed. Arrow keys turn the one that has the focus.",
+  hint: "Click a valve to close its branch; click again to replace it by its mean over many images. You can also drag its lever, or use Tab and the arrow keys.",
   goals: [
-    { text: "On the cat, turn one valve alone so that another word wins.", reached: (state, { probabilities, before }) => alone(state) && best(probabilities) !== best(before.probabilities) },
+    { text: "On the cat, turn a single valve so that another word wins.", reached: (state, { probabilities, before }) => alone(state) && best(probabilities) !== best(before.probabilities) },
     {
-      text: `On the cat, turn one valve alone and change nothing: the same word, its probability within ${100 * NOTHING} points.`,
+      text: `On the cat, turn a single valve with almost no effect: the same word wins, its probability within ${100 * NOTHING} percentage points.`,
       reached: (state, { probabilities: now, before: { probabilities: was } }) => alone(state) && best(now) === best(was) && Math.abs(now[best(now)] - was[best(was)]) < NOTHING,
     },
   ],

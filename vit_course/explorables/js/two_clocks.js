@@ -140,13 +140,18 @@ function square(play, answer, name, title) {
     play.set({ place: [[event.clientY - box.top, box.height, 0], [event.clientX - box.left, box.width, 1]].map(([far, all, axis]) => within(Math.floor((far / all) * grid[axis]), axis)) });
   };
   const ring = middle(there);
-  const left = ring.x > 0.7 * wide;
+  const near = Math.abs(here[0] - there[0]) < 2 && Math.abs(here[1] - there[1]) < 5;
+  // The number stands beside the ring: where the square is near, on the other side of it, or of both if there is no room.
+  const beside = near ? there[1] >= here[1] : ring.x <= 0.7 * wide;
+  const over = near && (beside ? ring.x > wide - 80 : ring.x < 80);
+  const [by, right] = over ? [middle(here), !beside] : [ring, beside];
+  const edge = here[1] < 2 ? "start" : here[1] > grid[1] - 3 ? "end" : "middle"; // the word must not leave the map
   const up = here[0] > 1 && !(there[0] < here[0] && Math.abs(there[1] - here[1]) < 4);
   return html`<figure><figcaption><b>${title}</b></figcaption><div class="clock-map">
     <canvas data-map=${name} width=${grid[1]} height=${grid[0]} @click=${jump}></canvas>
     <svg viewBox="0 0 ${wide} ${high}" role="group" aria-label="Similarity map of the ${title}">
-      <g class="clock-labels"><text x=${middle(here).x} y=${middle(here).y + (up ? -17 : 30)} text-anchor="middle">here</text>
-        <text x=${ring.x + (left ? -17 : 17)} y=${ring.y + 6} text-anchor=${left ? "end" : "start"}>${two(answer[name][answer.at])}</text></g>
+      <g class="clock-labels"><text x=${middle(here).x + { start: -10, middle: 0, end: 10 }[edge]} y=${middle(here).y + (up ? -17 : 30)} text-anchor=${edge}>here</text>
+        <text x=${by.x + (right ? 17 : -17)} y=${by.y + 6} text-anchor=${right ? "start" : "end"}>${two(answer[name][answer.at])}</text></g>
       ${marker("other", there, ({ x, y }) => svg`<circle class="clock-hit" cx=${x} cy=${y} r="24" /><circle class="clock-under" cx=${x} cy=${y} r="11" /><circle class="play-grip clock-over" cx=${x} cy=${y} r="11" />`)}
       ${marker("place", here, ({ x, y }) => svg`<circle class="clock-hit" cx=${x} cy=${y} r="24" /><rect class="clock-under" x=${x - 10} y=${y - 10} width="20" height="20" />
         <rect class="play-grip clock-over" x=${x - 10} y=${y - 10} width="20" height="20" /><circle class="clock-dot" cx=${x} cy=${y} r="4" />`)}
@@ -164,24 +169,27 @@ function dial(answer, counted, axis, hand) {
       ${counts ? svg`<path class="clock-between" d="M 25 25 L ${tip(x, y)} A 20 20 0 0 ${clockwise} ${tip(u, v)} Z" />` : nothing}
       <path class="clock-there" d="M 25 25 L ${tip(u, v)}" /><path class="clock-here" d="M 25 25 L ${tip(x, y)}" />
       <circle class="clock-ring" cx=${25 + 20 * u} cy=${25 - 20 * v} r="4" /><circle class="clock-tip" cx=${25 + 20 * x} cy=${25 - 20 * y} r="3.5" /></svg>
-    <span><span class=${hand > 9 ? "clock-word" : ""}>hand </span>${hand}</span>${counts ? html`<span class="clock-apart">${alike ? html`<b>${degrees(apart)}</b>` : degrees(apart)}</span>` : nothing}</div>`;
+    <span><span class="clock-word">hand </span>${hand}</span>${counts ? html`<span class="clock-apart">${alike ? html`<b>${degrees(apart)}</b>` : degrees(apart)}</span>` : nothing}</div>`;
 }
 
 function dials(state, answer, axis) {
   const counted = CLOCKS[state.hands];
-  return html`<div class="clock-row"><p><b>${["Column clocks", "Row clocks"][axis]}</b> ${["turn from left to right", "turn from top to bottom"][axis]}</p>
+  return html`<div class="clock-row"><p><b>${["Column clocks", "Row clocks"][axis]}</b> turn when you move ${["left or right", "up or down"][axis]}</p>
     <div class="clock-dials">${DIALS.map((hand) => dial(answer, counted, axis, hand))}</div></div>`;
 }
 
 function view(state, answer, _things, play) {
-  const named = { "16 x 16": "16 x 16", interpolated: "interpolated", exchanged: "exchanged", "as one line": "as one line" };
+  const ways = { "16 x 16": "no", interpolated: "as a picture", exchanged: "axes swapped", "as one line": "as one line" };
+  const used = { "hand 0": "hand 0", "hand 24": "hand 24", "first eight": "first eight", all: "all" };
   return html`<div class="play-row">
-      <span class="clock-choice">clocks that count ${strip(`${play.id}-hands`, "Clocks that count", { "hand 0": "hand 0", "hand 24": "hand 24", "first eight": "first eight", all: "all" }, state.hands, (hands) => play.set({ hands }))}</span>
-      <span class="clock-choice">table ${strip(`${play.id}-table`, "Table", named, state.table, (table) => play.set({ table }))}</span>
+      <span class="clock-choice">clocks in use ${strip(`${play.id}-hands`, "Clocks in use", used, state.hands, (hands) => play.set({ hands }))}</span>
+      <span class="clock-choice">resized to 16 x 24 ${strip(`${play.id}-table`, "Resized to 16 x 24", ways, state.table, (table) => play.set({ table }))}</span>
     </div>
-    <div class="play-body clock-body"><div class="clock-maps ${answer.grid[1] > 16 ? "clock-wide" : ""}">${square(play, answer, "learned", "learned table, real ViT")}
-        ${square(play, answer, "clocks", state.hands === "all" ? "sin-cos table" : `sin-cos table: ${state.hands === "first eight" ? "first eight clocks" : state.hands}`)}</div>
-      <div class="clock-both">${[0, 1].map((axis) => dials(state, answer, axis))}</div></div>`;
+    <div class="play-body clock-body"><div class="clock-maps ${answer.grid[1] > 16 ? "clock-wide" : ""}">${square(play, answer, "learned", "learned by a real ViT")}
+        ${square(play, answer, "clocks", state.hands === "all" ? "sin-cos: all clocks" : `sin-cos: ${state.hands}`)}
+        <p class="clock-key">Bright means similar to the place at the square. The number at the ring is their cosine similarity.</p></div>
+      <div class="clock-both"><p class="clock-key">Each clock turns at its own speed; the sin-cos table holds the sine and cosine of each hand. <b>Solid</b>: the square's hand; <b>dashed</b>: the ring's. Below, the angle between them, bold up to ${ALIKE}\u00b0.</p>
+        ${[0, 1].map((axis) => dials(state, answer, axis))}</div></div>`;
 }
 
 // Viridis at nine places: its lightness rises evenly.
@@ -204,19 +212,20 @@ function paint(root, state, answer) {
 
 const ABOUT = {
   "16 x 16": "",
-  interpolated: "Both tables are resized to 16 x 24 as pictures: neighbours stay neighbours.",
-  exchanged: "Both tables are resized to 24 rows of 16 and read as 16 rows of 24, so that every second row begins in the middle of an old one.",
-  "as one line": "Each table is resized as one long line. The learned one, made for 37 rows, is torn; the sin-cos one, made for 16 rows, is hardly hurt, because 16 rows stay 16 rows.",
+  interpolated: " Both tables were resized to 16 rows of 24 as pictures, so neighbors are still neighbors.",
+  exchanged: " Both tables were resized to 24 rows of 16 and then read as 16 rows of 24, so every second row starts in the middle of an old one.",
+  "as one line": " Each table was resized as one long line. That breaks up the learned table, which had 37 rows, but hardly changes the sin-cos table: its 16 rows are still 16 rows.",
 };
 
 function words({ hands, table }, { here, there, learned, clocks, largest, at }) {
-  if (`${here}` === `${there}`) return "Here and the ring are the same place: drag one of them away.";
+  if (`${here}` === `${there}`) return "The square and the ring are at the same place. Drag one of them away.";
   const place = ([row, column]) => `row ${row}, column ${column}`;
-  const said = `From ${place(here)} to ${place(there)} the cosine similarity is ${two(learned[at])} in the learned table and ${two(clocks[at])} ${hands === "all" ? "in the sin-cos table" : "by the clocks that count"}.`;
+  const said = `The square is at ${place(here)}, the ring at ${place(there)}. Their cosine similarity is ${two(learned[at])} in the learned table and ${two(clocks[at])} in the sin-cos table${hands === "all" ? "" : ", with the clocks in use"}.`;
   const found = (largest * 180) / Math.PI <= ALIKE;
-  const which = { "hand 0": "the two clocks of hand 0", "hand 24": "the two clocks of hand 24", "first eight": "the first eight clocks", all: "all 192 clocks" }[hands];
-  const why = hands === "first eight" && here[1] === there[1] && table !== "exchanged" ? " All eight belong to the column, and the column is the same." : "";
-  return `${said} The hands of ${which} differ by up to ${degrees(largest)}${found ? `: for these clocks the two are one place.${why}` : ", so these clocks tell the two places apart."} ${ABOUT[table]}`;
+  const which = { "hand 0": "The two clocks of hand 0", "hand 24": "The two clocks of hand 24", "first eight": "The first eight clocks", all: "All 192 clocks together" }[hands];
+  const why = hands === "first eight" && here[1] === there[1] && table !== "exchanged" ? " All eight are column clocks, and the column is the same." : "";
+  const by = `the largest angle is ${degrees(largest)}`;
+  return `${said} ${which} ${found ? `cannot tell the two places apart: ${by}.${why}` : `tell the two places apart: ${by}.`}${ABOUT[table]}`;
 }
 
 const different = ({ here, there }) => here[0] !== there[0] && here[1] !== there[1];
@@ -224,12 +233,12 @@ const close = ({ largest }) => (largest * 180) / Math.PI <= ALIKE;
 
 export default explorable("two_clocks", TABLE, {
   title: "The two clocks",
-  hint: "Drag the square or the ring over a map. The square's hands are solid, the ring's are dashed.",
+  hint: "Each place in the grid has a vector that says where it is. Drag the square and the ring: which places have similar vectors, and which clocks tell them apart?",
   goals: [
-    { text: "Hand 0: find two places, in different rows and in different columns, that it cannot tell apart (hands within 20\u00b0).", reached: ({ hands }, answer) => hands === "hand 0" && different(answer) && close(answer) },
-    { text: "First eight: find two different places that the first eight clocks cannot tell apart.", reached: ({ hands }, answer) => hands === "first eight" && `${answer.here}` !== `${answer.there}` && close(answer) },
+    { text: `Choose hand 0. Find two places, in different rows and columns, that it confuses (angles up to ${ALIKE}\u00b0).`, reached: ({ hands }, answer) => hands === "hand 0" && different(answer) && close(answer) },
+    { text: `Choose first eight. Find two different places that these clocks confuse (angles up to ${ALIKE}\u00b0).`, reached: ({ hands }, answer) => hands === "first eight" && `${answer.here}` !== `${answer.there}` && close(answer) },
     {
-      text: `Find two places side by side with unlike vectors in the learned table (similarity below ${UNLIKE}). Only a table that was resized wrongly has them.`,
+      text: `Resize the table the wrong way and find two neighbors in a row with a learned similarity below ${UNLIKE}.`,
       reached: (_state, { here, there, learned, at }) => here[0] === there[0] && Math.abs(here[1] - there[1]) === 1 && learned[at] < UNLIKE,
     },
   ],

@@ -11,7 +11,7 @@ const WORDLESS = { rocket: "a rocket", coffee: "a cup of coffee", photographer: 
 const SHORT = { airplane: "plane", automobile: "auto" };
 const [LEFT, STEP, LINE] = [72, 38.5, 46]; // of the line through the model: where it begins, from step to step, its height
 const across = (step) => LEFT + STEP * step;
-const after = (step) => (step ? `after ${step % 2 ? "attention" : "MLP"} ${Math.floor((step - 1) / 2)}` : "before the first block");
+const after = (step) => (step ? `after the ${step % 2 ? "attention" : "MLP"} of block ${Math.floor((step - 1) / 2)}` : "before the first block");
 const begun = (text) => text[0].toUpperCase() + text.slice(1);
 const best = (values) => values.indexOf(Math.max(...values));
 const patches = (covered) => covered.flatMap((row, r) => [...Array(GRID).keys()].filter((column) => (row >> column) & 1).map((column) => GRID * r + column));
@@ -21,32 +21,33 @@ function open({ config, weights, pixels, photographs }) {
   const model = new TinyViT(config, weights);
   const size = pixels.length / photographs.length;
   const each = photographs.map((_, n) => pixels.subarray(n * size, (n + 1) * size));
-  return { model, photographs, images: each.map((one) => model.normalise(one)), pictures: each.map((one) => picture(one, config.image_size)), before: {}, cursor: 27 };
+  return { model, photographs, images: each.map((one) => model.normalise(one)), pictures: each.map((one) => picture(one, config.image_size)), last: {}, before: {}, cursor: 27 };
 }
 
-function run(step, covered, which, { model, images }) {
-  const { hidden_dim: D, num_classes: K } = model.config;
-  const { tokens, outputs } = model.forward(model.covered(images[which], patches(covered)));
+function run(covered, photograph, things) {
+  // The model runs when another photograph or other patches are seen; a step is only another place in what it has left.
+  const { model, photographs, images, last } = things;
+  const key = `${photograph} ${covered}`;
+  if (last.key === key) return last;
+  const { tokens, outputs } = model.forward(model.covered(images[photographs.indexOf(photograph)], patches(covered)));
   // The stream before, between and after the branches, 2L + 1 of (T, D).
   const seen = [tokens[0], ...outputs.flatMap(({ attention }, layer) => [tokens[layer].map((value, i) => value + attention[i]), tokens[layer + 1]])];
-  const logits = model.lens(seen[step]);
-  const path = seen.map((one) => best(model.lens(one.subarray(0, D))));
-  return {
-    said: Array.from({ length: logits.length / K }, (_, token) => best(logits.subarray(K * token, K * (token + 1)))),
-    shares: softmax(logits.slice(0, K)),
-    path,
-    settled: path.findLastIndex((word) => word !== path.at(-1)) + 1,
-    end: softmax(model.lens(seen.at(-1).subarray(0, D))),
-  };
+  const heard = seen.map((one) => softmax(model.lens(one.subarray(0, model.config.hidden_dim)))); // of the class token
+  const path = heard.map(best);
+  things.last = { key, seen, path, settled: path.findLastIndex((word) => word !== path.at(-1)) + 1, end: heard.at(-1) };
+  return things.last;
 }
 
 export function compute({ step, covered, photograph }, things) {
   // -> said (T), the number of each token's word; shares (K), of the class token's words; path (2L + 1), its word at every
   // step; settled, the first step from which on its word is the last one; end (K), its shares at the last step, and
   // `before` the same with no patch covered.
-  const which = things.photographs.indexOf(photograph);
-  things.before[photograph] ??= run(8, TABLE.covered.usual, which, things).end;
-  return { ...run(step, covered, which, things), before: things.before[photograph] };
+  things.before[photograph] ??= run(TABLE.covered.usual, photograph, things).end;
+  const { seen, path, settled, end } = run(covered, photograph, things);
+  const { model } = things;
+  const [logits, K] = [model.lens(seen[step]), model.config.num_classes];
+  const said = Array.from({ length: logits.length / K }, (_, token) => best(logits.subarray(K * token, K * (token + 1))));
+  return { said, shares: softmax(logits.slice(0, K)), path, settled, end, before: things.before[photograph] };
 }
 
 function line(play, { said, shares }, { model, photographs, pictures }) {
@@ -55,11 +56,11 @@ function line(play, { said, shares }, { model, photographs, pictures }) {
   const names = model.config.class_names;
   const put = (to) => ({ step: Math.max(0, Math.min(8, Math.round(to))) });
   const stop = (one) => svg`<circle cx=${across(one)} cy=${LINE} r="4" fill="var(--vit-paper)" stroke="var(--vit-ink)" stroke-width="1.5" />
-    <text x=${across(one)} y=${LINE + 34} text-anchor="middle" class="play-soft">${one ? (one % 2 ? "att." : "MLP") : "in"}</text>`;
+    <text x=${across(one)} y=${LINE + 34} text-anchor="middle" class="play-soft">${one ? (one % 2 ? "att." : "MLP") : "start"}</text>`;
   const block = (n) => svg`<path d="M ${across(2 * n + 1) - 14} ${LINE + 39} v 4 h ${STEP + 28} v -4" fill="none" stroke="var(--vit-edge)" />
     <text x=${across(2 * n + 1.5)} y=${LINE + 57} text-anchor="middle">block ${n}</text>`;
   const flag = marked ? svg`<path d="M ${across(marked)} ${LINE + 12} l 7 10 h -14 z" fill="var(--play-1)" />` : nothing;
-  const [word, wide] = [`${names[said[0]]} ${percent(shares[said[0]])}`, 172];
+  const [word, wide] = [`${names[said[0]]} ${percent(shares[said[0]])}`, 212];
   const x = Math.max(wide / 2 + 2, Math.min(399 - wide / 2, across(step)));
   return html`<svg class="vote-line" viewBox="0 0 400 108" role="group" aria-label="The way through the model">
     <image href=${pictures[photographs.indexOf(photograph)]} y=${LINE - 26} width="52" height="52" role="img" aria-label="the photograph, 32 x 32 pixels: ${photograph}" />
@@ -68,7 +69,8 @@ function line(play, { said, shares }, { model, photographs, pictures }) {
       label: "step through the model", text: `${after(step)}: the class token says ${word}`, now: step, least: 0, most: 8,
       at: { x: across(step), y: LINE }, move: play.moving(({ x: to }) => put((to - LEFT) / STEP)), step: (right, below) => play.set(put(step + right - below)),
     }, svg`<rect x=${x - wide / 2} y="0" width=${wide} height="24" rx="6" fill="var(--vit-ink)" /><circle cx=${across(step)} cy=${LINE} r="20" fill="transparent" />
-      <path d="M ${across(step)} 22 V ${LINE}" stroke="var(--vit-ink)" stroke-width="2" /><circle class="play-grip" cx=${across(step)} cy=${LINE} r="10" fill="var(--vit-ink)" />
+      <path d="M ${across(step)} 22 V ${LINE}" stroke="var(--vit-ink)" stroke-width="2" /><circle class="play-grip" cx=${across(step)} cy=${LINE} r="11" fill="var(--vit-ink)" />
+      <path class="vote-arrow" d="M ${across(step) - 6} ${LINE} h 12 m -3 -3 l 3 3 l -3 3 m -6 0 l -3 -3 l 3 -3" />
       <text class="vote-word" x=${x} y="16.5" text-anchor="middle">class token: ${word}</text>`)}</svg>`;
 }
 
@@ -126,7 +128,7 @@ function votes({ said, shares }, names) {
   const row = (k) => html`<tr class=${k === said[0] ? "vote-best" : ""}><th scope="row"><span class="vote-mark" style="background: var(--vote-${k})"></span>${names[k]}</th>
     <td><span class="vote-bar" style="width: calc(${shares[k].toFixed(4)} * (100% - 50px))"></span>${percent(shares[k])}</td>
     <td><span class="vote-bar vote-count" style="width: calc(${counts[k] / 64} * (100% - 30px)); background-color: var(--vote-${k})"></span>${counts[k]}</td></tr>`;
-  return html`<table class="vote-table"><thead><tr><th scope="col">word</th><th scope="col">class token</th><th scope="col">patches that say it, of 64</th></tr></thead>
+  return html`<table class="vote-table"><thead><tr><th scope="col">word</th><th scope="col">class token</th><th scope="col">patches, of 64</th></tr></thead>
     <tbody>${names.map((_, k) => row(k))}</tbody></table>`;
 }
 
@@ -134,36 +136,39 @@ function view(state, answer, things, play) {
   const names = things.model.config.class_names;
   const labels = Object.fromEntries(things.photographs.map((name) => [name, name]));
   const mark = state.step && state.marked !== state.step;
-  return html`<div class="play-row">${strip(`${play.id}-photograph`, "Photograph", labels, state.photograph, (one) => play.set({ photograph: one, marked: 0 }))}
-      <button type="button" ?disabled=${!mark} @click=${() => play.set({ marked: state.step })}>Mark this step</button>
+  return html`<div class="play-row">${strip(`${play.id}-photograph`, "Photograph", labels, state.photograph, (one) => play.set({ photograph: one, marked: 0 }))}</div>
+    <div class="vote-body">${line(play, answer, things)}
+      <div class="play-row vote-buttons"><button type="button" ?disabled=${!mark} @click=${() => play.set({ marked: state.step })}>Mark this step</button>
       <button type="button" ?disabled=${clear(state.covered)} @click=${() => play.set({ covered: [...TABLE.covered.usual] })}>Uncover all patches</button></div>
-    <div class="vote-body">${line(play, answer, things)}${photograph(play, answer, things)}${votes(answer, names)}</div>`;
+      ${photograph(play, answer, things)}${votes(answer, names)}</div>`;
 }
 
 function words({ step, covered, marked, photograph }, { said, shares, path, settled, end, before }, { model }) {
   const names = model.config.class_names;
   const [word, grey] = [names[said[0]], patches(covered).length];
   const counts = names.map((_, k) => said.slice(1).filter((one) => one === k).length);
-  const most = best(counts);
+  const most = counts[said[0]] === Math.max(...counts) ? said[0] : best(counts);
   const agree = `${counts[said[0]]} of the 64 patches ${counts[said[0]] === 1 ? "agrees" : "agree"}`;
-  const too = most === said[0] ? `${agree}; no other word is on so many.` : `${agree}; the most frequent word is ${names[most]}, on ${counts[most]}.`;
-  const none = step === 8 && !grey && WORDLESS[photograph] ? ` It knows ten words, and none of them fits ${WORDLESS[photograph]}.` : "";
-  const told = `${begun(after(step))}, the class token says ${word}, ${percent(shares[said[0]])}${step ? "" : ", as on every photograph: it has seen none"}. ${too}${none}`;
+  const too = most === said[0] ? `${agree}; no word is more frequent.` : `${agree}; the most frequent word is ${names[most]}, on ${counts[most]}.`;
+  const none = step === 8 && !grey && WORDLESS[photograph] ? ` The model knows only ten words, and none of them fits ${WORDLESS[photograph]}.` : "";
+  const told = `${begun(after(step))}, the class token says ${word}, ${percent(shares[said[0]])}${step ? "" : ", for every photograph, because it has seen none yet"}. ${too}${none}`;
   const [was, is] = [best(before), best(end)];
-  const by = grey && ` With ${grey} grey ${grey === 1 ? "patch" : "patches"} it ends with ${names[is]}, ${percent(end[is])}, without ${grey === 1 ? "it" : "them"} with ${names[was]}, ${percent(before[was])}.`;
+  const one = `${grey} covered ${grey === 1 ? "patch" : "patches"}`;
+  const by = grey && (is === was ? ` With ${one}, the final word is still ${names[is]}, ${percent(end[is])}; with none covered, ${percent(before[is])}.`
+    : ` With ${one}, the final word changes from ${names[was]}, ${percent(before[was])}, to ${names[is]}, ${percent(end[is])}.`);
   const wrong = path.slice(marked).find((k) => k !== path.at(-1));
   const later = path.findLastIndex((k) => k !== path.at(-1));
-  const flag = marked && (marked === settled ? ` Your mark is right: from there on it says ${names[path.at(-1)]}, one step earlier ${names[path[marked - 1]]}.`
-    : wrong === undefined ? ` Your mark is late: one step earlier it says ${names[path.at(-1)]} already.` : ` Your mark is early: ${after(later)} it says ${names[path[later]]}.`);
+  const flag = marked && (marked === settled ? ` Your mark is right: from there on it says ${names[path.at(-1)]}; one step earlier it said ${names[path[marked - 1]]}.`
+    : wrong === undefined ? ` Your mark is too late: one step earlier it already says ${names[path.at(-1)]}.` : ` Your mark is too early: ${after(later)} it says ${names[path[later]]}.`);
   return `${told}${flag || ""}${by || ""}`;
 }
 
 export default explorable("vote", TABLE, {
   title: "The vote",
-  hint: "Drag the class token along the line through the model. Click patches, or drag over them, to cover them.",
+  hint: "Drag the large dot through the model to see what the class token, which gives the answer, would say at each step. Each patch shows its own word. Click patches, or drag across them, to cover them.",
   goals: [
-    { text: "No patch covered: mark the step from which on the class token says its last word.", reached: ({ marked, covered }, { settled }) => clear(covered) && marked > 0 && marked === settled },
-    { text: `Cover at most ${FEW} patches so that the class token ends with another word.`, reached: ({ covered }, { end, before }) => patches(covered).length <= FEW && best(end) !== best(before) },
+    { text: "With no patch covered, mark the step at which the class token settles on its final word.", reached: ({ marked, covered }, { settled }) => clear(covered) && marked > 0 && marked === settled },
+    { text: `On the coffee or the photographer, cover at most ${FEW} patches so that the final word changes.`, reached: ({ covered }, { end, before }) => patches(covered).length <= FEW && best(end) !== best(before) },
   ],
   open, compute, view, words,
 });
