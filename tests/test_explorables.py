@@ -7,9 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from conftest import cases
-from exercises import NOTEBOOKS, cells_of
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 from lab import note_outside
 from matplotlib.figure import Figure
@@ -18,7 +16,6 @@ from traitlets import TraitError
 from vit_course import explorables
 from vit_course.__main__ import main
 from vit_course.explorables import explorable
-from vit_course.explorables.rope import turn
 from vit_course.explorables.together import ABOUT, every, together
 from vit_course.widgets.state import refusal
 
@@ -108,7 +105,7 @@ def drawn_state(table: dict, counts: dict, draw: np.random.Generator) -> dict:
     return {name: one(part, part.get("shape", [])) for name, part in table.items()}
 
 
-def test_all_ten_are_there_and_each_is_a_widget_with_a_still(figures):
+def test_all_are_there_and_each_is_a_widget_with_a_still(figures):
     assert list(figures) == list(ABOUT) and sorted(ABOUT) == NAMES
     for name, figure in figures.items():
         assert isinstance(figure.figure(), Figure) and str(figure) == f"explorables.{name}()"
@@ -153,31 +150,6 @@ def test_a_table_says_what_it_takes():
     assert say("c", [[0, math.nan]]).startswith("c must be 1 x 2 numbers from -1 to 1, got")
     assert say("c", [0, 1]) and say("c", [[0, 1], [0, 1]])
     assert say("d", "2") == "d must be one of \"x\", 2, got '2'"
-
-
-def test_a_function_of_your_own_answers_or_its_error_is_told():
-    sent = []
-    figure = explorables.attention_by_hand(weights=lambda q, k: (q @ k.mT).softmax(dim=-1), divided=False)
-    figure.send = sent.append
-    figure._asked(figure, {"ask": 1, "state": figure.state}, [])
-    figure._asked(figure, {"ask": 2, "state": figure.state | {"heads": 3}}, [])
-    assert sent[0]["answers"] == 1 and np.allclose(np.sum(sent[0]["values"], axis=-1), 1)
-    assert sent[1] == {"answers": 2, "error": "ValueError: heads must be one of 1, 2, got 3"}
-    wrong = explorables.attention_by_hand(weights=lambda q, k: q)
-    wrong.send = sent.append
-    wrong._asked(wrong, {"ask": 1, "state": wrong.state}, [])
-    assert sent[2]["error"] == "ValueError: weights must be (1, 1, 4, 4), got (1, 1, 4, 2)"
-    with pytest.raises(ValueError, match="weights must be a function of queries and keys, got 3"):
-        explorables.attention_by_hand(weights=3)
-
-
-def test_rope_turns_as_chapter_12_does():
-    (path,) = (path for path in NOTEBOOKS if path.stem == "12_further")
-    (code,) = (cell.source for cell in cells_of(path) if cell.source.startswith("def turn("))
-    chapter = {"torch": torch}
-    exec(code, chapter)
-    x, places = torch.randn(3, 5, 8), torch.tensor([0, 1, 4, 9, 15])
-    torch.testing.assert_close(turn(x, places), chapter["turn"](x, places))
 
 
 def test_the_command_writes_pages_and_renews_only_its_own(tmp_path, capsys):
