@@ -244,6 +244,18 @@ def test_a_pointer_moves_it_and_the_state_lasts(opened, name):
 
 
 @NEEDS_CHROMIUM
+def test_what_has_not_changed_is_neither_drawn_nor_computed_again(opened):
+    found = opened("rope").evaluate("""() => { const { play } = document.querySelector(".vit-play");
+        const [{ compute }, drawn, counts] = [play.kind, [], []];
+        let count = 0;
+        play.kind.compute = (...all) => (count++, compute(...all));
+        for (const [values, lasts] of [[{ key: play.state.key }, false], [{}, true], [{ key: 1 }, false]]) {
+            play.set(values, lasts), drawn.push(play.root.dataset.drawn), play.draw(), counts.push(count); }
+        return [drawn, counts]; }""")
+    assert found == [["true", "false", "false"], [0, 0, 1]]
+
+
+@NEEDS_CHROMIUM
 @cases("name", TRIED)
 def test_it_fits_and_everybody_can_use_it(opened, name):
     page = opened(name, reduced_motion="reduce")
