@@ -8,6 +8,7 @@ import pytest
 import torch
 from conftest import ROOT, python
 
+from vit_course import explorables
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -57,6 +58,17 @@ def test_the_pointer_is_timed_at_each_size(browser):
     # `browser` says that there is one, and that this is slow.
     line = r"^(\d+) tokens: median [\d.]+ ms, 95th percentile [\d.]+ ms, 3 moves$"
     assert re.findall(line, run("pointer.py", "--size", "28", "42", "--moves", "3"), re.MULTILINE) == ["5", "10"]
+
+
+@pytest.mark.thorough
+def test_each_explorable_is_timed_alone_and_among_all(browser):
+    text = run("play.py", "--moves", "4", "--rounds", "2", "--seconds", "0.1")
+    times = r"median [\d.]+ ms, 95th percentile [\d.]+ ms"
+    alone = rf"^(\w+): {times}; empty page: {times}; [\d.]+ times, -?[\d.]+ ms more at the 95th$"
+    assert re.findall(alone, text, re.MULTILINE) == explorables.__all__
+    pictures = r"[\d.]+ pictures a second, \d+ of \d+ late"
+    among = rf"^(\w+) among {len(explorables.__all__)}: {pictures}; empty page: {pictures}$"
+    assert re.findall(among, text, re.MULTILINE) == explorables.__all__
 
 
 def test_each_contender_once_a_round_in_changing_order_and_ratios_round_by_round(contenders):

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from vit_course.explorables.together import ABOUT, every, together
 from vit_course.widgets.state import refusal
 
 NAMES = explorables.__all__
+# While one is being made, EXPLORABLE=NAME leaves out the others.
+TRIED = [os.environ["EXPLORABLE"]] if "EXPLORABLE" in os.environ else NAMES
 WITH_WEIGHTS = {"vote", "stream", "eraser"}
 # For each goal, in order, a state that reaches it.
 OPEN, B16 = ["open", "open"], {"hidden_dim": 768, "num_layers": 12, "mlp_dim": 3072}
@@ -36,6 +39,7 @@ REACHED = {
         {"part": "count", "marks": [257, 157]},
         {"part": "count", "marks": [55, 320]},
     ],
+    "rope": [{"query": 7, "key": 2}, {"query": 12, "key": 9, "hands": [-172, -54, -17, -5]}],
     "stream": [{"valves": [OPEN, OPEN, ["closed", "open"], OPEN]}, {"valves": [OPEN, ["open", "mean"], OPEN, OPEN]}],
     "two_clocks": [
         {"place": [5, 5], "other": [11, 11], "hands": "hand 0"},
@@ -101,7 +105,7 @@ def drawn_state(table: dict, counts: dict, draw: np.random.Generator) -> dict:
     return {name: one(part, part.get("shape", [])) for name, part in table.items()}
 
 
-def test_all_nine_are_there_and_each_is_a_widget_with_a_still(figures):
+def test_all_are_there_and_each_is_a_widget_with_a_still(figures):
     assert list(figures) == list(ABOUT) and sorted(ABOUT) == NAMES
     for name, figure in figures.items():
         assert isinstance(figure.figure(), Figure) and str(figure) == f"explorables.{name}()"
@@ -111,13 +115,13 @@ def test_all_nine_are_there_and_each_is_a_widget_with_a_still(figures):
         assert explorable.unpack(json.loads(json.dumps(view))) == figure.everything()
 
 
-@cases("name", NAMES)
+@cases("name", TRIED)
 def test_a_page_is_light(figures, pages, name):
     size = Path(pages[name].removeprefix("file://")).stat().st_size
     assert size < (400_000 if name in WITH_WEIGHTS else 150_000) + 4_000, size  # and the frame of the page
 
 
-@cases("name", NAMES)
+@cases("name", TRIED)
 def test_a_state_that_cannot_be_is_refused_in_a_sentence(figures, name):
     make, figure = getattr(explorables, name), figures[name]
     with pytest.raises(ValueError, match="there is no colour: there are "):
@@ -148,22 +152,6 @@ def test_a_table_says_what_it_takes():
     assert say("d", "2") == "d must be one of \"x\", 2, got '2'"
 
 
-def test_a_function_of_your_own_answers_or_its_error_is_told():
-    sent = []
-    figure = explorables.attention_by_hand(weights=lambda q, k: (q @ k.mT).softmax(dim=-1), divided=False)
-    figure.send = sent.append
-    figure._asked(figure, {"ask": 1, "state": figure.state}, [])
-    figure._asked(figure, {"ask": 2, "state": figure.state | {"heads": 3}}, [])
-    assert sent[0]["answers"] == 1 and np.allclose(np.sum(sent[0]["values"], axis=-1), 1)
-    assert sent[1] == {"answers": 2, "error": "ValueError: heads must be one of 1, 2, got 3"}
-    wrong = explorables.attention_by_hand(weights=lambda q, k: q)
-    wrong.send = sent.append
-    wrong._asked(wrong, {"ask": 1, "state": wrong.state}, [])
-    assert sent[2]["error"] == "ValueError: weights must be (1, 1, 4, 4), got (1, 1, 4, 2)"
-    with pytest.raises(ValueError, match="weights must be a function of queries and keys, got 3"):
-        explorables.attention_by_hand(weights=3)
-
-
 def test_the_command_writes_pages_and_renews_only_its_own(tmp_path, capsys):
     folder = tmp_path / "play"
     assert main(["play", str(folder)]) == 0
@@ -174,7 +162,7 @@ def test_the_command_writes_pages_and_renews_only_its_own(tmp_path, capsys):
 
 
 @NEEDS_CHROMIUM
-@cases("name", NAMES)
+@cases("name", TRIED)
 def test_the_page_computes_what_python_computes(figures, opened, name):
     figure, page, draw = figures[name], opened(name), np.random.default_rng(0)
     compute = """([values]) => { const { kind, state, things } = document.querySelector(".vit-play").play;
@@ -195,7 +183,7 @@ def test_the_page_computes_what_python_computes(figures, opened, name):
 
 
 @NEEDS_CHROMIUM
-@cases("name", NAMES)
+@cases("name", TRIED)
 def test_no_goal_is_reached_at_first_and_each_by_the_state_that_is_known(opened, name):
     assert opened(name).locator(".vit-play").get_attribute("data-reached") == ""
     first, *others = REACHED[name]
@@ -215,7 +203,7 @@ def first_state(page) -> dict:
 
 
 @NEEDS_CHROMIUM
-@cases("name", NAMES)
+@cases("name", TRIED)
 def test_keys_move_what_can_be_dragged_and_say_so(opened, name):
     page = opened(name)
     handles = page.locator('[role="slider"]')
@@ -232,7 +220,7 @@ def test_keys_move_what_can_be_dragged_and_say_so(opened, name):
 
 
 @NEEDS_CHROMIUM
-@cases("name", NAMES)
+@cases("name", TRIED)
 def test_a_pointer_moves_it_and_the_state_lasts(opened, name):
     page = opened(name)
     handle = page.locator('[role="slider"]').first
@@ -256,7 +244,19 @@ def test_a_pointer_moves_it_and_the_state_lasts(opened, name):
 
 
 @NEEDS_CHROMIUM
-@cases("name", NAMES)
+def test_what_has_not_changed_is_neither_drawn_nor_computed_again(opened):
+    found = opened("rope").evaluate("""() => { const { play } = document.querySelector(".vit-play");
+        const [{ compute }, drawn, counts] = [play.kind, [], []];
+        let count = 0;
+        play.kind.compute = (...all) => (count++, compute(...all));
+        for (const [values, lasts] of [[{ key: play.state.key }, false], [{}, true], [{ key: 1 }, false]]) {
+            play.set(values, lasts), drawn.push(play.root.dataset.drawn), play.draw(), counts.push(count); }
+        return [drawn, counts]; }""")
+    assert found == [["true", "false", "false"], [0, 0, 1]]
+
+
+@NEEDS_CHROMIUM
+@cases("name", TRIED)
 def test_it_fits_and_everybody_can_use_it(opened, name):
     page = opened(name, reduced_motion="reduce")
     for width, scheme in ((390, "light"), (390, "dark"), (850, "light"), (1280, "dark")):
@@ -268,7 +268,7 @@ def test_it_fits_and_everybody_can_use_it(opened, name):
 
 
 @NEEDS_CHROMIUM
-@cases("name", NAMES)
+@cases("name", TRIED)
 def test_an_address_that_cannot_be_is_refused_and_the_rest_is_shown(opened, name):
     said = "The address of this page asks for what cannot be shown: "
     page = opened(name, {"colour": 1})

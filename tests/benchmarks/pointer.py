@@ -3,9 +3,8 @@
     python tests/benchmarks/pointer.py [--size 224 518] [--moves 200]
 
 The page holds the shapes of ViT-S/14 (12 layers, 6 heads of 64) with numbers drawn at random, which take as long as
-real ones. A time is counted from the browser's own stamp of the event to the first task after the frame that shows it.
-What is printed: the median and the 95th percentile in milliseconds, and those of a page that only moves a small square:
-what the browser itself takes, most of it the wait for the next frame.
+real ones. What is printed: the median and the 95th percentile in milliseconds, and those of a page that only moves a
+small square; `painted.py` says how they are taken.
 """
 
 import argparse
@@ -19,39 +18,19 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from explored import random_panel
 from lab import BROWSER_FLAGS, chromium
+from painted import EMPTY, WATCH, summary, times
 
 from vit_course.explorer import AttentionExplorer
-
-WATCH = """() => {
-    window.times = [];
-    const channel = new MessageChannel();
-    const open = [];
-    channel.port1.onmessage = () => { while (open.length) times.push(performance.now() - open.pop()); };
-    document.querySelector(".vit-main").addEventListener("pointermove", (event) => {
-        open.push(event.timeStamp);
-        requestAnimationFrame(() => channel.port2.postMessage(0));
-    }, true);
-}"""
-EMPTY = """<div class="vit-main" style="width: 560px; height: 560px"><i style="position: absolute">.</i></div><script>
-document.querySelector(".vit-main").onpointermove = (e) => (document.querySelector("i").style.left = `${e.clientX}px`);
-</script>"""
 
 
 def measured(page, moves: int) -> np.ndarray:
     """-> milliseconds for each of the moves, along a curve over the whole picture."""
-    box = page.locator(".vit-main").first.bounding_box()
     page.evaluate(WATCH)
-    for move in range(moves):
-        angle = 2 * np.pi * move / moves
-        x, y = (np.sin(3 * angle) + 1) / 2, (np.sin(2 * angle + 0.5) + 1) / 2
-        page.mouse.move(box["x"] + (0.01 + 0.98 * x) * box["width"], box["y"] + (0.01 + 0.98 * y) * box["height"])
-        page.wait_for_function("count => window.times.length >= count", arg=move + 1)
-    return np.array(page.evaluate("window.times"))
+    return times(page, page.locator(".vit-main").first.bounding_box(), moves)
 
 
-def report(what: str, times: np.ndarray) -> None:
-    median, late = np.percentile(times, [50, 95])
-    print(f"{what}: median {median:.1f} ms, 95th percentile {late:.1f} ms, {len(times)} moves")
+def report(what: str, milliseconds: np.ndarray) -> None:
+    print(f"{what}: {summary(milliseconds)}, {len(milliseconds)} moves")
 
 
 def main() -> None:

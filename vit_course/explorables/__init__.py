@@ -9,11 +9,12 @@ with extra("course", "the explorables"):
     from vit_course.explorables.eraser import eraser
     from vit_course.explorables.film import film
     from vit_course.explorables.matcher import matcher
+    from vit_course.explorables.rope import rope
     from vit_course.explorables.stream import stream
     from vit_course.explorables.two_clocks import two_clocks
     from vit_course.explorables.vote import vote
 
-# In the order of the chapters.
+# Sorted; `together.ABOUT` has them in the order of the chapters.
 __all__ = [
     "attention_by_hand",
     "builder",
@@ -21,6 +22,7 @@ __all__ = [
     "eraser",
     "film",
     "matcher",
+    "rope",
     "stream",
     "two_clocks",
     "vote",

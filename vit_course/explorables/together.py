@@ -18,6 +18,7 @@ ABOUT = {
     "film": ("07_training", "When does a model stop learning what it should?"),
     "eraser": ("09_what_maps_tell", "Does it matter where it looks?"),
     "matcher": ("10_pretrained", "What has a model learned that others can use?"),
+    "rope": ("12_further", "How can a place be an angle?"),
 }
 TITLE = "Play with the parts of a Vision Transformer"
 INTRO = """Figures to take hold of. Drag what looks as if it could be dragged, or move it with the arrow keys, and the

@@ -89,7 +89,7 @@ export function picture(pixels, [height, width]) {
 }
 
 export function percent(share) {
-  return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+  return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`; // the number and its sign stay on one line
 }
 
 function opened(model) {
@@ -121,7 +121,7 @@ class Play {
     this.root.dataset.name = name;
     this.root.play = this; // for tests, and for those who look into the page
     el.append(this.root);
-    this.things = kind.open ? kind.open(this.facts, () => this.schedule()) : this.facts;
+    this.things = kind.open ? kind.open(this.facts, () => ((this.last = null), this.schedule())) : this.facts;
     this.changed = () => this.take(model.get("state"));
     this.heard = (message) => this.hear(message);
     model.on("change:state", this.changed);
@@ -147,11 +147,13 @@ class Play {
   }
 
   set(values, lasts = true) {
-    // What lasts is kept by the model: Python sees it, and the address of a page holds it.
+    // What lasts is kept by the model: Python sees it, and the address of a page holds it. A pointer that moves within
+    // one patch, or one step, changes nothing, and nothing is drawn.
+    const before = JSON.stringify(this.state);
     Object.assign(this.state, values);
-    this.refused = "";
     if (lasts) this.keep();
-    this.schedule();
+    if (lasts || this.refused || JSON.stringify(this.state) !== before) this.schedule();
+    this.refused = "";
   }
 
   keep() {
@@ -196,12 +198,19 @@ class Play {
     this.waiting ||= requestAnimationFrame(() => this.draw());
   }
 
+  compute(theirs) {
+    // What has been computed last stands while the state, the learner's answer and what `open` has loaded stay the same.
+    const asked = JSON.stringify(this.state);
+    if (this.last?.asked !== asked || this.last.theirs !== theirs) this.last = { asked, theirs, answer: this.kind.compute(this.state, this.things, theirs) };
+    return this.last.answer;
+  }
+
   draw() {
     this.waiting = 0;
     this.ask();
     const { kind, state, things } = this;
     const theirs = this.answered && !this.answered.error ? this.answered.values : null;
-    const answer = kind.compute(state, things, theirs);
+    const answer = this.compute(theirs);
     this.answer = answer;
     if (!this.held) kind.goals.forEach(({ reached }, index) => reached(state, answer, things) && this.reached.add(index));
     fill(this.frame(answer), this.root);
@@ -240,8 +249,8 @@ export function explorable(name, table, kind) {
   //
   // kind: title, hint; goals, a list of { text, reached(state, answer, things) }; compute(state, things, theirs), where
   // theirs is what the learner's function has answered, or null; words(state, answer, things), a sentence or two;
-  // view(state, answer, things, play), a template; and, where there is need, open(facts, redraw) -> things, paint(root,
-  // state, answer, things) for canvases, close(things).
+  // view(state, answer, things, play), a template; and, where there is need, open(facts, redraw) -> things, where
+  // redraw() says that they have changed; paint(root, state, answer, things) for canvases, close(things).
   for (const place of document.querySelectorAll(`.vit-${name}-place:not([data-live])`)) {
     place.dataset.live = "true";
     new Play(name, table, kind, modelOf(place, name), place);
