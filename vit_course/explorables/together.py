@@ -56,6 +56,6 @@ def write_pages(folder: Path) -> None:
     """Writes a page of its own for each explorable into a folder, and `index.html` with all of them."""
     figures = every()
     for name, figure in figures.items():
-        figure.save_html(folder / f"{name}.html")
+        figure.save_html(folder / f"{name}.html", ABOUT[name][1])
     sheet = style() + scripts.style("page")
     (folder / "index.html").write_bytes(pages.page(html.escape(TITLE), sheet, together(figures), ""))
