@@ -125,7 +125,7 @@ def still(state: dict, computed: Callable, images: torch.Tensor, names: list[str
     fig = Figure(figsize=(8.2, 2.7), layout="constrained")
     axes = fig.subplots(1, 4)
     axes[0].imshow(erased(images[photograph], filling, top, left, size, patch).permute(1, 2, 0).numpy())
-    axes[0].set_title(f"{answer}: {before:.0%}, now {after:.0%}", fontsize=10)
+    axes[0].set_title(f"{answer}: {before:.0%}, erased {after:.0%}", fontsize=10)
     for ax, values, of, title in zip(
         axes[1:3], ("attention", "effects"), (1, size), ("attention", "effect"), strict=True
     ):
@@ -136,7 +136,8 @@ def still(state: dict, computed: Callable, images: torch.Tensor, names: list[str
             box = [x - half, x + half, x + half, x - half, x - half], [y - half, y - half, y + half, y + half, y - half]
             ax.fill(*box, facecolor="#c2410c" if value > 0 else "none", edgecolor="#c2410c" if value > 0 else "#0072b2")
         ax.set(xlim=(0, SIDE), ylim=(SIDE, 0), aspect="equal")
-        ax.set_title(f"{title}, at most {some.abs().max():.1%}" if of else "", fontsize=10)
+        ax.set_title(f"{title}, at most {some.abs().max():.1%}", fontsize=10)
+    axes[2].set_xlabel(f"filled: {answer} loses\nhollow: it gains")
     for ax, scale in zip(axes[:3], (patch, 1, 1), strict=True):
         shift = 0.5 if scale > 1 else 0
         x, y, w = left * scale - shift, top * scale - shift, size * scale
@@ -152,6 +153,6 @@ def still(state: dict, computed: Callable, images: torch.Tensor, names: list[str
     axes[3].set_title(f"rank correlation {found['agreement']:.2f}", fontsize=10)
     return fig, (
         f"A square over row {top}, column {left} of the photograph {names[photograph]!r}: {answer} goes from "
-        f"{before:.0%} to {after:.0%}. Maps of attention and of effects at all places, whose rank correlation is "
-        f"{found['agreement']:.2f}"
+        f"{before:.0%} to {after:.0%}. Beside it the attention to each patch and the effect of erasing each place; "
+        f"their rank correlation is {found['agreement']:.2f}"
     )

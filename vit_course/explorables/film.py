@@ -11,8 +11,8 @@ from vit_course.widgets.encoding import Sections
 
 RUNS = {"recipe": "the recipe", "high": "rate too high", "few": "few images"}
 ABOUT = {
-    "recipe": "1,197 training digits at four places each, a rate of 0.004 after a warm-up, and batches of 128.",
-    "high": "The recipe with a rate of 0.4, a hundred times as high, and without warm-up.",
+    "recipe": "1,197 training digits at four places each, batches of 128, a learning rate of 0.004 after a warm-up.",
+    "high": "The recipe without the warm-up and with a learning rate of 0.4, a hundred times as high.",
     "few": "The recipe with 120 training digits instead of 1,197, in batches of 32.",
 }
 WITHIN = 1.01  # of the lowest smoothed validation loss: these epochs count as the lowest
@@ -104,7 +104,8 @@ def still(state: dict) -> tuple[Figure, str]:
         ax.annotate(f"{name} {loss:.2f}", (epoch, loss), off, textcoords="offset points", **side)
     ax.axvline(epoch, color="black", linewidth=2, zorder=0)
     ax.axhline(np.log(10), color="black", linestyle=":", zorder=0)
-    title = f"{RUNS[state['run']]}, epoch {epoch} of {len(log) - 1}; dotted: ln 10"
+    ax.annotate("ln 10: guessing", (len(log) - 1 if right else 0.3, np.log(10) + 0.05), ha="right" if right else "left")
+    title = f"Run: {RUNS[state['run']]}, epoch {epoch} of {len(log) - 1}"
     ax.set(xlim=(-0.3, len(log) - 0.7), ylim=(-0.25, 3), xlabel="epoch", ylabel="loss", title=title)
     for p, (image, label, answer) in enumerate(zip(runs["images"], runs["labels"], found["answers"], strict=True)):
         ax = fig.add_subplot(grid[1, p])
@@ -115,6 +116,6 @@ def still(state: dict) -> tuple[Figure, str]:
     right = sum(answer == label for answer, label in zip(found["answers"], runs["labels"], strict=True))
     train, validation = found["now"][:2]
     return fig, (
-        f"Loss curves of the run {RUNS[state['run']]!r}: at epoch {epoch} training {train:.2f} and validation "
-        f"{validation:.2f}. Below, eight digits with their answers, {right} of them right"
+        f"Loss curves of the run {RUNS[state['run']]!r}: at epoch {epoch} the training loss is {train:.2f} and the "
+        f"validation loss {validation:.2f}. Below, eight digits and the model's answers, {right} of them right"
     )

@@ -149,7 +149,8 @@ def pointed(state: dict) -> tuple[Figure, str]:
             said.append(f"{title} {similar.max():.2f}")
         for colour, width in (("black", 5), ("white", 2.5)):
             ax.add_patch(Rectangle((14 * column - 0.5, 14 * row - 0.5), 14, 14, fill=False, edgecolor=colour, lw=width))
-        ax.set_title(f"{title}\n" + ("asked for" if i == state["photo"] else f"best {similar.max():.2f}"), fontsize=10)
+        said_of = "searched for" if i == state["photo"] else f"similarity {similar.max():.2f}"
+        ax.set_title(f"{title}\n{said_of}", fontsize=10)
         ax.set(xticks=[], yticks=[])
     asked = list(PHOTOGRAPHS.values())[state["photo"]]
     return fig, (

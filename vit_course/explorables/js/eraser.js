@@ -42,13 +42,20 @@ function judged({ size, pins }, { under, tried }) {
     if (patch < 0 || size !== 1 || tried[patch] === null) return null;
     const rank = under.filter((one) => one > under[patch]).length + 1;
     const right = which ? rank > SIDE * SIDE - LEAST && tried[patch] > MUCH : rank <= MOST && Math.abs(tried[patch]) < LITTLE;
-    const moves = `the answer ${tried[patch] < 0 ? "gains" : "loses"} ${points(Math.abs(tried[patch]))} percentage points`;
-    return { right, text: `row ${Math.floor(patch / SIDE)}, column ${patch % SIDE}: number ${rank} of 64 by attention; ${moves}` };
+    const moves = `erasing it ${tried[patch] < 0 ? "raises" : "lowers"} the answer by ${points(Math.abs(tried[patch]))} percentage points`;
+    return { right, text: `row ${Math.floor(patch / SIDE)}, column ${patch % SIDE} ranks ${rank} of 64 by attention; ${moves}` };
   });
 }
 
 const outline = (row, column, size) => svg`<rect class="eraser-under" x=${column * CELL} y=${row * CELL} width=${size * CELL} height=${size * CELL} />
   <rect class="eraser-over play-grip" x=${column * CELL} y=${row * CELL} width=${size * CELL} height=${size * CELL} />`;
+
+function arrows(row, column, size) {
+  // On the sides to which the square can go.
+  const [x, y, far] = [(column + size / 2) * CELL, (row + size / 2) * CELL, (size * CELL) / 2 + 7];
+  const open = [column + size < SIDE, row + size < SIDE, column > 0, row > 0];
+  return open.map((free, turn) => (free ? svg`<path class="eraser-arrow" d="M ${far} -7 l 8 7 l -8 7 z" transform="translate(${x} ${y}) rotate(${90 * turn})" />` : nothing));
+}
 
 const clicked = (play) => (event) => {
   // The square's middle comes to this place of a drawing. What ends a drag is a click too, on the square.
@@ -72,7 +79,7 @@ function photo(play, answer) {
       const [top, left] = spotOf(play.state); // keys may be faster than frames
       play.set({ row: clamp(top + below, SIDE - size), column: clamp(left + right, SIDE - size) });
     },
-  }, svg`<rect x=${column * CELL} y=${row * CELL} width=${size * CELL} height=${size * CELL} fill="transparent" />${outline(row, column, size)}`);
+  }, svg`<rect x=${column * CELL} y=${row * CELL} width=${size * CELL} height=${size * CELL} fill="transparent" />${arrows(row, column, size)}${outline(row, column, size)}`);
   return html`<div class="eraser-photo"><canvas data-draws="photo" width="32" height="32"></canvas>
     <svg viewBox="0 0 ${SIZE} ${SIZE}" role="group" aria-label="The photograph and the square" @click=${clicked(play)}>${square}</svg></div>`;
 }
@@ -82,7 +89,7 @@ function bars({ intact, probabilities, answer }, words, note) {
   const others = probabilities.map((share, k) => (k === answer ? -1 : share));
   const bar = (k) => html`<div class="eraser-row"><span>${words[k]}</span><span class="eraser-track"><span class="eraser-bar" style="width: ${100 * probabilities[k]}%"></span
     ><span class="eraser-was" style="left: ${100 * intact[k]}%"></span></span><b>${percent(probabilities[k])}</b></div>`;
-  return html`<div class="eraser-bars">${bar(answer)}${bar(others.indexOf(Math.max(...others)))}<p>The line marks the probability without the square. ${note}</p></div>`;
+  return html`<div class="eraser-bars">${bar(answer)}${bar(others.indexOf(Math.max(...others)))}<p>The vertical line marks the probability without the square. ${note}</p></div>`;
 }
 
 function map(play, label, values, size, filled) {
@@ -110,11 +117,11 @@ function scatter(play, { under, tried, place }) {
   const along = SIDE + 1 - play.state.size;
   const point = (value, at) => (value === null ? nothing : svg`<circle class="eraser-point" cx=${x(under[at])} cy=${y(value)} r="4.5" @click=${() => play.set({ row: Math.floor(at / along), column: at % along })} />`);
   const pins = play.state.size === 1 ? play.state.pins.map((patch, which) => (patch < 0 || tried[patch] === null ? nothing : svg`<text class="eraser-name" x=${x(under[patch]) + 8} y=${y(tried[patch]) - 6}>${"AB"[which]}</text>`)) : nothing;
-  return html`<svg viewBox="0 0 320 300" role="img" aria-label="Attention and effect of every place" class="eraser-scatter">
+  return html`<svg viewBox="0 0 320 300" role="img" aria-label="Attention and effect of each place" class="eraser-scatter">
     <path d="M ${left} ${top} V ${bottom} H ${right}" fill="none" stroke="var(--vit-edge)" /><line x1=${left} x2=${right} y1=${y(0)} y2=${y(0)} stroke="var(--vit-edge)" stroke-dasharray="3 4" />
     ${[high, 0, low].filter((value) => !value || Math.abs(y(value) - y(0)) > 16).map((value) => svg`<text class="play-soft" x=${left - 6} y=${y(value) + 5} text-anchor="end">${(100 * value).toFixed(0)}</text>`)}
     <text class="play-soft" x=${left} y="276">0</text><text class="play-soft" x=${right} y="276" text-anchor="end">${percent(Math.max(...under))}</text>
-    <text x=${(left + right) / 2} y="292" text-anchor="middle">attention of the class token</text><text x="12" y=${(top + bottom) / 2} text-anchor="middle" transform="rotate(-90 12 ${(top + bottom) / 2})">the answer loses (percentage points)</text>
+    <text x=${(left + right) / 2} y="292" text-anchor="middle">attention \u2192</text><text x="12" y=${(top + bottom) / 2} text-anchor="middle" transform="rotate(-90 12 ${(top + bottom) / 2})">percentage points lost \u2192</text>
     ${tried.map(point)}<circle cx=${x(under[place])} cy=${y(tried[place])} r="9" fill="none" stroke="var(--vit-ink)" stroke-width="3" />${pins}</svg>`;
 }
 
@@ -123,8 +130,8 @@ function pinning(play, answer) {
   const [row, column] = spotOf(play.state);
   const put = (which) => play.set({ pins: pins.map((patch, i) => (i === which ? SIDE * row + column : patch)) });
   const said = judged(play.state, answer).map((one) => one && html`<b>${one.right ? "\u2713 Yes" : "Not yet"}</b>: ${one.text}.`);
-  const button = (text, which) => html`<button type="button" ?disabled=${size !== 1} @click=${() => put(which)}>${text}</button><span>${size === 1 ? said[which] ?? "" : which ? "" : "Pins take the 1 \u00d7 1 square."}</span>`;
-  return html`<div class="eraser-pins">${["Pin A: much attention, little effect", "Pin B: little attention, much effect"].map(button)}</div>`;
+  const button = (text, which) => html`<button type="button" ?disabled=${size !== 1} @click=${() => put(which)}>${text}</button><span>${size === 1 ? said[which] ?? "" : which ? "" : "Choose the 1 \u00d7 1 square to pin a patch."}</span>`;
+  return html`<div class="eraser-pins">${["Pin A here: much attention, little effect", "Pin B here: little attention, much effect"].map(button)}</div>`;
 }
 
 function view(state, answer, things, play) {
@@ -133,20 +140,22 @@ function view(state, answer, things, play) {
   const choose = (values) => play.set({ ...values, pins: [-1, -1] }); // a pin is about one photograph, one filling and one map
   const tried = answer.tried.filter((one) => one !== null).length;
   const most = Math.max(...answer.tried.map((value) => Math.abs(value ?? 0)));
+  const word = `\u201c${things.model.config.class_names[answer.answer]}\u201d`;
+  const found = tried < answer.tried.length ? `${tried} of ${answer.tried.length} places tried so far.` : html`Rank correlation of attention and effect: <b>${answer.agreement.toFixed(2).replace("-", "\u2212")}</b> (1: same order, 0: unrelated).`;
   return html`<div class="play-row">
       ${strip(`${play.id}-photograph`, "Photograph", things.names, String(photograph), (one) => choose({ photograph: Number(one) }))}
       ${strip(`${play.id}-size`, "Patches under the square", { 1: "1 \u00d7 1", 2: "2 \u00d7 2", 3: "3 \u00d7 3", 4: "4 \u00d7 4 patches" }, String(size), (one) => choose({ size: Number(one) }))}
-      ${strip(`${play.id}-filling`, "What the square shows", { grey: "grey", other: `a piece of the ${other}` }, filling, (one) => choose({ filling: one }))}
+      ${strip(`${play.id}-filling`, "What the square shows", { grey: "grey", other: `a piece of \u201c${other}\u201d` }, filling, (one) => choose({ filling: one }))}
     </div>
     <div class="play-body eraser-body">
-      <div class="eraser-first">${photo(play, answer)}
-        ${bars(answer, things.model.config.class_names, things.lacking.includes(things.names[photograph]) ? "None of the model's ten words fits this photograph." : "")}${pinning(play, answer)}</div>
+      <div class="eraser-top"><div class="eraser-first">${photo(play, answer)}
+          ${bars(answer, things.model.config.class_names, things.lacking.includes(things.names[photograph]) ? "None of the model's ten words fits this photograph." : "")}${pinning(play, answer)}</div>
+        <figure>${scatter(play, answer)}<figcaption><span>Each dot is one place of the square; the ring marks where it is now. ${found}</span></figcaption></figure></div>
       <div class="eraser-maps"><figure>${map(play, "Attention to each patch", answer.attention, 1, "eraser-more")}
-          <figcaption>Attention of the class token, mean of heads; the largest square is ${percent(Math.max(...answer.attention))}
+          <figcaption>Attention of the class token, averaged over the heads. The largest square: ${percent(Math.max(...answer.attention))}
           ${strip(`${play.id}-layer`, "Layer", { 0: "layer 0", 1: "1", 2: "2", 3: "3" }, String(layer), (one) => choose({ layer: Number(one) }))}</figcaption></figure>
         <figure>${map(play, "Effect of the square at each place", answer.tried, size, "eraser-more")}
-          <figcaption>Effect of the square at each place: filled where the answer loses, hollow where it gains, at most ${points(most)} percentage points</figcaption></figure></div>
-      <figure>${scatter(play, answer)}<figcaption>${tried < answer.tried.length ? `${tried} of ${answer.tried.length} places tried` : html`<span>Rank correlation of the two maps: <b>${answer.agreement.toFixed(2)}</b> (1: the same order, 0: nothing in common)</span>`}</figcaption></figure>
+          <figcaption>Effect of the square at each place: ${word} loses where a square is filled and gains where it is hollow, by at most ${points(most)} percentage points</figcaption></figure></div>
     </div>`;
 }
 
@@ -171,21 +180,22 @@ function words(state, { intact, probabilities, answer, place, under, effects }, 
   const [row, column] = spotOf(state);
   const [before, after] = [intact[answer], probabilities[answer]];
   const moves = Math.abs(after - before) < 0.005 ? `stays at ${percent(before)}` : `${after < before ? "falls" : "rises"} from ${percent(before)} to ${percent(after)}`;
-  const said = `The square covers ${state.size === 1 ? "" : `${state.size} \u00d7 ${state.size} patches from `}row ${row}, column ${column}: ${config.class_names[answer]} ${moves}.`;
+  const where = `${state.size === 1 ? "" : `${state.size} \u00d7 ${state.size} patches from `}row ${row}, column ${column}`;
+  const said = `With the square over ${where}, the probability of \u201c${config.class_names[answer]}\u201d ${moves}.`;
   const first = probabilities.indexOf(Math.max(...probabilities));
-  const now = first === answer ? "" : ` The answer is now ${config.class_names[first]}.`;
+  const now = first === answer ? "" : ` The answer is now \u201c${config.class_names[first]}\u201d.`;
   const number = (values) => values.filter((one) => one > values[place]).length + 1;
-  return `${said}${now}${effects ? ` By attention this place is number ${number(under)} of ${under.length}, by effect number ${number(effects)}.` : ""}`;
+  return `${said}${now}${effects ? ` This place ranks ${number(under)} of ${under.length} by attention and ${number(effects)} by effect.` : ""}`;
 }
 
 const pinned = (which) => (state, answer) => Boolean(judged(state, answer)[which]?.right);
 
 export default explorable("eraser", TABLE, {
   title: "The eraser",
-  hint: "Drag the square over the photograph, or move it with the arrow keys: the model answers anew at every place.",
+  hint: "Drag the square over the photograph. The model answers again for each place: which patches does it need, and which does it look at?",
   goals: [
-    { text: "One patch: pin A where the model looks and it does not matter: one of the 8 places with the most attention, where erasing moves the answer by less than 2 percentage points.", reached: pinned(0) },
-    { text: "One patch: pin B where it hardly looks and it matters: in the half with the least attention, where erasing costs the answer more than 5 percentage points.", reached: pinned(1) },
+    { text: "1 \u00d7 1 square: pin A where attention is among the 8 highest, but erasing changes the answer by less than 2 percentage points.", reached: pinned(0) },
+    { text: "1 \u00d7 1 square: pin B where attention is among the 32 lowest, but erasing costs the answer more than 5 percentage points.", reached: pinned(1) },
   ],
   open: (facts, redraw) => new Scene(facts, redraw),
   close: (things) => clearTimeout(things.timer),

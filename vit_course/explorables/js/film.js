@@ -10,6 +10,7 @@ const NINE = 2; // the picture of the second goal
 const COLOURS = ["var(--play-0)", "var(--play-1)"]; // of training and validation
 const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 const two = (value) => value.toFixed(2);
+const a = (digit) => `${digit === 8 ? "an" : "a"} ${digit}`;
 
 function frame({ log, answers, shares, maps, moved, map_step, moved_steps }, run, epoch, picture) {
   // -> of one epoch of one run: training loss, validation loss, rate and the two accuracies; the answers for the eight
@@ -97,16 +98,16 @@ function chart(play, answer) {
     ${frames}${[0, 1, 2, 3].map((value) => tick("loss", value, value))}${[0, 1].map((value) => tick("accuracy", value, `${100 * value}%`))}
     ${[0, 5, 10, 15, 20, 25, 30].map((e) => svg`<text class="play-soft" x=${e ? across(e) : 4} y="498" text-anchor=${e ? "middle" : "start"}>${e ? e : "epoch 0"}</text>`)}
     <line x1=${LEFT} x2=${RIGHT} y1=${down("loss", Math.LN10)} y2=${down("loss", Math.LN10)} stroke="var(--vit-soft)" stroke-dasharray="1.5 4" />
-    <text class="play-soft" x=${RIGHT} y=${down("loss", Math.LN10) + 17} text-anchor="end">ln 10: a guess</text>
+    ${epoch < 19 ? svg`<text class="play-soft film-guess" x=${RIGHT} y=${down("loss", Math.LN10) + 19} text-anchor="end">ln 10: guessing</text>` : svg`<text class="play-soft film-guess" x=${across(5)} y=${down("loss", Math.LN10) - 14}>ln 10: guessing</text>`}
     ${curve("rate", named(run, 2).map((rate) => rate / highest), "var(--vit-ink)", false, 2)}
-    ${marked ? svg`<path d="M ${across(marked)} ${PANELS.loss[1]} V 12 l 15 7 l -15 7" fill="var(--vit-ink)" stroke="var(--vit-ink)" stroke-width="2" /><text x=${across(marked) + 19} y="24">your mark</text>` : nothing}
+    ${marked ? svg`<path d="M ${across(marked)} ${PANELS.loss[1]} V 12 l 15 7 l -15 7" fill="var(--vit-ink)" stroke="var(--vit-ink)" stroke-width="2" /><text class="film-label" x=${across(marked) + (marked > 22 ? -10 : 20)} y="24" text-anchor=${marked > 22 ? "end" : "start"}>your mark</text>` : nothing}
     ${handle({
       label: "epoch", text: `epoch ${epoch} of ${EPOCHS}: training loss ${two(answer.now[0])}, validation loss ${two(answer.now[1])}`,
       now: epoch, least: 0, most: EPOCHS, at: null, scrolls: true,
       move: play.moving((point) => ({ epoch: Math.round(Math.max(0, Math.min(1, (point.x - LEFT) / (RIGHT - LEFT))) * EPOCHS) })),
       step: (right, below) => play.set({ epoch: Math.max(0, Math.min(EPOCHS, play.state.epoch + right - below)) }), // keys may be faster than frames
     }, svg`<rect x="0" y="0" width=${WIDE} height=${TALL} fill="transparent" /><line x1=${x} x2=${x} y1="14" y2="450" stroke="var(--vit-ink)" stroke-width="3" />
-      <circle class="play-grip" cx=${x} cy="460" r="17" fill="var(--vit-ink)" /><text class="film-epoch" x=${x} y="466" text-anchor="middle">${epoch}</text>`)}
+      <path d="${epoch > 0 ? `M ${x - 23} 453 l -7 7 l 7 7 z` : ""} ${epoch < EPOCHS ? `M ${x + 23} 453 l 7 7 l -7 7 z` : ""}" fill="var(--vit-ink)" /><circle class="play-grip" cx=${x} cy="460" r="17" fill="var(--vit-ink)" /><text class="film-epoch" x=${x} y="466" text-anchor="middle">${epoch}</text>`)}
     <g pointer-events="none">${names}${lines}<circle cx=${x} cy=${down("rate", answer.now[2] / highest)} r="6" fill="var(--vit-ink)" stroke="var(--vit-paper)" stroke-width="1.5" /></g>
   </svg>`;
 }
@@ -117,22 +118,23 @@ function pictures(play, answer, other) {
     const right = answer.answers[p] === labels[p];
     const said = `${answer.answers[p]} ${percent(answer.probabilities[p])}`;
     return html`<button type="button" class="film-picture" aria-pressed=${String(play.state.picture === p)} @click=${() => play.set({ picture: p })}
-      aria-label="picture ${p + 1}, a ${labels[p]}: the answer is ${said}"><canvas class=${right ? "" : "film-wrong"} width="16" height="16"></canvas>
-      <span class="film-answer"><b>${answer.answers[p]}</b> ${percent(answer.probabilities[p])}</span><span>${right ? "right" : `it is a ${labels[p]}`}</span>${other ? html`<span class="film-other">${runs[play.state.beside]}: ${other.answers[p]} ${percent(other.probabilities[p])}</span>` : nothing}</button>`;
+      aria-label="digit ${p + 1}, ${a(labels[p])}: the model says ${said}"><canvas class=${right ? "" : "film-wrong"} width="16" height="16"></canvas>
+      <span class="film-answer"><b>${answer.answers[p]}</b> ${percent(answer.probabilities[p])}</span><span>${right ? "right" : `wrong: a ${labels[p]}`}</span>${other ? html`<span class="film-other">${runs[play.state.beside]}: ${other.answers[p]} ${percent(other.probabilities[p])}</span>` : nothing}</button>`;
   };
-  return html`<div class="film-pictures" role="group" aria-label="Eight validation pictures and the answers">${labels.map((_, p) => one(p))}</div>`;
+  return html`<div class="film-pictures" role="group" aria-label="Eight validation digits and the answers">${labels.map((_, p) => one(p))}</div>`;
 }
 
-function inside(play, name, { weights, moved }) {
-  // The attention map of the chosen picture, and the filters.
+function inside(play, name, { weights, moved }, several) {
+  // The attention map of the chosen picture, and the filters; of two runs each is named.
   const { runs, labels, start } = play.things;
   const most = weights.indexOf(Math.max(...weights));
+  const whose = several ? html`<b>${runs[name]}</b>: ` : nothing;
   return html`<div class="film-inside">
     <figure><div class="film-map"><canvas class="film-attention" data-run=${name} width="64" height="64"></canvas><svg viewBox="0 0 64 64" aria-hidden="true"
       ><rect x=${16 * (most % 4) + 0.75} y=${16 * Math.floor(most / 4) + 0.75} width="14.5" height="14.5" /></svg></div>
-      <figcaption>${runs[name]}: what the class token attends to in the ${labels[play.state.picture]}, at most <b>${percent(weights[most])}</b> (framed)</figcaption></figure>
+      <figcaption>${whose}attention of the class token to the ${labels[play.state.picture]}; the frame marks its highest share, <b>${percent(weights[most])}</b></figcaption></figure>
     <figure><canvas class="film-filters" data-run=${name} width="19" height="19"></canvas>
-      <figcaption>16 filters of the embedding, minus their random start: moved by <b>${two(moved)}</b> (they began at ${two(start)})</figcaption></figure></div>`;
+      <figcaption>${whose}16 filters of the patch embedding minus their random start: RMS <b>${two(moved)}</b> (at the start: ${two(start)})</figcaption></figure></div>`;
 }
 
 function view(state, answer, things, play) {
@@ -141,11 +143,11 @@ function view(state, answer, things, play) {
   const mark = () => play.set({ marks: marks.map((one, r) => (RUNS[r] === run ? epoch : one)) });
   return html`<div class="play-row">
       ${strip(`${play.id}-run`, "Run", things.runs, run, (one) => play.set({ run: one, beside: beside === one ? "none" : beside }))}
-      <span class="film-beside">beside it ${strip(`${play.id}-beside`, "Beside it", { none: "nothing", ...Object.fromEntries(RUNS.filter((one) => one !== run).map((one) => [one, things.runs[one]])) }, other ? beside : "none", (one) => play.set({ beside: one }))}</span>
+      <span class="film-beside">compare ${strip(`${play.id}-beside`, "Compare with", { none: "nothing", ...Object.fromEntries(RUNS.filter((one) => one !== run).map((one) => [one, things.runs[one]])) }, other ? beside : "none", (one) => play.set({ beside: one }))}</span>
     </div>
     <p class="film-about">${things.about[run]}</p>
     <div class="play-body film-body"><div>${chart(play, answer)}<div class="play-row"><button type="button" ?disabled=${epoch === 0} @click=${mark}>Mark epoch ${epoch}</button></div></div>
-      <div class="film-side">${pictures(play, answer, other)}${inside(play, run, answer)}${other ? inside(play, beside, other) : nothing}</div></div>`;
+      <div class="film-side">${pictures(play, answer, other)}<div class=${other ? "film-two" : ""}>${inside(play, run, answer, other)}${other ? inside(play, beside, other, other) : nothing}</div></div></div>`;
 }
 
 function put(canvas, colour) {
@@ -181,37 +183,44 @@ function judged({ run, marks }, { near, lowest, smoothed, rises, all, settles })
   const mark = marks[RUNS.indexOf(run)];
   if (!mark) return "";
   if (run === "recipe") {
-    if (mark === settles[NINE]) return `From your mark on, epoch ${mark}, the 9 is a 9 to the end.`;
-    if (mark > settles[NINE]) return `Your mark, epoch ${mark}, is too late: one epoch before, the 9 was a 9 already, and stayed one.`;
+    if (mark === settles[NINE]) return `Your mark, epoch ${mark}, is right: from here to the end, the model calls the 9 a 9.`;
+    if (mark > settles[NINE]) return `Your mark, epoch ${mark}, is too late: the model called the 9 a 9 in the epoch before, and has done so ever since.`;
     const slip = all.findIndex(({ answers }, e) => e >= mark && answers[NINE] !== 9);
-    return `Your mark, epoch ${mark}, is too early: in epoch ${slip} the 9 is called a ${all[slip].answers[NINE]}.`;
+    return `Your mark, epoch ${mark}, is too early: in epoch ${slip} the model calls the 9 ${a(all[slip].answers[NINE])}.`;
   }
-  if (rises < 1.05) return "This run has nothing to mark: it cannot lose what it has never learned.";
-  if (near.includes(mark)) return `Your mark, epoch ${mark}: the smoothed validation loss is lowest here, ${two(smoothed[mark])}, and rises to ${two(smoothed[EPOCHS])}. Training goes on to learn its own digits by heart.`;
-  return mark < lowest ? `Your mark, epoch ${mark}, is too early: the smoothed validation loss still falls after it.` : `Your mark, epoch ${mark}, is too late: the smoothed validation loss has been lower before.`;
+  if (rises < 1.05) return "There is no over-fitting to mark in this run: at the end, the averaged validation loss is less than 5 % above its lowest value.";
+  if (near.includes(mark)) return `Your mark, epoch ${mark}, is right: the averaged validation loss is at its lowest here, to within 1 %: ${two(smoothed[mark])}. By epoch ${EPOCHS} it has risen to ${two(smoothed[EPOCHS])}, while the training loss has fallen to ${two(all[EPOCHS].now[0])}.`;
+  return mark < lowest ? `Your mark, epoch ${mark}, is too early: the averaged validation loss falls further after it.` : `Your mark, epoch ${mark}, is too late: the averaged validation loss was lower before.`;
 }
 
 function words(state, answer, { labels }) {
-  const { epoch } = state;
-  const [train, validation, , , share] = answer.now;
+  const { epoch, run, marks } = state;
   const right = answer.answers.filter((one, p) => one === labels[p]).length;
   const same = answer.answers.every((one) => one === answer.answers[0]);
+  const since = Math.max(0, epoch - 5);
+  const change = (name, part) => {
+    const [from, to] = [answer.all[since].now[part], answer.now[part]].map(two);
+    return `the ${name} loss ${from === to ? `stayed at ${to}` : `${Number(to) < Number(from) ? "fell" : "rose"} from ${from} to ${to}`}`;
+  };
+  const span = since ? "in the last five epochs" : `in the first ${["", "epoch", "two epochs", "three epochs", "four epochs", "five epochs"][epoch]}`;
   const said = epoch
-    ? `Epoch ${epoch}: training loss ${two(train)}, validation loss ${two(validation)}, ${percent(share)} of the validation digits right.`
-    : `Before the first step both losses are near ln 10 = 2.30: all ten classes get about the same probability.`;
-  const eight = same ? `All eight pictures get the same answer, ${answer.answers[0]}, whatever they show.` : `${["None", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "All"][right]} of the eight pictures ${right === 1 ? "is" : "are"} read right.`;
-  return `${said} ${eight} ${judged(state, answer)}`;
+    ? `Epoch ${epoch}: ${span} ${change("training", 0)} and ${change("validation", 1)}.`
+    : `Before the first step both losses are close to ln 10 = 2.30: the model gives all ten digits about the same probability.`;
+  const eight = same ? `The model calls each of the eight digits ${a(answer.answers[0])}.` : `The model reads ${["none of the", "one of the", "two of the", "three of the", "four of the", "five of the", "six of the", "seven of the", "all"][right]} eight digits correctly.`;
+  const verdict = judged(state, answer);
+  // What has just been marked is said first.
+  return (marks[RUNS.indexOf(run)] === epoch ? [verdict, said, eight] : [said, eight, verdict]).join(" ");
 }
 
 export default explorable("film", TABLE, {
-  title: "The film of a training",
-  hint: "Drag the line through the epochs. Choose a picture to see what the model attends to in it.",
+  title: "The film of a training run",
+  hint: "Drag the line through 30 epochs of training and watch a small model learn to read digits. Choose a digit to see which patches it attends to.",
   goals: [
     {
-      text: "Few images: mark the epoch at which over-fitting begins: there the validation loss, as a mean of three epochs, is within 1 % of its lowest.",
+      text: "Few images: mark the epoch at which over-fitting begins (validation loss, averaged over three epochs, within 1 % of its lowest).",
       reached: ({ run, marks }, { near, rises }) => run === "few" && rises > 1.05 && near.includes(marks[2]),
     },
-    { text: "The recipe: mark the epoch from which on the 9 is always called a 9.", reached: ({ run, marks }, { settles }) => run === "recipe" && marks[0] === settles[NINE] },
+    { text: "The recipe: mark the epoch from which the model always calls the 9 a 9.", reached: ({ run, marks }, { settles }) => run === "recipe" && marks[0] === settles[NINE] },
   ],
   compute, view, words, paint,
 });

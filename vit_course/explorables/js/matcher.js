@@ -5,6 +5,7 @@ import { explorable, handle, html, nothing, strip, svg } from "./play.js";
 
 const [PHOTOS, SIDE, KEPT] = [4, 16, 64]; // photographs, patches of a side, numbers kept of a token
 const CELL = 20;
+const ARROWS = "M 19 -7 l 8 7 l -8 7 z M -19 -7 l -8 7 l 8 7 z M -7 19 l 7 8 l 7 -8 z M -7 -19 l 7 -8 l 7 8 z";
 const STEPS = 330; // of the number of labels: 100 * 10 ** (step / 100)
 const WITHIN = 0.5; // percentage points: so near is as accurate
 const EYES = 2; // so many of the three other photographs are to answer with an eye
@@ -94,8 +95,8 @@ function photograph(play, answer, p) {
         now: SIDE * row + column, least: 0, most: SIDE * SIDE - 1, at: { x: x + CELL / 2, y: y + CELL / 2 },
         move: play.moving((to) => ({ patch: [within(to.y / CELL), within(to.x / CELL)] })),
         step: (right, below) => play.set({ patch: [below, right].map((far, axis) => clamp(play.state.patch[axis] + far, 0, SIDE - 1)) }),
-      }, svg`<circle class="match-hit" cx=${x + CELL / 2} cy=${y + CELL / 2} r="30" />${frame}`) : frame}</svg></div>
-      <figcaption>${lens(play.things[`photo${p}`], row, column)}<span><b>${photographs[p]}</b>${asks ? html`: drag the frame` : html` ${two(most)}${play.things.eyes[p].includes(answer.best[p]) ? html`<br />an eye` : nothing}`}</span></figcaption></figure>`;
+      }, svg`<circle class="match-hit" cx=${x + CELL / 2} cy=${y + CELL / 2} r="30" />${frame}<path class="match-arrows" transform="translate(${x + CELL / 2} ${y + CELL / 2})" d=${ARROWS} />`) : frame}</svg></div>
+      <figcaption>${lens(play.things[`photo${p}`], row, column)}<span><b>${photographs[p]}</b>${asks ? html`: drag the frame` : html`<br />similarity ${two(most)}${play.things.eyes[p].includes(answer.best[p]) ? html`<br />an eye` : nothing}`}</span></figcaption></figure>`;
 }
 
 function pointing(play, answer) {
@@ -118,6 +119,7 @@ function chart(play, answer) {
   const { step, marks } = play.state;
   const target = runs[names[0]].mean[0];
   const x = across(answer.labels);
+  const pill = clamp(x, 64, WIDE - 64);
   const path = (points) => points.map(([labels, accuracy]) => `${across(labels)},${down(accuracy)}`).join(" ");
   const curves = names.map((name, i) => {
     const { sizes, mean, lowest, highest, runs: counts } = runs[name];
@@ -133,23 +135,29 @@ function chart(play, answer) {
   const places = [];
   for (const { y } of rows) places.push(Math.max(y + 5, (places.at(-1) ?? 0) + 26));
   const said = rows.map(({ name, i, y, kind }, row) => svg`<circle cx=${x} cy=${y} r="5" fill=${COLOURS[i]} stroke="var(--vit-paper)" stroke-width="1.5" />
-    <text class="match-label" style="fill: ${COLOURS[i]}" x=${x + (left ? -14 : 14)} y=${places[row] + (left ? -8 : 8)} text-anchor=${left ? "end" : "start"}>${left ? name.replace(" from scratch", "") : name} ${kind === "run" ? "" : "\u2248 "}${answer.accuracy[i - 1].toFixed(0)} %</text>`);
-  const flags = marks.map((mark, i) => (mark < 0 ? nothing : svg`<path d="M ${LEFT + ((RIGHT - LEFT) * mark) / STEPS} ${BOTTOM} V ${TOP + 60} l 14 7 l -14 7" stroke=${COLOURS[i + 2]} fill=${COLOURS[i + 2]} stroke-width="2" />`));
-  return svg`<svg viewBox="0 0 ${WIDE} ${TALL}" class="match-chart" role="group" aria-label="Test accuracy over the number of labelled images">
+    <text class="match-label" style="fill: ${COLOURS[i]}" x=${x + (left ? -14 : 14)} y=${places[row] + (left ? -8 : 8)} text-anchor=${left ? "end" : "start"}>${`${left ? name.replace(" from scratch", "") : name} ${kind === "run" ? "" : "\u2248 "}${answer.accuracy[i - 1].toFixed(0)} %`}</text>`);
+  const flags = marks.map((mark, i) => {
+    const at = LEFT + ((RIGHT - LEFT) * mark) / STEPS;
+    const [turn, side] = at > 0.58 * WIDE ? [-1, "end"] : [1, "start"];
+    const top = BOTTOM - 100 + 36 * i;
+    return mark < 0 ? nothing : svg`<path d="M ${at} ${BOTTOM} V ${top} l ${14 * turn} 7 l ${-14 * turn} 7" stroke=${COLOURS[i + 2]} fill=${COLOURS[i + 2]} stroke-width="2" /><text class="match-label" style="fill: ${COLOURS[i + 2]}" x=${at + 20 * turn} y=${top + 14} text-anchor=${side}>${`${i ? "ViT" : "ConvNet"}: ${number(labelsOf(mark, play.things.sizes))}`}</text>`;
+  });
+  return svg`<svg viewBox="0 0 ${WIDE} ${TALL}" class="match-chart" role="group" aria-label="Test accuracy by number of labels">
     <path d="M ${LEFT} ${TOP} V ${BOTTOM} H ${RIGHT}" stroke="var(--vit-edge)" fill="none" />
     ${[0, 50, 100].map((value) => svg`<text class="play-soft" x=${LEFT - 7} y=${down(value) + 5} text-anchor="end">${value}%</text>`)}
     ${[100, 1000, 10000, 50000].map((size) => svg`<text class="play-soft" x=${across(size)} y=${BOTTOM + 22} text-anchor="middle">${size.toLocaleString("en")}</text>`)}
-    <path d="M ${across(50000)} ${BOTTOM} V ${TOP}" stroke="var(--vit-line)" /><text class="play-soft" x=${RIGHT} y=${BOTTOM - 10} text-anchor="end"><tspan x=${RIGHT} dy="-20">CIFAR-10</tspan><tspan x=${RIGHT} dy="20">has no more</tspan></text>
+    <path d="M ${across(50000)} ${BOTTOM} V ${TOP}" stroke="var(--vit-line)" /><text x=${LEFT + 8} y=${TOP + 10}>test accuracy</text><text x=${RIGHT} y=${BOTTOM + 22} text-anchor="end">${x < 590 ? "labels" : ""}</text>
     <path d="M ${LEFT} ${down(target)} H ${RIGHT}" stroke=${COLOURS[0]} stroke-dasharray="1.5 4" stroke-width="2" />
     ${curves}${flags}
     ${handle({
-      label: "the number of labelled images", text: `${number(answer.labels)} labels: ${names.slice(1).map((name, i) => `${name} ${answer.accuracy[i].toFixed(0)} %`).join(", ")}`,
-      now: step, least: 0, most: STEPS, at: null,
+      label: "number of labels", text: `${number(answer.labels)} labels: ${names.slice(1).map((name, i) => `${name} ${answer.accuracy[i].toFixed(0)} %`).join(", ")}`,
+      now: step, least: 0, most: STEPS, at: null, scrolls: true,
       move: play.moving((point) => ({ step: clamp(Math.round(((point.x - LEFT) / (RIGHT - LEFT)) * STEPS), 0, STEPS) })),
       step: (right, below) => play.set({ step: clamp(play.state.step + right - below, 0, STEPS) }),
     }, svg`<rect x="0" y="0" width=${WIDE} height=${TALL} fill="transparent" /><line x1=${x} x2=${x} y1=${TOP} y2=${BOTTOM + 28} stroke="var(--vit-ink)" stroke-width="2.5" />
-      <rect class="play-grip" x=${clamp(x, 48, WIDE - 48) - 46} y=${BOTTOM + 26} width="92" height="28" rx="14" fill="var(--vit-ink)" /><text class="match-pill" x=${clamp(x, 48, WIDE - 48)} y=${BOTTOM + 46} text-anchor="middle">${number(answer.labels)}</text>`)}
-    <g pointer-events="none"><text class="match-label" style="fill: ${COLOURS[0]}" x=${LEFT + 8} y=${down(target) - 12}>fine-tuned on 500: ${target.toFixed(1)} %</text>${said}</g></svg>`;
+      <rect class="play-grip" x=${pill - 62} y=${BOTTOM + 26} width="124" height="28" rx="14" fill="var(--vit-ink)" />
+      <path d="M ${pill - 46} ${BOTTOM + 34} l -6 6 l 6 6 z M ${pill + 46} ${BOTTOM + 34} l 6 6 l -6 6 z" fill="var(--vit-paper)" /><text class="match-pill" x=${pill} y=${BOTTOM + 46} text-anchor="middle">${number(answer.labels)}</text>`)}
+    <g pointer-events="none"><text class="match-label match-end" x=${RIGHT} y=${TOP + 10} text-anchor="end">CIFAR-10 ends at 50,000</text><text class="match-label" style="fill: ${COLOURS[0]}" x=${LEFT + 8} y=${down(target) - 12}>${`fine-tuned on 500: ${target.toFixed(0)} %`}</text>${said}</g></svg>`;
 }
 
 function bill(play, answer) {
@@ -165,18 +173,18 @@ function bill(play, answer) {
     const about = kind === "run" ? "" : "\u2248 ";
     const spread = j < 0 ? "" : run.runs[j] > 1 ? `${run.lowest[j].toFixed(1)} to ${run.highest[j].toFixed(1)}` : "one run";
     const none = i === 1 && kind === "beyond";
-    return html`<tr><th scope="row"><span class="match-mark" style="background: ${COLOURS[i]}"></span>${name}${i ? "" : " on 500"}</th>
-      <td>${none ? "not run" : html`<b>${about}${accuracy.toFixed(1)} %</b>`}<span>${none ? "" : spread || (kind === "beyond" ? "line drawn on" : "between runs")}</span></td>
+    return html`<tr><th scope="row"><svg class="match-mark" viewBox="0 0 16 16" aria-hidden="true"><path d=${MARKS[i](8, 8)} fill=${COLOURS[i]} /></svg>${name}${i ? "" : " on 500"}</th>
+      <td>${none ? "not run" : html`<b>${about}${accuracy.toFixed(1)} %</b>`}<span>${none ? "" : spread || (kind === "beyond" ? "extrapolated" : "interpolated")}</span></td>
       <td>${kind === "beyond" ? "\u2013" : `${about}${time(i ? answer.seconds[i - 1] : run.seconds[0])}`}</td><td>${costs[name].toLocaleString("en", { minimumFractionDigits: 1 })} M</td></tr>`;
   };
-  return html`<table class="match-bill"><thead><tr><th scope="col">${number(answer.labels)} labels</th><th scope="col">accuracy</th><th scope="col">training, one core</th><th scope="col">multiply-adds an image</th></tr></thead>
+  return html`<table class="match-bill"><thead><tr><th scope="col">${number(answer.labels)} labels</th><th scope="col">accuracy</th><th scope="col">training time, one core</th><th scope="col">multiply-adds per image</th></tr></thead>
     <tbody>${names.map(row)}</tbody></table>`;
 }
 
 function counting(play, answer) {
   const mark = (which) => play.set({ marks: play.state.marks.map((one, i) => (i === which ? play.state.step : one)) });
   return html`<div class="play-body match-count"><div>${chart(play, answer)}
-      <div class="play-row"><button type="button" @click=${() => mark(0)}>Mark: here the ConvNet catches up</button><button type="button" @click=${() => mark(1)}>Mark: here the ViT would</button></div></div>
+      <div class="play-row"><button type="button" @click=${() => mark(0)}>Mark: the ConvNet catches up here</button><button type="button" @click=${() => mark(1)}>Mark: the ViT catches up here</button></div></div>
     ${bill(play, answer)}</div>`;
 }
 
@@ -202,25 +210,26 @@ function judged(which, { marks }, { runs, names, sizes }) {
   const labels = labelsOf(marks[which], sizes);
   const off = accuracyAt(runs[name], labels, name)[0] - target;
   const times = `about ${Number((labels / 500).toPrecision(2))} times as many labels`;
-  if (Math.abs(off) > WITHIN) return `At your mark, ${number(labels)}, the ${name} is ${Math.abs(off).toFixed(1)} points ${off < 0 ? "below" : "above"} the fine-tuned network.`;
+  if (Math.abs(off) > WITHIN) return `At your mark, ${number(labels)} labels, the ${name} is ${Math.abs(off).toFixed(1)} points ${off < 0 ? "below" : "above"} the fine-tuned network.`;
   return known(runs[name], labels) === "beyond"
-    ? `At your mark, ${number(labels)}, the ${name} would catch up, with ${times}: a guess, for its last line is drawn on where there are no images, and no accuracy rises in a straight line for ever.`
-    : `At your mark, ${number(labels)}, the ${name} has caught up with the network fine-tuned on 500: it needs ${times}. Nothing was run between 10,000 and 50,000: a straight line joins the two.`;
+    ? `At your mark, ${number(labels)} labels, the ${name} would catch up, with ${times}. This is a guess: CIFAR-10 has no more than 50,000 training images, and accuracy does not keep rising in a straight line.`
+    : `At your mark, ${number(labels)} labels, the ${name} catches up with the network fine-tuned on 500. It needs ${times}. The mark lies on a straight line between the runs with 10,000 and 50,000.`;
 }
 
 function words(state, answer, things) {
   const { photographs, names, runs } = things;
   if (state.part === "count") {
-    const said = state.marks.map((mark, i) => (mark < 0 ? "" : judged(i, state, things))).filter(Boolean);
+    const said = state.marks.map((mark, i) => (mark === state.step ? judged(i, state, things) : "")).filter(Boolean); // of what stands at the line
     if (said.length) return said.join(" ");
     const [head, net, vit] = answer.accuracy.map((one) => `${one.toFixed(0)} %`);
-    const last = known(runs[names[1]], answer.labels) === "beyond" ? `The linear head was run with up to 1,000, where it reaches ${head}.` : `A linear head on the frozen pretrained network reaches ${head}.`;
-    return `With ${number(answer.labels)} labels the ConvNet from scratch reaches ${net} and the ViT from scratch ${vit}. ${last}`;
+    const last = known(runs[names[1]], answer.labels) === "beyond" ? `The linear head was run with at most 1,000 labels and reached ${head}.` : `A linear head on the frozen pretrained network reaches ${head}.`;
+    return `With ${number(answer.labels)} labels, the ConvNet from scratch reaches ${net} and the ViT from scratch ${vit}. ${last} The network fine-tuned on 500 labels reaches ${runs[names[0]].mean[0].toFixed(0)} %.`;
   }
   const others = range(PHOTOS).filter((p) => p !== state.photo);
   const best = others.map((p) => `${photographs[p]} ${two(answer.similar[p][answer.best[p]])}`).join(", ");
   const eyes = seen(answer, things, state.photo).map((p) => photographs[p]);
-  return `The most similar patch of each: ${best} (cosine similarity of the tokens). ${eyes.length ? `An eye is found in ${eyes.length} of three photographs: ${eyes.join(", ")}.` : "None of the three is an eye."}`;
+  const found = eyes.length ? `${["", "One", "Two", "All three"][eyes.length]} of them ${eyes.length > 1 ? "are eyes" : "is an eye"}: ${eyes.join(", ")}.` : "None of them is an eye.";
+  return `Cosine similarity of your patch to its best match in each photograph: ${best}. ${found}`;
 }
 
 const caught = (which) => (state, _answer, { runs, names, sizes }) => {
@@ -230,11 +239,11 @@ const caught = (which) => (state, _answer, { runs, names, sizes }) => {
 
 export default explorable("matcher", TABLE, {
   title: "The matcher",
-  hint: "Point: drag the frame over a photograph, or click into another one. Count: drag the line.",
+  hint: "Point: drag the frame over a photograph. In the others, bright patches are similar to yours, and a frame marks the best match. Count: drag the line.",
   goals: [
-    { text: "Point: find a patch for which the model finds an eye in two of the three other photographs.", reached: (state, answer, things) => state.part === "point" && seen(answer, things, state.photo).length >= EYES },
-    { text: "Count: mark how many labels the ConvNet from scratch needs to catch up with the network fine-tuned on 500 (within 0.5 points).", reached: caught(0) },
-    { text: "Count: the same for the ViT from scratch, if its line went straight on.", reached: caught(1) },
+    { text: "Point: find a patch whose best match is an eye in two of the three other photographs.", reached: (state, answer, things) => state.part === "point" && seen(answer, things, state.photo).length >= EYES },
+    { text: "Count: mark how many labels a ConvNet from scratch needs to match the network fine-tuned on 500 (within 0.5 points).", reached: caught(0) },
+    { text: "Count: mark the same for the ViT from scratch, with its last line extended.", reached: caught(1) },
   ],
   open, compute, view, words, paint,
   close: (things) => range(PHOTOS).forEach((p) => URL.revokeObjectURL(things[`photo${p}`])),

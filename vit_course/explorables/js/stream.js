@@ -125,7 +125,7 @@ function valve(play, layer, part) {
 function tokens(colours, lengths, stage) {
   // The patch tokens as a picture below the river, 8 x 8 squares.
   const [left, top, side] = [START + SPAN * stage - 30, 212, 7.5];
-  const said = `${stage ? `after block ${stage - 1}` : "before the first block"}: the patch tokens as colors, mean length ${lengths[2 * stage].toFixed(1)}`;
+  const said = `${stage ? `after block ${stage - 1}` : "before the first block"}: the patch tokens as colours, mean length ${lengths[2 * stage].toFixed(1)}`;
   const square = ([r, g, b], n) => svg`<rect x=${left + side * (n % 8)} y=${top + side * Math.floor(n / 8)} width=${side + 0.2} height=${side + 0.2} fill="rgb(${255 * r} ${255 * g} ${255 * b})" />`;
   return svg`<path d="M ${left + 30} ${RIVER + 12} V ${top - 4}" stroke="var(--vit-edge)" stroke-dasharray="1 3" />
     <g role="img" aria-label=${said} shape-rendering="crispEdges">${colours[stage].map(square)}</g>
@@ -154,7 +154,7 @@ function view(state, answer, { model, photographs, pictures }, play) {
         <image href=${pictures[photographs.indexOf(state.photograph)]} x="0" y=${RIVER - 29} width="58" height="58" role="img" aria-label="the photograph, 32 x 32 pixels: ${state.photograph}" />
         ${each((layer, part) => pipe(state, answer, layer, part))}${river(lengths)}${each((layer, part) => valve(play, layer, part))}
         ${colours.map((_, stage) => tokens(colours, lengths, stage))}</svg>
-        <figcaption>Squares: the patch tokens in the stream; similar tokens have similar colors. Length: the mean over all tokens</figcaption></figure>
+        <figcaption>Squares: the patch tokens in the stream; similar tokens have similar colours. Length: the mean over all tokens</figcaption></figure>
       ${logits(answer, model.config.class_names)}</div>`;
 }
 

@@ -212,7 +212,7 @@ function paint(root, state, answer) {
 
 const ABOUT = {
   "16 x 16": "",
-  interpolated: " Both tables were resized to 16 rows of 24 as pictures, so neighbors are still neighbors.",
+  interpolated: " Both tables were resized to 16 rows of 24 as pictures, so neighbours are still neighbours.",
   exchanged: " Both tables were resized to 24 rows of 16 and then read as 16 rows of 24, so every second row starts in the middle of an old one.",
   "as one line": " Each table was resized as one long line. That breaks up the learned table, which had 37 rows, but hardly changes the sin-cos table: its 16 rows are still 16 rows.",
 };
@@ -238,7 +238,7 @@ export default explorable("two_clocks", TABLE, {
     { text: `Choose hand 0. Find two places, in different rows and columns, that it confuses (angles up to ${ALIKE}\u00b0).`, reached: ({ hands }, answer) => hands === "hand 0" && different(answer) && close(answer) },
     { text: `Choose first eight. Find two different places that these clocks confuse (angles up to ${ALIKE}\u00b0).`, reached: ({ hands }, answer) => hands === "first eight" && `${answer.here}` !== `${answer.there}` && close(answer) },
     {
-      text: `Resize the table the wrong way and find two neighbors in a row with a learned similarity below ${UNLIKE}.`,
+      text: `Resize the table the wrong way and find two neighbours in a row with a learned similarity below ${UNLIKE}.`,
       reached: (_state, { here, there, learned, at }) => here[0] === there[0] && Math.abs(here[1] - there[1]) === 1 && learned[at] < UNLIKE,
     },
   ],
