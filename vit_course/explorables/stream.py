@@ -129,4 +129,7 @@ def still(state: dict) -> tuple[Figure, str]:
     ax.invert_yaxis()
     ax.set_xlabel("logit")
     ax.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.4, 1))
-    return fig, f"The patch tokens of the {state['photograph']} photograph as colours, and ten logits: {'; '.join(said)}"
+    return (
+        fig,
+        f"The patch tokens of the {state['photograph']} photograph as colours, and ten logits: {'; '.join(said)}",
+    )
