@@ -46,7 +46,7 @@ def said(page, index=0) -> tuple[str, str]:
 
 def test_a_learners_function_answers_and_python_has_what_was_dragged(page):
     whose, words = said(page)
-    assert whose == "Computed by your function." and "takes most, 25\u00a0%" in words
+    assert whose == "Computed by your function." and "weight 25\u00a0%" in words
     assert not page.locator(".jp-OutputArea-output img").is_visible(), "the still gives way to the live figure"
     page.locator(FIGURE).get_by_text("2", exact=True).first.click()
     handle = page.locator(f"{FIGURE} [aria-label='query of token 2']")
@@ -63,10 +63,10 @@ def test_a_learners_function_answers_and_python_has_what_was_dragged(page):
 
 def test_what_python_sets_is_shown_and_a_function_that_fails_is_told(page):
     run_cell(page, 3)
-    page.wait_for_function(f"document.querySelector('{FIGURE}').innerText.includes('Token 3 asks twice')")
+    page.wait_for_function(f"document.querySelector('{FIGURE}').innerText.includes('of its output comes from head 0')")
     run_cell(page, 4)
     page.wait_for_function(f"document.querySelectorAll('{FIGURE}[data-drawn=\"true\"]').length === 2")
     whose, words = said(page, 1)
     assert whose.startswith("Your function did not answer, so the page computes with its own: RuntimeError: ")
-    assert "takes most, 50\u00a0%, from token 1" in words
+    assert "Token 0 reads token 1 the most: weight 50\u00a0%" in words
     assert page.outside == [] and page.errors == [], json.dumps(page.errors)
