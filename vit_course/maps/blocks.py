@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from vit_course.config import ViTConfig
-from vit_course.maps.changing import Changing, Intervention, Running
+from vit_course.maps.changing import Changing, Intervention, Running, swapped
 from vit_course.maps.in_force import IN_FORCE, Skipped, aside
 from vit_course.maps.others import attending, few, sizes_in
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
@@ -63,7 +63,7 @@ class Hooked:
         self.model = model
         self.changes = changes
         self.layers = list(blocks.items())
-        self.changing = Changing(self._find_tokens)
+        self.changing = Changing()
         self.thread = threading.get_ident()
         self.pictures: torch.Tensor | None = None  # that run unchanged
         self.ran: set[int] = set()
@@ -107,10 +107,11 @@ class Hooked:
             raise ValueError(f"layer {left[0]} ({path}) did not run as a module, so that nothing was changed there")
 
     def _enter(self, index: int, block: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
-        if not self._here() or (isinstance(block.forward, Skipped) and block.forward.here):
-            self.ran.add(index)
+        if not self._here():
             return None
         self.ran.add(index)
+        if isinstance(block.forward, Skipped) and block.forward.here:
+            return None
         path = self.layers[index][0]
         tokens = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
         if tokens is None or tokens.ndim != 3:
@@ -119,14 +120,13 @@ class Hooked:
         changes = self.changes[index]
         if self.changing.learning:
             changes = [one for one in changes if one.pictures is self.pictures]
-        changed = self.changing.enter(Running(index, path, block, tokens, changes))
+        changed = self.changing.enter(Running(index, path, block, tokens, changes, self._find_tokens))
         if changed is tokens:
             return None
         for other in IN_FORCE.changing:  # whose layer has begun with what was there before
             if other.running is not None and other.running.tokens is tokens:
                 other.running.tokens = other.running.entered = changed
-        swapped = [changed if x is tokens else x for x in (*args, *kwargs.values())]
-        return tuple(swapped[: len(args)]), dict(zip(kwargs, swapped[len(args) :], strict=True))
+        return swapped(args, kwargs, tokens, changed)
 
     def _leave(self, index: int, block: nn.Module, args: tuple, output: Any) -> Any:
         if not self._here() or self.changing.running is None:

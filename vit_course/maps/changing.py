@@ -24,12 +24,22 @@ NEEDED = {
 }
 
 
-@dataclass(frozen=True)
-class At:
-    """What a change may ask about its place: what another picture gave there, and where the patches lie."""
+@dataclass(eq=False)
+class Running:
+    """The layer that runs now, and what a change may ask about it."""
 
-    other: torch.Tensor | None
-    find_tokens: Callable[[], Tokens]
+    index: int
+    path: str
+    block: nn.Module
+    tokens: torch.Tensor  # (B, T, D): the sum that the branches add to
+    changes: list["Intervention"]
+    find_tokens: Callable[[int], Tokens]  # T -> which of them are patches
+    other: torch.Tensor | None = None  # what another picture gave in the present place
+    entered: torch.Tensor | None = None
+    hidden: torch.Tensor | None = None  # (1 or B, 1, T, T)
+    weights: list[torch.Tensor] = field(default_factory=list)  # after an open softmax, on their way to the values
+    attended: bool = False  # since the last addition
+    met: Counter[str] = field(default_factory=Counter)  # how often each place was met
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +53,18 @@ class Intervention:
             tokens, (B, T, D).
         layers: an index, several, or a slice.
         change: from what is there to what takes its place.
-        pictures: those whose pass through the unchanged model gives `At.other`.
+        pictures: those whose pass through the unchanged model gives `Running.other`.
         row: the one image of the batch that is changed, where it is not all of them.
     """
 
     name: str
     place: str
     layers: tuple[int, ...] | slice
-    change: Callable[[torch.Tensor, At], torch.Tensor]
+    change: Callable[[torch.Tensor, Running], torch.Tensor]
     pictures: torch.Tensor | None = None
     row: int | None = None
 
-    def apply(self, x: torch.Tensor, at: At) -> torch.Tensor:
+    def apply(self, x: torch.Tensor, at: Running) -> torch.Tensor:
         """-> x changed, another tensor of its shape."""
         if self.row is None:
             return self.change(x, at)
@@ -63,32 +73,11 @@ class Intervention:
         return changed
 
 
-@dataclass(eq=False)
-class Running:
-    """The layer that runs now."""
-
-    index: int
-    path: str
-    block: nn.Module
-    tokens: torch.Tensor  # (B, T, D): the sum that the branches add to
-    changes: list[Intervention]
-    entered: torch.Tensor | None = None
-    hidden: torch.Tensor | None = None  # (1 or B, 1, T, T)
-    weights: list[torch.Tensor] = field(default_factory=list)  # after an open softmax, on their way to the values
-    attended: bool = False  # since the last addition
-    met: Counter[str] = field(default_factory=Counter)  # how often each place was met
-
-
 class Changing(TorchFunctionMode):
-    """Changes what PyTorch's functions compute in the layer that runs; whoever puts on the hooks says which it is.
+    """Changes what PyTorch's functions compute in the layer that runs; whoever puts on the hooks says which it is."""
 
-    Args:
-        find_tokens: gives what T tokens are.
-    """
-
-    def __init__(self, find_tokens: Callable[[int], Tokens]):
+    def __init__(self):
         super().__init__()
-        self.find_tokens = find_tokens
         self.running: Running | None = None
         self.busy = False  # the call comes from here, or from what only looks on
         self.learning = False  # nothing is changed, and what stands in the places is kept
@@ -98,6 +87,8 @@ class Changing(TorchFunctionMode):
         """-> the tokens (B, T, D) with which the layer begins."""
         self.running = running
         running.tokens = running.entered = self._changed("tokens", running.tokens)
+        if any(one.place == "layer" for one in running.changes):
+            running.entered = running.tokens.clone()  # a layer may add to its tokens in place
         scores = [one for one in running.changes if one.place == "scores"]
         if scores:
             batch, length = running.tokens.shape[:2]
@@ -146,13 +137,9 @@ class Changing(TorchFunctionMode):
             now.attended = True
             if now.hidden is not None:
                 now.met["scores"] += 1
-                masked = inputs[0].masked_fill(now.hidden, -torch.inf)
-                args, kwargs = (
-                    tuple(masked if one is inputs[0] else one for one in args),
-                    kwargs | ({"input": masked} if "input" in kwargs else {}),
-                )
-            now.weights.append(result := func(*args, **kwargs))
-            return result
+                args, kwargs = swapped(args, kwargs, inputs[0], inputs[0].masked_fill(now.hidden, -torch.inf))
+            now.weights.append(func(*args, **kwargs))
+            return now.weights[-1]
         result = func(*args, **kwargs)
         weights = next((one for one in inputs if any(one is each for each in now.weights)), None)
         if weights is None:
@@ -169,27 +156,22 @@ class Changing(TorchFunctionMode):
         now.met[place] += 1
         for one in now.changes:
             if one.place == place and self.learning:
-                self.learned[one, now.index] = x.detach()
+                self.learned[one, now.index] = x.detach().clone()  # what comes next may change it in place
             elif one.place == place:
-                other = self.learned.get((one, now.index))
+                now.other = other = self.learned.get((one, now.index))
                 if other is not None and (len(other) not in (1, len(x)) or other.shape[1:] != x.shape[1:]):
                     raise ValueError(
                         f"{one.name}: another picture gives {tuple(other.shape)} in layer {now.index}, where "
                         f"{tuple(x.shape)} is needed, or 1 in place of {len(x)}"
                     )
-                x = one.apply(x, At(other, lambda: self.find_tokens(now.tokens.shape[1])))
+                x = one.apply(x, now)
         return x
 
     def _are_scores(self, scores: torch.Tensor, args: tuple, kwargs: dict) -> bool:
         # (B, h, T, T), for a softmax over the last axis.
         batch, length = self.running.tokens.shape[:2]
         axis = args[1] if len(args) > 1 else kwargs.get("dim")
-        return (
-            scores.ndim == 4
-            and axis in (-1, 3)
-            and len(scores) == batch
-            and tuple(scores.shape[2:]) == (length, length)
-        )
+        return axis in (-1, 3) and scores.ndim == 4 and scores[:, 0].shape == (batch, length, length)
 
     def _fused(self, func, args: tuple, kwargs: dict):
         now = self.running
@@ -240,11 +222,18 @@ class Changing(TorchFunctionMode):
 
     def _added(self, func, args: tuple, kwargs: dict):
         now = self.running
-        place = 0 if args[0] is not now.tokens else 1
-        branch = args[place] if len(args) > 1 else None
+        branch = next((one for one in args if one is not now.tokens), None)
         if isinstance(branch, torch.Tensor) and branch.shape == now.tokens.shape:
             changed = self._changed("attention" if now.attended else "mlp", branch)
-            args = tuple(changed if index == place else one for index, one in enumerate(args))
+            args, kwargs = swapped(args, kwargs, branch, changed)
             now.attended = False
         now.tokens = func(*args, **kwargs)
         return now.tokens
+
+
+def swapped(args: tuple, kwargs: dict, old: torch.Tensor, new: torch.Tensor) -> tuple[tuple, dict]:
+    """-> the arguments of a call with one tensor in the place of another."""
+    return (
+        tuple(new if one is old else one for one in args),
+        {name: new if one is old else one for name, one in kwargs.items()},
+    )

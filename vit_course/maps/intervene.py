@@ -9,7 +9,7 @@ from torch import nn
 from vit_course.inputs.rules import is_int, one_of, shown
 from vit_course.inputs.tensors import check_axes, check_floats, check_module
 from vit_course.maps.blocks import Hooked, find_blocks
-from vit_course.maps.changing import At, Intervention
+from vit_course.maps.changing import Intervention, Running
 from vit_course.maps.in_force import in_force
 from vit_course.maps.kept import HOOKS
 from vit_course.maps.others import EAGER
@@ -21,36 +21,36 @@ ALL = slice(None)
 BRANCH, BY = one_of("attention", "mlp"), one_of("mean", "zero")
 
 
-def without_head(layer: int, head: int, by: By = "mean") -> Intervention:
+def without_head(layer: Places, head: Places, by: By = "mean") -> Intervention:
     """One head without what it says of this token or that: its output (B, T, d) is replaced before heads are joined.
 
     Args:
-        layer, head: counted from 0.
+        layer, head: counted from 0; several, or a slice, are replaced together.
         by: "mean", the mean over its T tokens, which keeps what it says of all of them; "zero"; or another picture
             (1 or B, C, H, W), as the model takes it, whose output takes the place (resample ablation).
 
     Raises:
         TypeError, ValueError: an index that is no int of at least 0, or another `by`.
 
-    Source: Michel et al. 2019 (arXiv:1905.10650), Eq. 2, with zeros.
+    Source: Michel et al. 2019 (arXiv:1905.10650), with zeros.
     """
     name = f"without_head({shown(layer)}, {shown(head)})"
     places = need_places("head", head)
     fill = _filling(by)
 
-    def change(x: torch.Tensor, at: At) -> torch.Tensor:
-        changed = x.clone()
-        changed[:, among("head", places, x.shape[1], name)] = fill(x, at)[:, among("head", places, x.shape[1], name)]
+    def change(x: torch.Tensor, at: Running) -> torch.Tensor:
+        changed, where = x.clone(), among("head", places, x.shape[1], name)
+        changed[:, where] = fill(x, at)[:, where]
         return changed
 
     return Intervention(name, "heads", need_places("layer", layer), change, _pictures(by))
 
 
-def without_branch(layer: int, branch: str, by: By = "zero") -> Intervention:
+def without_branch(layer: Places, branch: str, by: By = "zero") -> Intervention:
     """A layer without its attention or without its MLP: what the branch adds to the tokens (B, T, D) is replaced.
 
     Args:
-        layer: counted from 0.
+        layer: counted from 0; or several.
         branch: "attention" or "mlp".
         by: "zero", so that the tokens pass by unchanged; "mean", over the T tokens; or another picture, as of
             `without_head`.
@@ -58,14 +58,14 @@ def without_branch(layer: int, branch: str, by: By = "zero") -> Intervention:
     Raises:
         TypeError, ValueError: as `without_head`, or another branch.
 
-    Source: Veit et al. 2016 (arXiv:1605.06431), section 4.1, where layers of a residual network are removed.
+    Source: Veit et al. 2016 (arXiv:1605.06431), who delete layers of residual networks.
     """
     BRANCH("branch", branch)
     name = f"without_branch({shown(layer)}, {branch!r})"
     return Intervention(name, branch, need_places("layer", layer), _filling(by), _pictures(by))
 
 
-def without_layer(layer: int, by: By = "zero") -> Intervention:
+def without_layer(layer: Places, by: By = "zero") -> Intervention:
     """A model without one of its layers: all that the layer adds to the tokens (B, T, D) is replaced.
 
     Args:
@@ -74,7 +74,7 @@ def without_layer(layer: int, by: By = "zero") -> Intervention:
     Raises:
         TypeError, ValueError: as `without_head`.
 
-    Source: Veit et al. 2016 (arXiv:1605.06431), section 4.1.
+    Source: Veit et al. 2016 (arXiv:1605.06431), who delete layers of residual networks.
     """
     name = f"without_layer({shown(layer)})"
     return Intervention(name, "layer", need_places("layer", layer), _filling(by), _pictures(by))
@@ -83,7 +83,7 @@ def without_layer(layer: int, by: By = "zero") -> Intervention:
 def hide(patches: Places, layers: Places = ALL) -> Intervention:
     """Patches that no token may read any more, not even they themselves: their scores are -infinity in all heads.
 
-    The softmax then shares their weight among the keys that are left (attention knock-out). What the patches told
+    The softmax then shares their weight among the keys that are left (attention knockout). What the patches told
     others in earlier layers stays told.
 
     Args:
@@ -93,13 +93,13 @@ def hide(patches: Places, layers: Places = ALL) -> Intervention:
     Raises:
         ValueError: no indices of at least 0.
 
-    Source: Geva et al. 2023 (arXiv:2304.14767), section 5.
+    Source: Geva et al. 2023 (arXiv:2304.14767), attention knockout.
     """
     name = f"hide({shown(patches)})"
     places = need_places("patch", patches)
 
-    def change(hidden: torch.Tensor, at: At) -> torch.Tensor:
-        tokens = at.find_tokens()
+    def change(hidden: torch.Tensor, at: Running) -> torch.Tensor:
+        tokens = at.find_tokens(hidden.shape[-1])
         keys = among("patch", places, tokens.grid[0] * tokens.grid[1], name)
         changed = hidden.clone()
         changed[..., [tokens.num_prefix + key for key in keys]] = True
@@ -119,12 +119,12 @@ def cut(query: Places, keys: Places, layers: Places = ALL) -> Intervention:
     Raises:
         ValueError: no indices of at least 0.
 
-    Source: Geva et al. 2023 (arXiv:2304.14767), section 5.
+    Source: Geva et al. 2023 (arXiv:2304.14767), attention knockout.
     """
     name = f"cut({shown(query)}, {shown(keys)})"
     asking, asked = need_places("token", query), need_places("token", keys)
 
-    def change(hidden: torch.Tensor, at: At) -> torch.Tensor:
+    def change(hidden: torch.Tensor, at: Running) -> torch.Tensor:
         rows, columns = (among("token", each, hidden.shape[-1], name) for each in (asking, asked))
         changed = hidden.clone()
         changed[..., torch.tensor(rows)[:, None], torch.tensor(columns)] = True
@@ -133,19 +133,19 @@ def cut(query: Places, keys: Places, layers: Places = ALL) -> Intervention:
     return Intervention(name, "scores", need_places("layer", layers), change)
 
 
-def patched(tokens: Places, layer: int, from_: torch.Tensor) -> Intervention:
+def patched(tokens: Places, layer: Places, from_: torch.Tensor) -> Intervention:
     """Tokens that enter a layer are replaced by those of another run (activation patching).
 
     Args:
         tokens: indices, as of `cut`.
-        layer: the layer that they enter, counted from 0.
+        layer: which they enter, counted from 0.
         from_: another picture (1 or B, C, H, W), whose tokens in this place are taken; or all tokens that are to enter
             the layer, (1 or B, T, D), such as noise.
 
     Raises:
         TypeError, ValueError: no indices of at least 0, or neither of the two.
 
-    Source: Meng et al. 2022 (arXiv:2202.05262), section 2.1.
+    Source: Meng et al. 2022 (arXiv:2202.05262), causal tracing.
     """
     name = f"patched({shown(tokens)}, {shown(layer)})"
     check_floats("from_", from_)
@@ -153,7 +153,7 @@ def patched(tokens: Places, layer: int, from_: torch.Tensor) -> Intervention:
         raise ValueError(f"from_ must be a picture (B, C, H, W) or tokens (B, T, D), got shape {tuple(from_.shape)}")
     places = need_places("token", tokens)
 
-    def change(x: torch.Tensor, at: At) -> torch.Tensor:
+    def change(x: torch.Tensor, at: Running) -> torch.Tensor:
         source = from_ if at.other is None else at.other
         if len(source) not in (1, len(x)) or source.shape[1:] != x.shape[1:]:
             raise ValueError(f"{name}: from_ has shape {tuple(source.shape)}, and the tokens are {tuple(x.shape)}")
@@ -238,13 +238,19 @@ def among(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> 
     return list(places)
 
 
-def _filling(by: By) -> Callable[[torch.Tensor, At], torch.Tensor]:
+def _filling(by: By) -> Callable[[torch.Tensor, Running], torch.Tensor]:
     # (..., T, d) -> what takes its place.
     if isinstance(by, torch.Tensor):
         check_axes("by", by, "(B, C, H, W)")
-        return lambda x, at: at.other.to(x).expand_as(x)
+        return _other
     BY("by", by)
     return (lambda x, at: torch.zeros_like(x)) if by == "zero" else lambda x, at: x.mean(-2, True).expand_as(x)
+
+
+def _other(x: torch.Tensor, at: Running) -> torch.Tensor:
+    # Another picture's pass comes before.
+    assert at.other is not None
+    return at.other.to(x).expand_as(x)
 
 
 def _pictures(by: By) -> torch.Tensor | None:

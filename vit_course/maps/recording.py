@@ -254,7 +254,7 @@ def attention_gradients(
         # Of a frozen model nothing else asks for gradients; and copies may take part where inference tensors may not.
         images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
         with watched.watching():
-            logits = finite("logits", _logits_of(model(images)))  # (B, num_classes)
+            logits = finite("logits", logits_of(model(images)))  # (B, num_classes)
         RecordedMaps(model, watched.by_layer, watched.sizes, watched).stacked()  # says what is wrong, if anything is
         weights = [layer[0].weights() for layer in watched.by_layer]
         _check_classes(classes, logits)
@@ -266,7 +266,12 @@ def attention_gradients(
     return torch.stack(weights, dim=1).detach(), finite("gradients", torch.stack(gradients, dim=1))
 
 
-def _logits_of(out: object) -> torch.Tensor:
+def logits_of(out: object) -> torch.Tensor:
+    """-> the logits (B, num_classes) among what a model of any library gives.
+
+    Raises:
+        ValueError: there are none.
+    """
     logits = out if isinstance(out, torch.Tensor) else getattr(out, "logits", None)
     if not isinstance(logits, torch.Tensor) or logits.ndim != 2:
         found = f"shape {tuple(logits.shape)}" if isinstance(logits, torch.Tensor) else type(out).__name__
