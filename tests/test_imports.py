@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "encoder": {"attention", "inputs"},
     "vit": {"config", "patches", "embeddings", "encoder", "inputs"},
     "maps": {"inputs"},
+    "maps.blocks": {"config"},
     "maps.recording": {"attention", "config", "inputs"},
     "maps.kept": {"attention"},
     "maps.tokens": {"config", "inputs"},
@@ -70,7 +71,7 @@ MAY_IMPORT = {
 }
 TORCH_ONLY = (
     *MODEL, "maps.recording", "maps.others", "maps.calls", "maps.kept", "maps.tokens", "maps.interpret",
-    "maps.controls", "training.convnet",
+    "maps.controls", "maps.changing", "maps.in_force", "maps.blocks", "maps.intervene", "training.convnet",
 )  # fmt: skip
 WITHOUT_TORCH = (
     "config", "inputs.rules", "inputs.arguments", "inputs.extras", "files.stored", "training.recipe",

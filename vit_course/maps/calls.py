@@ -88,7 +88,7 @@ class AttentionCalls(TorchFunctionMode):
         return result
 
     def _follow(self, name: str, args: tuple, kwargs: dict, result) -> None:
-        inputs = [one for one in _flat((*args, *kwargs.values())) if isinstance(one, torch.Tensor)]
+        inputs = [one for one in flat((*args, *kwargs.values())) if isinstance(one, torch.Tensor)]
         if name in PRODUCTS and len(inputs) == 2:
             self._product(name, inputs, result)
             return
@@ -102,7 +102,7 @@ class AttentionCalls(TorchFunctionMode):
             origin = Scores(self._exact(inputs[0], result), "" if last else "a softmax over another axis than the keys")
         elif origin.weights is not None and name not in HARMLESS:
             origin = Scores(origin.weights, origin.changed or name)
-        for one in _flat((result,)):
+        for one in flat((result,)):
             if isinstance(one, torch.Tensor) and one.is_floating_point() and one.ndim > 2:
                 self.origins[one] = origin
 
@@ -190,5 +190,6 @@ def _projected(func, args: tuple, kwargs: dict) -> Kept:
     return of_weights(weights, "has a mask, a bias or projections of its own")
 
 
-def _flat(values) -> list:
+def flat(values) -> list:
+    """-> the arguments of a call, those in a tuple or list as if they stood alone."""
     return [one for value in values for one in (value if isinstance(value, (tuple, list)) else (value,))]

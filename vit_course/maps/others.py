@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from vit_course.maps.calls import AttentionCalls
+from vit_course.maps.in_force import heard, looking_on, once_more
 from vit_course.maps.kept import HOOKS, Kept
 
 # By its class or its attribute a layer says that it attends; what only has to do with it says that too.
@@ -86,7 +87,7 @@ class Watched:
                     hooks.append(module.register_forward_hook(self._leave, with_kwargs=True, always_call=True))
         try:
             # Of a compiled model the functions would not be seen.
-            with EAGER, self.calls:
+            with EAGER, self.calls, once_more():
                 yield
         finally:
             with HOOKS:
@@ -95,7 +96,7 @@ class Watched:
 
     # While another thread puts these on or takes them off, PyTorch may call them without the kwargs.
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
-        if threading.get_ident() != self.thread:
+        if not heard(self.thread):
             return
         kwargs = kwargs or {}
         # A pass begins with the model, or with whatever part of it is called first where only parts are.
@@ -110,7 +111,7 @@ class Watched:
         self.ran.add(self._path(module))
 
     def _leave(self, module: nn.Module, args: tuple, *rest: Any) -> None:
-        if threading.get_ident() != self.thread:
+        if not heard(self.thread):
             return
         kwargs = rest[0] if len(rest) > 1 else {}
         kept = self.doubtful.pop(module, None)
@@ -181,7 +182,7 @@ class Watched:
             owner.eval()  # so that no random number is drawn, and no average follows
             self.calls.paused = True
             try:
-                with torch.no_grad(), AttentionCalls(lambda seen, *_: turned.append(seen.weights())):
+                with torch.no_grad(), looking_on(), AttentionCalls(lambda seen, *_: turned.append(seen.weights())):
                     owner.forward(args[0].flip(1), *args[1:], **kwargs)
             finally:
                 self.calls.paused = False

@@ -11,7 +11,9 @@ from torch import nn
 from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
 from vit_course.inputs.tensors import check_axes, check_module, check_tensor, finite
-from vit_course.maps.kept import HOOKS, Kept, Pair, of_pair, of_weights
+from vit_course.maps.calls import weights_of
+from vit_course.maps.in_force import heard, hidden_in, looking_on
+from vit_course.maps.kept import HOOKS, Kept, Pair, full, in_full_precision, of_pair, of_weights
 from vit_course.maps.others import Watched, attending, few, sizes_in
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
@@ -187,7 +189,7 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
 def _here(hook: Callable) -> Callable:
     # The hook, deaf to what other threads do with the same model.
     thread = threading.get_ident()
-    return lambda *args: hook(*args) if threading.get_ident() == thread else None
+    return lambda *args: hook(*args) if heard(thread) else None
 
 
 def _listen(layer: SelfAttention, store: list[Kept]) -> list:
@@ -199,9 +201,9 @@ def _listen(layer: SelfAttention, store: list[Kept]) -> list:
     def attended(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         if ours and last:
             q, k = last.pop().unflatten(2, (-1, layer.num_heads, output.shape[2] // layer.num_heads)).unbind(2)
-            store.append(of_pair(q.transpose(1, 2), k.transpose(1, 2)))  # each (B, h, T, d)
+            store.append(_used(layer, q.transpose(1, 2), k.transpose(1, 2)))  # each (B, h, T, d)
         elif type(layer).weights is SelfAttention.weights:
-            store.append(of_pair(*layer.split_heads(inputs[0])[:2]))
+            store.append(_used(layer, *layer.split_heads(inputs[0])[:2]))
         else:  # a layer that has its own way keeps it
             store.append(of_weights(layer.weights(inputs[0]), "computes them in its own way"))
 
@@ -213,6 +215,16 @@ def _listen(layer: SelfAttention, store: list[Kept]) -> list:
         hooks.append(layer.register_forward_pre_hook(_here(lambda *_: last.clear())))  # whatever was asked of it before
         hooks.append(layer.qkv.register_forward_hook(_here(projected)))
     return hooks
+
+
+def _used(layer: nn.Module, q: torch.Tensor, k: torch.Tensor) -> Kept:
+    # (B, h, T, d) twice: without the keys that `intervene` hides, which queries and keys do not show.
+    hidden = hidden_in(layer)
+    if hidden is None:
+        return of_pair(q, k)
+    with looking_on(), in_full_precision(q):
+        weights = weights_of(full(q), full(k), None, attn_mask=~hidden)
+    return of_weights(weights, "has keys hidden")
 
 
 def attention_gradients(
@@ -242,7 +254,7 @@ def attention_gradients(
         # Of a frozen model nothing else asks for gradients; and copies may take part where inference tensors may not.
         images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
         with watched.watching():
-            logits = finite("logits", _logits_of(model(images)))  # (B, num_classes)
+            logits = finite("logits", logits_of(model(images)))  # (B, num_classes)
         RecordedMaps(model, watched.by_layer, watched.sizes, watched).stacked()  # says what is wrong, if anything is
         weights = [layer[0].weights() for layer in watched.by_layer]
         _check_classes(classes, logits)
@@ -254,7 +266,12 @@ def attention_gradients(
     return torch.stack(weights, dim=1).detach(), finite("gradients", torch.stack(gradients, dim=1))
 
 
-def _logits_of(out: object) -> torch.Tensor:
+def logits_of(out: object) -> torch.Tensor:
+    """-> the logits (B, num_classes) among what a model of any library gives.
+
+    Raises:
+        ValueError: there are none.
+    """
     logits = out if isinstance(out, torch.Tensor) else getattr(out, "logits", None)
     if not isinstance(logits, torch.Tensor) or logits.ndim != 2:
         found = f"shape {tuple(logits.shape)}" if isinstance(logits, torch.Tensor) else type(out).__name__

@@ -1,0 +1,198 @@
+"""What cannot be changed is refused by name: no such layer, head, patch or token, and layers of another kind."""
+
+import by_hand
+import families
+import published
+import pytest
+import torch
+from by_hand import OURS, TIMM
+from conftest import cases
+from test_recording import hooks
+from torch import nn
+
+from vit_course.maps import cut, hide, intervene, patched, without_branch, without_head, without_layer
+from vit_course.maps.in_force import IN_FORCE
+
+
+@cases(
+    ("make", "message"),
+    (lambda: without_head(-1, 0), "layer must be an int of at least 0, several or a slice, got -1"),
+    (lambda: without_head(0, True), "head must be an int of at least 0, several or a slice, got True"),
+    (lambda: without_head(0, 1, by="median"), "by must be 'mean' or 'zero', got 'median'"),
+    (lambda: without_head(0, 1, by=torch.zeros(3, 14, 21)), r"by must have 4 axes \(B, C, H, W\), got shape"),
+    (lambda: without_branch(0, "MLP"), "branch must be 'attention' or 'mlp', got 'MLP'"),
+    (lambda: without_layer(1.0), "layer must be an int of at least 0, several or a slice, got 1.0"),
+    (lambda: hide([]), r"patch must be an int of at least 0, several or a slice, got \[\]"),
+    (lambda: hide([2, -3]), "patch must be an int of at least 0"),
+    (lambda: hide(torch.rand(3)), "patch must be an int of at least 0, several or a slice, got Tensor of shape"),
+    (lambda: cut("class token", 1), "token must be an int of at least 0, several or a slice, got 'class token'"),
+    (lambda: patched(0, 1, from_=torch.zeros(7, 36)), r"from_ must be a picture \(B, C, H, W\) or tokens"),
+    (lambda: patched(0, 1, from_=torch.zeros(1, 7, 36).long()), "from_ must be floating-point numbers, got int64"),
+)
+def test_no_place_and_no_value(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@cases("library", [OURS, TIMM, by_hand.LIBRARIES["torchvision"]])
+def test_places_that_the_model_does_not_have(library):
+    model, images, tokens = library.model(), library.images(), library.num_tokens
+    for one, message in (
+        (without_head(3, 0), r"without_head\(3, 0\): layer must be from 0 to 2, got 3"),
+        (hide(0, layers=slice(3, None)), r"hide\(0\): slice\(3, None, None\) is no layer of 3"),
+        (without_head(2, 3), r"without_head\(2, 3\): head must be from 0 to 2, got 3"),
+        (
+            hide([0, tokens - 1]),
+            rf"hide\(\[0, {tokens - 1}\]\): patch must be from 0 to {tokens - 2}, got {tokens - 1}",
+        ),
+        (cut(tokens, 0), f"token must be from 0 to {tokens - 1}, got {tokens}"),
+        (cut(0, tokens), f"token must be from 0 to {tokens - 1}, got {tokens}"),
+        (patched(tokens, 1, from_=torch.ones(1, tokens, 36)), f"token must be from 0 to {tokens - 1}, got {tokens}"),
+        (patched(0, 1, from_=torch.ones(1, 5, 36)), r"from_ has shape \(1, 5, 36\), and the tokens are \(2, "),
+        (patched(0, 1, from_=library.images(3)), r"another picture gives \(3, .* in layer 1, where \(2, "),
+        (without_head(0, 1, by=library.images(3)), r"another picture gives \(3, 3, .*\) in layer 0, where \(2, 3, "),
+        (cut([1, 2], slice(None), layers=1), r"cut\(.*\) leaves token 1 no key in layer 1"),
+    ):
+        with pytest.raises(ValueError, match=message), intervene(model, [one]):
+            model(images)
+        assert hooks(model) == 0 and not IN_FORCE.changing
+
+
+def test_what_is_no_model_or_no_intervention():
+    model = OURS.model()
+    with (
+        pytest.raises(TypeError, match=r"model must be a torch\.nn\.Module, got Tensor"),
+        intervene(torch.zeros(2), []),
+    ):
+        pass
+    for one in ("without_head", (11, 3), hide):
+        message = "interventions must be those of without_head, hide and so on, got"
+        with pytest.raises(TypeError, match=message), intervene(model, [one]):
+            pass
+    assert hooks(model) == 0
+
+
+def test_models_without_layers_that_could_be_told():
+    clip = families.OF_HUGGINGFACE["CLIP, pictures and text"].make()
+    for model, message in (
+        (nn.Linear(2, 2), "Linear has no numbered modules that each hold one attention"),
+        (OURS.model().encoder.blocks[0], "EncoderBlock has no numbered modules"),
+        (published.vit_pytorch_vit(), "ViT has no numbered modules that each hold one attention and are called as"),
+        (clip, r"several parts of the model, text_model.encoder.layers, vision_model.encoder.layers: change one of"),
+    ):
+        with pytest.raises(ValueError, match=message), intervene(model, [without_head(0, 0)]):
+            pass
+    masked = families.OF_HUGGINGFACE["MAE"].make()
+    with pytest.raises(ValueError, match="leaves patches out at random"), intervene(masked.eval(), [hide(0)]):
+        masked(torch.randn(2, 3, 21, 21))
+
+
+class Attention(nn.Module):
+    """Three heads of width 12 over (B, T, 36), one step of which goes by `how`."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+        self.qkv = nn.Linear(36, 108)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).unflatten(-1, (3, 3, 12)).permute(2, 0, 3, 1, 4)  # each (B, h, T, d)
+        if self.how == "relu":
+            weights = (q @ k.mT).relu()
+        elif self.how == "by hand":
+            weights = (q @ k.mT).exp()
+            weights = weights / weights.sum(-1, keepdim=True)
+        elif self.how == "flat":
+            weights = (q @ k.mT).flatten(0, 1).softmax(-1).unflatten(0, (-1, 3))
+        else:
+            weights = (q @ k.mT).softmax(-1)
+        if self.how == "twice":
+            weights = (weights + (k @ k.mT).softmax(-1)) / 2
+        if self.how == "values twice":
+            return (weights @ v + weights @ k).transpose(1, 2).flatten(2)
+        if self.how == "values first":
+            return (v.mT @ weights.mT).mT.transpose(1, 2).flatten(2)
+        return (weights @ v).transpose(1, 2).flatten(2)
+
+
+class Block(nn.Module):
+    """Attention and MLP, put together by `how`."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how, self.attention, self.mlp = how, Attention(how), nn.Linear(36, 36)
+        self.norm = nn.LayerNorm(36)
+
+    def forward(self, x):
+        if self.how == "parallel":
+            return x + (self.attention(self.norm(x)) + self.mlp(self.norm(x)))
+        if self.how == "norm behind":
+            x = self.norm(x + self.attention(x))
+            return self.norm(x + self.mlp(x))
+        if self.how == "two":
+            x = x + self.mlp(self.norm(x))
+        if self.how == "in place":
+            x += self.attention(self.norm(x))
+            x += self.mlp(self.norm(x))
+            return x
+        x = x + self.attention(self.norm(x))
+        return x + self.mlp(self.norm(x))
+
+
+class Net(nn.Module):
+    """Two layers over tokens (B, T, 36), the second of another kind; or only the first of them runs."""
+
+    def __init__(self, how):
+        super().__init__()
+        self.how, self.layers = how, nn.ModuleList([Block(""), Block(how)])
+
+    def forward(self, x):
+        for layer in self.layers[:1] if self.how == "half" else self.layers:
+            x = layer(x)
+        return x
+
+
+CUT, HEAD = cut(0, 2), without_head(slice(None), 1)
+ATTENTION, MLP = without_branch(slice(None), "attention"), without_branch(slice(None), "mlp")
+WAYS = {"scores": "no key can be hidden", "heads": "no head can be told", "attention": "does not add its attention",
+        "mlp": "does not add its MLP"}  # fmt: skip
+
+
+@cases(
+    ("how", "refused"),
+    ("", set()),
+    ("in place", set()),
+    ("relu", {"scores", "heads", "attention", "mlp"}),
+    ("by hand", {"scores", "heads", "attention", "mlp"}),
+    ("flat", {"scores", "heads", "attention", "mlp"}),
+    ("twice", {"scores"}),
+    ("values twice", {"heads"}),
+    ("values first", {"heads"}),
+    ("parallel", {"mlp"}),
+    ("norm behind", {"mlp"}),
+    ("two", {"mlp"}),
+)
+def test_a_layer_of_another_kind(how, refused):
+    model, x = Net(how), torch.randn(2, 5, 36)
+    with torch.no_grad():
+        before = model(x.clone())
+        for one in (CUT, HEAD, ATTENTION, MLP):
+            if one.place in refused:
+                message = rf"layer 1 \(layers.1\) .*{WAYS[one.place]}"
+                with pytest.raises(ValueError, match=message), intervene(model, [one]):
+                    model(x.clone())
+            else:
+                with intervene(model, [one]):
+                    assert not torch.allclose(model(x.clone()), before)
+        with intervene(model, [without_layer([0, 1])]):
+            assert torch.equal(model(x.clone()), x)
+        assert torch.equal(model(x.clone()), before) and hooks(model) == 0
+
+
+def test_a_layer_that_does_not_run_or_takes_no_tokens():
+    model = Net("half")
+    with intervene(model, [without_layer(1)]), pytest.raises(ValueError, match=r"layer 1 \(layers.1\) did not run"):
+        model(torch.randn(2, 5, 36))
+    message = r"layer 0 \(layers.0\) takes \(2, 4, 5, 36\), where tokens \(B, T, D\) are needed"
+    with intervene(model, [without_layer(0)]), pytest.raises(ValueError, match=message):
+        model(torch.randn(2, 4, 5, 36))
