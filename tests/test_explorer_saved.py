@@ -71,7 +71,7 @@ def test_two_pictures_have_one_query_and_the_grid_is_of_the_one_pointed_at(opene
 
 
 def test_touch_asks_while_it_drags_and_a_tap_pins(opened):
-    page = opened(AttentionExplorer(**random_panel()), width=390, height=844, has_touch=True, is_mobile=True)
+    page = opened(AttentionExplorer(**random_panel(), head=0), width=390, height=844, has_touch=True, is_mobile=True)
     client = page.context.new_cdp_session(page)
 
     def touch(kind, *points):
@@ -94,10 +94,10 @@ def test_touch_asks_while_it_drags_and_a_tap_pins(opened):
 @cases("width", [390, 1280])
 def test_every_model_has_its_grid(opened, layers, heads, grid, width):
     page = opened(AttentionExplorer(**random_panel(layers=layers, heads=heads, grid=grid, dim=4)), width=width)
-    assert page.locator(".vit-across > span").count() == heads + 2
+    assert page.locator(".vit-across > span").count() == heads + 1
     assert page.locator(".vit-down > span").count() == layers and page.evaluate(FITS)
     box = page.locator(".vit-cells").bounding_box()
-    cell = box["width"] / (heads + 2), box["height"] / layers
+    cell = box["width"] / (heads + 1), box["height"] / layers
     assert 14 < cell[0] <= 65 and abs(cell[0] / cell[1] - grid[1] / grid[0]) < 0.1, "cells have the picture's form"
     page.locator(".vit-cells").click(position={"x": 1.5 * cell[0], "y": (layers - 1.5) * cell[1]})
     drawn(page)
@@ -105,7 +105,7 @@ def test_every_model_has_its_grid(opened, layers, heads, grid, width):
 
 
 def test_a_part_of_the_layers_has_its_numbers_and_no_rollout(opened, tmp_path):
-    explorer = AttentionExplorer(**random_panel(layers=6))
+    explorer = AttentionExplorer(**random_panel(layers=6), head=0, details=True)
     page = opened(explorer)
     assert page.locator(".vit-across > span").last.inner_text() == "rollout"
     state = embedded.fitting(explorer.everything(), most=len(explorer._data) * 2 // 3)
@@ -121,7 +121,7 @@ def test_a_part_of_the_layers_has_its_numbers_and_no_rollout(opened, tmp_path):
 
 def test_pointer_and_keys_reach_each_special_token_by_its_name(opened):
     names = ["class token", *(f"register {number}" for number in (1, 2, 3, 4))]
-    page = opened(AttentionExplorer(**random_panel(names=names)))
+    page = opened(AttentionExplorer(**random_panel(names=names), head=0))
     chips = page.locator(".vit-chip")
     assert [re.sub(r"\s*\d+\.\d\d\s%$", "", text) for text in chips.all_inner_texts()] == names
     for token, name in enumerate(names):

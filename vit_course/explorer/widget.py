@@ -21,6 +21,7 @@ from vit_course.explorer.arguments import (
     need_state,
 )
 from vit_course.explorer.scene import Panel
+from vit_course.explorer.telling import telling
 from vit_course.inputs.arrays import to_picture
 from vit_course.inputs.rules import shown
 from vit_course.maps.tokens import find_tokens
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Numbers = torch.Tensor | np.ndarray
+CHOSEN = {"layer", "head", "fusion", "query", "direction"}  # who sets one of these has chosen where to look
 
 
 def _trait(part: dict) -> traitlets.TraitType:
@@ -72,8 +74,10 @@ class AttentionExplorer(StillWidget):
             here; a list with one for each of the maps, the first None.
         state: the initial state, see below.
 
-    The state is there to be set and to be observed: `layer`, by default the last, and `head`; `fusion` ("head", "mean",
-    "rollout" up to the layer); `query`, a token, 0 the first of those in front; `pinned`; `key`, the token that the
+    The state is there to be set and to be observed: `layer` and `head`; `fusion` ("head", "mean", "rollout" up to the
+    layer); `query`, a token, 0 the first of those in front. Where none of these is given, nor `direction`, the explorer
+    opens on the head and the patch that `telling` finds in the maps; else by default on the last layer, head 0 and the
+    class token. Further: `pinned`; `key`, the token that the
     query is compared with, -1 for none; `direction` ("from": where the query looks, "to": who looks at it); `view`
     ("attention", "similarity", "colours"); `overlay` ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer",
     "fixed") and `fixed`, the weight that is then drawn at full strength; `smooth`; `details`, whether "Why there?" and
@@ -123,10 +127,13 @@ class AttentionExplorer(StillWidget):
             self._shown.append(_panel(one, self._shown[0] if self._shown else None))
         sections = Sections()
         panels = [panel.write(sections) for panel in self._shown]
+        one = self._shown[0]
+        found = None if CHOSEN & state.keys() else telling(one.attention, one.order)
+        panels[0]["telling"] = found  # so that the page can say why it opens there
         super().__init__(_panels=panels, _data=sections.data)
         # After the panels, because the limits of these come from them.
         limits = self._limits()
-        first = {"layer": limits["layers"] - 1, "query": _first_query(self._shown[0])}
+        first = found or {"layer": limits["layers"] - 1, "query": _first_query(one)}
         for name, value in (first | state).items():
             setattr(self, name, need_state(name, value, limits))
 

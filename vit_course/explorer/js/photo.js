@@ -1,7 +1,7 @@
 // One panel on the page: the photograph under its overlay, and the tokens that are no patches.
 
 import {
-  bilinear, canvasOf, enlarge, fillMask, frame, MASKS, overlaid, scaled, strengths,
+  bilinear, canvasOf, enlarge, fillMask, frame, MASKS, overlaid, ring, scaled, strengths,
 } from "./compose.js";
 import { element } from "../../widgets/js/element.js";
 import { shadeOutside, smallestSets, strokeSets } from "./outline.js";
@@ -48,6 +48,14 @@ export function paintPanel(context, { bright, mask }, one, { overlay, smooth, ra
   else outline(context, one, bright, ratio);
   const frames = [[one.nearest, "dashed", 2], [one.key, "dashed", 2], [one.framed ? one.q : -1, "solid", pinned ? 3 : 2]];
   for (const [token, style, line] of frames) frameToken(context, one.panel, token, style, line * ratio);
+  if (overlay !== "off" && one.best >= 0) ringToken(context, one.panel, one.best, ratio);
+}
+
+function ringToken(context, panel, token, ratio) {
+  const [row, column] = panel.place(token);
+  const [width, height] = [context.canvas.width / panel.columns, context.canvas.height / panel.rows];
+  const radius = Math.max(Math.max(width, height) / Math.SQRT2, 9 * ratio);
+  ring(context, (column + 0.5) * width, (row + 0.5) * height, radius, 2 * ratio);
 }
 
 function outline(context, { panel, drawn }, bright, ratio) {

@@ -69,7 +69,7 @@ export class Tools {
     });
     const text = (name) => root.querySelector(`.vit-legend ${name}`)?.textContent.trim() ?? "";
     const drawn = ["spotlight", "heat"].includes(state.get("overlay")) && state.get("view") !== "colours";
-    const legend = { bar: drawn ? root.querySelector(".vit-bar") : null, low: text(".vit-low"), high: text(".vit-high"), about: text(".vit-about") };
+    const legend = { bar: drawn ? root.querySelector(".vit-bar") : null, low: text(".vit-low"), high: text(".vit-high"), about: text(".vit-about") || text(".vit-scaled") };
     const canvas = canvasOf(1, 1);
     compose(canvas, parts, {
       caption: describe(shown, state.get("view")), note: "", legend, ink: color, soft: getComputedStyle(this.said).color, paper: backgroundColor,
