@@ -5,6 +5,7 @@ import {
 } from "./compose.js";
 import { element } from "../../widgets/js/element.js";
 import { shadeOutside, smallestSets, strokeSets } from "./outline.js";
+import { fingers } from "./fingers.js";
 import { tokenAt } from "./places.js";
 
 const FINE = 144; // pixels of a mask, about: beyond that the browser enlarges
@@ -99,11 +100,9 @@ export class Photo {
       const box = main.getBoundingClientRect();
       return tokenAt(panel, (event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
     };
-    const touch = (event) => event.pointerType !== "mouse";
-    main.addEventListener("pointermove", (event) => (event.buttons || !touch(event)) && state.hover(panel, token(event)));
-    main.addEventListener("pointerdown", (event) => touch(event) && state.hover(panel, token(event)));
-    main.addEventListener("pointerup", (event) => touch(event) && state.keep());
-    main.addEventListener("pointerleave", (event) => touch(event) || state.leave());
+    main.addEventListener("pointermove", (event) => event.pointerType === "mouse" && state.hover(panel, token(event)));
+    main.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && state.leave());
+    fingers(main, { over: (event) => state.hover(panel, token(event)), done: () => state.keep() });
     main.addEventListener("click", (event) => {
       if (event.shiftKey) state.set({ key: state.first === panel ? token(event) : -1 });
       else state.pin(panel, token(event));
