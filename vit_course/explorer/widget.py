@@ -18,7 +18,6 @@ from vit_course.explorer.arguments import (
     need_image,
     need_link,
     need_says,
-    need_state,
 )
 from vit_course.explorer.scene import Panel
 from vit_course.explorer.telling import telling
@@ -28,6 +27,7 @@ from vit_course.maps.tokens import find_tokens
 from vit_course.widgets import scripts
 from vit_course.widgets.encoding import Sections
 from vit_course.widgets.pages import need_titles, save_page
+from vit_course.widgets.state import refusal
 from vit_course.widgets.widget import StillWidget
 
 if TYPE_CHECKING:
@@ -35,20 +35,6 @@ if TYPE_CHECKING:
 
 Numbers = torch.Tensor | np.ndarray
 CHOSEN = {"layer", "head", "fusion", "query", "direction"}  # who sets one of these has chosen where to look
-
-
-def _trait(part: dict) -> traitlets.TraitType:
-    """A part of the state, in step with the browser."""
-    usual = part["usual"]
-    if "choices" in part:
-        trait: traitlets.TraitType = traitlets.Enum(part["choices"], usual)
-    elif isinstance(usual, bool):
-        trait = traitlets.Bool(usual)
-    elif isinstance(usual, float):
-        trait = traitlets.Float(usual)
-    else:
-        trait = traitlets.Int(usual or 0)
-    return trait.tag(sync=True)
 
 
 class AttentionExplorer(StillWidget):
@@ -99,7 +85,7 @@ class AttentionExplorer(StillWidget):
     _panels: traitlets.List = traitlets.List().tag(sync=True)
     _data = traitlets.Bytes().tag(sync=True)
 
-    vars().update({name: _trait(part) for name, part in STATE.items()})
+    vars().update({name: traitlets.TraitType(part["usual"]).tag(sync=True) for name, part in STATE.items()})
     layer: int
     head: int
     query: int
@@ -135,20 +121,21 @@ class AttentionExplorer(StillWidget):
         limits = self._limits()
         first = found or {"layer": limits["layers"] - 1, "query": _first_query(one)}
         for name, value in (first | state).items():
-            setattr(self, name, need_state(name, value, limits))
+            if refused := refusal(STATE, name, value, limits):
+                raise ValueError(refused)
+            setattr(self, name, value)
 
     def _limits(self) -> dict[str, int]:
         most = {name: max(panel[name] for panel in self._panels) for name in ("layers", "heads")}
         return most | {"tokens": self._panels[0]["tokens"]}
 
-    @traitlets.validate(*(name for name, part in STATE.items() if "least" in part or "most" in part))
+    @traitlets.validate(*STATE)
     def _within(self, proposal: dict) -> Any:
-        if not self._panels:  # the first values come before them
-            return proposal["value"]
-        try:
-            return need_state(proposal["trait"].name, proposal["value"], self._limits())
-        except ValueError as error:  # which the machinery of the widgets does not know
-            raise traitlets.TraitError(str(error)) from error
+        name, value = proposal["trait"].name, proposal["value"]
+        # The first values come before the panels.
+        if self._panels and (refused := refusal(STATE, name, value, self._limits())):
+            raise traitlets.TraitError(refused)
+        return value
 
     def attention(self, panel: int = 0) -> np.ndarray:
         """-> (T,): the map of the present state, as the browser draws it but unrounded.
