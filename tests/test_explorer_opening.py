@@ -2,13 +2,16 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 from conftest import cases
-from explored import NEEDS_CHROMIUM, drawn, maps_of, opening, random_panel, says
+from explored import NEEDS_CHROMIUM, choose, drawn, maps_of, opening, pixels, random_panel, says
 from explorer_parts import arrays, call, module_page, small_panel
+from PIL import Image
 
-from vit_course.explorer import AttentionExplorer
+from vit_course import pretrained
+from vit_course.explorer import AttentionExplorer, explore
 from vit_course.explorer.scene import Maps, QueriesAndKeys
 from vit_course.explorer.telling import telling
 from vit_course.maps.tokens import Tokens
@@ -138,3 +141,72 @@ def test_the_hand_does_not_begin_where_motion_is_reduced(browser):
     assert call(page, "hand", begins, False) == [1, 2]
     assert call(page, "hand", begins, True) is None, "who has pinned a patch, or takes the tour, is busy"
     page.close()
+
+
+@NEEDS_CHROMIUM
+def test_what_was_cut_off_is_said_and_shown(opened):
+    photograph = Image.new("RGB", (900, 600), "red")
+    photograph.paste("blue", (150, 0, 750, 600))  # the middle square
+    explorer = explore(pretrained.load_any("vit-s14"), photograph)
+    (panel,) = explorer._panels
+    assert panel["kept"] == pytest.approx([1, 2 / 3], abs=0.01)
+    page = opened(explorer)
+    page.get_by_text("The model sees only the middle: 67 % of the photograph's width").click()
+    page.wait_for_selector(".vit-whole[data-drawn]")
+    picture = pixels(page, ".vit-whole")
+    assert picture.shape[:2] == (427, 640), "its longer side is bounded"
+    inside, outside = picture[200, 300], picture[200, 40]
+    assert inside[2] > 200 and inside[0] < 50 and 60 < outside[0] < 140 and outside[2] < 50, "and the rest is dark"
+    assert not explore(pretrained.load_any("vit-s14"), photograph.crop((0, 0, 600, 600)))._panels[0]["kept"]
+
+
+@NEEDS_CHROMIUM
+def test_why_there_speaks_of_what_is_shown_and_of_the_ringed_patch(opened):
+    given = random_panel()
+    page = opened(AttentionExplorer(**given, head=0, query=1 + 20, details=True))
+    words = page.locator(".vit-why-words")
+    ringed = maps_of(*given["maps"])[2, 0, 21].copy()
+    ringed[[0, 21]] = 0
+    row, column = divmod(int(ringed.argmax()) - 1, 8)
+    words.get_by_text(f"of its attention to the patch in row {row}, column {column},").wait_for()
+    features = given["features"].numpy()
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
+    cosines = unit @ unit[21]
+    cosines[[0, 21]] = -2
+    choose(page, "Similarity")
+    words.get_by_text(f"These two tokens have a cosine of {cosines.max():.2f}").wait_for()
+    row, column = divmod(int(cosines.argmax()) - 1, 8)
+    words.get_by_text(f"of its attention to the patch in row {row}, column {column},").wait_for()
+    choose(page, "Colours")
+    words.get_by_text("Colours compare the tokens after the last layer").wait_for()
+
+
+@NEEDS_CHROMIUM
+def test_forced_colours_show_which_choice_is_on(opened):
+    page = opened(AttentionExplorer(**random_panel()), forced_colors="active")
+    colour = "e => getComputedStyle(e).backgroundColor"
+    chosen, other = (page.locator(f".vit-strip-overlay label:text-is('{name}')") for name in ("Spotlight", "Heat"))
+    assert chosen.evaluate(colour) != other.evaluate(colour)
+    page.locator(".vit-chip").click()
+    page.wait_for_selector(".vit-chip[aria-pressed=true]")
+    assert page.locator(".vit-chip").evaluate(colour) == chosen.evaluate(colour)
+
+
+@NEEDS_CHROMIUM
+def test_a_page_says_what_it_is_to_who_links_to_it_and_to_who_has_no_javascript(browser, tmp_path):
+    path = tmp_path / "page.html"
+    AttentionExplorer(**random_panel()).save_html(path, title="Cat & dog")
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(path.as_uri())
+    assert page.locator("noscript p").is_visible()
+    assert page.locator("meta[property='og:title']").get_attribute("content") == "Cat & dog"
+    assert page.locator("link[rel=icon]").get_attribute("href").startswith("data:image/svg+xml,")
+    page.close()
+
+
+@NEEDS_CHROMIUM
+@cases(("width", "least"), [(1280, 550), (1920, 750)])
+def test_a_wide_screen_has_a_large_photograph(opened, width, least):
+    page = opened(AttentionExplorer(**random_panel(grid=(8, 8)), head=0), width=width, height=1000)
+    box = page.locator(".vit-main").bounding_box()
+    assert box["width"] >= least and box["y"] + box["height"] < 1000

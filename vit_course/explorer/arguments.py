@@ -170,3 +170,15 @@ def need_grid(grid) -> tuple[int, int] | None:
         return None
     check_arguments(grid=grid)
     return tuple(grid)
+
+
+def need_whole(whole) -> tuple[Image.Image, list[float]] | None:
+    """-> a picture, and the shares of its height and width that are shown; or None where none is given."""
+    if whole is None:
+        return None
+    if not (isinstance(whole, tuple) and len(whole) == 2 and isinstance(whole[0], Image.Image)):
+        raise ValueError(f"whole must be a tuple of a Pillow image and the shares that are left, got {shown(whole)}")
+    kept = [float(share) for share in whole[1]]
+    if len(kept) != 2 or not all(0 < share <= 1 for share in kept):
+        raise ValueError(f"the shares of the whole picture must be two numbers above 0 and up to 1, got {shown(kept)}")
+    return whole[0], kept

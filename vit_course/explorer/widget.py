@@ -18,6 +18,7 @@ from vit_course.explorer.arguments import (
     need_image,
     need_link,
     need_says,
+    need_whole,
 )
 from vit_course.explorer.scene import Panel
 from vit_course.explorer.telling import telling
@@ -58,6 +59,8 @@ class AttentionExplorer(StillWidget):
             list.
         link: where a picture is another one changed: for each token of the first the one that shows the same content
             here; a list with one for each of the maps, the first None.
+        whole: where `image` is the middle of a larger picture: a tuple of that picture, of Pillow's, and of the shares
+            of its height and width that are left; or a list.
         state: the initial state, see below.
 
     The state is there to be set and to be observed: `layer` and `head`; `fusion` ("head", "mean", "rollout" up to the
@@ -102,13 +105,14 @@ class AttentionExplorer(StillWidget):
         features: Numbers | list | None = None,
         says: dict | list | None = None,
         link: Sequence | None = None,
+        whole: tuple | list | None = None,
         **state: Any,  # each part has a type of its own
     ):
         for name in state:
             if name not in STATE:
                 raise TypeError(f"AttentionExplorer has no state {name!r}: it has {', '.join(STATE)}")
         self._shown: list[Panel] = []
-        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link)
+        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link, whole=whole)
         for one in _each(maps, image, titles, given):
             self._shown.append(_panel(one, self._shown[0] if self._shown else None))
         sections = Sections()
@@ -218,6 +222,7 @@ def _panel(given: dict, first: Panel | None) -> Panel:
         need_features(given["features"], attention.tokens),
         need_says(given["says"], attention.layers),
         need_link(given["link"], first.attention.tokens if first else 0, attention.tokens),
+        need_whole(given["whole"]),
     )
 
 

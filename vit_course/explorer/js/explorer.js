@@ -64,9 +64,7 @@ function build(state, id) {
   const touch = window.matchMedia("(hover: none)").matches;
   const leading = element("p", { class: "vit-lead" });
   const hint = element("p", { class: "vit-hint", text: touch ? HINTS.touch : HINTS.mouse });
-  const reason = opening(state.first);
-  const why = element("p", { class: "vit-hint", text: reason });
-  why.hidden = !reason;
+  const why = element("p", { class: "vit-hint" });
   const hand = new Hand(state, photos[0]);
   const nodes = (...list) => list.map(({ node }) => node);
   const more = new More(state, [
@@ -88,8 +86,9 @@ function build(state, id) {
     grid.draw(shown);
     chips.forEach((chip, index) => chip.draw(shown[index]));
     words.setAttribute("aria-live", state.moving ? "off" : "polite");
-    const said = [lead(shown, state.get("overlay")), describe(shown, state.get("view"), state.get("pinned"))];
-    [leading, words].forEach((node, i) => node.textContent !== said[i] && (node.textContent = said[i]));
+    const said = [lead(shown, state.get("overlay")), describe(shown, state.get("view"), state.get("pinned")), opening(state.first)];
+    why.hidden = !said[2];
+    [leading, words, why].forEach((node, i) => node.textContent !== said[i] && (node.textContent = said[i]));
     for (const part of [legend, view, direction, overlay, scale, smooth, fixed, more, hand, ...parts]) part.draw(shown);
   };
   const end = () => [...photos, grid, hand, ...parts].forEach((part) => part.end?.());

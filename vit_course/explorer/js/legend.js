@@ -47,7 +47,7 @@ export class Legend {
       node.hidden = !seen;
     this.low.textContent = similar ? low.toFixed(2) : "0";
     this.high.textContent = similar ? high.toFixed(2) : percent(high);
-    this.about.textContent = ABOUT[kind] ?? (similar ? ABOUT[view] : "share of its attention; brighter is more");
+    this.about.textContent = ABOUT[kind] ?? (similar ? ABOUT[view] : "brighter: more of its attention");
     this.scaled.textContent = SCALES[scale];
   }
 

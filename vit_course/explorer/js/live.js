@@ -104,8 +104,8 @@ class Page {
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
     const { rows, columns } = panel;
     $(".live-credit").textContent = this.picture.credit;
-    const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted });
-    this.say(`${about} sees ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
+    const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own: !this.picture.photograph });
+    this.say(`${about} sees the middle square, ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
     const chosen = { photograph: this.picture.photograph, model: this.wanted, size: this.size };
     history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
     document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;

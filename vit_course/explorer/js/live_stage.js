@@ -30,9 +30,9 @@ export class Stage {
     this.picture.src = typeof picture.source === "string" ? picture.source : URL.createObjectURL(picture.source);
   }
 
-  // wanted: whether it is the model that the visitor wants, and not the one that fills in for it. -> the part of the
-  // address after "#".
-  show(panel, data, { model, wanted }) {
+  // wanted: whether it is the model that the visitor wants, and not the one that fills in for it; own: whether the picture
+  // is the visitor's, which no link can hold. -> the part of the address after "#".
+  show(panel, data, { model, wanted, own }) {
     const usual = { ...AS_USUAL }, values = { ...usual };
     const kept = this.model === model ? KEPT : KEPT.filter((name) => !["layer", "head"].includes(name));
     for (const name of this.shown ? kept : [])
@@ -43,7 +43,7 @@ export class Stage {
     this.place.replaceChildren();
     // By this name the explorer knows that the address is its own.
     this.place.classList.toggle("vit-explorer-place", wanted);
-    this.shown = Object.assign(new PageModel({ ...values, _panels: [panel], _data: data }), { usual });
+    this.shown = Object.assign(new PageModel({ ...values, _panels: [panel], _data: data }), { usual, own });
     this.end = render({ model: this.shown, el: this.place });
     this.model = model;
     this.touched = false;

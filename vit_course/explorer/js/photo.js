@@ -3,6 +3,7 @@
 import {
   bilinear, canvasOf, enlarge, fillMask, frame, MASKS, overlaid, ring, scaled, strengths,
 } from "./compose.js";
+import { cut } from "./cut.js";
 import { element } from "../../widgets/js/element.js";
 import { shadeOutside, smallestSets, strokeSets } from "./outline.js";
 import { fingers } from "./fingers.js";
@@ -88,7 +89,7 @@ export class Photo {
     }, this.canvas);
     this.main.style.setProperty("--vit-aspect", `${panel.width / panel.height}`);
     const title = panel.title ? [element("figcaption", { class: "vit-title", text: panel.title })] : [];
-    this.node = element("figure", { class: "vit-panel" }, ...title, this.main);
+    this.node = element("figure", { class: "vit-panel" }, ...title, this.main, ...cut(panel));
     this.listen();
     this.seen = new ResizeObserver(() => this.resize());
     this.seen.observe(this.main);

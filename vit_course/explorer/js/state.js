@@ -15,22 +15,20 @@ export class State {
     this.model = model;
     this.panels = panels;
     this.first = panels[0];
-    this.layers = Math.max(...panels.map((panel) => panel.layers));
-    this.heads = Math.max(...panels.map((panel) => panel.heads));
-    this.counts = { layers: this.layers, heads: this.heads, tokens: this.first.tokens };
+    const most = (name) => Math.max(...panels.map((panel) => panel[name]));
+    this.counts = { layers: most("layers"), heads: most("heads"), tokens: this.first.tokens };
     this.pointed = 0; // the panel that was last pointed at
     this.hovered = null; // tokens of the first panel, while something is pointed at
     this.hoveredKey = null;
     this.before = USUAL.query; // what the query was when another was pinned
     this.root = null; // the element that says whether everything is drawn
-    this.drawers = new Set();
-    this.waiting = 0;
+    Object.assign(this, { drawers: new Set(), waiting: 0 });
     for (const panel of panels) panel.changed = () => this.schedule();
   }
 
   get(name) {
     const value = this.model.get(name);
-    return this.takes(name, value) ? value : USUAL[name] ?? this.layers - 1;
+    return this.takes(name, value) ? value : USUAL[name] ?? this.counts.layers - 1;
   }
 
   takes(name, value) {
@@ -90,8 +88,7 @@ export class State {
     else if (here === this.get("query")) {
       this.free();
       if (window.matchMedia("(hover: hover)").matches) this.hovered = here; // the pointer is still there
-    }
-    else this.set({ key: here });
+    } else this.set({ key: here });
   }
 
   free() {
@@ -118,7 +115,7 @@ export class State {
       const list = this.choices(name);
       return this.set({ [name]: list[(list.indexOf(this.get(name)) + by + list.length) % list.length] });
     }
-    const size = name === "layer" ? this.layers : this.heads;
+    const size = this.counts[TABLE[name].counts];
     const chosen = { [name]: (this.get(name) + by + size) % size };
     this.set(name === "head" ? { ...chosen, fusion: "head" } : chosen);
   }

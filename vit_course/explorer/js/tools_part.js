@@ -84,12 +84,9 @@ export class Tools {
 
   async copied() {
     this.link.write();
-    try {
-      await navigator.clipboard.writeText(location.href);
-      return "The link was copied.";
-    } catch {
-      return "This browser does not let a page copy. The link is in the address bar.";
-    }
+    const own = this.state.model.own ? " It opens this page with this view, but not your photograph: that stays in your browser." : "";
+    const copied = navigator.clipboard?.writeText(location.href) ?? Promise.reject();
+    return copied.then(() => `The link was copied.${own}`, () => `This browser does not let a page copy. The link is in the address bar.${own}`);
   }
 
   fill() {
