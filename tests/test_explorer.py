@@ -172,7 +172,7 @@ def test_features_and_what_the_model_says_go_along(pair, image):
 
 def test_a_page_and_a_repository_have_something_to_show(maps, image, monkeypatch):
     shown = []
-    monkeypatch.setattr("IPython.display.display", lambda data, raw, metadata: shown.append((data, metadata)))
+    monkeypatch.setattr("IPython.display.display", lambda data, metadata, **_: shown.append((data, metadata)))
     explorer = AttentionExplorer(maps, image)
     explorer._ipython_display_()
     explorer._ipython_display_()
