@@ -10,7 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import psutil
@@ -94,6 +94,8 @@ def browser():
     assert chromium(), "CI needs Chromium: .ci/run installs it"
     playwright = KEPT.enter_context(sync_playwright())
     found = playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
+    for name in ("new_page", "new_context"):  # the explorer's hand moves nothing while a test looks
+        setattr(found, name, partial(getattr(found, name), reduced_motion="reduce"))
     KEPT.callback(found.close)
     return found
 

@@ -80,7 +80,7 @@ def test_several_images_and_several_models(model, tmp_path):
     assert [panel["title"] for panel in explorer._panels] == ["A", "B", "C"]
     np.testing.assert_array_equal(maps_of(explorer, 2), maps_of(explore(model, images[2])))
     other = ViT(ViTConfig(**{**SIZES, "patch_size": 2, "pool": "mean", "num_layers": 3}))
-    explorer = explore([model, other], images[0], titles=["coarse", "fine"])
+    explorer = explore([model, other], images[0], titles=["coarse", "fine"], head=0)
     assert [panel["tokens"] for panel in explorer._panels] == [16, 60] and explorer.layer == 2
     paths = [tmp_path / f"{name}.png" for name in ("hill", "sea")]
     for path in paths:

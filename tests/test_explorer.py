@@ -43,10 +43,11 @@ def close(found, maps, most=2e-3):
 
 
 def test_queries_and_keys_are_sent_and_give_the_same_rows(pair, image):
-    explorer = AttentionExplorer(pair, image)
+    explorer = AttentionExplorer(pair, image, head=0)
     expected = dict(
         title="", layers=L, heads=H, tokens=T, prefix=1, names=["class token"], rows=ROWS, columns=COLUMNS, height=8,
         width=16, kind="qk", dim=D, scale=D**-0.5, layer_numbers=[0, 1, 2], all_layers=L, link=None, says=None,
+        telling=None, kept=None,
     )  # fmt: skip
     (panel,) = explorer._panels
     assert {name: value for name, value in panel.items() if name != "sections"} == expected
@@ -108,7 +109,7 @@ def test_grids_and_the_names_of_the_tokens_before_the_patches(maps, image):
         (maps, square, {"grid": (3, 3)}, (3, [], 4)),
         (maps, square, {"grid": (2, 2)}, (2, [*extra, "extra token 5"], 5 + 3)),
     ):
-        explorer = AttentionExplorer(given, picture, **options)
+        explorer = AttentionExplorer(given, picture, **{"head": 0} | options)
         panel = explorer._panels[0]
         assert (panel["rows"], panel["names"], panel["prefix"], explorer.query) == (rows, names, len(names), query)
     assert "register 1" in AttentionExplorer(maps, image, prefix=["register 1"], query=0).figure().get_suptitle()
@@ -117,7 +118,7 @@ def test_grids_and_the_names_of_the_tokens_before_the_patches(maps, image):
 
 
 def test_several_images_side_by_side(maps, pair, image):
-    explorer = AttentionExplorer([maps, maps[:2]], [image, torch.rand(1, 4, 8)], titles=["one", "two"])
+    explorer = AttentionExplorer([maps, maps[:2]], [image, torch.rand(1, 4, 8)], titles=["one", "two"], head=0)
     assert [(p["title"], p["layers"]) for p in explorer._panels] == [("one", 3), ("two", 2)]
     assert explorer.layer == 2  # the first has it; the second shows its last
     np.testing.assert_allclose(explorer.attention(1), maps[1, 0, 0])
@@ -171,7 +172,7 @@ def test_features_and_what_the_model_says_go_along(pair, image):
 
 def test_a_page_and_a_repository_have_something_to_show(maps, image, monkeypatch):
     shown = []
-    monkeypatch.setattr("IPython.display.display", lambda data, raw, metadata: shown.append((data, metadata)))
+    monkeypatch.setattr("IPython.display.display", lambda data, metadata, **_: shown.append((data, metadata)))
     explorer = AttentionExplorer(maps, image)
     explorer._ipython_display_()
     explorer._ipython_display_()

@@ -76,16 +76,16 @@ def test_what_the_explorer_cannot_use(changes, message):
 
 @cases(
     ("name", "value", "message"),
-    ("layer", 3, "layer must be at most 2, got 3"),
-    ("head", 2, "head must be at most 1, got 2"),
-    ("query", True, "query must be an int of at least 0, got True"),
-    ("query", 9, "query must be at most 8, got 9"),
-    ("key", -2, "key must be at least -1, got -2"),
-    ("fusion", "max", "fusion must be 'head', 'mean' or 'rollout', got 'max'"),
-    ("overlay", None, "overlay must be 'spotlight', 'heat', 'outline' or 'off', got None"),
-    ("fixed", 1.5, "fixed must be at most 1, got 1.5"),
+    ("layer", 3, "layer must be a whole number from 0 to 2, got 3"),
+    ("head", 2, "head must be a whole number from 0 to 1, got 2"),
+    ("query", True, "query must be a whole number from 0 to 8, got True"),
+    ("query", 9, "query must be a whole number from 0 to 8, got 9"),
+    ("key", -2, "key must be a whole number from -1 to 8, got -2"),
+    ("fusion", "max", 'fusion must be one of "head", "mean", "rollout", got \'max\''),
+    ("overlay", None, 'overlay must be one of "spotlight", "heat", "outline", "off", got None'),
+    ("fixed", 1.5, "fixed must be a number from 0.0001 to 1, got 1.5"),
     ("smooth", "no", "smooth must be True or False, got 'no'"),
-    ("tour", "looks", "tour must be '' or 'look', got 'looks'"),
+    ("tour", "looks", 'tour must be one of "", "look", got \'looks\''),
 )
 def test_a_state_that_is_none(model, name, value, message):
     for make in (AttentionExplorer, explore):

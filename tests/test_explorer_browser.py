@@ -15,7 +15,7 @@ pytestmark = NEEDS_CHROMIUM
 EXPLORER = [
     "from vit_course import data, pretrained\nfrom vit_course.explorer import explore\n"
     "model, dataset = pretrained.load('shapes'), data.shapes()\n"
-    "explorer = explore(model, dataset.test.images[3], preprocess=dataset.normalise)",
+    "explorer = explore(model, dataset.test.images[3], preprocess=dataset.normalise, head=0)",
     "explorer",
     "print(explorer.layer, explorer.head, explorer.query, explorer.fusion, explorer.pinned)",
     "explorer.layer, explorer.fusion, explorer.query = 2, 'mean', 10",
@@ -163,6 +163,16 @@ def test_ctrl_s_still_saves(notebook, folder):
 def test_python_sets_the_state(notebook):
     run_cell(notebook, 3)
     says(notebook, "the heads of layer 2, the patch in row 1, column 1 looks")
+
+
+def test_the_picture_that_a_notebook_keeps_follows_what_was_left(notebook):
+    picture = "document.querySelector('.jp-OutputArea-child img')"
+    before = notebook.evaluate(f"{picture}.src")
+    notebook.locator(f"{WIDGET} .vit-cells").click(position={"x": 20, "y": 20})
+    notebook.wait_for_function(f"before => {picture}.src !== before", arg=before)
+    assert notebook.locator(".jp-OutputArea-child img").first.is_hidden(), "it stands in for the live one, elsewhere"
+    kept = "window.jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.get(0).toJSON().data['image/png']"
+    assert notebook.evaluate(f"{picture}.src").endswith("".join(notebook.evaluate(kept)).strip())
 
 
 def choose(page, name: str, content: bytes) -> None:

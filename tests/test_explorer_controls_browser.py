@@ -25,6 +25,7 @@ from vit_course.maps.interpret import rollout
 
 pytestmark = NEEDS_CHROMIUM
 ROWS, COLUMNS, LAYERS, HEADS = 5, 8, 3, 4
+ACROSS = HEADS + 1  # and their mean; rollout comes with what is folded
 GIVEN = random_panel()
 POINTS = [(0, 0), (2, 5), (4, 7), (1, 3)]
 
@@ -36,7 +37,7 @@ def maps():
 
 @pytest.fixture(scope="module")
 def window(browser, tmp_path_factory):
-    page = opened_page(browser, AttentionExplorer(**GIVEN), tmp_path_factory.mktemp("page") / "page.html")
+    page = opened_page(browser, AttentionExplorer(**GIVEN, head=0), tmp_path_factory.mktemp("page") / "page.html")
     yield page
     assert page.errors == [] and page.outside == []
     page.close()
@@ -54,15 +55,15 @@ def page(window):
     return window
 
 
-def cell(page, row, column, columns=HEADS + 2, rows=LAYERS):
+def cell(page, row, column, columns=ACROSS, rows=LAYERS):
     box = page.locator(".vit-cells").bounding_box()
     return box["x"] + (column + 0.5) / columns * box["width"], box["y"] + (row + 0.5) / rows * box["height"]
 
 
-def frame(page, selector=".vit-chosen:not(.vit-pointed)"):
+def frame(page, selector=".vit-chosen:not(.vit-pointed)", across=ACROSS):
     """The row and the column of the cell with a frame."""
     style = page.locator(selector).evaluate("e => [parseFloat(e.style.top), parseFloat(e.style.left)]")
-    return [round(style[0] * LAYERS / 100), round(style[1] * (HEADS + 2) / 100)]
+    return [round(style[0] * LAYERS / 100), round(style[1] * across / 100)]
 
 
 def test_every_cell_is_chosen_by_a_click(page, maps):
@@ -80,12 +81,14 @@ def test_every_cell_is_chosen_by_a_click(page, maps):
 
 
 def test_rollout_is_computed_when_it_is_chosen(page, maps):
-    page.mouse.click(*cell(page, 1, HEADS + 1))
+    page.locator(".vit-more > summary").click()
+    page.wait_for_selector(".vit-across > :last-child:text-is('rollout')")
+    page.mouse.click(*cell(page, 1, HEADS + 1, HEADS + 2))
     through = rollout(torch.from_numpy(maps[None, :2]))[0]
     page.wait_for_function("() => !document.querySelector('.vit-words').textContent.includes('computed')")
     text = says(page, "Rolled out over all layers up to 1, the class token looks most at itself")
     assert float(re.search(r"([\d.]+) %", text)[1]) == pytest.approx(100 * through[0, 0].item(), abs=0.05)
-    assert frame(page) == [1, HEADS + 1]
+    assert frame(page, across=HEADS + 2) == [1, HEADS + 1]
 
 
 def test_arrows_choose_cells_and_stop_at_the_edge(page):
@@ -112,8 +115,8 @@ def test_the_maps_of_the_grid_are_those_of_the_query(page, maps):
         for head in range(HEADS):
             weights = maps[layer, head, 22, 1:].reshape(ROWS, COLUMNS)
             wanted = np.minimum(weights / max(np.percentile(weights, 98), weights.max() / 20), 1)
-            top, left = layer * size[0] / LAYERS, head * size[1] / (HEADS + 2)
-            tall, wide = size[0] / LAYERS / ROWS, size[1] / (HEADS + 2) / COLUMNS
+            top, left = layer * size[0] / LAYERS, head * size[1] / ACROSS
+            tall, wide = size[0] / LAYERS / ROWS, size[1] / ACROSS / COLUMNS
             got = [
                 [picture[int(top + (r + 0.4) * tall), int(left + (c + 0.4) * wide)] for c in range(COLUMNS)]
                 for r in range(ROWS)

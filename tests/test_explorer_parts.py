@@ -81,9 +81,8 @@ def test_the_table_and_its_file_have_every_token_in_its_place(page):
 
 
 USUAL = {name: part["usual"] for name, part in STATE.items()} | {"layer": 11}
-DECODE = """m.decode(a, { layers: 12, heads: 6, tokens: 257, choices: (name) => ({ fusion: ["head", "mean"],
-    direction: ["from", "to"], view: ["attention"], overlay: ["spotlight", "heat"],
-    scale: ["own", "layer"], tour: ["", "look"] })[name] })"""
+DECODE = """m.decode(a, new (await import("/state.js")).State({},
+    [{ layers: 12, heads: 6, tokens: 257, rollsOut: false, featureWidth: 0 }]))"""
 
 
 def test_an_address_says_what_differs_and_reads_back(page):
@@ -93,7 +92,8 @@ def test_an_address_says_what_differs_and_reads_back(page):
     assert call(page, "link", "m.encode(...a)", [USUAL, USUAL]) == ""
     assert text == "layer=3&query=40&fixed=0.25&pinned=1&smooth=0&fusion=mean&tour=look"
     assert {**USUAL, **call(page, "link", DECODE, f"#{text}")} == values
-    misfits = "a-section layer=12 layer=3.5 layer= query=257 key=-2 fixed=2 pinned=yes tour=<script> model=3"
+    misfits = "a-section layer=12 layer=3.5 layer= query=257 key=-2 fixed=2 pinned=yes tour=<script> model=3 "
+    misfits += "fusion=rollout view=colours fixed=0 toString=1 layer=true"
     for misfit in misfits.split():
         assert call(page, "link", DECODE, f"#{misfit}") == {}, misfit
 

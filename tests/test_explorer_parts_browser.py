@@ -153,7 +153,7 @@ def test_a_link_shows_what_its_sender_saw_and_other_addresses_are_left_alone(ope
     says(page, ".vit-said", "link")
     again = opened(page={"hash": page.evaluate("location.hash")}, layer=2)
     says(again, ".vit-words", "In layer 2, head 1, the patch in row 1, column 3")
-    other = opened(page={"hash": "#layer=99&query=x"})
+    other = opened(page={"hash": "#layer=99&query=x"}, layer=2)
     says(other, ".vit-words", "In layer 2, head 0, the class token")
     assert other.evaluate("location.hash") == "#layer=99&query=x"
 

@@ -70,8 +70,8 @@ def test_two_pictures_have_one_query_and_the_grid_is_of_the_one_pointed_at(opene
     assert page.locator(".vit-cells canvas").screenshot() != grid
 
 
-def test_touch_asks_while_it_drags_and_a_tap_pins(opened):
-    page = opened(AttentionExplorer(**random_panel()), width=390, height=844, has_touch=True, is_mobile=True)
+def test_a_swipe_scrolls_a_hold_or_a_move_sideways_asks_and_a_tap_pins(opened):
+    page = opened(AttentionExplorer(**random_panel(), head=0), width=390, height=600, has_touch=True, is_mobile=True)
     client = page.context.new_cdp_session(page)
 
     def touch(kind, *points):
@@ -79,12 +79,26 @@ def test_touch_asks_while_it_drags_and_a_tap_pins(opened):
         client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": where})
         drawn(page)
 
-    touch("touchStart", patch(page, 1, 1, ROWS, COLUMNS))
-    touch("touchMove", patch(page, 3, 4, ROWS, COLUMNS))
-    says(page, "row 3, column 4 looks")
-    assert page.evaluate("scrollY") == 0
+    before = words(page)
+    x, y = patch(page, 3, 4, ROWS, COLUMNS)
+    touch("touchStart", (x, y))
+    for up in range(12, 150, 12):
+        touch("touchMove", (x, y - up))
     touch("touchEnd")
-    assert words(page).startswith("In layer 2, head 0, the patch in row 3, column 4 looks"), "it stays"
+    page.wait_for_function("scrollY > 50", timeout=5_000)
+    assert words(page) == before, "a swipe over the picture asks nothing"
+    page.evaluate("scrollTo(0, 0)")
+    for held in (False, True):
+        touch("touchStart", patch(page, 1, 4 if held else 1, ROWS, COLUMNS))
+        if not held:
+            touch("touchMove", patch(page, 1, 4, ROWS, COLUMNS))
+        says(page, "row 1, column 4 looks")  # of one that is held by itself, after a moment
+        for row in (2, 3):
+            touch("touchMove", patch(page, row, 4, ROWS, COLUMNS))
+            says(page, f"row {row}, column 4 looks")
+        assert page.evaluate("scrollY") == 0
+        touch("touchEnd")
+        assert words(page).startswith("In layer 2, head 0, the patch in row 3, column 4 looks"), "it stays"
     page.touchscreen.tap(*patch(page, 4, 1, ROWS, COLUMNS))  # the browser makes a click of it, when it sees fit
     says(page, "Pinned: in layer 2, head 0, the patch in row 4, column 1 looks")
 
@@ -94,10 +108,10 @@ def test_touch_asks_while_it_drags_and_a_tap_pins(opened):
 @cases("width", [390, 1280])
 def test_every_model_has_its_grid(opened, layers, heads, grid, width):
     page = opened(AttentionExplorer(**random_panel(layers=layers, heads=heads, grid=grid, dim=4)), width=width)
-    assert page.locator(".vit-across > span").count() == heads + 2
+    assert page.locator(".vit-across > span").count() == heads + 1
     assert page.locator(".vit-down > span").count() == layers and page.evaluate(FITS)
     box = page.locator(".vit-cells").bounding_box()
-    cell = box["width"] / (heads + 2), box["height"] / layers
+    cell = box["width"] / (heads + 1), box["height"] / layers
     assert 14 < cell[0] <= 65 and abs(cell[0] / cell[1] - grid[1] / grid[0]) < 0.1, "cells have the picture's form"
     page.locator(".vit-cells").click(position={"x": 1.5 * cell[0], "y": (layers - 1.5) * cell[1]})
     drawn(page)
@@ -105,7 +119,7 @@ def test_every_model_has_its_grid(opened, layers, heads, grid, width):
 
 
 def test_a_part_of_the_layers_has_its_numbers_and_no_rollout(opened, tmp_path):
-    explorer = AttentionExplorer(**random_panel(layers=6))
+    explorer = AttentionExplorer(**random_panel(layers=6), head=0, details=True)
     page = opened(explorer)
     assert page.locator(".vit-across > span").last.inner_text() == "rollout"
     state = embedded.fitting(explorer.everything(), most=len(explorer._data) * 2 // 3)
@@ -121,7 +135,7 @@ def test_a_part_of_the_layers_has_its_numbers_and_no_rollout(opened, tmp_path):
 
 def test_pointer_and_keys_reach_each_special_token_by_its_name(opened):
     names = ["class token", *(f"register {number}" for number in (1, 2, 3, 4))]
-    page = opened(AttentionExplorer(**random_panel(names=names)))
+    page = opened(AttentionExplorer(**random_panel(names=names), head=0))
     chips = page.locator(".vit-chip")
     assert [re.sub(r"\s*\d+\.\d\d\s%$", "", text) for text in chips.all_inner_texts()] == names
     for token, name in enumerate(names):

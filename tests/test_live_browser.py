@@ -13,6 +13,7 @@ from PIL import Image
 from served import served
 
 from vit_course import data, pretrained
+from vit_course.explorer import explore
 from vit_course.live import write_live
 
 pytestmark = NEEDS_CHROMIUM
@@ -72,7 +73,11 @@ def test_each_file_is_asked_for_once(live):
 
 
 def test_a_photograph_at_224_pixels_as_in_pytorch(live):
-    compare(live, pretrained.load_run("vit-s14-cifar10", image_size=224), "cat", (0, 5, 11))
+    run = pretrained.load_run("vit-s14-cifar10", image_size=224)
+    compare(live, run, "cat", (0, 5, 11))
+    opens = explore(run, data.photographs()["cat"].path)
+    live.get_by_text(f"Opened on layer {opens.layer}, head {opens.head}: ").wait_for()
+    assert live.get_attribute(".vit-explorer", "data-query") == str(opens.query)
 
 
 @pytest.mark.thorough
@@ -140,6 +145,10 @@ def test_a_picture_of_the_visitors_own_is_seen_as_in_python(small):
         assert small.inner_text(".live-credit") == ""
         assert small.locator(".live-ours [aria-pressed=true]").count() == 0
         rgba = rgba.rotate(90, expand=True)
+    small.click(".vit-more > summary")
+    small.get_by_role("button", name="Copy link").click()
+    small.wait_for_function("document.querySelector('.vit-said').textContent.includes('but not your photograph')")
+    small.click(".vit-more > summary")
 
 
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0"

@@ -1,11 +1,13 @@
 """`python -m vit_course explore`: a page with the attention maps of a picture."""
 
+import math
 from pathlib import Path
 
 from vit_course.commands.paths import add_weights, need_checkpoint, need_new_file, need_picture, path
 from vit_course.commands.said import say
 from vit_course.inputs.rules import harmless
 
+LARGE = 30_000_000  # bytes: more than most mail takes, and seconds to open
 CHANGED = ("flipped", "shuffled", "cropped")  # what `explore` takes as beside=; its own list comes with PyTorch
 
 
@@ -53,6 +55,16 @@ def run(options) -> int:
         shown = {"image": [picture, second], "titles": [Path(name).stem, harmless(Path(options.beside).stem)]}
     found = pretrained.load_any(options.weights, image_size=options.image_size)
     config = found.model.config
+    panels = 1 if options.beside is None else 2
+    # Queries and keys take two bytes a number, all else a twentieth of that.
+    size = 4.2 * panels * config.num_layers * config.num_tokens * config.hidden_dim
+    if size > LARGE:
+        rows, columns = config.grid
+        fitting = math.isqrt(int(rows * columns * LARGE / size)) * config.patch_size
+        say(
+            f"{out} will have about {size / 1e6:.0f} MB and be slow to open; --image-size {fitting} stays below "
+            f"{LARGE / 1e6:.0f} MB"
+        )
     explorer = explore(found, **shown)
     explorer.save_html(out, title=f"Attention in {name}, {options.weights}", overwrite=options.force)
     rows, columns = config.grid

@@ -10,19 +10,12 @@ from PIL import Image
 
 from vit_course.explorer.scene import MOST_WEIGHTS, Maps, QueriesAndKeys
 from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import flag, is_int, one_of, positive, shown, text, whole
+from vit_course.inputs.rules import is_int, shown, text
 from vit_course.inputs.tensors import check_dense, check_finite, check_module, check_numbers
 from vit_course.widgets.pages import need_titles
 
-# The parts of the explorer's state, which the browser reads from the same file: what each is as usual, and which values
-# it takes. `usual` is null where the panels decide, `counts` what of theirs a number may not reach.
+# The parts of the explorer's state, a table as `widgets.state` has it; `usual` is null where the panels decide.
 STATE = json.loads((Path(__file__).parent / "js" / "state.json").read_text(encoding="utf-8"))
-
-
-def _rule(part: dict) -> Callable:
-    if "choices" in part:
-        return one_of(*part["choices"])
-    return flag if isinstance(part["usual"], bool) else positive(part["most"])
 
 
 def need_module(model) -> None:
@@ -179,14 +172,13 @@ def need_grid(grid) -> tuple[int, int] | None:
     return tuple(grid)
 
 
-def need_state(name: str, value, limits: dict[str, int]):
-    """-> the value of a part of the state, as the browser takes it.
-
-    Args:
-        name: one of `STATE`.
-        limits: how many "layers", "heads" and "tokens" there are.
-    """
-    part = STATE[name]
-    rule = whole(part["least"], limits[part["counts"]] - 1) if "counts" in part else _rule(part)
-    rule(name, value)
-    return value
+def need_whole(whole) -> tuple[Image.Image, list[float]] | None:
+    """-> a picture, and the shares of its height and width that are shown; or None where none is given."""
+    if whole is None:
+        return None
+    if not (isinstance(whole, tuple) and len(whole) == 2 and isinstance(whole[0], Image.Image)):
+        raise ValueError(f"whole must be a tuple of a Pillow image and the shares that are left, got {shown(whole)}")
+    kept = [float(share) for share in whole[1]]
+    if len(kept) != 2 or not all(0 < share <= 1 for share in kept):
+        raise ValueError(f"the shares of the whole picture must be two numbers above 0 and up to 1, got {shown(kept)}")
+    return whole[0], kept

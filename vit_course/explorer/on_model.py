@@ -176,6 +176,7 @@ def _seen(
         "features": features[0] if features is not None and features.shape[:2] == (1, maps[0].shape[-2]) else None,
         "says": says_of(parts, heard, answer, labels_in(model, preprocess) if labels is None else labels, none),
         "link": None,
+        "whole": prepared.whole,
     }
     return _Run(model, preprocess, prepared, panel, order)
 

@@ -32,10 +32,14 @@ class Unnormalised(UserWarning):
 
 
 class Prepared(NamedTuple):
-    """One picture: `shown` (C, H, W) from 0 to 1, and `given` to the model (1, C, H, W), of the same crop."""
+    """One picture: `shown` (C, H, W) from 0 to 1, and `given` to the model (1, C, H, W), of the same crop.
+
+    `whole` is the picture that it was cut out of, with the shares of its height and width that were kept; or None.
+    """
 
     shown: torch.Tensor
     given: torch.Tensor
+    whole: tuple[Image.Image, tuple[float, float]] | None = None
 
 
 def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
@@ -55,11 +59,15 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
     if way is None and preprocess is None and (is_picture or image.dtype == torch.uint8):
         way = way_of_model(model)
     if way is not None:
-        given = need_batch(_called(way, open_picture(image) if is_picture else _picture(image), "a picture"))
-        return Prepared(_undone(given[0], way.mean, way.std), given)
+        picture = open_picture(image) if is_picture else _picture(image)
+        given = need_batch(_called(way, picture, "a picture"))
+        return Prepared(_undone(given[0], way.mean, way.std), given, _whole(picture, way))
     size = input_size(model)
+    whole = None
     if is_picture:
-        image = open_image(image, size)
+        picture = open_picture(image)
+        whole = _whole(picture, size)
+        image = open_image(picture, size)
         if getattr(getattr(model, "config", None), "in_channels", 3) == 1:  # grey, as of the digits
             image = image.float().mean(dim=0, keepdim=True).round().to(torch.uint8)  # (1, H, W)
     if size is not None and tuple(image.shape[1:]) != size:
@@ -68,13 +76,26 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
     shown = image / 255 if image.dtype == torch.uint8 else image  # (C, H, W)
     if preprocess is None:
         _warn_of_shares(model, shown)
-        return Prepared(_stretched(shown), shown[None])
+        return Prepared(_stretched(shown), shown[None], whole)
     # A normalisation takes floats alone.
     batch = shown[None] if type(preprocess).__name__ == "Normalize" else image[None]
     given = need_batch(_called(preprocess, batch, f"images {tuple(batch.shape)} of {batch.dtype}"))
     if given.shape[2:] != shown.shape[1:]:  # cropped or resized in there: what the model sees is shown
         shown = given[0]
-    return Prepared(_stretched(shown), given)
+    return Prepared(_stretched(shown), given, whole)
+
+
+def _whole(picture: Image.Image, way) -> tuple[Image.Image, tuple[float, float]] | None:
+    # By a preprocessing whose crop is known, or by the size (H, W) that a picture is to cover.
+    size = getattr(way, "image_size", None) if isinstance(way, AsTrained) else way
+    if isinstance(way, Preprocessing):
+        kept = way.kept(picture.height, picture.width)
+    elif isinstance(size, tuple):
+        high, wide = size[0] / picture.height, size[1] / picture.width
+        kept = high / max(high, wide), wide / max(high, wide)
+    else:
+        return None
+    return (picture, kept) if min(kept) < 0.99 else None
 
 
 def way_of(preprocess) -> Callable | None:

@@ -15,6 +15,7 @@ from vit_course.maps.tokens import Tokens
 from vit_course.widgets.encoding import Sections, quantised
 
 MOST_WEIGHTS = 60_000_000
+MOST_WHOLE = 640  # pixels: of the longer side of what a picture was cut out of
 MOST_PNG = 120_000  # bytes; a larger picture is a photograph, and goes as JPEG
 
 
@@ -110,6 +111,7 @@ class Panel:
         features: (T, D), the tokens after the last norm, or None.
         says: what the model says, as `need_says` gives it, or None.
         link: for each token of the first panel the one of this panel that shows the same, or None.
+        whole: the picture that this one is the middle of, and the shares of its height and width that are left.
     """
 
     attention: QueriesAndKeys | Maps
@@ -119,6 +121,7 @@ class Panel:
     features: np.ndarray | None = None
     says: dict | None = None
     link: list[int] | None = None
+    whole: tuple[Image.Image, list[float]] | None = None
 
     def shown(self, layer: int, head: int, fusion: str, token: int, direction: str) -> np.ndarray:
         """-> (T,): the map that the browser draws, unrounded.
@@ -170,6 +173,8 @@ class Panel:
         numbers = list(range(attention.layers) if layers is None else layers)
         before = len(sections.described)
         sections.file("picture", *_file(self.picture))
+        if self.whole is not None:
+            sections.file("whole", *_small(self.whole[0]))
         written = attention.write(sections, numbers)
         if self.features is not None:
             whole, step = quantised(self.features, axis=0)  # (T, D), (D,)
@@ -181,7 +186,9 @@ class Panel:
             **dict(title=self.title, layers=len(numbers), heads=attention.heads, tokens=attention.tokens),
             **dict(prefix=self.order.num_prefix, names=list(self.order.prefix), rows=rows, columns=columns),
             **dict(height=height, width=width, layer_numbers=numbers, all_layers=attention.layers),
-            **dict(link=self.link, says=self.says, sections=sections.described[before:]),
+            **dict(
+                link=self.link, says=self.says, kept=self.whole and self.whole[1], sections=sections.described[before:]
+            ),
             **written,
         }
 
@@ -194,4 +201,12 @@ def _file(picture: np.ndarray) -> tuple[bytes, str]:
         return buffer.getvalue(), "image/png"
     buffer = io.BytesIO()
     image.save(buffer, format="jpeg", quality=92, subsampling=0)
+    return buffer.getvalue(), "image/jpeg"
+
+
+def _small(image: Image.Image) -> tuple[bytes, str]:
+    image = image.convert("RGB")  # a copy
+    image.thumbnail((MOST_WHOLE, MOST_WHOLE))
+    buffer = io.BytesIO()
+    image.save(buffer, format="jpeg", quality=80)
     return buffer.getvalue(), "image/jpeg"

@@ -18,35 +18,24 @@ from vit_course.explorer.arguments import (
     need_image,
     need_link,
     need_says,
-    need_state,
+    need_whole,
 )
 from vit_course.explorer.scene import Panel
+from vit_course.explorer.telling import telling
 from vit_course.inputs.arrays import to_picture
 from vit_course.inputs.rules import shown
 from vit_course.maps.tokens import find_tokens
 from vit_course.widgets import scripts
 from vit_course.widgets.encoding import Sections
 from vit_course.widgets.pages import need_titles, save_page
+from vit_course.widgets.state import refusal
 from vit_course.widgets.widget import StillWidget
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Numbers = torch.Tensor | np.ndarray
-
-
-def _trait(part: dict) -> traitlets.TraitType:
-    """A part of the state, in step with the browser."""
-    usual = part["usual"]
-    if "choices" in part:
-        trait: traitlets.TraitType = traitlets.Enum(part["choices"], usual)
-    elif isinstance(usual, bool):
-        trait = traitlets.Bool(usual)
-    elif isinstance(usual, float):
-        trait = traitlets.Float(usual)
-    else:
-        trait = traitlets.Int(usual or 0)
-    return trait.tag(sync=True)
+CHOSEN = {"layer", "head", "fusion", "query", "direction"}  # who sets one of these has chosen where to look
 
 
 class AttentionExplorer(StillWidget):
@@ -70,10 +59,14 @@ class AttentionExplorer(StillWidget):
             list.
         link: where a picture is another one changed: for each token of the first the one that shows the same content
             here; a list with one for each of the maps, the first None.
+        whole: where `image` is the middle of a larger picture: a tuple of that picture, of Pillow's, and of the shares
+            of its height and width that are left; or a list.
         state: the initial state, see below.
 
-    The state is there to be set and to be observed: `layer`, by default the last, and `head`; `fusion` ("head", "mean",
-    "rollout" up to the layer); `query`, a token, 0 the first of those in front; `pinned`; `key`, the token that the
+    The state is there to be set and to be observed: `layer` and `head`; `fusion` ("head", "mean", "rollout" up to the
+    layer); `query`, a token, 0 the first of those in front. Where none of these is given, nor `direction`, the explorer
+    opens on the head and the patch that `telling` finds in the maps; else by default on the last layer, head 0 and the
+    class token. Further: `pinned`; `key`, the token that the
     query is compared with, -1 for none; `direction` ("from": where the query looks, "to": who looks at it); `view`
     ("attention", "similarity", "colours"); `overlay` ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer",
     "fixed") and `fixed`, the weight that is then drawn at full strength; `smooth`; `details`, whether "Why there?" and
@@ -95,7 +88,7 @@ class AttentionExplorer(StillWidget):
     _panels: traitlets.List = traitlets.List().tag(sync=True)
     _data = traitlets.Bytes().tag(sync=True)
 
-    vars().update({name: _trait(part) for name, part in STATE.items()})
+    vars().update({name: traitlets.TraitType(part["usual"]).tag(sync=True) for name, part in STATE.items()})
     layer: int
     head: int
     query: int
@@ -112,36 +105,41 @@ class AttentionExplorer(StillWidget):
         features: Numbers | list | None = None,
         says: dict | list | None = None,
         link: Sequence | None = None,
+        whole: tuple | list | None = None,
         **state: Any,  # each part has a type of its own
     ):
         for name in state:
             if name not in STATE:
                 raise TypeError(f"AttentionExplorer has no state {name!r}: it has {', '.join(STATE)}")
         self._shown: list[Panel] = []
-        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link)
+        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link, whole=whole)
         for one in _each(maps, image, titles, given):
             self._shown.append(_panel(one, self._shown[0] if self._shown else None))
         sections = Sections()
         panels = [panel.write(sections) for panel in self._shown]
+        one = self._shown[0]
+        found = None if CHOSEN & state.keys() else telling(one.attention, one.order)
+        panels[0]["telling"] = found  # so that the page can say why it opens there
         super().__init__(_panels=panels, _data=sections.data)
         # After the panels, because the limits of these come from them.
         limits = self._limits()
-        first = {"layer": limits["layers"] - 1, "query": _first_query(self._shown[0])}
+        first = found or {"layer": limits["layers"] - 1, "query": _first_query(one)}
         for name, value in (first | state).items():
-            setattr(self, name, need_state(name, value, limits))
+            if refused := refusal(STATE, name, value, limits):
+                raise ValueError(refused)
+            setattr(self, name, value)
 
     def _limits(self) -> dict[str, int]:
         most = {name: max(panel[name] for panel in self._panels) for name in ("layers", "heads")}
         return most | {"tokens": self._panels[0]["tokens"]}
 
-    @traitlets.validate(*(name for name, part in STATE.items() if "least" in part or "most" in part))
+    @traitlets.validate(*STATE)
     def _within(self, proposal: dict) -> Any:
-        if not self._panels:  # the first values come before them
-            return proposal["value"]
-        try:
-            return need_state(proposal["trait"].name, proposal["value"], self._limits())
-        except ValueError as error:  # which the machinery of the widgets does not know
-            raise traitlets.TraitError(str(error)) from error
+        name, value = proposal["trait"].name, proposal["value"]
+        # The first values come before the panels.
+        if self._panels and (refused := refusal(STATE, name, value, self._limits())):
+            raise traitlets.TraitError(refused)
+        return value
 
     def attention(self, panel: int = 0) -> np.ndarray:
         """-> (T,): the map of the present state, as the browser draws it but unrounded.
@@ -224,6 +222,7 @@ def _panel(given: dict, first: Panel | None) -> Panel:
         need_features(given["features"], attention.tokens),
         need_says(given["says"], attention.layers),
         need_link(given["link"], first.attention.tokens if first else 0, attention.tokens),
+        need_whole(given["whole"]),
     )
 
 

@@ -14,6 +14,7 @@ from vit_course.files.owned import Owned
 from vit_course.files.stored import stored
 from vit_course.live.models import MODELS, PATCH, describe
 from vit_course.widgets import scripts
+from vit_course.widgets.pages import ICON
 
 HERE = Path(__file__).parent
 RUNTIME = {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"}
@@ -115,6 +116,7 @@ def _page(page: dict, pictures: str, home: str | None) -> str:
     template = string.Template((HERE / "page.html").read_text(encoding="utf-8"))
     return template.substitute(
         pictures=pictures,
+        icon=ICON,
         first=f"photographs/{FIRST[0]}.jpg",
         # Nothing in it may end the script in which it stands.
         page=json.dumps(page).replace("<", "\\u003c"),

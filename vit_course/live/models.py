@@ -48,7 +48,6 @@ def _vit_s14() -> dict:
     taken, head = _json("vit-s14/preprocessor_config.json"), _json("vit-s14-cifar10/head.json")
     return {
         "about": "ViT-S/14",
-        "first": {"layer": 8, "head": 1},  # the eyes and the nose of the cat
         "way": "crop",
         "exact": False,
         "sizes": list(SIZES),
@@ -65,7 +64,6 @@ def _tiny_cifar() -> dict:
     images = content["images"]
     return {
         "about": "The small model",
-        "first": {},
         "way": "fit",
         "exact": True,  # 32 pixels are so few that one should see them
         "sizes": content["model"]["image_size"][:1],

@@ -109,6 +109,12 @@ class Preprocessing:
         top, left = (half((side - part) / 2) for side, part in zip(values.shape[2:], (height, width), strict=True))
         return values[..., top : top + height, left : left + width]
 
+    def kept(self, height: int, width: int) -> tuple[float, float]:
+        """The shares of a picture's height and width, at its middle, that are left."""
+        size = self._resized(height, width)
+        high, wide = (part / side for part, side in zip(self.crop or size, size, strict=True))
+        return high, wide
+
     @property
     def image_size(self) -> tuple[int, int] | None:
         """(H, W) of what comes out; None where it depends on the picture."""

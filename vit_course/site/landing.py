@@ -28,7 +28,7 @@ def opening_explorer() -> dict:
     from vit_course.explorer import explore
 
     real = pretrained.load_run("vit-s14")
-    return explore(real, data.photographs()["cat"].path, layer=10, head=5).everything()
+    return explore(real, data.photographs()["cat"].path).everything()
 
 
 def hero(state: dict) -> str:

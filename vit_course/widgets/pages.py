@@ -11,12 +11,21 @@ from vit_course.files.atomic import write_atomically
 from vit_course.inputs.rules import path_name, shown
 from vit_course.widgets.encoding import to_base64, to_text
 
+# Nine patches, of which one is looked at.
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 3 3'%3E%3Cpath d='M0 0h3v3H0z' "
+    "fill='%23222'/%3E%3Cpath d='M1 1h1v1H1z' fill='%23ff7a00'/%3E%3C/svg%3E"
+)
 HEAD = """<!doctype html>
 <html lang="en" class="vit-auto">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<meta property="og:title" content="{title}">
+<meta property="og:type" content="website">
+<meta property="og:description" content="Point at a picture and see what a Vision Transformer makes of it.">
+<link rel="icon" href="{icon}">
 <style>
 {style}
 </style>
@@ -24,6 +33,7 @@ HEAD = """<!doctype html>
 <body>
 <main>
 <h1>{title}</h1>
+<noscript><p>This page answers to the pointer, so it needs JavaScript. Please allow it for this page.</p></noscript>
 """
 FOOT = """
 </main>
@@ -65,7 +75,9 @@ def page(title: str, style: str, body: str, script: str) -> bytes:
         style, body, script: as they stand in it.
     """
     # In three pieces: with one character beyond Latin-1 all of the data would take twice its memory.
-    return HEAD.format(title=title, style=style).encode() + body.encode() + FOOT.format(script=script).encode()
+    return (
+        HEAD.format(title=title, style=style, icon=ICON).encode() + body.encode() + FOOT.format(script=script).encode()
+    )
 
 
 def save_page(path: str | Path, title: str, overwrite: bool, make) -> None:

@@ -1,7 +1,9 @@
 """A widget that is a picture where nothing is live."""
 
+import asyncio
 import importlib.util
 from abc import abstractmethod
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import anywidget
@@ -12,10 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+QUIET = 2.0  # seconds without a change by hand, after which the picture follows
+
+
 class StillWidget(anywidget.AnyWidget):
     """An anywidget with a picture before it, which a stored notebook shows, and a text that never changes."""
 
     _what = "figure"
+    _picture: Any = None  # the picture's place in the notebook, once it has one
+    _later: asyncio.TimerHandle | None = None
 
     @abstractmethod
     def _draw(self) -> tuple["Figure", str]:
@@ -43,7 +50,23 @@ class StillWidget(anywidget.AnyWidget):
         from IPython.display import display
 
         for data, metadata in [*self._still(), self._repr_mimebundle_()]:
-            display(data, raw=True, metadata=metadata)
+            place = display(data, raw=True, metadata=metadata, display_id=True)
+            if "image/png" in data:
+                self._picture = place
+
+    def set_state(self, sync_data: dict) -> None:
+        """Takes what the browser has set; a while later the picture follows, so that a notebook keeps what was left."""
+        super().set_state(sync_data)
+        if self._picture is None:
+            return
+        if self._later:
+            self._later.cancel()
+        with suppress(RuntimeError):  # no loop runs: nothing comes later
+            self._later = asyncio.get_running_loop().call_later(QUIET, self._follow)
+
+    def _follow(self) -> None:
+        data, metadata = self._still()[0]
+        self._picture.update(data, raw=True, metadata=metadata)
 
     def _still(self) -> list[tuple[dict, dict]]:
         # What a stored notebook shows. Without matplotlib there is none, and the widget lives all the same.

@@ -83,6 +83,15 @@ export function enlarge(context, mask, smooth, x = 0, y = 0, width = context.can
   context.drawImage(mask, x, y, width, height);
 }
 
+export function ring(context, x, y, radius, line) {
+  for (const [colour, less] of [["#000", line], ["#fff", 0]]) {
+    context.beginPath();
+    context.arc(x, y, radius - less, 0, 2 * Math.PI);
+    Object.assign(context, { strokeStyle: colour, lineWidth: line });
+    context.stroke();
+  }
+}
+
 export function frame(context, x, y, width, height, line, style = "solid") {
   // Black inside white: seen on any colour.
   context.setLineDash(style === "dashed" ? [3 * line, 2 * line] : []);

@@ -3,6 +3,7 @@
 import { floats, planes } from "../../widgets/js/bytes.js";
 import { MapsLayer, VectorsLayer } from "./layers.js";
 import { meanInto } from "./rows.js";
+import { choose } from "./telling.js";
 
 export class Panel {
   // The fields of the description, and what is computed from the bytes. A layer that has not been decoded gives zeros.
@@ -140,5 +141,6 @@ export async function openPanels(model, panels = describePanels(model)) {
         }),
     ),
   );
+  if (model.get("layer") === null) await choose(model, panels[0]);
   return panels;
 }

@@ -6,21 +6,31 @@ import { Fixed, Smooth, Strip } from "./controls.js";
 import { describePanels, openPanels } from "./data.js";
 import { element } from "../../widgets/js/element.js";
 import { Grid } from "./grid.js";
+import { Hand } from "./hand.js";
 import { HELP, listen } from "./keys.js";
 import { Legend } from "./legend.js";
 import { ABOVE, BELOW, BESIDE, LAST } from "./parts.js";
 import { Photo } from "./photo.js";
 import { State } from "./state.js";
-import { describe } from "./words.js";
+import { describe, lead, opening } from "./words.js";
 
 const HINTS = {
   mouse: "Point anywhere on the picture. Click to pin the patch, Escape to unpin it.",
-  touch: "Drag over the picture. Tap to pin the patch, tap again to unpin it.",
+  touch: "Tap a patch to look from there; tap it again to let it go. Hold and drag to move over the picture.",
 };
 
 function help() {
   const lines = HELP.flatMap(([keys, text]) => [element("dt", { text: keys }), element("dd", { text })]);
   return element("details", { class: "vit-help" }, element("summary", { text: "Keys" }), element("dl", {}, ...lines));
+}
+
+let unfolded = false; // for as long as the page is open, also when another picture comes
+
+function drawing(...nodes) {
+  const node = element("details", { class: "vit-drawing" }, element("summary", { text: "How it is drawn" }), ...nodes);
+  node.open = unfolded;
+  node.addEventListener("toggle", () => (unfolded = node.open));
+  return node;
 }
 
 class More {
@@ -52,7 +62,10 @@ function build(state, id) {
   const words = element("p", { class: "vit-words", "aria-live": "polite", "aria-atomic": "true" });
   photos.forEach((photo, index) => photo.node.append(chips[index].node));
   const touch = window.matchMedia("(hover: none)").matches;
+  const leading = element("p", { class: "vit-lead" });
   const hint = element("p", { class: "vit-hint", text: touch ? HINTS.touch : HINTS.mouse });
+  const why = element("p", { class: "vit-hint" });
+  const hand = new Hand(state, photos[0]);
   const nodes = (...list) => list.map(({ node }) => node);
   const more = new More(state, [
     element("div", { class: "vit-below" }, ...nodes(...below)),
@@ -62,7 +75,8 @@ function build(state, id) {
   ]);
   const body = element("div", { class: `vit-body${photos.length > 1 ? " vit-several" : ""}` },
     element("div", { class: "vit-photos" }, ...nodes(...photos)),
-    element("div", { class: "vit-reading" }, words, hint, legend.node, element("div", { class: "vit-scales" }, ...nodes(scale, smooth))),
+    element("div", { class: "vit-reading" }, leading, words, hint, ...above.map((part) => part.offer), why, legend.node,
+      drawing(legend.scaled, element("div", { class: "vit-scales" }, ...nodes(scale, smooth)), fixed.node)),
     element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
     grid.node,
     more.node,
@@ -71,11 +85,13 @@ function build(state, id) {
   const drawRest = (shown) => {
     grid.draw(shown);
     chips.forEach((chip, index) => chip.draw(shown[index]));
-    const said = describe(shown, state.get("view"), state.get("pinned"));
-    if (words.textContent !== said) words.textContent = said;
-    for (const part of [legend, view, direction, overlay, scale, smooth, fixed, more, ...parts]) part.draw(shown);
+    words.setAttribute("aria-live", state.moving ? "off" : "polite");
+    const said = [lead(shown, state.get("overlay")), describe(shown, state.get("view"), state.get("pinned")), opening(state.first)];
+    why.hidden = !said[2];
+    [leading, words, why].forEach((node, i) => node.textContent !== said[i] && (node.textContent = said[i]));
+    for (const part of [legend, view, direction, overlay, scale, smooth, fixed, more, hand, ...parts]) part.draw(shown);
   };
-  const end = () => [...photos, grid, ...parts].forEach((part) => part.end?.());
+  const end = () => [...photos, grid, hand, ...parts].forEach((part) => part.end?.());
   return { nodes: [...nodes(...above), body], drawPhotos, drawRest, end, grid };
 }
 

@@ -73,10 +73,12 @@ export class Grid {
   }
 
   show(panel) {
-    // The panel that was last pointed at.
-    if (this.maps?.panel === panel) return;
-    if (!this.of.has(panel)) this.of.set(panel, new GridMaps(this.state, panel));
+    // The panel that was last pointed at; rollout, which is for later, with what else is unfolded then.
+    const rollout = panel.rollsOut && (this.state.get("details") || this.state.get("fusion") === "rollout");
+    if (this.maps?.panel === panel && this.maps.rollout === rollout) return;
+    if (this.of.get(panel)?.rollout !== rollout) this.of.set(panel, new GridMaps(this.state, panel, rollout));
     this.maps = this.of.get(panel);
+    this.asked = null;
     const { width, height } = this.maps;
     const label = (text) => element("span", { text });
     const names = Array.from({ length: panel.heads }, (_, head) => label(head));
@@ -131,9 +133,8 @@ export class Grid {
 
   eager() {
     // A rollout that takes less than a second is made ready as soon as all layers are there.
-    const { panel } = this.maps;
-    const cost = panel.layers * panel.heads * panel.tokens ** 2 * (panel.dim || 1);
-    if (panel.rollsOut && cost < EAGER && !panel.decoded.includes(null)) rolloutOf(panel);
+    const { panel } = this.maps, cost = panel.layers * panel.heads * panel.tokens ** 2 * (panel.dim || 1);
+    if (this.maps.rollout && cost < EAGER && !panel.decoded.includes(null)) rolloutOf(panel);
   }
 
   end() {

@@ -5,9 +5,9 @@ import { meanInto } from "./rows.js";
 import { topOf } from "./shown.js";
 
 export class GridMaps {
-  constructor(state, panel) {
-    Object.assign(this, { state, panel });
-    this.width = panel.heads + (panel.rollsOut ? 2 : 1); // the heads, their mean, rollout
+  constructor(state, panel, rollout) {
+    Object.assign(this, { state, panel, rollout });
+    this.width = panel.heads + (rollout ? 2 : 1); // the heads, their mean, rollout
     this.maps = new Float32Array(panel.layers * this.width * panel.tokens);
     this.tops = new Float32Array(panel.layers * this.width).fill(1);
     this.known = new Uint8Array(panel.layers * this.width);
@@ -39,7 +39,7 @@ export class GridMaps {
 
   *rollouts(token, direction, chosen) {
     const { tokens, heads, rollout } = this.panel;
-    if (!rollout?.ready) return;
+    if (!this.rollout || !rollout?.ready) return;
     for (const layer of this.order(chosen)) {
       let flow;
       for (flow of rollout.steps(layer, token, direction)) yield;

@@ -7,9 +7,9 @@ import { percent } from "./words.js";
 
 const STEPS = 64;
 const SCALES = {
-  own: "own scale, up to its 98th percentile",
-  layer: "one scale for the whole layer",
-  fixed: "the same scale for every map",
+  own: "Own scale: full strength from the map's 98th percentile on.",
+  layer: "One scale for the whole layer.",
+  fixed: "The same scale for every map.",
 };
 const ABOUT = {
   outline: "of the weight on patches, in as few patches as possible",
@@ -26,7 +26,8 @@ export class Legend {
     this.lines = element("div", { class: "vit-lines" }, ...SHARES.flatMap((share, set) => [sample(STYLES[set]), `${100 * share} %`]));
     this.ramp = element("div", { class: "vit-ramp" }, this.low, this.bar, this.high);
     this.about = element("span", { class: "vit-about" });
-    this.node = element("div", { class: "vit-legend" }, this.ramp, this.lines, this.about, fixed.node);
+    this.scaled = element("p", { class: "vit-part-note vit-scaled" });
+    this.node = element("div", { class: "vit-legend" }, this.ramp, this.lines, this.about);
     this.mask = canvasOf(STEPS, 1);
     this.bright = grey(this.bar, 236);
     // Until something is drawn there is nothing to explain, and all at once is wider than a telephone.
@@ -42,11 +43,12 @@ export class Legend {
     this.kind = kind;
     const ramp = kind in MASKS;
     const slider = ramp && !similar && scale === "fixed";
-    for (const [node, seen] of [[this.ramp, ramp], [this.lines, kind === "outline"], [this.about, !slider], [this.fixed.node, slider]])
+    for (const [node, seen] of [[this.ramp, ramp], [this.lines, kind === "outline"], [this.scaled, ramp && !similar], [this.fixed.node, slider]])
       node.hidden = !seen;
     this.low.textContent = similar ? low.toFixed(2) : "0";
     this.high.textContent = similar ? high.toFixed(2) : percent(high);
-    this.about.textContent = ABOUT[kind] ?? (similar ? ABOUT[view] : SCALES[scale]);
+    this.about.textContent = ABOUT[kind] ?? (similar ? ABOUT[view] : "brighter: more of its attention");
+    this.scaled.textContent = SCALES[scale];
   }
 
   paint(kind) {

@@ -2,35 +2,21 @@
 
 import TABLE from "./state.json" with { type: "json" };
 
-export const LINKED = Object.keys(TABLE);
-const isFlag = (name) => typeof TABLE[name].usual === "boolean";
-
 export function encode(values, usual) {
   // What differs from how the page opens: "layer=3&head=4&pinned=1".
   const parts = new URLSearchParams();
-  for (const name of LINKED)
-    if (values[name] !== usual[name]) parts.set(name, isFlag(name) ? Number(values[name]) : values[name]);
+  for (const [name, { flag }] of Object.entries(TABLE))
+    if (values[name] !== usual[name]) parts.set(name, flag ? Number(values[name]) : values[name]);
   return parts.toString();
 }
 
-export function decode(text, { layers, heads, tokens, choices }) {
+export function decode(text, state) {
   // -> what of it fits this page. Anybody can write an address: what is out of range or unknown is left out.
-  const parts = new URLSearchParams(text.replace(/^#/, ""));
-  const sizes = { layers, heads, tokens };
-  const read = (name, value) => {
-    const { counts, least, most } = TABLE[name];
-    const number = Number(value);
-    if (isFlag(name)) return { 1: true, 0: false }[value];
-    if (counts) return /^-?\d{1,9}$/.test(value) && number >= least && number < sizes[counts] ? number : undefined;
-    if (most) return number > 0 && number <= most ? number : undefined;
-    return choices(name).includes(value) ? value : undefined;
-  };
-  const values = {};
-  for (const name of LINKED) {
-    const value = parts.has(name) ? read(name, parts.get(name)) : undefined;
-    if (value !== undefined) values[name] = value;
-  }
-  return values;
+  const parts = [...new URLSearchParams(text.replace(/^#/, ""))].map(([name, value]) => {
+    const { flag, choices } = TABLE[name] ?? {};
+    return [name, flag ? { 1: true, 0: false }[value] : choices ? value : value && Number(value)];
+  });
+  return Object.fromEntries(parts.filter(([name, value]) => state.takes(name, value)));
 }
 
 export function belongs(node) {
@@ -46,10 +32,8 @@ export class Link {
     this.wait = wait;
     // How the page opens, unless it says so itself: where a visitor's choices outlive a picture, an explorer opens with them.
     this.usual = { ...this.values(), ...state.model.usual };
-    const { first, layers, heads } = state;
-    this.limits = { layers, heads, tokens: first.tokens, choices: (name) => state.choices(name) };
     this.read = () => {
-      const values = decode(location.hash, this.limits);
+      const values = decode(location.hash, state);
       if (Object.keys(values).length) this.state.set({ ...this.usual, ...values });
     };
     this.read();
@@ -58,7 +42,7 @@ export class Link {
   }
 
   values() {
-    return Object.fromEntries(LINKED.map((name) => [name, this.state.get(name)]));
+    return Object.fromEntries(Object.keys(TABLE).map((name) => [name, this.state.get(name)]));
   }
 
   draw() {

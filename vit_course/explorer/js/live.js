@@ -32,7 +32,6 @@ class Page {
       this.size = Number(event.target.value);
       this.look();
     });
-    $(".live-tour").addEventListener("click", () => this.stage.set({ tour: "look" }));
     $(".live-ready button").addEventListener("click", () => this.look());
     $(".live-again").addEventListener("click", () => this.models.open(this.wanted));
     this.choose.ours(this.choose.buttons[photographs.indexOf(photograph)]);
@@ -101,12 +100,12 @@ class Page {
 
   answered({ words, panel, data, times, model, question }) {
     if (words) return this.say(words, true);
-    const { about, first } = this.page.models[model];
+    const { about } = this.page.models[model];
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
     const { rows, columns } = panel;
     $(".live-credit").textContent = this.picture.credit;
-    const hash = this.stage.show(panel, data, { model, first, wanted: model === this.wanted });
-    this.say(`${about} sees ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
+    const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own: !this.picture.photograph });
+    this.say(`${about} sees the middle square, ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
     const chosen = { photograph: this.picture.photograph, model: this.wanted, size: this.size };
     history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
     document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;

@@ -8,8 +8,8 @@ import { NAMES, USUAL } from "./state.js";
 // What a visitor has set stays from picture to picture, but for the places of tokens.
 const KEPT = NAMES.filter((name) => !["query", "key", "pinned"].includes(name));
 
-// How an explorer opens; the layer and the head are each model's own.
-const { layer, ...AS_USUAL } = USUAL;
+// How an explorer opens; where it looks is chosen from each picture's own maps.
+const AS_USUAL = { ...USUAL, layer: null, head: null, query: null };
 
 export class Stage {
   constructor(node) {
@@ -30,25 +30,20 @@ export class Stage {
     this.picture.src = typeof picture.source === "string" ? picture.source : URL.createObjectURL(picture.source);
   }
 
-  // The explorer's own state, such as {tour: "look"}.
-  set(values) {
-    for (const [name, value] of Object.entries(values)) this.shown?.set(name, value);
-    for (const name of Object.keys(values)) this.shown?.changed(name);
-  }
-
-  // first: what is to be seen of this model before a visitor has chosen anything; wanted: whether it is the model that
-  // the visitor wants, and not the one that fills in for it. -> the part of the address after "#".
-  show(panel, data, { model, first, wanted }) {
-    const usual = { ...AS_USUAL, layer: panel.layers - 1, ...first }, values = { ...usual };
+  // wanted: whether it is the model that the visitor wants, and not the one that fills in for it; own: whether the picture
+  // is the visitor's, which no link can hold. -> the part of the address after "#".
+  show(panel, data, { model, wanted, own }) {
+    const usual = { ...AS_USUAL }, values = { ...usual };
     const kept = this.model === model ? KEPT : KEPT.filter((name) => !["layer", "head"].includes(name));
-    for (const name of this.shown ? kept : []) values[name] = this.shown.get(name);
+    for (const name of this.shown ? kept : [])
+      if (this.shown.get(name) !== this.shown.usual[name]) values[name] = this.shown.get(name);
     const chosen = encode(values, usual), hash = this.linked || (chosen && `#${chosen}`);
     if (wanted) this.linked = "";
     this.end?.();
     this.place.replaceChildren();
     // By this name the explorer knows that the address is its own.
     this.place.classList.toggle("vit-explorer-place", wanted);
-    this.shown = Object.assign(new PageModel({ ...values, _panels: [panel], _data: data }), { usual });
+    this.shown = Object.assign(new PageModel({ ...values, _panels: [panel], _data: data }), { usual, own });
     this.end = render({ model: this.shown, el: this.place });
     this.model = model;
     this.touched = false;

@@ -1,10 +1,12 @@
 // One panel on the page: the photograph under its overlay, and the tokens that are no patches.
 
 import {
-  bilinear, canvasOf, enlarge, fillMask, frame, MASKS, overlaid, scaled, strengths,
+  bilinear, canvasOf, enlarge, fillMask, frame, MASKS, overlaid, ring, scaled, strengths,
 } from "./compose.js";
+import { cut } from "./cut.js";
 import { element } from "../../widgets/js/element.js";
 import { shadeOutside, smallestSets, strokeSets } from "./outline.js";
+import { fingers } from "./fingers.js";
 import { tokenAt } from "./places.js";
 
 const FINE = 144; // pixels of a mask, about: beyond that the browser enlarges
@@ -48,6 +50,14 @@ export function paintPanel(context, { bright, mask }, one, { overlay, smooth, ra
   else outline(context, one, bright, ratio);
   const frames = [[one.nearest, "dashed", 2], [one.key, "dashed", 2], [one.framed ? one.q : -1, "solid", pinned ? 3 : 2]];
   for (const [token, style, line] of frames) frameToken(context, one.panel, token, style, line * ratio);
+  if (overlay !== "off" && one.best >= 0) ringToken(context, one.panel, one.best, ratio);
+}
+
+function ringToken(context, panel, token, ratio) {
+  const [row, column] = panel.place(token);
+  const [width, height] = [context.canvas.width / panel.columns, context.canvas.height / panel.rows];
+  const radius = Math.max(Math.max(width, height) / Math.SQRT2, 9 * ratio);
+  ring(context, (column + 0.5) * width, (row + 0.5) * height, radius, 2 * ratio);
 }
 
 function outline(context, { panel, drawn }, bright, ratio) {
@@ -79,7 +89,7 @@ export class Photo {
     }, this.canvas);
     this.main.style.setProperty("--vit-aspect", `${panel.width / panel.height}`);
     const title = panel.title ? [element("figcaption", { class: "vit-title", text: panel.title })] : [];
-    this.node = element("figure", { class: "vit-panel" }, ...title, this.main);
+    this.node = element("figure", { class: "vit-panel" }, ...title, this.main, ...cut(panel));
     this.listen();
     this.seen = new ResizeObserver(() => this.resize());
     this.seen.observe(this.main);
@@ -91,11 +101,9 @@ export class Photo {
       const box = main.getBoundingClientRect();
       return tokenAt(panel, (event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
     };
-    const touch = (event) => event.pointerType !== "mouse";
-    main.addEventListener("pointermove", (event) => (event.buttons || !touch(event)) && state.hover(panel, token(event)));
-    main.addEventListener("pointerdown", (event) => touch(event) && state.hover(panel, token(event)));
-    main.addEventListener("pointerup", (event) => touch(event) && state.keep());
-    main.addEventListener("pointerleave", (event) => touch(event) || state.leave());
+    main.addEventListener("pointermove", (event) => event.pointerType === "mouse" && state.hover(panel, token(event)));
+    main.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && state.leave());
+    fingers(main, { over: (event) => state.hover(panel, token(event)), done: () => state.keep() });
     main.addEventListener("click", (event) => {
       if (event.shiftKey) state.set({ key: state.first === panel ? token(event) : -1 });
       else state.pin(panel, token(event));

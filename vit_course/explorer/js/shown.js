@@ -57,6 +57,18 @@ function ofPanel(state, panel) {
 }
 
 export function show(state) {
+  const shown = found(state);
+  // The patch that is ringed: the brightest but the query itself.
+  for (const one of shown) one.best = one.colours || one.nearest >= 0 || !one.ready ? -1 : brightest(one);
+  return shown;
+}
+
+function brightest({ panel, q, drawn }) {
+  const best = strongest(drawn.map((value, token) => (token === q ? -2 : value)), panel.prefix);
+  return best === q ? -1 : best; // the only patch
+}
+
+function found(state) {
   const shown = state.panels.map((panel) => ofPanel(state, panel));
   const view = state.get("view");
   if (view === "attention" || !state.panels.every((panel) => panel.features)) return shown;

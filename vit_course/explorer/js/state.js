@@ -1,43 +1,38 @@
 // What is looked at. The model (anywidget's, or a saved page's stand-in) holds what lasts and what Python may see; what
 // is only pointed at stays here, so that hovering never talks to the kernel.
 
-import { clamp, elsewhere, moved } from "./places.js";
+import { elsewhere, moved } from "./places.js";
 import { show } from "./shown.js";
+import { refusal, usual } from "../../widgets/js/table.js";
 import TABLE from "./state.json" with { type: "json" };
 
-// state.json is the one table of names, types, ranges, choices and usual values; Python reads it too. `usual` is null where
-// the panels decide, `counts` what of theirs a number may not reach.
+// The one table of the state, as table.js has it; Python reads it too. `usual` is null where the panels decide.
+export const USUAL = usual(TABLE);
 export const NAMES = Object.keys(TABLE);
-export const USUAL = Object.fromEntries(NAMES.map((name) => [name, TABLE[name].usual]));
 
 export class State {
   constructor(model, panels) {
     this.model = model;
     this.panels = panels;
     this.first = panels[0];
-    this.layers = Math.max(...panels.map((panel) => panel.layers));
-    this.heads = Math.max(...panels.map((panel) => panel.heads));
+    const most = (name) => Math.max(...panels.map((panel) => panel[name]));
+    this.counts = { layers: most("layers"), heads: most("heads"), tokens: this.first.tokens };
     this.pointed = 0; // the panel that was last pointed at
     this.hovered = null; // tokens of the first panel, while something is pointed at
     this.hoveredKey = null;
     this.before = USUAL.query; // what the query was when another was pinned
     this.root = null; // the element that says whether everything is drawn
-    this.drawers = new Set();
-    this.waiting = 0;
+    Object.assign(this, { drawers: new Set(), waiting: 0 });
     for (const panel of panels) panel.changed = () => this.schedule();
   }
 
   get(name) {
     const value = this.model.get(name);
-    const { usual, choices, counts, least } = TABLE[name];
-    if (choices) return this.choices(name).includes(value) ? value : usual;
-    if (counts) return clamp(value ?? usual ?? Infinity, least, this.count(counts) - 1);
-    return value ?? usual;
+    return this.takes(name, value) ? value : USUAL[name] ?? this.counts.layers - 1;
   }
 
-  count(name) {
-    // Of "layers" and "heads" as many as the largest panel has, of "tokens" as many as the first.
-    return name === "tokens" ? this.first.tokens : this[name];
+  takes(name, value) {
+    return !refusal(TABLE, name, value, this.counts) && (!TABLE[name].choices || this.choices(name).includes(value));
   }
 
   choices(name) {
@@ -93,8 +88,7 @@ export class State {
     else if (here === this.get("query")) {
       this.free();
       if (window.matchMedia("(hover: hover)").matches) this.hovered = here; // the pointer is still there
-    }
-    else this.set({ key: here });
+    } else this.set({ key: here });
   }
 
   free() {
@@ -121,7 +115,7 @@ export class State {
       const list = this.choices(name);
       return this.set({ [name]: list[(list.indexOf(this.get(name)) + by + list.length) % list.length] });
     }
-    const size = name === "layer" ? this.layers : this.heads;
+    const size = this.counts[TABLE[name].counts];
     const chosen = { [name]: (this.get(name) + by + size) % size };
     this.set(name === "head" ? { ...chosen, fusion: "head" } : chosen);
   }

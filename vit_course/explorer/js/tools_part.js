@@ -69,7 +69,7 @@ export class Tools {
     });
     const text = (name) => root.querySelector(`.vit-legend ${name}`)?.textContent.trim() ?? "";
     const drawn = ["spotlight", "heat"].includes(state.get("overlay")) && state.get("view") !== "colours";
-    const legend = { bar: drawn ? root.querySelector(".vit-bar") : null, low: text(".vit-low"), high: text(".vit-high"), about: text(".vit-about") };
+    const legend = { bar: drawn ? root.querySelector(".vit-bar") : null, low: text(".vit-low"), high: text(".vit-high"), about: text(".vit-about") || text(".vit-scaled") };
     const canvas = canvasOf(1, 1);
     compose(canvas, parts, {
       caption: describe(shown, state.get("view")), note: "", legend, ink: color, soft: getComputedStyle(this.said).color, paper: backgroundColor,
@@ -84,12 +84,9 @@ export class Tools {
 
   async copied() {
     this.link.write();
-    try {
-      await navigator.clipboard.writeText(location.href);
-      return "The link was copied.";
-    } catch {
-      return "This browser does not let a page copy. The link is in the address bar.";
-    }
+    const own = this.state.model.own ? " It opens this page with this view, but not your photograph: that stays in your browser." : "";
+    const copied = navigator.clipboard?.writeText(location.href) ?? Promise.reject();
+    return copied.then(() => `The link was copied.${own}`, () => `This browser does not let a page copy. The link is in the address bar.${own}`);
   }
 
   fill() {

@@ -9,7 +9,7 @@ const reached = new Map(); // the tour's name -> the step and what was found, ke
 
 export class Tour {
   constructor(state) {
-    this.state = state;
+    Object.assign(this, { state, last: "look" });
     const button = (text, act, more = {}) => {
       const node = element("button", { type: "button", text, ...more });
       node.addEventListener("click", act);
@@ -30,8 +30,9 @@ export class Tour {
     const [head, foot] = [["vit-tour-head", this.name, this.dots, this.progress, leave],
       ["vit-tour-foot", this.back, this.next, this.show]].map(([name, ...parts]) => element("div", { class: name }, ...parts));
     this.body = element("div", { class: "vit-tour-body" }, head, this.title, this.question, this.folded, this.found, foot);
-    this.again = button("Take the tour again", () => this.restart(), { class: "vit-tour-again" });
-    this.node = element("div", { class: "vit-tour", role: "group", "aria-label": "Guided tour" }, this.body, this.again);
+    // It stands with the words, where a newcomer reads.
+    this.offer = button("Take the tour", () => this.restart(), { class: "vit-tour-offer" });
+    this.node = element("div", { class: "vit-tour", role: "group", "aria-label": "Guided tour" }, this.body);
   }
 
   get tour() {
@@ -57,12 +58,12 @@ export class Tour {
 
   begin(name) {
     this.drawn = name;
-    if (this.tour) this.last = name;
-    this.node.hidden = !this.last;
-    this.body.hidden = !this.tour;
-    this.again.hidden = !!this.tour;
+    this.node.hidden = !this.tour;
+    this.offer.hidden = !!this.tour;
     clearTimeout(this.searching);
     if (!this.tour) return;
+    this.last = name;
+    this.offer.textContent = "Take the tour again";
     if (!reached.has(name)) reached.set(name, { step: 0, found: new Set() });
     this.at = reached.get(name);
     this.open();
@@ -71,7 +72,7 @@ export class Tour {
   restart() {
     reached.delete(this.last);
     this.state.set({ tour: this.last });
-    if (this.drawn === this.last) this.begin(this.last);
+    this.begin(this.last);
     this.title.focus();
   }
 

@@ -36,13 +36,6 @@ export function explain(panel, layer, head, query, key) {
   };
 }
 
-export function strongest(map, panel) {
-  // The patch that a map's largest weight on patches lies on.
-  let best = panel.prefix;
-  for (let t = panel.prefix; t < panel.tokens; t++) if (map[t] > map[best]) best = t;
-  return best;
-}
-
 export function added({ sum, product, scale, score, ownSum }) {
   // The sum as it adds up on paper: of two digits after the point each, rounded so that they do add up.
   const round = (value) => Math.round(value * 100) / 100;
@@ -95,6 +88,14 @@ function softened({ score, average, times: share }) {
   if (share < 1)
     return "Above average, and still less than an even share: the softmax favours the highest few.";
   return `The softmax gives it ${shown} times as much as a key of average score.`;
+}
+
+export function aside({ drawn, map, colours, panel, layer, head, ready }, other) {
+  // Where the light shows something else than attention: what, and that the rest is about attention. "" where it does not.
+  const rest = `What follows is the attention of head ${head} in layer ${panel.layer_numbers[layer]}, which is another question.`;
+  if (colours) return `Colours compare the tokens after the last layer: there is no query and no key. ${rest}`;
+  if (!ready || drawn === map) return "";
+  return `These two tokens have a cosine of ${drawn[other].toFixed(2)} after the last layer; that is what the light shows. ${rest}`;
 }
 
 export function cannot(panel, fusion) {

@@ -3,7 +3,7 @@
 import { bars, largest, steps, svg } from "./charts.js";
 import { element } from "../../widgets/js/element.js";
 import { share, signed, times } from "./ranks.js";
-import { added, because, cannot, explain, strongest } from "./why.js";
+import { added, aside, because, cannot, explain } from "./why.js";
 
 const STRIPS = [
   ["q", "query"],
@@ -63,7 +63,7 @@ export class Why {
   draw(shown) {
     // When the pointer rests: the photograph is not to wait for it.
     const { panel, q, key, layer, head, fusion, direction, ready } = shown[this.state.pointed ?? 0];
-    const asked = [shown.length, panel.title, q, key, layer, head, fusion, direction, ready, this.visible].join();
+    const asked = [shown.length, panel.title, q, key, layer, head, fusion, direction, ready, this.state.get("view"), !!panel.features, this.visible].join();
     this.shown = shown;
     if (asked === this.asked) return;
     this.asked = asked;
@@ -74,17 +74,19 @@ export class Why {
   paint() {
     const { shown } = this;
     const one = shown[this.state.pointed ?? 0];
-    const { panel, q, key, layer, head, fusion, direction, map } = one;
+    const { panel, q, key, layer, head, fusion, direction, best } = one;
     const why = cannot(panel, fusion);
-    const other = key >= 0 ? key : strongest(map, panel);
+    const other = key >= 0 ? key : best < 0 ? q : best; // the ringed one
+    const first = aside(one, other);
     const [asks, asked] = direction === "to" ? [other, q] : [q, other];
     this.found = why ? null : explain(panel, layer, head, asks, asked);
     this.body.hidden = this.note.hidden = !!why;
-    if (why) this.words.replaceChildren(element("p", { text: why }));
+    const say = (...texts) => this.words.replaceChildren(...texts.filter(Boolean).map((text) => element("p", { text })));
+    if (why) say(first, why);
     if (!this.found) return;
     const texts = because(this.found, panel);
     if (shown.length > 1 && panel.title) texts[0] = `${panel.title}: ${texts[0]}`;
-    this.words.replaceChildren(...texts.map((text) => element("p", { text })));
+    say(first, ...texts);
     this.drawStrips();
     this.drawCharts();
     this.point(-1);

@@ -10,6 +10,42 @@ export function percent(weight) {
 export const called = (panel, token) =>
   token < panel.prefix ? `the ${panel.names[token]}` : `the patch in ${panel.name(token)}`;
 
+const SIDES = [
+  ["at the upper left", "at the top", "at the upper right"],
+  ["on the left", "in the middle", "on the right"],
+  ["at the lower left", "at the bottom", "at the lower right"],
+];
+
+function side(panel, token) {
+  // Where in the picture a person finds a patch.
+  const [row, column] = panel.place(token);
+  const third = (at, count) => 1 + ((at + 0.5) / count > 0.6) - ((at + 0.5) / count < 0.4);
+  return SIDES[third(row, panel.rows)][third(column, panel.columns)];
+}
+
+const BRIGHT = {
+  spotlight: (several) => `The photograph${several ? "s are" : " is"} bright`,
+  heat: (several) => `The photograph${several ? "s are" : " is"} tinted`,
+  outline: () => "Lines go around the patches",
+};
+
+export function lead([{ panel, q, direction, drawn, map, best, colours, ready }, ...others], overlay) {
+  // What light means, in one sentence for somebody who has never seen this.
+  if (colours || !ready || !BRIGHT[overlay]) return "";
+  const query = q < panel.prefix ? `the ${panel.names[q]}` : "the framed patch";
+  const what = drawn !== map ? `patches are like ${query}` : direction === "from" ? `${query} looks` : `patches look at ${query}`;
+  const most = best < 0 ? "" : `, most of all ${drawn === map && direction === "from" ? "at " : ""}the ringed one ${side(panel, best)}`;
+  const token = panel.names[q] === "class token" ? " The class token stands for the whole picture." : "";
+  return `${BRIGHT[overlay](others.length)} where ${what}${most}.${token}`;
+}
+
+export function opening(panel) {
+  // Why the page opened where it did.
+  if (!panel.telling) return "";
+  const { layer, head } = panel.telling;
+  return `Opened on layer ${layer}, head ${head}: in no other head of the later layers does one patch give a few distant ones so much more attention than other patches do.`;
+}
+
 function where({ panel, layer, head, fusion }) {
   const number = panel.layer_numbers[layer];
   if (fusion === "mean") return `in the mean of the heads of layer ${number}`;
@@ -17,13 +53,14 @@ function where({ panel, layer, head, fusion }) {
   return `in layer ${number}, head ${head}`;
 }
 
-function attends({ panel, q, map, direction }, several) {
-  const best = strongest(map, 0);
-  const share = percent(map[best]).trim();
-  const most = best === q ? "itself" : called(panel, best);
-  if (direction === "from")
-    return `${called(panel, q)} looks most at ${most}, with ${share}${several ? "" : " of its attention"}`;
-  return `${called(panel, q)} is looked at most by ${most}, which gives it ${share}${several ? "" : " of its attention"}`;
+function attends({ panel, q, map, direction, best }, several) {
+  const first = strongest(map, 0);
+  const share = (token) => percent(map[token]).trim();
+  const most = first === q ? "itself" : called(panel, first);
+  const other = best < 0 || best === first ? "" : `; of the other patches, ${panel.name(best)} comes first, with ${share(best)}`;
+  const of = several ? "" : " of its attention";
+  if (direction === "from") return `${called(panel, q)} looks most at ${most}, with ${share(first)}${of}${other}`;
+  return `${called(panel, q)} is looked at most by ${most}, which gives it ${share(first)}${of}${other}`;
 }
 
 function resembles(shown) {
