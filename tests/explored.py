@@ -16,6 +16,7 @@ from playwright.sync_api import Page
 
 from vit_course.attention import attention_weights
 
+FIELD = ".jp-OutputArea .vit-upload"
 SCREENSHOTS = ROOT / "screenshots"
 # In CI a missing browser is a failure; a learner's machine may have none.
 NEEDS_CHROMIUM = pytest.mark.skipif(
@@ -150,3 +151,10 @@ def photograph(page: Page) -> np.ndarray:
     """What is drawn of the first panel, (H, W, 3)."""
     drawn(page)
     return pixels(page, ".vit-main canvas")
+
+
+def hears(page, words: str) -> str:
+    """Waits until the line of the button for a picture of one's own says `words`, and returns the whole of it."""
+    line = page.locator(f"{FIELD} .vit-upload-words")
+    page.wait_for_function("([e, words]) => e.textContent.includes(words)", arg=[line.element_handle(), words])
+    return line.inner_text()

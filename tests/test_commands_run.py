@@ -60,16 +60,6 @@ def test_explore_takes_other_weights_and_sizes(photograph, capsys):
         assert message in capsys.readouterr().err and Path("photograph.html").read_bytes() == before
 
 
-def test_explore_warns_of_a_page_that_grows_large(photograph, capsys, monkeypatch):
-    monkeypatch.setattr("vit_course.commands.explore.LARGE", 3_000_000)
-    assert main(["explore", str(photograph)]) == 0
-    about, size = re.search(r"will have about (\d+) MB .* --image-size (\d+) stays", capsys.readouterr().out).groups()
-    assert float(about) == pytest.approx(Path("photograph.html").stat().st_size / 1e6, abs=0.7)
-    assert main(["explore", str(photograph), "--image-size", size, "--force"]) == 0
-    assert "will have" not in capsys.readouterr().out and Path("photograph.html").stat().st_size < 3_300_000
-    assert int(size) == 168 and 168 % 14 == 0, "the next size, 182, would take more"
-
-
 def test_explore_says_what_the_model_says(photograph, capsys):
     command = ["explore", str(photograph), "--weights", "vit-s14-cifar10", "--image-size", "112"]
     assert main(command) == 0

@@ -5,10 +5,9 @@ import json
 import nbformat
 import pytest
 from conftest import cases
-from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, patch, point, says, violations, watch, words
+from explored import FIELD, NEEDS_CHROMIUM, SCREENSHOTS, drawn, hears, patch, point, says, violations, watch, words
 from lab import run_cell, running_lab, wait_for_kernel
 from pictures import sideways
-from playwright.sync_api import Page
 from regenerate import regenerate
 
 pytestmark = NEEDS_CHROMIUM
@@ -27,7 +26,7 @@ UPLOAD = [
     "print((255 * mine.explorer._shown[0].picture[::31, ::31].mean(axis=2)).round().tolist())",
 ]
 TEXT = "\n\n".join(["Words of a chapter. " * 30] * 12)
-WIDGET, READY, FIELD = (f".jp-OutputArea .vit-{name}" for name in ("explorer", "explorer[data-ready]", "upload"))
+WIDGET, READY = ".jp-OutputArea .vit-explorer", ".jp-OutputArea .vit-explorer[data-ready]"
 SIDE = 8  # patches
 KINDS = "() => window.jupyterapp.shell.currentWidget.content.widgets.map(w => w.model.type)"
 
@@ -92,7 +91,7 @@ def mine(opened):
     page.close()
 
 
-def python_sees(page: Page, expected: str) -> bool:
+def python_sees(page, expected: str) -> bool:
     """Whether the kernel's explorer has this state; changes reach it one after the other, as it answers them."""
     for _ in range(20):
         if (seen := "".join(output["text"] for output in run_cell(page, 2)).strip()) == expected:
@@ -178,13 +177,6 @@ def test_the_picture_that_a_notebook_keeps_follows_what_was_left(notebook):
 def choose(page, name: str, content: bytes) -> None:
     file = {"name": name, "mimeType": "image/jpeg", "buffer": content}
     page.get_by_label("A picture of your own").set_input_files(file)
-
-
-def hears(page, words: str) -> str:
-    """Waits until the line says `words`, and returns the whole of it."""
-    line = page.locator(f"{FIELD} .vit-upload-words")
-    page.wait_for_function("([e, words]) => e.textContent.includes(words)", arg=[line.element_handle(), words])
-    return line.inner_text()
 
 
 def upright(page) -> bool:

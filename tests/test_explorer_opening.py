@@ -2,6 +2,7 @@
 
 import io
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from explorer_parts import arrays, call, module_page, small_panel
 from PIL import Image
 
 from vit_course import pretrained
+from vit_course.__main__ import main
 from vit_course.explorer import AttentionExplorer, explore
 from vit_course.explorer.scene import Maps, QueriesAndKeys
 from vit_course.explorer.telling import telling
@@ -216,3 +218,15 @@ def test_a_wide_screen_has_a_large_photograph(opened, width, least):
     page = opened(AttentionExplorer(**random_panel(grid=(8, 8)), head=0), width=width, height=1000)
     box = page.locator(".vit-main").bounding_box()
     assert box["width"] >= least and box["y"] + box["height"] < 1000
+
+
+def test_explore_warns_of_a_page_that_grows_large(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Image.effect_noise((90, 60), 80).save("photograph.png")
+    monkeypatch.setattr("vit_course.commands.explore.LARGE", 3_000_000)
+    assert main(["explore", "photograph.png"]) == 0
+    about, size = re.search(r"will have about (\d+) MB .* --image-size (\d+) stays", capsys.readouterr().out).groups()
+    assert float(about) == pytest.approx(Path("photograph.html").stat().st_size / 1e6, abs=0.7)
+    assert main(["explore", "photograph.png", "--image-size", size, "--force"]) == 0
+    assert "will have" not in capsys.readouterr().out and Path("photograph.html").stat().st_size < 3_300_000
+    assert int(size) == 168 and 168 % 14 == 0, "the next size, 182, would take more"
