@@ -48,7 +48,7 @@ def opened(browser, folder):
     """Opens a notebook, and runs its first two cells; `page.outside` and `page.frames_sent` count what leaves it."""
     with running_lab(f"--ServerApp.root_dir={folder}") as address:
 
-        def opened(name: str, run: bool = True) -> Page:
+        def opened(name: str, run: bool = True):
             page = browser.new_page(viewport={"width": 1280, "height": 1000})
             watch(page)
             page.closed = []
