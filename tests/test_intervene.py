@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from by_hand import LIBRARIES, OURS
 from conftest import cases
 from test_recording import hooks
+from torch import nn
 
 from vit_course import attention
 from vit_course.maps import (
@@ -153,7 +154,9 @@ def test_they_compose_in_one_block_and_in_nested_ones(name):
     for order in (several, several[::-1]):
         with torch.no_grad(), intervene(model, order[:2]), intervene(model, order[2:]):
             close(published.logits(model, images), published.logits(other, images))
-    assert hooks(model) == 0
+    with torch.no_grad(), intervene(model, [hide(1)]), intervene(model, [hide(0)]), record_attention(model) as maps:
+        model(images)
+    assert maps.stacked()[..., 1:3].max() == 0 and hooks(model) == 0
 
 
 def test_what_comes_first_changes_what_comes_next():
@@ -165,6 +168,69 @@ def test_what_comes_first_changes_what_comes_next():
     two, both = [without_head(1, 0), without_head(1, 2)], [without_head(1, [0, 2])]
     close(changed(model, two, images), changed(model, both, images))
     assert torch.equal(changed(model, [], images), model(images))
+
+
+@cases("name", LIBRARIES)
+def test_functions_and_several_pictures(name):
+    library = LIBRARIES[name]
+    model, images, pictures = library.model(), library.images(3), [library.images(1), library.images(1)]
+    other = by_hand.with_part(library, model, 1, library.mlp, lambda _, out: out.roll(1, 0))
+    same_as(library, model, [without_branch(1, "mlp", by=lambda y: y.roll(1, 0))], other, images)
+    halved = by_hand.without_columns(library, model, 1, 2, by=0.5)
+    same_as(library, model, [without_head(1, 2, by=lambda y: y / 2)], halved, images)
+    several = [without_branch(1, "mlp", pictures[0]), patched(1, 2, pictures[1])]
+    with torch.no_grad():
+        there, tokens = (
+            by_hand.came_in(library, model, layer, part, one)
+            for layer, part, one in ((1, library.mlp, pictures[0]), (2, "", pictures[1]))
+        )
+        there = library.block(model, 1).get_submodule(library.mlp)(there)
+    other = by_hand.with_part(library, model, 1, library.mlp, lambda _, out: there.expand_as(out))
+    other = by_hand.with_part(
+        library, other, 1, "", lambda _, out: torch.cat((out[:, :1], tokens[:, 1:2].expand(3, -1, -1), out[:, 2:]), 1)
+    )
+    same_as(library, model, several, other, images)
+    for wrong in (lambda y: y[:1], lambda y: None):
+        with pytest.raises(ValueError, match=r"by must be a function that gives a tensor of shape \(3, "):
+            changed(model, [without_layer(0, by=wrong)], images)
+
+
+class Call(nn.Module):
+    """A layer of two heads over tokens (B, T, 12), by one call of PyTorch's with a mask of its own."""
+
+    def __init__(self, own=None, **options):
+        super().__init__()
+        self.own, self.options = own, options
+        self.attention = nn.MultiheadAttention(12, 2, batch_first=True)
+
+    def forward(self, x):
+        if self.own is not None:
+            return x + self.attention(x, x, x, attn_mask=self.own, **self.options)[0]
+        q, k, v = F.linear(x, self.attention.in_proj_weight).unflatten(2, (3, 2, 6)).permute(2, 0, 3, 1, 4)
+        return x + F.scaled_dot_product_attention(q, k, v, **self.options).transpose(1, 2).flatten(2)
+
+
+def test_masks_of_the_model_itself_hold_too():
+    x, keep = torch.randn(2, 5, 12), torch.ones(5, 5, dtype=torch.bool).tril()
+    cutting = keep.clone()
+    cutting[3, 1] = False
+    minus = torch.zeros(5, 5).masked_fill(~keep, -torch.inf)
+    for own, options, other, changed_options in (
+        (None, {"is_causal": True}, None, {"attn_mask": cutting}),
+        (None, {"attn_mask": keep}, None, {"attn_mask": cutting}),
+        (None, {"attn_mask": minus.expand(2, 2, 5, 5)}, None, {"attn_mask": cutting}),
+        (~keep, {}, ~cutting, {}),
+        (minus, {}, ~cutting, {}),
+        (~keep, {"is_causal": True, "need_weights": False}, ~cutting, {}),
+        (minus.repeat(4, 1, 1), {}, ~cutting, {}),
+    ):
+        model, expected = (nn.Sequential(Call(*each)) for each in ((own,), (other,)))
+        expected.load_state_dict(model.state_dict())
+        model[0].options, expected[0].options = options, changed_options
+        with torch.no_grad(), intervene(model, [cut(3, 1)]):
+            found = model(x)
+        close(found, expected(x).detach())
+        assert not torch.allclose(found, model(x))
 
 
 @cases("name", LIBRARIES.keys() - {"torchvision"})  # whose weights autograd does not see
