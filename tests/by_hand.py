@@ -159,10 +159,10 @@ def maps_of(library: Library, masked: nn.Module, images: torch.Tensor) -> torch.
     return maps.stacked()
 
 
-def without_columns(library: Library, model: nn.Module, layer: int, head: int) -> nn.Module:
-    """A copy in which the projection of a layer reads nothing of one head."""
+def without_columns(library: Library, model: nn.Module, layer: int, head: int, by: float = 0.0) -> nn.Module:
+    """A copy in which the projection of a layer reads nothing of one head, or that many times as much."""
     changed = copy.deepcopy(model)
     projection = library.block(changed, layer).get_submodule(library.attention).get_submodule(library.projection)
     with torch.no_grad():
-        projection.weight[:, head * WIDTH : (head + 1) * WIDTH] = 0
+        projection.weight[:, head * WIDTH : (head + 1) * WIDTH] *= by
     return changed

@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import re
+import threading
 
 import by_hand
 import pytest
@@ -117,13 +118,40 @@ class InPlace(nn.Module):
 
 
 def test_layers_that_add_in_place():
-    model, image = OURS.model(), OURS.images(1)
+    model, image, picture = OURS.model(), OURS.images(1), OURS.images(1)
     other = copy.deepcopy(model)
     for place, block in enumerate(other.encoder.blocks):
         other.encoder.blocks[place] = InPlace(block)
+    with (
+        torch.no_grad(),
+        intervene(model, [maps.patched(1, 1, picture)]),
+        intervene(other, [maps.patched(1, 1, picture)]),
+    ):
+        torch.testing.assert_close(other(image), model(image), rtol=1e-5, atol=1e-6)
     for kind in ("heads", "layers", "branches"):
         expected = quietly(model, image, kind).values
         torch.testing.assert_close(quietly(other, image, kind).values, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_other_threads_and_a_layer_with_a_forward_of_its_own():
+    model, image, other, seen = OURS.model(), OURS.images(1), OURS.images(1), []
+    expected, before = quietly(model, image).values, model(other)
+    second, own = model.encoder.blocks[1], model.encoder.blocks[0].forward
+    model.encoder.blocks[0].forward = lambda x: own(x)
+    mine = threading.get_ident()
+
+    def meanwhile(*_):
+        if threading.get_ident() == mine:
+            thread = threading.Thread(target=lambda: seen.append(model(other).detach()))
+            thread.start()
+            thread.join()
+
+    hook = second.register_forward_pre_hook(meanwhile)
+    found = quietly(model, image).values
+    hook.remove()
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+    assert len(seen) == 4 and all(torch.allclose(one, before, atol=1e-6) for one in seen)
+    assert vars(model.encoder.blocks[0]).pop("forward").__name__ == "<lambda>" and untouched(model)
 
 
 @cases("done", [1, 4])

@@ -10,7 +10,7 @@ from conftest import cases
 from test_recording import hooks
 from torch import nn
 
-from vit_course.maps import cut, hide, intervene, patched, without_branch, without_head, without_layer
+from vit_course.maps import cut, hide, intervene, patched, record_attention, without_branch, without_head, without_layer
 from vit_course.maps.in_force import IN_FORCE
 
 
@@ -189,10 +189,20 @@ def test_a_layer_of_another_kind(how, refused):
         assert torch.equal(model(x.clone()), before) and hooks(model) == 0
 
 
+def test_as_many_tokens_as_channels_are_recorded_as_they_are_used():
+    model, x = Net(""), torch.randn(2, 12, 36)
+    with torch.no_grad(), intervene(model, [CUT]), record_attention(model) as maps:
+        model(x)
+    assert maps.stacked()[:, :, :, 0, 2].max() == 0 and maps.stacked()[:, :, :, 1:, 2].min() > 0
+
+
 def test_a_layer_that_does_not_run_or_takes_no_tokens():
-    model = Net("half")
-    with intervene(model, [without_layer(1)]), pytest.raises(ValueError, match=r"layer 1 \(layers.1\) did not run"):
-        model(torch.randn(2, 5, 36))
+    model = Net("")
+    with intervene(model, [without_layer(1)]):
+        model(x := torch.randn(2, 5, 36))
+        model.how = "half"
+        with pytest.raises(ValueError, match=r"layer 1 \(layers.1\) did not run"):
+            model(x)
     message = r"layer 0 \(layers.0\) takes \(2, 4, 5, 36\), where tokens \(B, T, D\) are needed"
     with intervene(model, [without_layer(0)]), pytest.raises(ValueError, match=message):
         model(torch.randn(2, 4, 5, 36))

@@ -90,7 +90,8 @@ def effects(
         image: one picture, as the model takes it.
         kind: "heads", "patches", "branches" or "layers".
         of: "logits", "class token", or the index of a token.
-        by: as of `without_head`, "mean" by default, and of `without_branch` and `without_layer`, "zero" by default.
+        by: as of `without_head`, "mean" by default, and of `without_branch` and `without_layer`, "zero" by default; a
+            function is given this picture alone.
         batch_size: how many changes run at once.
         progress: a bar on standard output.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import torch
 from torch import nn
@@ -14,9 +15,10 @@ from vit_course.maps.in_force import in_force
 from vit_course.maps.kept import HOOKS
 from vit_course.maps.others import EAGER
 
-# An index, several, or a slice; (1 or B, C, H, W) of another picture, or a word.
+# An index, several, or a slice.
 Places = int | Sequence[int] | torch.Tensor | slice
-By = str | torch.Tensor
+# A word; another picture, (1 or B, C, H, W); or a function of what is there.
+By = str | torch.Tensor | Callable[[torch.Tensor], torch.Tensor]
 ALL = slice(None)
 BRANCH, BY = one_of("attention", "mlp"), one_of("mean", "zero")
 
@@ -26,8 +28,9 @@ def without_head(layer: Places, head: Places, by: By = "mean") -> Intervention:
 
     Args:
         layer, head: counted from 0; several, or a slice, are replaced together.
-        by: "mean", the mean over its T tokens, which keeps what it says of all of them; "zero"; or another picture
-            (1 or B, C, H, W), as the model takes it, whose output takes the place (resample ablation).
+        by: "mean", the mean over its T tokens, which keeps what it says of all of them; "zero"; another picture
+            (1 or B, C, H, W), as the model takes it, whose output takes the place (resample ablation); or a function
+            of the layer's outputs, (B, h, T, d) to as many, such as one of their mean over a batch.
 
     Raises:
         TypeError, ValueError: an index that is no int of at least 0, or another `by`.
@@ -52,8 +55,8 @@ def without_branch(layer: Places, branch: str, by: By = "zero") -> Intervention:
     Args:
         layer: counted from 0; or several.
         branch: "attention" or "mlp".
-        by: "zero", so that the tokens pass by unchanged; "mean", over the T tokens; or another picture, as of
-            `without_head`.
+        by: "zero", so that the tokens pass by unchanged; "mean", over the T tokens; another picture, or a function
+            of (B, T, D), as of `without_head`.
 
     Raises:
         TypeError, ValueError: as `without_head`, or another branch.
@@ -243,6 +246,8 @@ def _filling(by: By) -> Callable[[torch.Tensor, Running], torch.Tensor]:
     if isinstance(by, torch.Tensor):
         check_axes("by", by, "(B, C, H, W)")
         return _other
+    if callable(by):
+        return partial(_made, by)
     BY("by", by)
     return (lambda x, at: torch.zeros_like(x)) if by == "zero" else lambda x, at: x.mean(-2, True).expand_as(x)
 
@@ -251,6 +256,13 @@ def _other(x: torch.Tensor, at: Running) -> torch.Tensor:
     # Another picture's pass comes before.
     assert at.other is not None
     return at.other.to(x).expand_as(x)
+
+
+def _made(by: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, _: Running) -> torch.Tensor:
+    made = by(x)
+    if not isinstance(made, torch.Tensor) or made.shape != x.shape:
+        raise ValueError(f"by must be a function that gives a tensor of shape {tuple(x.shape)}, it gave {shown(made)}")
+    return made
 
 
 def _pictures(by: By) -> torch.Tensor | None:

@@ -1,0 +1,81 @@
+"""Interventions in some thirty architectures, and where a model has a mask of its own."""
+
+import architectures
+import published
+import pytest
+import torch
+import torch.nn.functional as F
+from conftest import cases
+from test_intervene import close
+from test_recording import hooks
+from torch import nn
+
+from vit_course.maps import cut, hide, intervene, record_attention, without_branch, without_head, without_layer
+
+
+class Call(nn.Module):
+    """A layer of two heads over tokens (B, T, 12), by one call of PyTorch's with a mask of its own."""
+
+    def __init__(self, own=None, **options):
+        super().__init__()
+        self.own, self.options = own, options
+        self.attention = nn.MultiheadAttention(12, 2, batch_first=True)
+
+    def forward(self, x):
+        if self.own is not None:
+            return x + self.attention(x, x, x, attn_mask=self.own, **self.options)[0]
+        q, k, v = F.linear(x, self.attention.in_proj_weight).unflatten(2, (3, 2, 6)).permute(2, 0, 3, 1, 4)
+        return x + F.scaled_dot_product_attention(q, k, v, **self.options).transpose(1, 2).flatten(2)
+
+
+def test_masks_of_the_model_itself_hold_too():
+    x, keep = torch.randn(2, 5, 12), torch.ones(5, 5, dtype=torch.bool).tril()
+    cutting = keep.clone()
+    cutting[3, 1] = False
+    minus = torch.zeros(5, 5).masked_fill(~keep, -torch.inf)
+    for own, options, other, changed_options in (
+        (None, {"is_causal": True}, None, {"attn_mask": cutting}),
+        (None, {"attn_mask": keep}, None, {"attn_mask": cutting}),
+        (None, {"attn_mask": minus.expand(2, 2, 5, 5)}, None, {"attn_mask": cutting}),
+        (~keep, {}, ~cutting, {}),
+        (minus, {}, ~cutting, {}),
+        (~keep, {"is_causal": True, "need_weights": False}, ~cutting, {}),
+        (minus.repeat(4, 1, 1), {}, ~cutting, {}),
+    ):
+        model, expected = (nn.Sequential(Call(*each)) for each in ((own,), (other,)))
+        expected.load_state_dict(model.state_dict())
+        model[0].options, expected[0].options = options, changed_options
+        with torch.no_grad(), intervene(model, [cut(3, 1)]):
+            found = model(x)
+        close(found, expected(x).detach())
+        assert not torch.allclose(found, model(x))
+
+
+@pytest.mark.slow
+@cases("name", [name for name, row in architectures.ROWS.items() if row.grid and "EfficientFormer" not in name])
+def test_architectures_whose_maps_are_recorded_can_be_changed(name):
+    row = architectures.ROWS[name]
+    model, images, key = published.shaken(row.make()), torch.randn(2, 3, *row.size), len(row.prefix) + 2
+    with torch.no_grad():
+        with record_attention(model) as before:
+            model(images)
+        theirs = hooks(model)
+        with intervene(model, [hide(2)]), record_attention(model) as after:
+            model(images)
+        first = before.stacked()[:, 0]
+        first[..., key] = 0
+        torch.testing.assert_close(after.stacked()[:, 0], first / first.sum(-1, keepdim=True), rtol=0, atol=1e-5)
+        assert after.stacked()[..., key].max() == 0
+        seen = []
+        kept = [module.register_forward_hook(lambda *given: seen.append(given[2])) for module in model.modules()]
+        for one in (without_head(0, 1), without_branch(1, "attention"), without_branch(1, "mlp"), without_layer(1)):
+            ends = []
+            for interventions in ([], [one]):
+                seen.clear()
+                with intervene(model, interventions):
+                    model(images)
+                ends.append(next(x for x in reversed(seen) if isinstance(x, torch.Tensor) and x.is_floating_point()))
+            assert not torch.allclose(*ends), one.name
+        for hook in kept:
+            hook.remove()
+    assert hooks(model) == theirs  # some put on their own when they first run
