@@ -1,0 +1,90 @@
+// A model in three parts, embed, block and head (res/live/export.py): a session for each layer, of the one graph of the
+// block and of that layer's own weights. A change in a layer costs that layer and those after it.
+
+// The tensors of a safetensors file: {name: their bytes}, no copies.
+function tensors(bytes) {
+  const size = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true)), start = 8 + size;
+  const entries = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
+  delete entries.__metadata__;
+  const piece = ({ data_offsets: [first, end] }) => bytes.subarray(start + first, start + end);
+  return Object.entries(entries).map(([path, entry]) => ({ path, data: piece(entry) }));
+}
+
+// A turn of the thread between two layers, so that what has come meanwhile is heard; a timer would take 4 ms.
+const { port1, port2 } = new MessageChannel();
+const turns = [];
+port1.onmessage = () => turns.shift()();
+const turn = () => new Promise((done) => (turns.push(done), port2.postMessage(null)));
+
+// graphs: {embed, block, head}, the bytes of each; weights: those of each safetensors file; model: {layers, block} of
+// the page's list, how many and what the names of a layer's weights begin with.
+export async function engine(ort, graphs, weights, { layers, heads, block }) {
+  const all = weights.flatMap(tensors);
+  const session = (graph, externalData) =>
+    ort.InferenceSession.create(graph, { executionProviders: ["wasm"], externalData });
+  const fronts = Array.from({ length: layers }, (_, layer) => `${block}${layer}.`);
+  const others = all.filter(({ path }) => !path.startsWith(block));
+  const embed = await session(graphs.embed, others), head = await session(graphs.head, others);
+  const blocks = [];
+  for (const front of fronts) {
+    const own = all.filter(({ path }) => path.startsWith(front));
+    blocks.push(await session(graphs.block, own.map(({ path, data }) => ({ path: path.slice(front.length), data }))));
+  }
+  return new Engine(ort, { embed, blocks, head, layers, heads });
+}
+
+class Engine {
+  constructor(ort, parts) {
+    Object.assign(this, parts, { ort });
+  }
+
+  tensor(data, ...dims) {
+    return new this.ort.Tensor("float32", data, dims);
+  }
+
+  // (3, size, size) floats -> what `compute` goes on from.
+  async begin(floats, size) {
+    const { embedded } = await this.embed.run({ images: this.tensor(floats, 1, 3, size, size) });
+    return { tokens: [embedded], queries: [], keys: [], sums: [] };
+  }
+
+  // before: what was computed of a picture, or its beginning; {first, layers}: a plan of live_change.js; going(): whether
+  // this is still wanted. -> what is computed of it, or null: {tokens: what enters each layer and leaves the last,
+  // queries, keys, sums: each a list with an entry a layer, features, lens}, all as tensors; nothing of `before` changes.
+  async compute(before, { first, layers }, going) {
+    const now = { tokens: before.tokens.slice(0, first + 1) };
+    const names = ["queries", "keys", "sums"];
+    for (const name of names) now[name] = before[name].slice(0, first);
+    for (let layer = first; layer < this.layers; layer++) {
+      const outputs = await this.blocks[layer].run(this.given(now.tokens[layer], layers[layer] ?? {}));
+      now.tokens.push(outputs.after);
+      for (const name of names) now[name].push(outputs[name]);
+      await turn();
+      if (!going()) return null;
+    }
+    return Object.assign(now, await this.read(now.tokens));
+  }
+
+  // What one block is given: as usual, but for what a plan says.
+  given(tokens, { rows, ...changed }) {
+    const count = tokens.dims[0], one = [1];
+    const usual = { heads: Array(this.heads).fill(1), means: Array(this.heads).fill(0), attention: one, mlp: one };
+    const inputs = { tokens: rows ? this.replaced(tokens, rows) : tokens };
+    for (const [name, values] of Object.entries({ ...usual, mask: new Float32Array(count), ...changed }))
+      inputs[name] = this.tensor(Float32Array.from(values), values.length);
+    return inputs;
+  }
+
+  replaced({ data, dims }, rows) {
+    const other = data.slice();
+    for (const [token, values] of rows) other.set(values, token * dims[1]);
+    return this.tensor(other, ...dims);
+  }
+
+  // The last norm, and what the head says of the class token after each layer.
+  read(tokens) {
+    const [, width] = tokens[0].dims, classes = new Float32Array(tokens.length * width);
+    tokens.forEach(({ data }, i) => classes.set(data.subarray(0, width), i * width));
+    return this.head.run({ tokens: tokens.at(-1), class_tokens: this.tensor(classes, tokens.length, width) });
+  }
+}
