@@ -47,6 +47,11 @@ def write_live(out: str | Path, *, overwrite: bool = False, home: str | None = N
         return sum(path.stat().st_size for path in LIVE.renew(out, Path(name), overwrite))
 
 
+def is_live(out: Path) -> bool:
+    """Whether a folder holds a live page."""
+    return (out / LIVE.mark).is_file()
+
+
 def make_live(out: Path, home: str | None = None) -> None:
     """Writes the files of the live page into an empty folder; see `write_live`."""
     live = stored("live")
@@ -63,9 +68,9 @@ def make_live(out: Path, home: str | None = None) -> None:
     (out / "explorer.css").write_text(scripts.style("explorer"), encoding="utf-8")
     shutil.copyfile(scripts.PACKAGE / "explorer" / "js" / "live.css", out / "live.css")
     pictures = _pictures(out)
-    # What it takes to open the page without its server; the models are kept apart.
+    # What it takes to open the page without its server, the page itself last; the models are kept apart.
     shell = (*out.glob("*.js"), *out.glob("*.css"), *out.glob("runtime/*.mjs"), *out.glob("photographs/*"))
-    page["shell"] = ["./", *sorted(path.relative_to(out).as_posix() for path in shell)]
+    page["shell"] = [*sorted(path.relative_to(out).as_posix() for path in shell), "./"]
     (out / "index.html").write_text(_page(page, pictures, home), encoding="utf-8")
 
 

@@ -77,7 +77,11 @@ class Page {
       if (states[name].state !== "ready" || states[name].greeted) continue;
       states[name].greeted = true;
       const settled = this.stage.model && !this.models.asked; // an answer is shown, and no other is waited for
-      if (name !== this.wanted && settled) continue;
+      if (settled && name === this.stage.model) {
+        this.say("The part of this page that computes is ready again.");
+        continue;
+      }
+      if (settled && name !== this.wanted) continue;
       // Who is in the midst of something is asked first.
       if (settled && this.stage.touched) $(".live-ready").hidden = false;
       else this.look();
