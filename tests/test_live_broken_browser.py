@@ -1,5 +1,6 @@
 """The live page where its own scripts do not come whole, or what the browser has kept is damaged."""
 
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -102,14 +103,15 @@ class Halves(Handler):
 
     def copyfile(self, source, outputfile):
         content = source.read()
-        outputfile.write(content[: len(content) // 2] if self.path.endswith("tiny-cifar.safetensors") else content)
+        with suppress(ConnectionError):  # without one file the page wants no other
+            outputfile.write(content[: len(content) // 2] if self.path.endswith("tiny-cifar.safetensors") else content)
 
 
 def test_a_file_that_breaks_off_is_named(context, server):
     with answering(partial(Halves, directory=str(server.folder))) as halves:
-        page = visit(context, f"{halves.address}/?model=tiny-cifar")
-        says(page, "tiny-cifar.safetensors broke off after", ".live-progress-words")
+        page = visit(context, halves.address)
         wait_shown(page, "vit-s14")  # the other one is there
+        says(page, "tiny-cifar.safetensors broke off after", ".live-progress-words")
         assert page.errors == []
 
 
@@ -129,8 +131,8 @@ ALIVE = "count => window.said.filter(([kind]) => kind === 'held').length >= coun
 KILL = "window.workers.at(-1).terminate()"
 
 
-@cases("model", ["tiny-cifar"])
-def test_a_worker_that_dies_starts_again_and_what_is_shown_stays(context, server, model):
+def test_a_worker_that_dies_starts_again_and_what_is_shown_stays(context, server):
+    model = "tiny-cifar"
     page = visit(context, f"{server.address}/?model={model}#overlay=heat")
     wait_shown(page, model)
     page.wait_for_function(ALIVE, arg=1)
@@ -142,19 +144,18 @@ def test_a_worker_that_dies_starts_again_and_what_is_shown_stays(context, server
     )
     page.evaluate(KILL)
     page.wait_for_function(ALIVE, arg=2)
-    page.wait_for_function("window.heard?.includes('has ended. It starts again; what is shown stays.')")
     says(page, "is ready again")
+    assert "has ended. It starts again; what is shown stays." in page.evaluate("window.heard")
     assert page.evaluate("document.querySelector('.vit-explorer').mine"), "nobody asked for anything new"
     before = question(page)
     page.click('[data-photograph="photographs/coffee.jpg"]')
     wait_shown(page, model, before)
     # One that dies before it could answer is not started for ever.
-    for count in (3, 4):
-        page.evaluate(KILL)
-        if count == 3:
-            page.wait_for_function(ALIVE, arg=count)
+    page.evaluate(KILL)
+    page.wait_for_function(ALIVE, arg=3)
+    page.evaluate(KILL)
     says(page, "Nothing can be computed: The part of this page that computes has ended before it could answer")
-    assert len(page.evaluate("window.workers.length > 3 ? [1] : []")) == 0
+    assert page.evaluate("window.workers.length") == 3
     assert page.locator(".vit-explorer[data-ready]").is_visible()
     page.click(".live-again")
     page.wait_for_selector(".live-again", state="hidden")

@@ -60,6 +60,7 @@ class Page {
     $("#live-size").disabled = this.wanted === SMALL;
     const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
     $(".live-ready").hidden = true;
+    this.late = !model;
     if (!model) return this.say("Loading the small model first.");
     const { sizes } = this.page.models[model];
     const size = sizes.includes(this.size) ? this.size : sizes[0];
@@ -76,7 +77,7 @@ class Page {
       // Once, when it has become ready.
       if (states[name].state !== "ready" || states[name].greeted) continue;
       states[name].greeted = true;
-      const settled = this.stage.model && !this.models.asked; // an answer is shown, and no other is waited for
+      const settled = this.stage.model && !this.models.asked && !this.late; // no answer is waited for
       if (settled && name === this.stage.model) {
         this.say("The part of this page that computes is ready again.");
         continue;
