@@ -2,11 +2,12 @@
 
 import base64
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import torch
 from conftest import ROOT
-from served import served
+from served import Handler, answering
 
 from vit_course import data
 from vit_course.live import write_live
@@ -49,19 +50,17 @@ CHANGE = """async ([interventions, maps, names]) => {
 
 
 @contextmanager
-def worker_page(browser, folder, prefix: str = "", **context):
-    """A page of a served live page that has its models and nothing else: window.models; `prefix` is run before."""
-    write_live(folder)
-    (folder / "js").mkdir()
+def worker_page(browser, folder, handler=Handler):
+    """A page of a served live page that has its models and nothing else: window.models."""
+    write_live(folder, overwrite=True)
+    (folder / "js").mkdir(exist_ok=True)
     for path in (ROOT / "vit_course" / "explorer" / "js").glob("live*.js"):
         (folder / "js" / path.name).write_bytes(path.read_bytes())
     (folder / "blank.html").write_text("<!DOCTYPE html><title>Models</title>")
-    with served(folder) as server:
-        page = browser.new_page(service_workers="block", **context)
+    with answering(partial(handler, directory=str(folder))) as server:
+        page = browser.new_page(service_workers="block")
         page.errors = []
         page.on("pageerror", lambda error: page.errors.append(str(error)))
-        if prefix:
-            page.add_init_script(prefix)
         page.goto(f"{server.address}/blank.html")
         page.evaluate(OPEN)
         yield page

@@ -3,11 +3,10 @@
     python -m pip install -e ".[extract]"
     python res/live/export.py
 
-A graph holds no number that is learned. Each initialiser points to a file of its own name (ONNX calls it external
-data), and the browser hands over, for each name, a piece of the safetensors file of the model as it is: the weights are
-there once. The block is the same graph for every layer; its names are those of the file without "encoder.layer.0." in
-front, so that a session is made of it and of one layer's weights. Matrices in half precision become single precision
-when a session starts.
+A graph holds no number that is learned: each weight is an input, by the name that it has in the safetensors file of
+the model, and the browser hands over a piece of that file as it is, so that the weights are there once. The block is
+the same graph for every layer; its names are those of the file without "encoder.layer.0." in front. Matrices in half
+precision become single precision within the graph.
 
     embed   images (1, 3, H, W), normalised     -> embedded (T, D)
     block   tokens (T, D), which enter the layer -> after (T, D), which leave it
@@ -44,7 +43,7 @@ class Graph:
     Args:
         file: the safetensors file that holds the weights.
         front: what its keys begin with, and the names in the graph do not.
-        inputs: the shape of each input, by its name.
+        inputs: the shape of each input that is no weight, by its name.
     """
 
     def __init__(self, file: Path, front: str = "", **inputs: tuple):
@@ -66,10 +65,7 @@ class Graph:
         """A stored tensor, in single precision."""
         if key not in self.cast:
             entry = self.stored[key]
-            tensor = TensorProto(name=key, data_type=TYPES[entry["dtype"]], dims=entry["shape"])
-            tensor.data_location = TensorProto.EXTERNAL
-            tensor.external_data.add(key="location", value=key)
-            self.initializers.append(tensor)
+            self.inputs.append(helper.make_tensor_value_info(key, TYPES[entry["dtype"]], entry["shape"]))
             self.cast[key] = key if entry["dtype"] == "F32" else self.add("Cast", key, to=TensorProto.FLOAT)
         return self.cast[key]
 

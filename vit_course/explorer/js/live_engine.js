@@ -1,13 +1,19 @@
-// A model in three parts, embed, block and head (res/live/export.py): a session for each layer, of the one graph of the
-// block and of that layer's own weights. A change in a layer costs that layer and those after it.
+// A model in three parts, embed, block and head (res/live/export.py), each a session of a graph without weights. All
+// layers are computed by the one block, which is given that layer's weights. A change in a layer costs that layer and
+// those after it.
 
-// The tensors of a safetensors file: {name: their bytes}, no copies.
-function tensors(bytes) {
+const TYPES = { F16: ["float16", Uint16Array], F32: ["float32", Float32Array] };
+
+// The tensors of a safetensors file, [[name, tensor], ...]; no copies, where the numbers lie at places that allow it.
+function tensors(ort, bytes) {
   const size = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true)), start = 8 + size;
   const entries = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
   delete entries.__metadata__;
-  const piece = ({ data_offsets: [first, end] }) => bytes.subarray(start + first, start + end);
-  return Object.entries(entries).map(([path, entry]) => ({ path, data: piece(entry) }));
+  return Object.entries(entries).map(([name, { dtype, shape, data_offsets: [first, end] }]) => {
+    const [type, Numbers] = TYPES[dtype], piece = bytes.subarray(start + first, start + end);
+    const { buffer, byteOffset, byteLength } = piece.byteOffset % Numbers.BYTES_PER_ELEMENT ? piece.slice() : piece;
+    return [name, new ort.Tensor(type, new Numbers(buffer, byteOffset, byteLength / Numbers.BYTES_PER_ELEMENT), shape)];
+  });
 }
 
 // A turn of the thread between two layers, so that what has come meanwhile is heard; a timer would take 4 ms.
@@ -16,26 +22,25 @@ const turns = [];
 port1.onmessage = () => turns.shift()();
 const turn = () => new Promise((done) => (turns.push(done), port2.postMessage(null)));
 
-// graphs: {embed, block, head}, the bytes of each; weights: those of each safetensors file; model: {layers, block} of
-// the page's list, how many and what the names of a layer's weights begin with.
-export async function engine(ort, graphs, weights, { layers, heads, block }) {
-  const all = weights.flatMap(tensors);
-  const session = (graph, externalData) =>
-    ort.InferenceSession.create(graph, { executionProviders: ["wasm"], externalData });
-  const fronts = Array.from({ length: layers }, (_, layer) => `${block}${layer}.`);
-  const others = all.filter(({ path }) => !path.startsWith(block));
-  const embed = await session(graphs.embed, others), head = await session(graphs.head, others);
-  const blocks = [];
-  for (const front of fronts) {
-    const own = all.filter(({ path }) => path.startsWith(front));
-    blocks.push(await session(graphs.block, own.map(({ path, data }) => ({ path: path.slice(front.length), data }))));
-  }
-  return new Engine(ort, { embed, blocks, head, layers, heads });
+// graphs: {embed, block, head}, the bytes of each; weights: those of each safetensors file; model: {layers, heads, block}
+// of the page's list: how many, and what the names of a layer's weights begin with.
+export async function engine(ort, graphs, weights, model) {
+  const stored = new Map(weights.flatMap((bytes) => tensors(ort, bytes))), sessions = {};
+  for (const [part, graph] of Object.entries(graphs))
+    sessions[part] = await ort.InferenceSession.create(graph, { executionProviders: ["wasm"] });
+  return new Engine(ort, sessions, stored, model);
 }
 
 class Engine {
-  constructor(ort, parts) {
-    Object.assign(this, parts, { ort });
+  constructor(ort, sessions, stored, model) {
+    Object.assign(this, { ort, sessions, stored, ...model });
+  }
+
+  // Runs a part with what it is given and, by their names with `front` before them, the weights that it asks for.
+  run(part, given, front = "") {
+    const session = this.sessions[part];
+    const inputs = session.inputNames.map((name) => [name, given[name] ?? this.stored.get(front + name)]);
+    return session.run(Object.fromEntries(inputs));
   }
 
   tensor(data, ...dims) {
@@ -44,7 +49,7 @@ class Engine {
 
   // (3, size, size) floats -> what `compute` goes on from.
   async begin(floats, size) {
-    const { embedded } = await this.embed.run({ images: this.tensor(floats, 1, 3, size, size) });
+    const { embedded } = await this.run("embed", { images: this.tensor(floats, 1, 3, size, size) });
     return { tokens: [embedded], queries: [], keys: [], sums: [] };
   }
 
@@ -56,7 +61,8 @@ class Engine {
     const names = ["queries", "keys", "sums"];
     for (const name of names) now[name] = before[name].slice(0, first);
     for (let layer = first; layer < this.layers; layer++) {
-      const outputs = await this.blocks[layer].run(this.given(now.tokens[layer], layers[layer] ?? {}));
+      const given = this.given(now.tokens[layer], layers[layer] ?? {});
+      const outputs = await this.run("block", given, `${this.block}${layer}.`);
       now.tokens.push(outputs.after);
       for (const name of names) now[name].push(outputs[name]);
       await turn();
@@ -85,6 +91,6 @@ class Engine {
   read(tokens) {
     const [, width] = tokens[0].dims, classes = new Float32Array(tokens.length * width);
     tokens.forEach(({ data }, i) => classes.set(data.subarray(0, width), i * width));
-    return this.head.run({ tokens: tokens.at(-1), class_tokens: this.tensor(classes, tokens.length, width) });
+    return this.run("head", { tokens: tokens.at(-1), class_tokens: this.tensor(classes, tokens.length, width) });
   }
 }
