@@ -19,6 +19,7 @@ window.Worker = class extends Worker {
     this.addEventListener("message", ({ data }) => {
       window.said.push([data.kind, data.model]);
       if (data.kind === "answer") window.answer = data;
+      if (data.kind === "ready") window.threads = data.threads;
     });
   }
 };

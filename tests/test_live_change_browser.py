@@ -134,11 +134,16 @@ def test_what_there_is_not_is_refused_in_words(page, one, expected):
 
 def test_the_newest_change_counts_and_a_new_picture_ends_it(page):
     look(page, "vit-s14", "cat")
-    first, second = page.evaluate(
-        """() => Promise.all([0, 11].map((layer) => models.change([{ kind: "head", layer, head: 0 }])))
-            .then((found) => found.map((one) => one && one.first))"""
+    first, second, told = page.evaluate(
+        """async () => {
+            let told = 0;
+            models.worker.addEventListener("message", ({ data }) => (told += data.kind === "changed"));
+            const found = await Promise.all([0, 11].map((layer) => models.change([{ kind: "head", layer, head: 0 }])));
+            await models.change([]);
+            return [...found.map((one) => one && one.first), told];
+        }"""
     )
-    assert first is None and second == 11
+    assert first is None and second == 11 and told == 2, "the worker leaves off the older one"
     found = page.evaluate(
         """async () => {
             const waits = models.change([{ kind: "head", layer: 0, head: 0 }]), before = answers.length;

@@ -2,6 +2,8 @@
 // layers are computed by the one block, which is given that layer's weights. A change in a layer costs that layer and
 // those after it.
 
+// A thread that has nothing to do sleeps; one that spins takes its core from the page, and gains nothing that was measured.
+const OPTIONS = { executionProviders: ["wasm"], extra: { session: { intra_op: { allow_spinning: "0" } } } };
 const TYPES = { F16: ["float16", Uint16Array], F32: ["float32", Float32Array] };
 
 // The tensors of a safetensors file, [[name, tensor], ...]; no copies, where the numbers lie at places that allow it.
@@ -27,7 +29,7 @@ const turn = () => new Promise((done) => (turns.push(done), port2.postMessage(nu
 export async function engine(ort, graphs, weights, model) {
   const stored = new Map(weights.flatMap((bytes) => tensors(ort, bytes))), sessions = {};
   for (const [part, graph] of Object.entries(graphs))
-    sessions[part] = await ort.InferenceSession.create(graph, { executionProviders: ["wasm"] });
+    sessions[part] = await ort.InferenceSession.create(graph, OPTIONS);
   return new Engine(ort, sessions, stored, model);
 }
 
