@@ -11,13 +11,15 @@ from vit_course.maps import record_attention
 
 # Keeps what the worker says, and what the page shows of it.
 SPY = """
-window.said = []; window.shown = []; window.lines = [];
+window.said = []; window.shown = []; window.lines = []; window.workers = [];
 window.Worker = class extends Worker {
   constructor(...given) {
     super(...given);
+    window.workers.push(this);
     this.addEventListener("message", ({ data }) => {
       window.said.push([data.kind, data.model]);
       if (data.kind === "answer") window.answer = data;
+      if (data.kind === "ready") window.threads = data.threads;
     });
   }
 };

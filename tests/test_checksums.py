@@ -91,7 +91,7 @@ def installed(tmp_path, monkeypatch):
     (res / "diagrams").mkdir(parents=True)
     shutil.copy(ROOT / "res" / stored.SUMS, res)
     for name in ("shapes", "tiny-cifar", "vit-s14-cifar10", "live"):
-        shutil.copytree(ROOT / "res" / name, res / name, ignore=shutil.ignore_patterns("runtime", "vit-s14.onnx"))
+        shutil.copytree(ROOT / "res" / name, res / name, ignore=shutil.ignore_patterns("runtime", "vit-s14-*.onnx"))
     shutil.copytree(ROOT / "res" / "vit-s14", res / "vit-s14")
     monkeypatch.setattr(stored, "ROOTS", (tmp_path,))
     return res
@@ -114,7 +114,7 @@ def test_a_shipped_file_is_whole_or_refused_by_name(name, file, installed):
 
 def test_the_live_page_takes_no_damaged_file(installed):
     copied = []
-    for name in ("tiny-cifar/best.safetensors", "live/tiny-cifar.onnx"):
+    for name in ("tiny-cifar/best.safetensors", "live/tiny-cifar-block.onnx"):
         path = installed / name
         flipped(path, path.stat().st_size - 7)
         call = lambda: describe("tiny-cifar", installed / "live", lambda *file: copied.append(file) or {})  # noqa: E731

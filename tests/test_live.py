@@ -6,6 +6,10 @@ import json
 import re
 import runpy
 import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
 
 import bundle
 import pytest
@@ -48,13 +52,17 @@ def test_the_folder_holds_all_that_its_page_names(folder):
     page = page_of(folder)
     files = [page["runtime"]["script"], page["runtime"]["binary"]]
     for model in page["models"].values():
-        files += [model["graph"], *model["weights"]]
+        files += [*model["graphs"].values(), *model["weights"]]
         assert len(model["mean"]) == len(model["std"]) == 3
     labels = [page["models"][name]["labels"] for name in ("vit-s14", "tiny-cifar")]
     assert len(labels[0]) == 10 and labels[1] is None, "only where a rule says when none fits"
-    assert len(files) == 7
-    # The graphs point at the numbers in the weights' own files; that each finds its own, test_live_browser.py sees.
-    assert all((folder / model["graph"]["path"]).stat().st_size < 300_000 for model in page["models"].values())
+    assert len(files) == 11
+    # The graphs name the numbers in the weights' own files; that each finds its own, test_live_browser.py sees.
+    graphs = [file for model in page["models"].values() for file in model["graphs"].values()]
+    assert sum(file["bytes"] for file in graphs) < 20_000
+    shell = [name.replace("./", "index.html") for name in page["shell"]]
+    assert len({*shell}) == len(shell) and all((folder / name).is_file() for name in shell)
+    assert {"index.html", "live_worker.js", "live.css", page["runtime"]["script"]["path"]} <= {*shell}
     for file in files:
         content = (folder / file["path"]).read_bytes()
         assert (len(content), hashlib.sha256(content).hexdigest()) == (file["bytes"], file["sha256"])
@@ -82,6 +90,23 @@ def test_the_command_says_how_to_open_it(tmp_path, capsys, monkeypatch):
     assert main(["live"]) == 0
     said = r"^live: \d+ MB; .*python -m http\.server -d live .*http://localhost:8000$"
     assert re.search(said, capsys.readouterr().out) and (tmp_path / "live" / "index.html").is_file()
+
+
+@pytest.mark.slow
+def test_it_is_served_with_the_headers_for_threads_until_it_is_interrupted(folder):
+    before = (folder / "index.html").stat().st_mtime_ns
+    command = [sys.executable, "-m", "vit_course", "live", str(folder), "--serve", "--port", "0", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
+        address = re.search(r"is served at (http://localhost:\d+) until", served.stdout.readline())[1]
+        with urllib.request.urlopen(f"{address}/live_worker.js", timeout=30) as answer:
+            assert answer.read() == (folder / "live_worker.js").read_bytes()
+            found = [answer.headers[f"Cross-Origin-{name}-Policy"] for name in ("Opener", "Embedder")]
+            assert found == ["same-origin", "require-corp"] and answer.headers["Content-Type"] == "text/javascript"
+        port = address.rpartition(":")[2]
+        assert main(["live", str(folder), "--serve", "--port", port, "--no-browser"]) == 2
+        served.send_signal(signal.SIGINT)
+        assert served.wait(30) == 130
+    assert (folder / "index.html").stat().st_mtime_ns == before, "what is there is served as it is"
 
 
 def test_nothing_is_overwritten_unasked(folder, tmp_path, capsys):
@@ -113,7 +138,7 @@ def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):  # b
     version = page_of(folder)["version"]
     copied = tmp_path / "live"
     shutil.copytree(LIVE, copied)
-    (copied / "tiny-cifar.onnx").write_bytes((LIVE / "tiny-cifar.onnx").read_bytes() + b"\0")
+    (copied / "tiny-cifar-head.onnx").write_bytes((LIVE / "tiny-cifar-head.onnx").read_bytes() + b"\0")
     monkeypatch.setattr("vit_course.live.folder.stored", lambda name: copied)
     write_live(tmp_path / "page")
     assert page_of(tmp_path / "page")["version"] != version

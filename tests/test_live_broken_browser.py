@@ -1,10 +1,13 @@
 """The live page where its own scripts do not come whole, or what the browser has kept is damaged."""
 
+from contextlib import suppress
+from functools import partial
+
 import pytest
 from conftest import cases
 from explored import NEEDS_CHROMIUM
-from live_page import visit, wait_shown
-from served import served
+from live_page import question, visit, wait_shown
+from served import Handler, answering, served
 
 from vit_course.live import write_live
 
@@ -31,7 +34,8 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def context(browser):
-    context = browser.new_context()
+    # The worker that answers without a server comes in test_live_offline_browser.py; what it asks for, no route sees.
+    context = browser.new_context(service_workers="block")
     yield context
     context.close()
 
@@ -53,7 +57,7 @@ BROKEN = {
 @cases("script", ["live.js", "live_worker.js"])
 @cases("how", BROKEN)
 def test_a_script_that_is_not_whole_is_said_in_the_place_of_loading(script, how, browser, server):
-    context = browser.new_context()
+    context = browser.new_context(service_workers="block")
     context.route(f"**/{script}", BROKEN[how])
     page = visit(context, server.address)
     line = "start => document.querySelector('.live-words').textContent.startsWith(start)"
@@ -73,12 +77,101 @@ def test_a_whole_page_says_nothing_of_it(context, server):
 
 def test_what_the_browser_has_kept_is_believed_by_its_checksum_alone(context, server):
     wait_shown(visit(context, f"{server.address}/?model=tiny-cifar"), "tiny-cifar")
-    for path in ("models/tiny-cifar.onnx", "models/tiny-cifar.safetensors", "runtime/ort-wasm-simd-threaded.wasm.gz"):
+    small = {"models/tiny-cifar-block.onnx", "models/tiny-cifar.safetensors"}
+    for path in (*small, "runtime/ort-wasm-simd-threaded.wasm.gz"):
         page = context.pages[0]
         page.evaluate(DAMAGE, path)
         before = len(server.asked)
         page.reload()
         wait_shown(page, "tiny-cifar")
         ours = [one for one in server.asked[before:] if one.endswith((".onnx", ".safetensors", ".gz"))]
-        assert path in ours and not {"models/tiny-cifar.onnx", "models/tiny-cifar.safetensors"} & {*ours} - {path}
+        assert path in ours and not small & {*ours} - {path}
         assert page.errors == []
+
+
+def says(page, words: str, where: str = ".live-words") -> None:
+    """Waits for words in a line of the page."""
+    page.wait_for_function(
+        "([where, words]) => document.querySelector(where).textContent.includes(words)",
+        arg=[where, words],
+        timeout=30_000,
+    )
+
+
+class Halves(Handler):
+    """Ends in the midst of the weights of the small model."""
+
+    def copyfile(self, source, outputfile):
+        content = source.read()
+        with suppress(ConnectionError):  # without one file the page wants no other
+            outputfile.write(content[: len(content) // 2] if self.path.endswith("tiny-cifar.safetensors") else content)
+
+
+def test_a_file_that_breaks_off_is_named(context, server):
+    with answering(partial(Halves, directory=str(server.folder))) as halves:
+        page = visit(context, halves.address)
+        wait_shown(page, "vit-s14")  # the other one is there
+        says(page, "tiny-cifar.safetensors broke off after", ".live-progress-words")
+        assert page.errors == []
+
+
+def test_no_room_is_said_and_the_models_run(context, server):
+    page = visit(context, server.folder.parent.as_uri())
+    session = context.new_cdp_session(page)
+    session.send("Storage.overrideQuotaForOrigin", {"origin": server.address, "quotaSize": 10e6})
+    page.goto(server.address)
+    wait_shown(page, "vit-s14 224")
+    says(page, "The large model does not fit into what this browser may keep", ".live-progress-words")
+    page.reload()
+    wait_shown(page, "vit-s14 224")
+    assert page.errors == []
+
+
+ALIVE = "count => window.said.filter(([kind]) => kind === 'held').length >= count"  # its death would be noticed
+KILL = "window.workers.at(-1).terminate()"
+
+
+def test_a_worker_that_dies_starts_again_and_what_is_shown_stays(context, server):
+    model = "tiny-cifar"
+    page = visit(context, f"{server.address}/?model={model}#overlay=heat")
+    wait_shown(page, model)
+    page.wait_for_function(ALIVE, arg=1)
+    page.evaluate("document.querySelector('.vit-explorer').mine = true")
+    page.locator(".vit-main").first.click()  # in the midst of something
+    page.evaluate(
+        f"new MutationObserver(() => window.heard = (window.heard ?? '') + {WORDS[6:]}).observe("
+        "document.querySelector('.live-words'), { childList: true, characterData: true, subtree: true })"
+    )
+    page.evaluate(KILL)
+    page.wait_for_function(ALIVE, arg=2)
+    says(page, "is ready again")
+    assert "has ended. It starts again; what is shown stays." in page.evaluate("window.heard")
+    assert page.evaluate("document.querySelector('.vit-explorer').mine"), "nobody asked for anything new"
+    before = question(page)
+    page.click('[data-photograph="photographs/coffee.jpg"]')
+    wait_shown(page, model, before)
+    # One that dies before it could answer is not started for ever.
+    page.evaluate(KILL)
+    page.wait_for_function(ALIVE, arg=3)
+    page.evaluate(KILL)
+    says(page, "Nothing can be computed: The part of this page that computes has ended before it could answer")
+    assert page.evaluate("window.workers.length") == 3
+    assert page.locator(".vit-explorer[data-ready]").is_visible()
+    page.click(".live-again")
+    page.wait_for_selector(".live-again", state="hidden")
+    before = question(page)
+    page.click('[data-photograph="photographs/cat.jpg"]')
+    wait_shown(page, model, before)
+    assert page.errors == []
+
+
+def test_two_tabs_do_not_harm_each_other(context, server):
+    pages = [visit(context, server.address) for _ in range(2)]
+    for page in pages:
+        wait_shown(page, "vit-s14 224")
+    pages[0].wait_for_function(ALIVE, arg=1)
+    pages[0].close()
+    before = question(pages[1])
+    pages[1].click('[data-photograph="photographs/coffee.jpg"]')
+    wait_shown(pages[1], "vit-s14 224", before)
+    assert pages[1].evaluate("window.workers.length") == 1 and pages[1].errors == []

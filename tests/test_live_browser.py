@@ -64,12 +64,13 @@ def test_the_small_model_answers_while_the_large_one_loads(live):
 
 
 def test_each_file_is_asked_for_once(live):
-    weights = [path for path in live.first_asked if path.startswith(("models/", "runtime/"))]
-    assert sorted(weights) == [
-        "models/tiny-cifar.onnx", "models/tiny-cifar.safetensors", "models/vit-s14-cifar10.safetensors",
-        "models/vit-s14.onnx", "models/vit-s14.safetensors", "runtime/ort-wasm-simd-threaded.wasm.gz",
-        "runtime/ort.wasm.bundle.min.mjs",
-    ]  # fmt: skip
+    weights = [path for path in live.first_asked if path.startswith("models/") or path.endswith(".gz")]
+    graphs = [
+        f"models/{model}-{part}.onnx" for model in ("tiny-cifar", "vit-s14") for part in ("block", "embed", "head")
+    ]
+    names = ("tiny-cifar", "vit-s14", "vit-s14-cifar10")
+    kept = [f"models/{name}.safetensors" for name in names]
+    assert sorted(weights) == sorted([*graphs, *kept, "runtime/ort-wasm-simd-threaded.wasm.gz"])
 
 
 def test_a_photograph_at_224_pixels_as_in_pytorch(live):
@@ -217,26 +218,26 @@ def test_the_address_says_what_is_looked_at_and_the_browser_keeps_the_weights(li
 
 @pytest.mark.thorough
 def test_what_does_not_come_is_said_and_asked_for_again(browser, server):
-    context = browser.new_context()
-    context.route("**/vit-s14.onnx", lambda route: route.fulfill(body=b"x" * 100))
+    context = browser.new_context(service_workers="block")  # what those ask for, no route sees
+    context.route("**/vit-s14-block.onnx", lambda route: route.fulfill(body=b"x" * 100))
     page = visit(context, server.address)
     line = "words => document.querySelector('.live-progress-words').textContent.includes(words)"
-    page.wait_for_function(line, arg="models/vit-s14.onnx came with 100 bytes", timeout=30_000)
+    page.wait_for_function(line, arg="models/vit-s14-block.onnx has 100 bytes instead of", timeout=30_000)
     wait_shown(page, "tiny-cifar")
-    graph = bytearray((server.folder / "models" / "vit-s14.onnx").read_bytes())
+    graph = bytearray((server.folder / "models" / "vit-s14-block.onnx").read_bytes())
     graph[-1] ^= 1
     for answer, message in (
-        (lambda route: route.abort(), "models/vit-s14.onnx did not load: is the server still running?"),
+        (lambda route: route.abort(), "models/vit-s14-block.onnx did not load: is the server still running?"),
         (
             lambda route: route.fulfill(body=bytes(graph)),
-            "vit-s14.onnx is not the file that this page was written with",
+            "vit-s14-block.onnx is not the file that this page was written with",
         ),
     ):
-        context.unroute("**/vit-s14.onnx")
-        context.route("**/vit-s14.onnx", answer)
+        context.unroute("**/vit-s14-block.onnx")
+        context.route("**/vit-s14-block.onnx", answer)
         page.click(".live-again")
         page.wait_for_function(line, arg=message)
-    context.unroute("**/vit-s14.onnx")
+    context.unroute("**/vit-s14-block.onnx")
     page.click(".live-again")
     wait_shown(page, "vit-s14 224")
     assert page.outside == [] and page.errors == []

@@ -48,6 +48,11 @@ def write_live(out: str | Path, *, overwrite: bool = False, home: str | None = N
         return sum(path.stat().st_size for path in LIVE.renew(out, Path(name), overwrite))
 
 
+def is_live(out: Path) -> bool:
+    """Whether a folder holds a live page."""
+    return (out / LIVE.mark).is_file()
+
+
 def make_live(out: Path, home: str | None = None) -> None:
     """Writes the files of the live page into an empty folder; see `write_live`."""
     live = stored("live")
@@ -59,11 +64,15 @@ def make_live(out: Path, home: str | None = None) -> None:
     page["version"] = hashlib.sha256(json.dumps(page, sort_keys=True).encode()).hexdigest()[:16]
     for name in NOTICES:
         shutil.copyfile(live / "runtime" / name, out / "runtime" / name)
-    for name in ("live", "live_worker"):
+    for name in ("live", "live_worker", "live_service"):
         shutil.copyfile(scripts.PACKAGE / "explorer" / "static" / f"{name}.js", out / f"{name}.js")
     (out / "explorer.css").write_text(scripts.style("explorer"), encoding="utf-8")
     shutil.copyfile(scripts.PACKAGE / "explorer" / "js" / "live.css", out / "live.css")
-    (out / "index.html").write_text(_page(page, _pictures(out), home), encoding="utf-8")
+    pictures = _pictures(out)
+    # What it takes to open the page without its server, the page itself last; the models are kept apart.
+    shell = (*out.glob("*.js"), *out.glob("*.css"), *out.glob("runtime/*.mjs"), *out.glob("photographs/*"))
+    page["shell"] = [*sorted(path.relative_to(out).as_posix() for path in shell), "./"]
+    (out / "index.html").write_text(_page(page, pictures, home), encoding="utf-8")
 
 
 def _copy(path: Path, out: Path, folder: str, new: str | None = None) -> dict:

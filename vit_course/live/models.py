@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vit_course.files.stored import need_as_shipped, stored
 
-# The graph's own names of the files with its weights (res/live/export.py), and where these are.
+# The names of the files with a model's weights on the page, and where these are.
 MODELS = {
     "tiny-cifar": {"tiny-cifar.safetensors": "tiny-cifar/best.safetensors"},
     "vit-s14": {
@@ -14,6 +14,8 @@ MODELS = {
         "vit-s14-cifar10.safetensors": "vit-s14-cifar10/head.safetensors",
     },
 }
+# What computes a model: a graph for each of its parts.
+PARTS = ("embed", "block", "head")
 LICENCES = ("vit-s14/LICENSE-MIT.txt", "vit-s14/LICENSE-APACHE.txt")
 PATCH = 14
 SIZES = (224, 336, 448)  # pixels
@@ -28,16 +30,18 @@ def describe(name: str, live: Path, copy: Callable[[Path, str], dict]) -> dict:
         copy: brings a file into the folder of the page under a name; -> its path there, its bytes and its checksum.
 
     Returns:
-        its files, the sizes of pictures that it takes, how these are resized and normalised, and its words.
+        its files; its layers and heads, and what the names of a layer's weights begin with; the sizes of pictures that
+        it takes, how these are resized and normalised; its words.
 
     Raises:
         ValueError: a file of the model is not there, or damaged.
     """
-    for path in (live / f"{name}.onnx", *map(stored, MODELS[name].values())):
+    graphs = {part: live / f"{name}-{part}.onnx" for part in PARTS}
+    for path in (*graphs.values(), *map(stored, MODELS[name].values())):
         need_as_shipped(path)
     files = {
-        "graph": copy(live / f"{name}.onnx", f"{name}.onnx"),
-        "weights": [{"name": own, **copy(stored(place), own)} for own, place in MODELS[name].items()],
+        "graphs": {part: copy(path, path.name) for part, path in graphs.items()},
+        "weights": [copy(stored(place), own) for own, place in MODELS[name].items()],
     }
     for place in LICENCES if name == "vit-s14" else ():
         copy(stored(place), Path(place).name)
@@ -45,9 +49,13 @@ def describe(name: str, live: Path, copy: Callable[[Path, str], dict]) -> dict:
 
 
 def _vit_s14() -> dict:
+    config = _json("vit-s14/config.json")
     taken, head = _json("vit-s14/preprocessor_config.json"), _json("vit-s14-cifar10/head.json")
     return {
         "about": "ViT-S/14",
+        "layers": config["num_hidden_layers"],
+        "heads": config["num_attention_heads"],
+        "block": "encoder.layer.",
         "way": "crop",
         "exact": False,
         "sizes": list(SIZES),
@@ -61,12 +69,15 @@ def _vit_s14() -> dict:
 
 def _tiny_cifar() -> dict:
     content = _json("tiny-cifar/config.json")
-    images = content["images"]
+    images, model = content["images"], content["model"]
     return {
         "about": "The small model",
+        "layers": model["num_layers"],
+        "heads": model["num_heads"],
+        "block": "encoder.blocks.",
         "way": "fit",
         "exact": True,  # 32 pixels are so few that one should see them
-        "sizes": content["model"]["image_size"][:1],
+        "sizes": model["image_size"][:1],
         "mean": images["mean"],
         "std": images["std"],
         "labels": None,  # at 32 pixels, of a photograph of anything, its ten words would mislead

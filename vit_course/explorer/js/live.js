@@ -3,6 +3,8 @@
 import { fromAddress, toAddress } from "./live_address.js";
 import { Choose } from "./live_choose.js";
 import { Models } from "./live_models.js";
+import { arranged } from "./live_offline.js";
+import { keep } from "./live_shell.js";
 import { Stage } from "./live_stage.js";
 
 const REAL = "vit-s14", SMALL = "tiny-cifar";
@@ -35,7 +37,8 @@ class Page {
     $(".live-ready button").addEventListener("click", () => this.look());
     $(".live-again").addEventListener("click", () => this.models.open(this.wanted));
     this.choose.ours(this.choose.buttons[photographs.indexOf(photograph)]);
-    this.models.open(SMALL); // under 1 MB, after the runtime; the real one follows
+    // Under 1 MB, after the runtime; the real one follows.
+    arranged().then((begin) => begin && this.models.open(SMALL));
   }
 
   take(picture) {
@@ -56,6 +59,7 @@ class Page {
     $("#live-size").disabled = this.wanted === SMALL;
     const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
     $(".live-ready").hidden = true;
+    this.late = !model;
     if (!model) return this.say("Loading the small model first.");
     const { sizes } = this.page.models[model];
     const size = sizes.includes(this.size) ? this.size : sizes[0];
@@ -72,15 +76,20 @@ class Page {
       // Once, when it has become ready.
       if (states[name].state !== "ready" || states[name].greeted) continue;
       states[name].greeted = true;
-      const shown = this.stage.model;
-      if (name !== this.wanted && shown) continue;
+      const settled = this.stage.model && !this.models.asked && !this.late; // no answer is waited for
+      if (settled && name === this.stage.model) {
+        this.say("The part of this page that computes is ready again.");
+        continue;
+      }
+      if (settled && name !== this.wanted) continue;
       // Who is in the midst of something is asked first.
-      if (shown && this.stage.touched) $(".live-ready").hidden = false;
+      if (settled && this.stage.touched) $(".live-ready").hidden = false;
       else this.look();
     }
     // What is missing of the wanted model, or else what is on its way.
     const coming = [this.wanted, SMALL, REAL].find((name) => !["absent", "ready"].includes(states[name].state));
-    this.progress(states[coming] ?? {}, coming === SMALL ? "The small model" : "The large model");
+    const told = coming ?? [REAL, SMALL].find((name) => states[name].unkept);
+    this.progress(states[told] ?? {}, told === SMALL ? "The small model" : "The large model");
     const all = Object.values(states);
     if (all.every(({ state }) => state === "failed")) this.say(`Nothing can be computed: ${all[0].words}.`, true);
   }
@@ -94,6 +103,7 @@ class Page {
       loading: total ? `${what} is loading: ${megabytes(loaded)} of ${megabytes(total)} MB` : `${what} is loading`,
       starting: `${what} is starting`,
       failed: `${what} cannot be used: ${words}.`,
+      ready: `${what} does not fit into what this browser may keep: it is loaded again at your next visit.`,
     }[state] ?? "";
     $(".live-again").hidden = state !== "failed";
   }
@@ -109,6 +119,7 @@ class Page {
     const chosen = { photograph: this.picture.photograph, model: this.wanted, size: this.size };
     history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
     document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
+    if (model === this.wanted) this.kept ??= keep(this.page.shell); // once the large files are there
   }
 
   say(words, refused = false) {

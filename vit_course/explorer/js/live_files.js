@@ -27,10 +27,13 @@ async function check(file, bytes) {
 }
 
 // The content of an answer, counted piece by piece as it comes.
-async function read(response, size, count) {
+async function read(response, { path, bytes: size }, count) {
   let bytes = new Uint8Array(size), at = 0;
   const reader = response.body.getReader();
-  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+  const next = () => reader.read().catch(() => {
+    throw new Error(`${path} broke off after ${at} of ${size} bytes`);
+  });
+  for (let piece = await next(); !piece.done; piece = await next()) {
     if (at + piece.value.length > bytes.length) {
       const larger = new Uint8Array(Math.max(2 * bytes.length, at + piece.value.length));
       larger.set(bytes);
@@ -43,13 +46,15 @@ async function read(response, size, count) {
   return bytes.subarray(0, at);
 }
 
-// -> the bytes of one file {path, bytes, sha256, unpacked}. `count` hears of each piece.
-async function bytesOf(file, store, count, signal) {
-  const kept = await store?.match(file.path);
+// -> the bytes of one file {path, bytes, sha256, unpacked}. `count` hears of each piece, `full()` when the browser has no
+// room to keep it.
+async function bytesOf(file, store, count, full, signal) {
+  const kept = await store?.match(file.path).catch(() => null);
   if (kept) {
-    const bytes = await read(kept, file.bytes, count);
-    if (await check(file, bytes).then(() => true, () => false)) return bytes;
-    count(-bytes.length); // damaged: once more, from the server
+    let got = 0;
+    const bytes = await read(kept, file, (more) => ((got += more), count(more))).catch(() => null);
+    if (bytes && (await check(file, bytes).then(() => true, () => false))) return bytes;
+    count(-got); // damaged: once more, from the server
   }
   let response;
   try {
@@ -58,18 +63,20 @@ async function bytesOf(file, store, count, signal) {
     throw new Error(`${file.path} did not load: is the server still running?`);
   }
   if (!response.ok) throw new Error(`${file.path} is missing: the server answers ${response.status}`);
-  const bytes = await read(response, file.bytes, count);
+  const bytes = await read(response, file, count);
   await check(file, bytes);
   // A full disk is no reason to fail.
-  await store?.put(file.path, new Response(bytes)).catch(() => {});
+  await store?.put(file.path, new Response(bytes)).catch(full);
   return bytes;
 }
 
-// -> the bytes of all files, in their order; `said` hears {loaded, total}, at most once for each hundredth.
+// -> {contents: the bytes of all files, in their order, unkept: whether the browser has no room for one of them}; `said`
+// hears {loaded, total}, at most once for each hundredth.
 export async function loadAll(files, store, said) {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
   const stop = new AbortController(); // without one file the others are of no use
-  let loaded = 0, told = -1;
+  let loaded = 0, told = -1, unkept = false;
+  const full = () => (unkept = true);
   const count = (bytes) => {
     loaded += bytes;
     const part = Math.min(100, Math.floor((100 * loaded) / total));
@@ -77,7 +84,7 @@ export async function loadAll(files, store, said) {
     told = part;
   };
   try {
-    return await Promise.all(files.map((file) => bytesOf(file, store, count, stop.signal)));
+    return { contents: await Promise.all(files.map((file) => bytesOf(file, store, count, full, stop.signal))), unkept };
   } catch (error) {
     stop.abort();
     throw error;

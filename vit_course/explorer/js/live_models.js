@@ -1,24 +1,58 @@
 // The worker, as the page sees it: which model is where, and what was asked last. No DOM.
 
 const PATIENCE = 10_000; // milliseconds; a worker that has not said a word by then is empty or does not come
+const MANY_THREADS = 4; // more gain little, and the visitor's machine has other things to do
+const ENDED = "The part of this page that computes has ended";
+
+// Several threads share memory, which browsers allow only a page with certain headers (live_service.js).
+const allowed = () => (globalThis.crossOriginIsolated ? Math.min(MANY_THREADS, navigator.hardwareConcurrency || 1) : 1);
 
 export class Models {
   // page: what files there are; changed(): some model's state is another; answered(answer): what was asked last is there,
-  // or {words}, where it could not be done.
-  constructor(page, { changed, answered, worker = new Worker("live_worker.js", { type: "module" }) }) {
-    Object.assign(this, { page, changed, answered, worker });
+  // or {words}, where it could not be done; made(): a new worker.
+  constructor(page, { changed, answered, made = () => new Worker("live_worker.js", { type: "module" }) }) {
+    Object.assign(this, { page, changed, answered, made });
     // state: "absent", "loading" with loaded and total bytes, "starting", "ready", "failed" with words
     this.states = Object.fromEntries(Object.keys(page.models).map((name) => [name, { state: "absent" }]));
-    this.spoken = false; // whether the worker has said a word
-    this.ticket = 0;
-    this.asked = null;
-    worker.onmessage = ({ data }) => this.heard(data);
-    worker.onerror = () => this.fail("live_worker.js, the page's own worker, could not start: reload the page, or try a newer browser");
-    worker.postMessage({ kind: "page", page });
+    this.ticket = this.number = 0;
+    this.asked = this.shown = this.waits = null;
+    this.threads = allowed();
+    this.start();
+  }
+
+  start() {
+    this.worker?.terminate();
+    this.spoken = this.useful = this.stuck = false; // whether it has said a word, has answered, is good for nothing any more
+    const worker = (this.worker = this.made()), lock = `vit-course-live-${Math.random()}`;
+    worker.onmessage = ({ data }) => {
+      if (data.kind === "held") this.watch(worker, lock);
+      else if (worker === this.worker) this.heard(data);
+    };
+    worker.onerror = () => worker === this.worker && this.fail("live_worker.js, the page's own worker, could not start: reload the page, or try a newer browser");
+    worker.postMessage({ kind: "page", page: this.page, threads: this.threads, lock });
+  }
+
+  // Gets what the worker holds as long as it lives.
+  async watch(worker, lock) {
+    await navigator.locks.request(lock, () => {});
+    if (worker !== this.worker) return;
+    this.settle({ words: `${ENDED}, and the change with it.` });
+    if (!this.useful) return this.fail(`${ENDED} before it could answer; the browser may have too little memory`);
+    this.answered({ words: `${ENDED}. It starts again; what is shown stays.` });
+    this.again();
+  }
+
+  // In a new worker, what was there or on its way in the old one.
+  again() {
+    const names = Object.keys(this.states).filter((name) => this.states[name].state !== "absent");
+    this.start();
+    for (const name of names) this.states[name] = { state: "absent" };
+    for (const name of names) this.open(name);
   }
 
   open(name) {
     if (!["absent", "failed"].includes(this.states[name].state)) return;
+    if (this.stuck) this.start(); // nothing is ready in the old one
     if (!this.spoken) {
       clearTimeout(this.silence);
       this.silence = setTimeout(() => this.fail("live_worker.js, the page's own worker, does not answer: reload the page"), PATIENCE);
@@ -33,8 +67,23 @@ export class Models {
 
   // One question at a time: what comes for an older one is not shown.
   look(question) {
+    this.settle(null);
     this.asked = { ...question, ticket: ++this.ticket };
     this.worker.postMessage({ kind: "look", ...this.asked });
+  }
+
+  // What would be if something were changed (live_change.js) in the picture that is shown.
+  change(interventions, { maps = false } = {}) {
+    this.settle(null);
+    if (!this.shown || this.asked) return Promise.resolve(null);
+    this.worker.postMessage({ kind: "change", number: ++this.number, interventions, maps, question: this.shown });
+    return new Promise((done) => (this.waits = done));
+  }
+
+  // The change that is waited for, if any, has come to this.
+  settle(answer) {
+    this.waits?.(answer);
+    this.waits = null;
   }
 
   set(name, state) {
@@ -43,19 +92,30 @@ export class Models {
   }
 
   fail(words) {
+    this.stuck = true;
     for (const name of Object.keys(this.states)) this.set(name, { state: "failed", words });
   }
 
-  heard({ kind, model, ticket, ...rest }) {
+  heard({ kind, model, ticket, number, ...rest }) {
     this.spoken = true;
     clearTimeout(this.silence);
     if (kind === "progress") this.set(model, { state: "loading", ...rest });
     if (kind === "starting") this.set(model, { state: "starting" });
-    if (kind === "ready" || kind === "failed") this.set(model, { state: kind, ...rest });
-    if ((kind === "answer" || kind === "refused") && ticket === this.ticket) {
+    if (kind === "failed") this.failed(model, rest);
+    if (kind === "ready") this.set(model, { state: kind, ...rest });
+    if (kind === "changed" || (kind === "refused" && number)) number === this.number && this.settle(rest);
+    else if ((kind === "answer" || kind === "refused") && ticket === this.ticket) {
       const question = this.asked;
       this.asked = null;
+      if (kind === "answer") [this.shown, this.useful] = [question, true];
       this.answered({ ...rest, model, question });
     }
+  }
+
+  failed(name, { words, started }) {
+    this.stuck = started && !Object.keys(this.states).some((one) => this.ready(one));
+    if (!this.stuck || this.threads === 1) return this.set(name, { state: "failed", words });
+    this.threads = 1; // it may be the threads that do not start
+    this.again();
   }
 }

@@ -44,31 +44,31 @@ class Sections {
   }
 }
 
-// outputs: {name: {data, dims}} of a session; model: its entry in the page's list; picture: {bytes, media, side}.
+// computed: what an engine gave (live_engine.js); model: its entry in the page's list; picture: {bytes, media, side}.
 // -> {panel, data}: an entry of `_panels`, and `_data`.
-export function panelOf(outputs, model, picture, title) {
-  const layers = Object.keys(outputs).filter((name) => name.startsWith("queries.")).length;
-  const [heads, tokens, dim] = outputs["queries.0"].dims;
+export function panelOf(computed, model, picture, title) {
+  const layers = computed.queries.length, { features, lens } = computed;
+  const [heads, tokens, dim] = computed.queries[0].dims;
   const side = Math.round(Math.sqrt(tokens - 1));
   const sections = new Sections();
   for (let layer = 0; layer < layers; layer++)
     for (const name of ["queries", "keys"])
-      sections.floats(name, layer, outputs[`${name}.${layer}`].data, [heads, tokens, dim]);
+      sections.floats(name, layer, computed[name][layer].data, [heads, tokens, dim]);
   const sums = new Float32Array(layers * heads * tokens);
-  for (let layer = 0; layer < layers; layer++) sums.set(outputs[`sums.${layer}`].data, layer * heads * tokens);
+  for (let layer = 0; layer < layers; layer++) sums.set(computed.sums[layer].data, layer * heads * tokens);
   sections.floats("lse", null, sums, [layers, heads, tokens]);
   sections.floats("key_means", null, new Float32Array(layers * heads * dim), [layers, heads, dim]);
-  sections.floats("features", null, outputs.tokens.data, outputs.tokens.dims);
+  sections.floats("features", null, features.data, features.dims);
   // Numbers as they are come in steps of 1.
   for (const name of ["query_steps", "key_steps"])
     sections.floats(name, null, new Float32Array(layers * heads * dim).fill(1), [layers, heads, dim]);
-  sections.floats("feature_steps", null, new Float32Array(outputs.tokens.dims[1]).fill(1), [outputs.tokens.dims[1]]);
+  sections.floats("feature_steps", null, new Float32Array(features.dims[1]).fill(1), [features.dims[1]]);
   sections.add("picture", null, picture.bytes, { coding: "file", media: picture.media }); // last: floats lie at fours
   const panel = {
     title, layers, heads, tokens, prefix: 1, names: ["class token"], rows: side, columns: side, kind: "qk",
     height: picture.side, width: picture.side, dim, scale: dim ** -0.5, all_layers: layers, link: null,
     layer_numbers: Array.from({ length: layers }, (_, i) => i),
-    says: model.labels ? said(outputs.lens.data, model) : null, sections: sections.described,
+    says: model.labels ? said(lens.data, model) : null, sections: sections.described,
   };
   return { panel, data: sections.joined() };
 }

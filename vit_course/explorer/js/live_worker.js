@@ -1,34 +1,44 @@
 // The models, in a thread of their own, so that the page never freezes. It hears
-//   {kind: "page", page}                                     what files there are, once, before all else; "here"
+//   {kind: "page", page, threads, lock}                      what files there are, with how many threads to compute, and
+//                                                            the name of a lock to hold while it lives: "here", "held"
 //   {kind: "open", model}                                    answered by "progress", "starting", and "ready" or "failed"
-//   {kind: "look", ticket, model, size, name, source}        answered by "answer" or "refused"; only the newest counts
+//   {kind: "look", ticket, model, size, name, title, source} answered by "answer" or "refused"; only the newest counts
+//   {kind: "change", number, interventions, maps, question}  of the picture of that question, a former "look": answered by
+//                                                            "changed" or "refused" (live_change.js); the newest counts
 
+import { cosines, hidden, plan } from "./live_change.js";
+import { engine } from "./live_engine.js";
 import { loadAll, openStore, unpacked } from "./live_files.js";
 import { opened, Refusal } from "./live_open.js";
-import { panelOf } from "./live_panel.js";
+import { panelOf, said } from "./live_panel.js";
 import { normalised } from "./live_picture.js";
 
-const sessions = {};
-let page, runtime, newest = 0;
+const PREFIX = 1; // the class token, before the patches
+const engines = {};
+let page, threads, runtime, newest = 0, change = 0;
+let kept = {}; // the question whose picture was computed last, and all that came of it
 
 async function start(binary) {
   const ort = await import(new URL(page.runtime.script.path, self.location.href).href);
-  ort.env.wasm.numThreads = 1; // more would need headers that few servers of static files send
+  ort.env.wasm.numThreads = threads;
+  ort.env.wasm.initTimeout = 20_000; // threads that do not come would be waited for without an end
   ort.env.wasm.wasmBinary = await unpacked(binary);
   return ort;
 }
 
 async function open(name) {
-  const model = page.models[name], began = performance.now();
-  const files = [model.graph, ...model.weights, ...(runtime ? [] : [page.runtime.binary])];
-  const said = (progress) => postMessage({ kind: "progress", model: name, ...progress });
-  const [graph, ...rest] = await loadAll(files, await openStore(page.version), said);
+  const model = page.models[name], began = performance.now(), parts = Object.keys(model.graphs);
+  const files = [...Object.values(model.graphs), ...model.weights, ...(runtime ? [] : [page.runtime.binary])];
+  const say = (progress) => postMessage({ kind: "progress", model: name, ...progress });
+  const store = await openStore(page.version);
+  const { contents, unkept } = await loadAll(files, store, say);
   const loading = performance.now() - began;
   postMessage({ kind: "starting", model: name });
-  runtime ??= await start(rest.at(-1));
-  const externalData = model.weights.map((file, i) => ({ path: file.name, data: rest[i] }));
-  sessions[name] = await runtime.InferenceSession.create(graph, { executionProviders: ["wasm"], externalData });
-  return { loading, starting: performance.now() - began - loading };
+  runtime ??= await start(contents.at(-1));
+  const graphs = Object.fromEntries(parts.map((part, i) => [part, contents[i]]));
+  const weights = contents.slice(parts.length, parts.length + model.weights.length);
+  engines[name] = await engine(runtime, graphs, weights, model);
+  return { unkept, times: { loading, starting: performance.now() - began - loading }, threads };
 }
 
 // Reading a photograph of the page's own, or what the visitor gave.
@@ -39,37 +49,86 @@ async function blobOf(source, name) {
   return response.blob();
 }
 
-async function look({ ticket, model: key, size, name, title, source }) {
-  const model = page.models[key], began = performance.now();
+// What is asked of a picture: from its file, or as it was kept. null where something newer was asked meanwhile.
+async function look(question, going) {
+  const { model: key, size, name, title, source } = question, began = performance.now();
+  const model = page.models[key];
   const { pixels, picture } = await opened(await blobOf(source, name), name, size, model);
-  if (ticket !== newest) return; // another picture was chosen meanwhile
-  const images = new runtime.Tensor("float32", normalised(pixels, model.mean, model.std), [1, 3, size, size]);
+  if (!going()) return null;
   const read = performance.now();
-  const outputs = await sessions[key].run({ images });
-  const computed = performance.now();
-  const { panel, data } = panelOf(outputs, model, picture, title);
-  const times = { reading: read - began, computing: computed - read, packing: performance.now() - computed };
-  postMessage({ kind: "answer", ticket, model: key, panel, data, times }, [data.buffer]);
+  const begun = await engines[key].begin(normalised(pixels, model.mean, model.std), size);
+  const computed = await engines[key].compute(begun, { first: 0, layers: [] }, going);
+  if (!computed) return null;
+  kept = { question, model, picture, title, computed };
+  return { reading: read - began, computing: performance.now() - read };
+}
+
+async function answer(question) {
+  newest = question.ticket;
+  const times = await look(question, () => question.ticket === newest);
+  if (!times) return;
+  const began = performance.now();
+  const { panel, data } = panelOf(kept.computed, kept.model, kept.picture, kept.title);
+  times.packing = performance.now() - began;
+  const { ticket, model } = question;
+  postMessage({ kind: "answer", ticket, model, panel, data, times }, [data.buffer]);
+}
+
+async function changed({ number, interventions, maps, question }) {
+  change = number;
+  const { ticket, model: key } = question, going = () => number === change && ticket === newest;
+  newest = Math.max(newest, ticket); // after a worker has died, this one knows of no picture
+  if (!engines[key]) throw new Refusal("The model is not ready yet: try again in a moment.");
+  if (kept.question?.ticket !== ticket && !(await look(question, going))) return;
+  const began = performance.now(), { model, computed } = kept;
+  const [tokens, width] = computed.features.dims;
+  const planned = plan(interventions, { layers: model.layers, heads: model.heads, tokens, prefix: PREFIX, width });
+  const now = await engines[key].compute(computed, planned, going);
+  if (!now) return;
+  const ends = ({ tokens, features }) => [...tokens.slice(1), features].map(({ data }) => data);
+  const layers = model.layers - planned.first;
+  const told = {
+    first: planned.first,
+    cosines: cosines(ends(computed), ends(now), width),
+    says: model.labels ? said(now.lens.data, model) : null,
+    hidden: hidden(planned, PREFIX),
+    ...(maps ? panelOf(now, model, kept.picture, kept.title) : {}),
+    times: { computing: performance.now() - began, layers },
+  };
+  postMessage({ kind: "changed", number, ticket, ...told }, told.data ? [told.data.buffer] : []);
 }
 
 // Numbers without a message come from WebAssembly that ran out of memory.
 const words = (error) => (typeof error === "number" ? "the browser has too little memory" : error?.message ?? String(error));
 
-self.onmessage = async ({ data: message }) => {
-  if (message.kind === "page") {
-    page = message.page;
+// What could not be done is told to the visitor.
+function refuse(what, told) {
+  return (error) => {
+    const spoken = error instanceof Refusal ? error.message : `${what}: ${words(error)}.`;
+    postMessage({ kind: "refused", ...told, words: spoken });
+  };
+}
+
+const HEARD = {
+  page(message) {
+    ({ page, threads } = message);
     postMessage({ kind: "here" });
-  }
-  if (message.kind === "open")
-    await open(message.model).then(
-      (times) => postMessage({ kind: "ready", model: message.model, times }),
-      (error) => postMessage({ kind: "failed", model: message.model, words: words(error) }),
+    // Whoever waits for this lock then hears when this worker dies, whatever it dies of.
+    const forever = new Promise(() => {});
+    navigator.locks?.request(message.lock, () => (postMessage({ kind: "held" }), forever)).catch(() => {});
+  },
+
+  async open({ model }) {
+    await open(model).then(
+      (told) => postMessage({ kind: "ready", model, ...told }),
+      // Of what did not even load, the threads are not guilty.
+      (error) => postMessage({ kind: "failed", model, words: words(error), started: runtime !== undefined }),
     );
-  if (message.kind === "look") {
-    newest = message.ticket;
-    await look(message).catch((error) => {
-      const said = error instanceof Refusal ? error.message : `${message.name} could not be shown: ${words(error)}.`;
-      postMessage({ kind: "refused", ticket: message.ticket, words: said });
-    });
-  }
+  },
+
+  look: (message) => answer(message).catch(refuse(`${message.name} could not be shown`, { ticket: message.ticket })),
+
+  change: (message) => changed(message).catch(refuse("The change could not be computed", { number: message.number })),
 };
+
+self.onmessage = ({ data }) => HEARD[data.kind](data);

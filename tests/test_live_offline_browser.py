@@ -1,0 +1,151 @@
+"""The live page's service worker: it opens without its server, and brings the headers that threads need."""
+
+import shutil
+from functools import partial
+
+import pytest
+from conftest import cases
+from explored import NEEDS_CHROMIUM
+from live_page import question, visit, wait_shown
+from served import Handler, answering, served
+
+from vit_course.live import serving, write_live
+
+pytestmark = NEEDS_CHROMIUM
+CONTROLLED = "navigator.serviceWorker.controller !== null"
+SMALL = "?model=tiny-cifar"
+
+
+class Sent(serving.Handler, Handler):
+    """As `live --serve`, and notes what is asked for."""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("offline live page") / "page"
+    write_live(folder)
+    return folder
+
+
+@pytest.fixture
+def context(browser):
+    context = browser.new_context()
+    yield context
+    context.close()
+
+
+def counted(context) -> list[str]:
+    """The pages that are opened from now on."""
+    loads = []
+    context.on("request", lambda request: loads.append(request.url) if request.is_navigation_request() else None)
+    return loads
+
+
+def kept(page) -> None:
+    """Waits until the browser has all files of the page."""
+    page.evaluate(
+        """async () => {
+            const { shell } = JSON.parse(document.querySelector("#live-page").textContent);
+            const store = await caches.open("vit-course-page");
+            const missing = async () => (await Promise.all(shell.map((file) => store.match(file)))).includes(undefined);
+            while (await missing()) await new Promise((done) => setTimeout(done, 20));
+        }"""
+    )
+
+
+def test_any_server_gives_threads_and_the_second_visit_needs_none(context, written):
+    loads = counted(context)
+    with served(written) as server:
+        page = visit(context, server.address)
+        wait_shown(page, "vit-s14 224")
+        assert page.evaluate("crossOriginIsolated") and len(loads) == 2, "loaded anew once"
+        kept(page)
+        assert page.errors == [] and page.outside == []
+        page.close()
+        page = visit(context, f"{server.address}/?photograph=dahlia")
+        wait_shown(page, "vit-s14 224")
+        assert page.evaluate("crossOriginIsolated") and len(loads) == 3, "and never again"
+        page.close()
+    page = visit(context, f"{server.address}/?photograph=rocket")
+    wait_shown(page, "vit-s14 224")
+    missing = page.evaluate("[...document.images].filter((image) => !image.complete || !image.naturalWidth).length")
+    assert missing == 0 and page.evaluate("crossOriginIsolated")
+    before = question(page)
+    page.click('[data-photograph="photographs/galaxies.jpg"]')
+    wait_shown(page, "vit-s14 224", before)
+    assert page.errors == [] and page.outside == []
+
+
+def test_a_server_with_the_headers_has_its_page_loaded_once(context, written):
+    loads = counted(context)
+    with answering(partial(Sent, directory=str(written))) as server:
+        page = visit(context, server.address + SMALL)
+        wait_shown(page, "tiny-cifar")
+        assert page.evaluate("crossOriginIsolated") and len(loads) == 1
+        kept(page)
+        page.close()
+    page = visit(context, server.address + SMALL)
+    wait_shown(page, "tiny-cifar")
+    assert page.errors == []
+
+
+def test_threads_are_as_many_as_the_headers_allow(browser, written):
+    for handler, most in ((Sent, 4), (Handler, 1)):
+        with answering(partial(handler, directory=str(written))) as server:
+            page = browser.new_page(service_workers="block")
+            page.add_init_script("const Plain = Worker; window.told = []; window.Worker = class extends Plain {"
+                                 "postMessage(one) { told.push(one); super.postMessage(one); } }")  # fmt: skip
+            page.goto(server.address + SMALL)
+            wait_shown(page, "tiny-cifar")
+            cores = page.evaluate("navigator.hardwareConcurrency")
+            assert page.evaluate("told[0].threads") == min(most, cores)
+            page.close()
+
+
+@cases("how", ["no headers", "touched", "no script", "no storage"])
+def test_it_is_never_loaded_in_a_circle_nor_away_from_a_visitor(how, browser, written, tmp_path):
+    folder = tmp_path / "page"
+    shutil.copytree(written, folder)
+    script = {
+        "no headers": "Object.defineProperty(window, 'crossOriginIsolated', { get: () => false })",
+        "touched": "setInterval(() => document.dispatchEvent(new Event('pointerdown')), 2)",
+        "no storage": "Object.defineProperty(window, 'sessionStorage', { get: () => { throw new Error('none') } })",
+    }.get(how, "")
+    if how == "no script":
+        (folder / "live_service.js").unlink()
+    with served(folder) as server, browser.new_context() as context:
+        context.add_init_script(script)
+        loads = counted(context)
+        page = visit(context, server.address + SMALL)
+        wait_shown(page, "tiny-cifar")
+        if how != "no script":
+            page.wait_for_function(CONTROLLED)
+        assert len(loads) == (2 if how == "no headers" else 1)
+        page.reload()
+        wait_shown(page, "tiny-cifar")
+        assert len(loads) == (3 if how == "no headers" else 2) and page.errors == []
+
+
+def test_what_the_server_has_is_shown_and_another_owner_of_the_address_gets_it(context, written, tmp_path):
+    folder = tmp_path / "page"
+    shutil.copytree(written, folder)
+    with served(folder) as server:
+        page = visit(context, server.address + SMALL)
+        wait_shown(page, "tiny-cifar")
+        kept(page)
+        text = (folder / "index.html").read_text()
+        (folder / "index.html").write_text(text.replace("<h1>", "<h1>Anew: "))
+        page.reload()
+        wait_shown(page, "tiny-cifar")
+        assert page.inner_text("h1").startswith("Anew: ")
+        (folder / "index.html").write_text("<!DOCTYPE html><title>Another</title><h1>Another project</h1>")
+        page.goto(server.address)
+        page.evaluate(
+            """async () => {
+                const registered = () => navigator.serviceWorker.getRegistration();
+                while (await registered()) await new Promise((done) => setTimeout(done, 20));
+            }"""
+        )
+        assert page.inner_text("h1") == "Another project" and not page.evaluate("crossOriginIsolated")
+        left = "caches.open('vit-course-page').then((store) => store.keys()).then((keys) => keys.length)"
+        assert page.evaluate(left) == 0
