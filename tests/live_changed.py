@@ -14,6 +14,10 @@ from vit_course.live import write_live
 
 # The page's own modules, in a page without any other part of it; the last answer of the worker is window.answer.
 OPEN = """async () => {
+    window.until = async (is) => {
+        for (const end = Date.now() + 60_000; !is(); await new Promise((done) => setTimeout(done, 5)))
+            if (Date.now() > end) throw new Error("it did not come");
+    };
     const { Models } = await import("/js/live_models.js");
     const page = JSON.parse(new DOMParser().parseFromString(await (await fetch("/")).text(), "text/html")
         .querySelector("#live-page").textContent);
@@ -28,12 +32,14 @@ IS_READY = "name => models.ready(name)"
 LOOK = """async ([model, size, photograph]) => {
     const before = answers.length;
     models.look({ model, size, name: photograph, title: "", source: `/photographs/${photograph}.jpg` });
-    while (answers.length === before) await new Promise((done) => setTimeout(done, 5));
+    await until(() => answers.length > before);
     return answers.at(-1).words ?? null;
 }"""
 CHANGE = """async ([interventions, maps, names]) => {
     for (const one of interventions) if (one.values) one.values = Float32Array.from(one.values);
-    const found = await models.change(interventions, { maps });
+    let found;
+    models.change(interventions, { maps }).then((answer) => (found = answer));
+    await until(() => found !== undefined);
     if (!found || found.words) return found;
     const text = (bytes) => {
         let all = "";

@@ -139,7 +139,8 @@ def test_the_newest_change_counts_and_a_new_picture_ends_it(page):
             let told = 0;
             models.worker.addEventListener("message", ({ data }) => (told += data.kind === "changed"));
             const found = await Promise.all([0, 11].map((layer) => models.change([{ kind: "head", layer, head: 0 }])));
-            await models.change([]);
+            await models.change([{ kind: "branch", layer: 0, branch: "mlp" }]); // as long as the older one takes
+            await new Promise((done) => setTimeout(done)); // every listener has heard the last word
             return [...found.map((one) => one && one.first), told];
         }"""
     )
@@ -148,8 +149,9 @@ def test_the_newest_change_counts_and_a_new_picture_ends_it(page):
         """async () => {
             const waits = models.change([{ kind: "head", layer: 0, head: 0 }]), before = answers.length;
             models.look({ model: "tiny-cifar", size: 32, name: "clock", title: "", source: "/photographs/clock.jpg" });
-            const found = [await waits, await models.change([])];
-            while (answers.length === before) await new Promise((done) => setTimeout(done, 5));
+            const found = [await Promise.race([waits, new Promise((done) => setTimeout(done, 20_000))])];
+            found.push(await models.change([]));
+            await until(() => answers.length > before);
             return found;
         }"""
     )

@@ -41,15 +41,24 @@ def counted(context) -> list[str]:
     return loads
 
 
+def until(page, promised: str) -> None:
+    """Waits until this is true, asked again and again."""
+    for _ in range(500):
+        if page.evaluate(promised):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"it did not come to {promised}")
+
+
 def kept(page) -> None:
     """Waits until the browser has all files of the page."""
-    page.evaluate(
+    until(
+        page,
         """async () => {
             const { shell } = JSON.parse(document.querySelector("#live-page").textContent);
             const store = await caches.open("vit-course-page");
-            const missing = async () => (await Promise.all(shell.map((file) => store.match(file)))).includes(undefined);
-            while (await missing()) await new Promise((done) => setTimeout(done, 20));
-        }"""
+            return !(await Promise.all(shell.map((file) => store.match(file)))).includes(undefined);
+        }""",
     )
 
 
@@ -102,11 +111,20 @@ def test_threads_are_as_many_as_the_headers_allow(browser, written):
             page.close()
 
 
-@cases("how", ["no headers", "touched", "no script", "no storage"])
+# A browser that forgets its service workers would have the page loaded anew again and again.
+FORGETS = """const never = { get: () => null };
+Object.defineProperty(ServiceWorkerContainer.prototype, 'controller', never);
+Object.defineProperty(ServiceWorkerRegistration.prototype, 'active', never);
+Object.defineProperty(window, 'crossOriginIsolated', { get: () => false });
+setInterval(() => navigator.serviceWorker.dispatchEvent(new Event('controllerchange')), 50);"""
+
+
+@cases("how", ["no headers", "forgets", "touched", "no script", "no storage"])
 def test_it_is_never_loaded_in_a_circle_nor_away_from_a_visitor(how, browser, written, tmp_path):
     folder = tmp_path / "page"
     shutil.copytree(written, folder)
     script = {
+        "forgets": FORGETS,
         "no headers": "Object.defineProperty(window, 'crossOriginIsolated', { get: () => false })",
         "touched": "setInterval(() => document.dispatchEvent(new Event('pointerdown')), 2)",
         "no storage": "Object.defineProperty(window, 'sessionStorage', { get: () => { throw new Error('none') } })",
@@ -118,12 +136,13 @@ def test_it_is_never_loaded_in_a_circle_nor_away_from_a_visitor(how, browser, wr
         loads = counted(context)
         page = visit(context, server.address + SMALL)
         wait_shown(page, "tiny-cifar")
-        if how != "no script":
+        if how not in ("no script", "forgets"):
             page.wait_for_function(CONTROLLED)
-        assert len(loads) == (2 if how == "no headers" else 1)
+        once = 2 if how in ("no headers", "forgets") else 1
+        assert len(loads) == once
         page.reload()
         wait_shown(page, "tiny-cifar")
-        assert len(loads) == (3 if how == "no headers" else 2) and page.errors == []
+        assert len(loads) == once + 1 and page.errors == []
 
 
 def test_what_the_server_has_is_shown_and_another_owner_of_the_address_gets_it(context, written, tmp_path):
@@ -140,12 +159,7 @@ def test_what_the_server_has_is_shown_and_another_owner_of_the_address_gets_it(c
         assert page.inner_text("h1").startswith("Anew: ")
         (folder / "index.html").write_text("<!DOCTYPE html><title>Another</title><h1>Another project</h1>")
         page.goto(server.address)
-        page.evaluate(
-            """async () => {
-                const registered = () => navigator.serviceWorker.getRegistration();
-                while (await registered()) await new Promise((done) => setTimeout(done, 20));
-            }"""
-        )
+        until(page, "navigator.serviceWorker.getRegistration().then((found) => !found)")
         assert page.inner_text("h1") == "Another project" and not page.evaluate("crossOriginIsolated")
         left = "caches.open('vit-course-page').then((store) => store.keys()).then((keys) => keys.length)"
         assert page.evaluate(left) == 0

@@ -14,11 +14,11 @@
 //   {words}    it could not be done: a sentence for the visitor
 //   or else    {first, cosines, says, hidden, times, panel, data}
 //     first      the first layer that was computed anew; L where nothing is changed
-//     cosines    Float32Array (L + 1, T): the cosine of each token to what it was, after each layer and, in the last row,
-//                after the last norm; token 0 is the class token
+//     cosines    Float32Array (L + 1, T): the cosine of each token to what it was, after each layer and, in the last
+//                row, after the last norm; token 0 is the class token
 //     says       what the head says now, as `says` of a panel; null where the page gives no words
-//     hidden     for each layer the patches that are hidden in it: the maps of a panel do not know of them, `data` holds
-//                queries and keys as they are, and sums over the keys that may be read
+//     hidden     for each layer the patches that are hidden in it: the maps of a panel do not know of them, as `data`
+//                holds queries and keys as they are, and sums over the keys that may be read
 //     times      {computing, layers}: milliseconds, and how many layers they were for
 //     panel, data  what the explorer shows of the changed model, where maps were asked for; or else undefined
 // The picture that counts is the one whose answer came last.
@@ -30,7 +30,8 @@ function need(ok, words) {
 }
 
 function within(what, value, end) {
-  need(Number.isInteger(value) && value >= 0 && value < end, `${what} ${value} does not exist: they are 0 to ${end - 1}`);
+  const is = Number.isInteger(value) && value >= 0 && value < end;
+  need(is, `${what} ${value} does not exist: they are 0 to ${end - 1}`);
 }
 
 function oneOf(what, value, list) {
@@ -60,7 +61,8 @@ const HOW = {
 
   tokens({ layer, tokens: replaced, values }, of, { tokens, width }) {
     const right = values instanceof Float32Array && values.length === replaced.length * width;
-    need(right, `the values of ${replaced.length} tokens are ${replaced.length} times ${width} single-precision numbers`);
+    const count = replaced.length;
+    need(right, `the values of ${count} tokens are ${count} times ${width} single-precision numbers`);
     for (const token of replaced) within("token", token, tokens);
     const rows = of(layer, "rows", () => new Map());
     replaced.forEach((token, i) => rows.set(token, values.subarray(i * width, (i + 1) * width)));
@@ -87,7 +89,8 @@ export function plan(interventions, shape) {
 
 // What is hidden by such a plan: for each layer the numbers of patches.
 export function hidden({ layers }, prefix) {
-  return layers.map(({ mask }) => Array.from(mask ?? [], (value, i) => (value ? i - prefix : -1)).filter((i) => i >= 0));
+  const patches = (mask) => Array.from(mask, (value, i) => (value ? i - prefix : -1)).filter((i) => i >= 0);
+  return layers.map(({ mask }) => patches(mask ?? []));
 }
 
 // Two lists of L + 1 arrays (T, D) -> their cosines, token by token, (L + 1, T); 1 where an array is the same.

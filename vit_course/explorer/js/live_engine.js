@@ -2,7 +2,7 @@
 // layers are computed by the one block, which is given that layer's weights. A change in a layer costs that layer and
 // those after it.
 
-// A thread that has nothing to do sleeps; one that spins takes its core from the page, and gains nothing that was measured.
+// A thread that has nothing to do sleeps: one that spins takes its core from the page, and gains nothing.
 const OPTIONS = { executionProviders: ["wasm"], extra: { session: { intra_op: { allow_spinning: "0" } } } };
 const TYPES = { F16: ["float16", Uint16Array], F32: ["float32", Float32Array] };
 
@@ -24,8 +24,8 @@ const turns = [];
 port1.onmessage = () => turns.shift()();
 const turn = () => new Promise((done) => (turns.push(done), port2.postMessage(null)));
 
-// graphs: {embed, block, head}, the bytes of each; weights: those of each safetensors file; model: {layers, heads, block}
-// of the page's list: how many, and what the names of a layer's weights begin with.
+// graphs: {embed, block, head}, the bytes of each; weights: those of each safetensors file; model: {layers, heads,
+// block} of the page's list: how many, and what the names of a layer's weights begin with.
 export async function engine(ort, graphs, weights, model) {
   const stored = new Map(weights.flatMap((bytes) => tensors(ort, bytes))), sessions = {};
   for (const [part, graph] of Object.entries(graphs))
@@ -55,9 +55,10 @@ class Engine {
     return { tokens: [embedded], queries: [], keys: [], sums: [] };
   }
 
-  // before: what was computed of a picture, or its beginning; {first, layers}: a plan of live_change.js; going(): whether
-  // this is still wanted. -> what is computed of it, or null: {tokens: what enters each layer and leaves the last,
-  // queries, keys, sums: each a list with an entry a layer, features, lens}, all as tensors; nothing of `before` changes.
+  // before: what was computed of a picture, or its beginning; {first, layers}: a plan of live_change.js; going():
+  // whether this is still wanted. -> what is computed of it, or null: {tokens: what enters each layer and leaves the
+  // last, queries, keys, sums: each a list with an entry a layer, features, lens}, all as tensors; nothing of `before`
+  // changes.
   async compute(before, { first, layers }, going) {
     const now = { tokens: before.tokens.slice(0, first + 1) };
     const names = ["queries", "keys", "sums"];

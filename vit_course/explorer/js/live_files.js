@@ -46,8 +46,8 @@ async function read(response, { path, bytes: size }, count) {
   return bytes.subarray(0, at);
 }
 
-// -> the bytes of one file {path, bytes, sha256, unpacked}. `count` hears of each piece, `full()` when the browser has no
-// room to keep it.
+// -> the bytes of one file {path, bytes, sha256, unpacked}. `count` hears of each piece, `full()` when the browser has
+// no room to keep it.
 async function bytesOf(file, store, count, full, signal) {
   const kept = await store?.match(file.path).catch(() => null);
   if (kept) {
@@ -70,8 +70,8 @@ async function bytesOf(file, store, count, full, signal) {
   return bytes;
 }
 
-// -> {contents: the bytes of all files, in their order, unkept: whether the browser has no room for one of them}; `said`
-// hears {loaded, total}, at most once for each hundredth.
+// -> {contents: the bytes of all files, in their order, unkept: whether the browser has no room for one of them};
+// `said` hears {loaded, total}, at most once for each hundredth.
 export async function loadAll(files, store, said) {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
   const stop = new AbortController(); // without one file the others are of no use

@@ -2,14 +2,15 @@
 
 const PATIENCE = 10_000; // milliseconds; a worker that has not said a word by then is empty or does not come
 const MANY_THREADS = 4; // more gain little, and the visitor's machine has other things to do
+const OWN = "live_worker.js, the page's own worker";
 const ENDED = "The part of this page that computes has ended";
 
 // Several threads share memory, which browsers allow only a page with certain headers (live_service.js).
 const allowed = () => (globalThis.crossOriginIsolated ? Math.min(MANY_THREADS, navigator.hardwareConcurrency || 1) : 1);
 
 export class Models {
-  // page: what files there are; changed(): some model's state is another; answered(answer): what was asked last is there,
-  // or {words}, where it could not be done; made(): a new worker.
+  // page: what files there are; changed(): some model's state is another; answered(answer): what was asked last is
+  // there, or {words}, where it could not be done; made(): a new worker.
   constructor(page, { changed, answered, made = () => new Worker("live_worker.js", { type: "module" }) }) {
     Object.assign(this, { page, changed, answered, made });
     // state: "absent", "loading" with loaded and total bytes, "starting", "ready", "failed" with words
@@ -22,13 +23,15 @@ export class Models {
 
   start() {
     this.worker?.terminate();
-    this.spoken = this.useful = this.stuck = false; // whether it has said a word, has answered, is good for nothing any more
+    // Whether it has said a word, has answered, is good for nothing any more.
+    this.spoken = this.useful = this.stuck = false;
     const worker = (this.worker = this.made()), lock = `vit-course-live-${Math.random()}`;
     worker.onmessage = ({ data }) => {
       if (data.kind === "held") this.watch(worker, lock);
       else if (worker === this.worker) this.heard(data);
     };
-    worker.onerror = () => worker === this.worker && this.fail("live_worker.js, the page's own worker, could not start: reload the page, or try a newer browser");
+    const words = `${OWN}, could not start: reload the page, or try a newer browser`;
+    worker.onerror = () => worker === this.worker && this.fail(words);
     worker.postMessage({ kind: "page", page: this.page, threads: this.threads, lock });
   }
 
@@ -55,7 +58,7 @@ export class Models {
     if (this.stuck) this.start(); // nothing is ready in the old one
     if (!this.spoken) {
       clearTimeout(this.silence);
-      this.silence = setTimeout(() => this.fail("live_worker.js, the page's own worker, does not answer: reload the page"), PATIENCE);
+      this.silence = setTimeout(() => this.fail(`${OWN}, does not answer: reload the page`), PATIENCE);
     }
     this.set(name, { state: "loading", loaded: 0, total: 0 });
     this.worker.postMessage({ kind: "open", model: name });

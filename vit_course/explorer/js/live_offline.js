@@ -11,8 +11,8 @@ function controlled(worker) {
   });
 }
 
-// -> whether the page may begin; false where it is being loaded anew, this time with the headers for threads. That is done
-// once, at a first visit, and not where the visitor has begun something.
+// -> whether the page may begin; false where it is being loaded anew, this time with the headers for threads. That is
+// done once, at a first visit, and not where the visitor has begun something.
 export async function arranged() {
   const worker = navigator.serviceWorker;
   let touched = false;

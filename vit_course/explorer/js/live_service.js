@@ -1,5 +1,5 @@
-// The service worker: the page opens without its server, and gets the headers that a browser wants before it lets several
-// threads share memory, whatever the server sends. It lets the server answer wherever it can, so nothing is ever old.
+// The service worker: the page opens without its server, and gets the headers that a browser wants before it lets
+// several threads share memory, whatever the server sends. The server answers wherever it can, so nothing is ever old.
 
 import { keyOf, STORE } from "./live_shell.js";
 

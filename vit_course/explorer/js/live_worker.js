@@ -1,10 +1,10 @@
 // The models, in a thread of their own, so that the page never freezes. It hears
-//   {kind: "page", page, threads, lock}                      what files there are, with how many threads to compute, and
-//                                                            the name of a lock to hold while it lives: "here", "held"
-//   {kind: "open", model}                                    answered by "progress", "starting", and "ready" or "failed"
-//   {kind: "look", ticket, model, size, name, title, source} answered by "answer" or "refused"; only the newest counts
-//   {kind: "change", number, interventions, maps, question}  of the picture of that question, a former "look": answered by
-//                                                            "changed" or "refused" (live_change.js); the newest counts
+//   {kind: "page", page, threads, lock}       what files there are, with how many threads to compute, and the name of a
+//                                             lock to hold while it lives: "here", and "held" once it does
+//   {kind: "open", model}                     answered by "progress", "starting", and "ready" or "failed"
+//   {kind: "look", ticket, model, size, name, title, source}    answered by "answer" or "refused"; the newest counts
+//   {kind: "change", number, interventions, maps, question}     of the picture of that question, a former "look":
+//                                             answered by "changed" (live_change.js) or "refused"; the newest counts
 
 import { cosines, hidden, plan } from "./live_change.js";
 import { engine } from "./live_engine.js";
@@ -99,7 +99,8 @@ async function changed({ number, interventions, maps, question }) {
 }
 
 // Numbers without a message come from WebAssembly that ran out of memory.
-const words = (error) => (typeof error === "number" ? "the browser has too little memory" : error?.message ?? String(error));
+const MEMORY = "the browser has too little memory";
+const words = (error) => (typeof error === "number" ? MEMORY : error?.message ?? String(error));
 
 // What could not be done is told to the visitor.
 function refuse(what, told) {
