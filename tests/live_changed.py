@@ -1,4 +1,4 @@
-"""A model that is changed while it computes: on the live page's worker, and by hand in PyTorch."""
+"""A model that is changed while it computes: on the live page's worker, and by `maps.intervene`."""
 
 import base64
 from contextlib import contextmanager
@@ -9,8 +9,9 @@ import torch
 from conftest import ROOT
 from served import Handler, answering
 
-from vit_course import data
+from vit_course import data, maps
 from vit_course.live import write_live
+from vit_course.maps.changing import Intervention
 
 # The page's own modules, in a page without any other part of it; the last answer of the worker is window.answer.
 OPEN = """async () => {
@@ -90,39 +91,42 @@ def changed(page, interventions: list[dict], names: tuple[str, ...] = ()) -> dic
     return found
 
 
+def in_python(one: dict, width: tuple[int, int]) -> Intervention:
+    """What the page is asked for, as `vit_course.maps` has it, in a model with tokens of shape (T, D)."""
+    if one["kind"] == "head":
+        return maps.without_head(one["layer"], one["head"], one.get("by", "mean"))
+    if one["kind"] == "hide":
+        return maps.hide(one["patches"], one.get("layers", slice(None)))
+    if one["kind"] == "branch":
+        return maps.without_branch(one["layer"], one["branch"])
+    rows = torch.zeros(1, *width)
+    rows[0, one["tokens"]] = torch.tensor(one["values"], dtype=torch.float32).reshape(-1, width[1])
+    return maps.patched(one["tokens"], one["layer"], rows)
+
+
 @torch.no_grad()
-def by_hand(run, photograph: str, interventions: list[dict]) -> dict[str, torch.Tensor]:
-    """The course's own model, step by step, with each change written where it belongs.
+def by_python(run, photograph: str, interventions: list[dict]) -> dict[str, torch.Tensor]:
+    """The course's own model under `maps.intervene`.
 
     -> "ends" (L + 1, T, D): each token after each layer and after the last norm; "logits" (K); "queries.N" and "keys.N"
     (h, T, d) and "scores.N" (h, T, T) of each layer.
     """
-    model, preprocess, _ = run
-    x, found, ends = model.embed(preprocess(data.photographs()[photograph].path)), {}, []
-    for layer, block in enumerate(model.encoder.blocks):
-        here = [
-            one for one in interventions if one.get("layer", layer) == layer and layer in one.get("layers", [layer])
-        ]
-        for one in here:
-            if one["kind"] == "tokens":
-                x = x.clone()
-                x[0, one["tokens"]] = torch.tensor(one["values"], dtype=torch.float32).reshape(len(one["tokens"]), -1)
-        q, k, v = block.attention.split_heads(block.norm1(x))
+    (model, preprocess, _), found, ends = run, {}, []
+
+    def seen(block, inputs, output):
+        layer = len(ends)
+        q, k, _ = block.attention.split_heads(block.norm1(inputs[0]))
         scores = q @ k.transpose(2, 3) * q.shape[-1] ** -0.5
-        for one in here:
-            if one["kind"] == "hide":
+        for one in interventions:
+            if one["kind"] == "hide" and layer in one.get("layers", [layer]):
                 scores[..., [1 + patch for patch in one["patches"]]] = -torch.inf
-        heads = scores.softmax(dim=-1) @ v  # (1, h, T, d)
-        for one in here:
-            if one["kind"] == "head":
-                mean = heads[:, one["head"]].mean(dim=1, keepdim=True)
-                heads[:, one["head"]] = 0 if one.get("by") == "zero" else mean
-        without = {one.get("branch") for one in here}
-        if "attention" not in without:
-            x = x + block.attention.projection(heads.transpose(1, 2).flatten(2))
-        if "mlp" not in without:
-            x = x + block.mlp(block.norm2(x))
-        found |= {f"queries.{layer}": q[0], f"keys.{layer}": k[0], f"scores.{layer}": scores[0]}
-        ends.append(x[0])
-    last = model.encoder.norm(x)
-    return found | {"ends": torch.stack([*ends, last[0]]), "logits": model.head(last[0, 0])}
+        found.update({f"queries.{layer}": q[0], f"keys.{layer}": k[0], f"scores.{layer}": scores[0]})
+        ends.append(output[0])
+
+    width = (model.config.num_tokens, model.config.hidden_dim)
+    with maps.intervene(model, [in_python(one, width) for one in interventions]):
+        hooks = [block.register_forward_hook(seen) for block in model.encoder.blocks]  # after those of the changes
+        last = model.features(preprocess(data.photographs()[photograph].path))[0]
+        for hook in hooks:
+            hook.remove()
+    return found | {"ends": torch.stack([*ends, last]), "logits": model.head(last[0])}

@@ -16,6 +16,7 @@ CELLS = [
     "print(mine.state['asking'], mine.state['queries'][2])",
     "mine.state = {'asking': 3, 'heads': 2}",
     "explorables.attention_by_hand(broken)",
+    "explorables.cutter()",
 ]
 FIGURE = ".jp-OutputArea .vit-play"
 
@@ -70,3 +71,11 @@ def test_what_python_sets_is_shown_and_a_function_that_fails_is_told(page):
     assert whose.startswith("Your function did not answer, so the page computes with its own: RuntimeError: ")
     assert "Token 0 reads token 1 the most: weight 50\u00a0%" in words
     assert page.outside == [] and page.errors == [], json.dumps(page.errors)
+
+
+def test_the_lists_of_jupyterlab_leave_those_of_a_figure_alone(page):
+    run_cell(page, 5)
+    counts = page.locator(f"{FIGURE}[data-name='cutter'][data-drawn='true'] .cut-counts")
+    counts.wait_for()
+    words, whole = (counts.locator(part).first.bounding_box()["width"] for part in ("dt", "dl"))
+    assert words > 0.9 * whole, "a fifth of it, by JupyterLab's rule"

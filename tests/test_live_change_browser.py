@@ -1,11 +1,11 @@
-"""The live page's engine: a model that is changed while it computes is the one that PyTorch has by hand."""
+"""The live page's engine: a model that is changed while it computes is the one that `maps.intervene` gives."""
 
 import numpy as np
 import pytest
 import torch
 from conftest import cases
 from explored import NEEDS_CHROMIUM
-from live_changed import LOOK, by_hand, changed, open_model, worker_page
+from live_changed import LOOK, by_python, changed, open_model, worker_page
 
 from vit_course import data, pretrained
 
@@ -65,7 +65,7 @@ def close(found, wanted: torch.Tensor, largest: float | None = None) -> None:
 
 def compare(page, run, photograph: str, interventions: list[dict]) -> None:
     """The answer beside PyTorch: tokens at the end, cosines of all layers, maps of the last, the ten words."""
-    before, wanted = (by_hand(run, photograph, each) for each in ([], interventions))
+    before, wanted = (by_python(run, photograph, each) for each in ([], interventions))
     last = len(wanted["ends"]) - 2
     names = ("features", "lse", *(f"{kind}.{layer}" for kind in ("queries", "keys") for layer in (0, last)))
     found = changed(page, interventions, names)

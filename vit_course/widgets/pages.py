@@ -24,7 +24,7 @@ HEAD = """<!doctype html>
 <title>{title}</title>
 <meta property="og:title" content="{title}">
 <meta property="og:type" content="website">
-<meta property="og:description" content="Point at a picture and see what a Vision Transformer makes of it.">
+<meta property="og:description" content="An interactive page of a course on the Vision Transformer.">
 <link rel="icon" href="{icon}">
 <style>
 {style}
