@@ -47,7 +47,7 @@ def test_queries_and_keys_are_sent_and_give_the_same_rows(pair, image):
     expected = dict(
         title="", layers=L, heads=H, tokens=T, prefix=1, names=["class token"], rows=ROWS, columns=COLUMNS, height=8,
         width=16, kind="qk", dim=D, scale=D**-0.5, layer_numbers=[0, 1, 2], all_layers=L, link=None, says=None,
-        telling=None, kept=None,
+        telling=None, kept=None, asks=False, tested=[],
     )  # fmt: skip
     (panel,) = explorer._panels
     assert {name: value for name, value in panel.items() if name != "sections"} == expected

@@ -26,6 +26,11 @@ def add_to(commands) -> None:
         metavar="WHAT",
         help="a second panel with the same query: another picture, or this one changed: flipped, shuffled or cropped",
     )
+    explore.add_argument(
+        "--effects",
+        action="store_true",
+        help="also how much each head matters, and what hiding each block of patches changes: half a minute more",
+    )
     explore.add_argument("-o", "--out", type=path, help="the page (default: the image's name with .html, here)")
     explore.add_argument("--force", action="store_true", help="overwrite the page if it exists")
     explore.set_defaults(run=run)
@@ -65,7 +70,7 @@ def run(options) -> int:
             f"{out} will have about {size / 1e6:.0f} MB and be slow to open; --image-size {fitting} stays below "
             f"{LARGE / 1e6:.0f} MB"
         )
-    explorer = explore(found, **shown)
+    explorer = explore(found, **shown, effects=("mean", "patches") if options.effects else False)
     explorer.save_html(out, title=f"Attention in {name}, {options.weights}", overwrite=options.force)
     rows, columns = config.grid
     say(

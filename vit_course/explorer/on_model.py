@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,6 +13,7 @@ from torch import nn
 from vit_course.data.pictures import Picture
 from vit_course.explorer.arguments import need_callable, need_grid, need_module, need_titles
 from vit_course.explorer.beside import CHANGE, changed, link_of
+from vit_course.explorer.changes import Changes, family, need_families
 from vit_course.explorer.predictions import labels_in, listening, parts_of, says_of
 from vit_course.explorer.prepared import Prepared, Unnormalised, input_size, prepare, way_of, way_of_model
 from vit_course.explorer.upload import PictureUpload
@@ -37,6 +39,7 @@ def explore(
     labels: Sequence[str] | None = None,
     beside: str | None = None,
     titles: Sequence[str] | None = None,
+    effects: bool | Sequence[str] = False,
     **state: Any,  # each part has a type of its own
 ) -> AttentionExplorer:
     """Runs the model on an image and returns an `AttentionExplorer` of where it looks, with all that it can show.
@@ -67,14 +70,20 @@ def explore(
         beside: "flipped", "shuffled" or "cropped": the same picture, changed in this way, is shown next to it, and one
             query marks the same content in both.
         titles: a name for each of several; by default those of the files or the models, or letters.
+        effects: what is computed at once of *What it matters* and *Test it*, so that it is there without a kernel:
+            True for each head replaced by its mean, in about half as many forward passes as there are heads; or
+            several of "mean", "zero", and "patches", hidden in at most 100 blocks. With a kernel the page asks for the
+            rest when it is wanted.
         state: of the `AttentionExplorer`, such as `layer=3`.
 
     Raises:
         TypeError: a model that is not a module, or a state of an unknown name.
         ValueError: an image that cannot be used, a model whose attention cannot be seen or placed, or a library's
             model that does not say how to prepare images; a `preprocess` that does not give one image; more or fewer
-            labels than classes; or a grid, a prefix or a state that does not fit.
+            labels than classes; or a grid, a prefix or a state that does not fit; effects that there are not, or of a
+            model in which nothing can be taken out.
     """
+    families = need_families(effects)
     need_grid(grid)
     need_prefix(prefix)
     pairs = _pairs(model, image, preprocess)
@@ -90,6 +99,8 @@ def explore(
             raise ValueError(f"beside={beside!r} takes one model and one image, got {len(runs)} to show side by side")
         runs.append(runs[0].changed(beside, grid, prefix, labels))
         titles = ["the picture", beside] if titles is None else titles
+    for run in runs:
+        run.measure(families)
     if len(runs) == 1:
         return AttentionExplorer(**runs[0].panel, titles=titles, **state)
     listed = {name: [run.panel[name] for run in runs] for name in runs[0].panel}  # one of each for each panel
@@ -106,6 +117,15 @@ class _Run:
     prepared: Prepared
     panel: dict[str, Any]
     order: Tokens
+
+    def measure(self, families: Sequence[str]) -> None:
+        """Computes what each of the families of changes does; stopped by hand, what is done is kept."""
+        maps = self.panel["maps"]
+        layers, heads = (maps[0] if isinstance(maps, tuple) else maps).shape[-4:-2]
+        changes = [each for name in families for each in family(name, layers, heads, self.order.grid)]
+        with suppress(KeyboardInterrupt):
+            if changes:
+                self.panel["changes"].turned(changes, progress=True)
 
     def changed(self, how: str, grid: Grid, prefix: Prefix, labels: Labels) -> "_Run":
         """The same model on the same picture, changed."""
@@ -155,15 +175,22 @@ def _parts(model: Any, preprocess: Callable | None) -> tuple[nn.Module, Callable
 
 
 def _seen(
-    model: nn.Module, preprocess: Callable | None, prepared: Prepared, grid: Grid, prefix: Prefix, labels: Labels
+    model: nn.Module,
+    preprocess: Callable | None,
+    prepared: Prepared,
+    grid: Grid,
+    prefix: Prefix,
+    labels: Labels,
+    weights: bool = False,
 ) -> _Run:
+    # weights: even where queries and keys can be seen.
     parts = parts_of(model)
     with listening(parts) as heard:
         recorded, answer = _recorded(model, prepared.given)
     order = recorded.tokens(grid, prefix)
     maps: torch.Tensor | tuple[torch.Tensor, ...]
     try:
-        maps = tuple(each.float() for each in recorded.queries_and_keys())
+        maps = recorded.stacked().float() if weights else tuple(each.float() for each in recorded.queries_and_keys())
     except ValueError:  # only weights were seen
         maps = recorded.stacked().float()
     features = heard.features
@@ -178,6 +205,8 @@ def _seen(
         "link": None,
         "whole": prepared.whole,
     }
+    given = (model, preprocess, prepared, grid, prefix, labels)
+    panel["changes"] = Changes(model, prepared.given, lambda weights: _seen(*given, weights).panel)
     return _Run(model, preprocess, prepared, panel, order)
 
 

@@ -20,6 +20,7 @@ from vit_course.explorer.arguments import (
     need_says,
     need_whole,
 )
+from vit_course.explorer.changes import Changes, with_tested
 from vit_course.explorer.scene import Panel
 from vit_course.explorer.telling import telling
 from vit_course.inputs.arrays import to_picture
@@ -61,6 +62,7 @@ class AttentionExplorer(StillWidget):
             here; a list with one for each of the maps, the first None.
         whole: where `image` is the middle of a larger picture: a tuple of that picture, of Pillow's, and of the shares
             of its height and width that are left; or a list.
+        changes: what answers where something is to be taken out of the model, as `explore` makes it; or a list.
         state: the initial state, see below.
 
     The state is there to be set and to be observed: `layer` and `head`; `fusion` ("head", "mean", "rollout" up to the
@@ -70,7 +72,9 @@ class AttentionExplorer(StillWidget):
     query is compared with, -1 for none; `direction` ("from": where the query looks, "to": who looks at it); `view`
     ("attention", "similarity", "colours"); `overlay` ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer",
     "fixed") and `fixed`, the weight that is then drawn at full strength; `smooth`; `details`, whether "Why there?" and
-    what else is for later is unfolded; and `tour`, "look" for the guided tour, or "".
+    what else is for later is unfolded; `testing`, whether *Test it* is; `face` of the grid ("looks" for the maps,
+    "matters" for how much each head matters) and `by`, what a head that is taken out is replaced by ("mean", "zero");
+    and `tour`, "look" for the guided tour, or "".
 
     Raises:
         ValueError: invalid maps, or maps whose rows do not sum to 1; more weights than a page can take; a grid that
@@ -106,21 +110,28 @@ class AttentionExplorer(StillWidget):
         says: dict | list | None = None,
         link: Sequence | None = None,
         whole: tuple | list | None = None,
+        changes: Changes | list | None = None,
         **state: Any,  # each part has a type of its own
     ):
         for name in state:
             if name not in STATE:
                 raise TypeError(f"AttentionExplorer has no state {name!r}: it has {', '.join(STATE)}")
         self._shown: list[Panel] = []
-        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link, whole=whole)
+        self._changes: list[Changes | None] = []
+        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link, whole=whole, changes=changes)
         for one in _each(maps, image, titles, given):
             self._shown.append(_panel(one, self._shown[0] if self._shown else None))
+            self._changes.append(one["changes"])
         sections = Sections()
         panels = [panel.write(sections) for panel in self._shown]
         one = self._shown[0]
         found = None if CHOSEN & state.keys() else telling(one.attention, one.order)
         panels[0]["telling"] = found  # so that the page can say why it opens there
-        super().__init__(_panels=panels, _data=sections.data)
+        for panel, own in zip(panels, self._changes, strict=True):
+            panel["asks"] = own is not None  # so that the page knows who answers
+        panels, data = with_tested(panels, sections.data, self._changes)
+        super().__init__(_panels=panels, _data=data)
+        self.on_msg(self._asked)
         # After the panels, because the limits of these come from them.
         limits = self._limits()
         first = found or {"layer": limits["layers"] - 1, "query": _first_query(one)}
@@ -165,8 +176,26 @@ class AttentionExplorer(StillWidget):
         save_page(path, title, overwrite, lambda escaped: embedded.page(self.everything(), escaped))
 
     def everything(self) -> dict:
-        """-> the state and the data by their names, as `embedded` takes them."""
-        return {name: getattr(self, name) for name in embedded.NAMES + embedded.BUFFERS}
+        """-> the state and the data by their names, as `embedded` takes them, with what was tested until now."""
+        panels, data = with_tested(self._panels, self._data, self._changes)
+        state = {name: getattr(self, name) for name in embedded.NAMES}
+        return state | {"_panels": [{**panel, "asks": False} for panel in panels], "_data": data}
+
+    def _asked(self, _: object, content: dict, __: list) -> None:
+        # {"number", "panel", "changes", "maps"} -> what follows from each; of one change all that is shown of it.
+        number, changes = content["number"], content["changes"]
+        told: dict[str, Any] = {"number": number}
+        try:
+            own = self._changes[content["panel"]]
+            assert own is not None
+            buffers = [own.turned(changes).astype("<f4").tobytes()]  # (n, T)
+            if content["maps"]:
+                panel, sections = _panel({**own.panel(changes[0]), "title": ""}, None), Sections()
+                told |= {"says": panel.says, "described": panel.write(sections)}
+                buffers.append(sections.data)
+        except Exception as error:  # whatever somebody's model raises is told on the page
+            told["words"], buffers = f"{type(error).__name__}: {error}", []
+        self.send(told, buffers)
 
     def __str__(self) -> str:
         sizes = [f"{p['layers']} layers, {p['heads']} heads, {p['tokens']} tokens" for p in self._panels]

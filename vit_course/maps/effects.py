@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -117,13 +117,14 @@ def effects(
     if isinstance(by, torch.Tensor) and len(by) != 1:
         raise ValueError(f"by must be one picture (1, C, H, W), got shape {tuple(by.shape)}")
     with torch.no_grad(), aside():
-        whole = _Whole(model, image, kind, of)
+        whole = Whole(model, image, kind, of)
         shape, changes = _changes(whole, kind, ("mean" if kind == "heads" else "zero") if by is None else by)
         values = torch.full((len(changes),), torch.nan)
         try:
             with tqdm(total=len(changes), desc=kind, leave=False, file=sys.stdout, disable=not progress) as bar:
                 for places in _batches(changes, batch_size):
-                    found = _size(whole.end, whole.changed([changes[place] for place in places]), of)
+                    rows = [[changes[place][1]] for place in places]
+                    found = _size(whole.end, whole.changed(changes[places[0]][0], rows), of)
                     values[places] = finite("effects", found).to(values)
                     bar.update(len(places))
         except KeyboardInterrupt:
@@ -131,8 +132,11 @@ def effects(
     return Effects(values.view(shape), kind, of)
 
 
-class _Whole:
-    """One pass of the unchanged model, and others that begin at the layer where something is changed."""
+class Whole:
+    """One pass of the unchanged model, and others that begin at the layer where something is changed.
+
+    `end` is what is measured: (1, num_classes) of the "logits", (1, D) of a token, (1, T, D) of all "tokens".
+    """
 
     def __init__(self, model: nn.Module, image: torch.Tensor, kind: str, of: str | int):
         self.model, self.image, self.of = model, image, of
@@ -146,12 +150,11 @@ class _Whole:
         with intervene(model, counted), _hooked(self.blocks, self._keep):
             self.end = self._run()
 
-    def changed(self, changes: list[Change]) -> torch.Tensor:
-        """-> the end of a pass, (n, D) or (n, num_classes), with one of the changes of a layer in each row."""
-        layer = changes[0][0]
-        rows = [replace(one, row=row) for row, (_, one) in enumerate(changes)]
+    def changed(self, layer: int, rows: Sequence[Sequence[Intervention]]) -> torch.Tensor:
+        """-> the end of a pass with other changes in each of n rows, none of them before the layer."""
+        placed = [replace(one, row=row) for row, changes in enumerate(rows) for one in changes]
         repeated = Intervention("effects", "tokens", (layer,), lambda x, _: x.repeat(len(rows), 1, 1))
-        with intervene(self.model, [repeated, *rows]), _skipped(self.blocks, self.outputs[:layer]):
+        with intervene(self.model, [repeated, *placed]), _skipped(self.blocks, self.outputs[:layer]):
             return self._run()
 
     def tokens(self) -> Tokens:
@@ -168,7 +171,7 @@ class _Whole:
         return x
 
     def _run(self) -> torch.Tensor:
-        # (n, num_classes) or (n, D).
+        # As `end`, of n pictures.
         ends: list[torch.Tensor] = []
 
         def ended(_: nn.Module, __: tuple, output: object) -> None:
@@ -181,7 +184,8 @@ class _Whole:
         if self.of == "logits":
             return logits_of(out)
         length = first_tensor(self.outputs[-1]).shape[1:]
-        return next(x for x in reversed(ends) if x.shape[1:] == length)[:, self._token(length[0])]
+        tokens = next(x for x in reversed(ends) if x.shape[1:] == length)
+        return tokens if self.of == "tokens" else tokens[:, self._token(length[0])]
 
     def _token(self, count: int) -> int:
         if is_int(self.of):
@@ -193,7 +197,7 @@ class _Whole:
         return prefix.index(str(self.of))
 
 
-def _changes(whole: _Whole, kind: str, by: By) -> tuple[tuple[int, ...], list[Change]]:
+def _changes(whole: Whole, kind: str, by: By) -> tuple[tuple[int, ...], list[Change]]:
     # The shape of the effects, and what each of them is an effect of.
     layers = range(len(whole.blocks))
     if kind == "heads":

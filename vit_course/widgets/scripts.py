@@ -5,7 +5,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 TOKENS = "widgets/js/tokens.css"
 STYLES = {
-    "explorer": (TOKENS, "explorer/js/explorer.css", "explorer/js/parts.css"),
+    "explorer": (TOKENS, "explorer/js/explorer.css", "explorer/js/parts.css", "explorer/js/lab.css"),
     "play": (TOKENS, "explorables/js/play.css"),
     "page": ("widgets/js/page.css",),
     "upload": ("explorer/js/upload.css",),

@@ -92,6 +92,19 @@ export function ring(context, x, y, radius, line) {
   }
 }
 
+export function covered(context, x, y, width, height, line) {
+  // Black with a white cross, so that it is not taken for a dark place.
+  context.fillStyle = "#000";
+  context.fillRect(x, y, width, height);
+  context.beginPath();
+  for (const [from, to] of [[0.25, 0.75], [0.75, 0.25]]) {
+    context.moveTo(x + from * width, y + 0.25 * height);
+    context.lineTo(x + to * width, y + 0.75 * height);
+  }
+  Object.assign(context, { strokeStyle: "#fff", lineWidth: line });
+  context.stroke();
+}
+
 export function frame(context, x, y, width, height, line, style = "solid") {
   // Black inside white: seen on any colour.
   context.setLineDash(style === "dashed" ? [3 * line, 2 * line] : []);

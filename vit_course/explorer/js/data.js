@@ -1,6 +1,7 @@
 // Panels: what was sent of each image, decoded layer by layer, the one that is looked at first.
 
 import { floats, planes } from "../../widgets/js/bytes.js";
+import { key } from "./effects.js";
 import { MapsLayer, VectorsLayer } from "./layers.js";
 import { meanInto } from "./rows.js";
 import { choose } from "./telling.js";
@@ -15,6 +16,7 @@ export class Panel {
     this.features = null; // Float32Array (T, featureWidth), once it is decoded
     this.featureWidth = this.find("features")?.shape[1] ?? 0;
     this.rollsOut = this.layers === this.all_layers;
+    this.known = new Map(); // what was tested, by the key of each change: {row: Float32Array (T), says}
     this.changed = () => {}; // called whenever something more is there
     this.wanted = this.layers - 1;
     this.scratch = new Float32Array(this.heads * this.tokens);
@@ -44,6 +46,8 @@ export class Panel {
     const { media } = this.find("picture");
     this.picture = await createImageBitmap(new Blob([this.take("picture")], { type: media }));
     for (const name of ["query_steps", "key_steps", "key_means", "lse", "tops"]) this[name] = this.floats(name);
+    const rows = this.floats("tested");
+    this.tested?.forEach(({ change, says }, i) => this.known.set(key(change), { row: rows.subarray(i * this.tokens, (i + 1) * this.tokens), says }));
   }
 
   async decodeAll() {
@@ -117,7 +121,7 @@ export class Panel {
   }
 }
 
-function bytesOf(data) {
+export function bytesOf(data) {
   return data instanceof Uint8Array ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 

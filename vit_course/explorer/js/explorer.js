@@ -2,14 +2,16 @@
 
 import { afterwards } from "./background.js";
 import { Chips } from "./chips.js";
+import { Compared } from "./compared.js";
 import { Fixed, Smooth, Strip } from "./controls.js";
 import { describePanels, openPanels } from "./data.js";
 import { element } from "../../widgets/js/element.js";
 import { Grid } from "./grid.js";
 import { Hand } from "./hand.js";
 import { HELP, listen } from "./keys.js";
+import { Bench, Tests } from "./lab.js";
 import { Legend } from "./legend.js";
-import { ABOVE, BELOW, BESIDE, LAST } from "./parts.js";
+import { ABOVE, BELOW, BESIDE, LAB, LAST } from "./parts.js";
 import { Photo } from "./photo.js";
 import { State } from "./state.js";
 import { describe, lead, opening } from "./words.js";
@@ -51,14 +53,14 @@ function build(state, id) {
   // -> the page's tree, and what draws in it.
   const photos = state.panels.map((panel) => new Photo(state, panel));
   const chips = state.panels.map((panel) => new Chips(state, panel));
-  const grid = new Grid(state);
+  const grid = new Grid(state, id);
   const strip = (name) => new Strip(state, name, id);
   const [view, direction, overlay, scale] = ["view", "direction", "overlay", "scale"].map(strip);
   const [smooth, fixed] = [new Smooth(state, id), new Fixed(state, id)];
   const legend = new Legend(state, fixed);
   const made = (list) => list.map((Part) => new Part(state)).filter((part) => part.node);
-  const [above, beside, below, last] = [ABOVE, BESIDE, BELOW, LAST].map(made);
-  const parts = [...above, ...beside, ...below, ...last];
+  const [above, beside, below, lab, last] = [ABOVE, BESIDE, BELOW, LAB, LAST].map(made);
+  const parts = [...above, ...beside, ...below, ...lab, ...last];
   const words = element("p", { class: "vit-words", "aria-live": "polite", "aria-atomic": "true" });
   photos.forEach((photo, index) => photo.node.append(chips[index].node));
   const touch = window.matchMedia("(hover: none)").matches;
@@ -79,6 +81,7 @@ function build(state, id) {
       drawing(legend.scaled, element("div", { class: "vit-scales" }, ...nodes(scale, smooth)), fixed.node)),
     element("div", { class: "vit-top" }, ...nodes(view, direction, overlay)),
     grid.node,
+    ...nodes(...lab),
     more.node,
   );
   const drawPhotos = (shown) => photos.forEach((photo, index) => photo.draw(shown[index]));
@@ -101,14 +104,29 @@ function uniqueId() {
   return `vit-${Math.random().toString(36).slice(2)}`;
 }
 
-export function render({ model, el }) {
+// lab: who answers where something is to be taken out of the model of a panel (lab.js), or nobody.
+export function render({ model, el, lab = () => null }) {
   const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
+  const benches = model.get("_panels").map((_, index) => new Bench(index, lab(index)));
+  el.append(root);
+  let end = mount(root, model, benches);
+  // Beside the model as it is the changed one, or the model alone again.
+  benches.compare = (bench) => {
+    end();
+    root.replaceChildren();
+    end = bench ? mount(root, new Compared(model, bench), [bench, new Bench(-1, null)], benches) : mount(root, model, benches);
+    root.scrollIntoView({ block: "nearest" });
+  };
+  return () => end();
+}
+
+function mount(root, model, benches, all = benches) {
   const panels = describePanels(model);
   const state = new State(model, panels);
-  state.root = root;
+  panels.forEach((panel, i) => benches[i].sit(panel, () => state.schedule()));
+  Object.assign(state, { root, tests: new Tests(benches, all !== benches, (bench) => all.compare(bench)) });
   const { nodes, drawPhotos, drawRest, end, grid } = build(state, uniqueId());
   root.append(...nodes);
-  el.append(root);
   const ends = [listen(root, state, grid), state.follow(), end];
   openPanels(model, panels).then(
     () => {

@@ -4,29 +4,29 @@ import { forAtMost } from "./background.js";
 import { element } from "../../widgets/js/element.js";
 import { GridCanvas } from "./gridcanvas.js";
 import { GridMaps } from "./gridmaps.js";
+import { Matters } from "./matters.js";
 import { clamp } from "./places.js";
 import { rolloutOf } from "./shown.js";
 
-const SLICE = 4; // ms of each frame
-const REST = 150; // ms without another query
+const [SLICE, REST] = [4, 150]; // ms of each frame, and without another query
 const EAGER = 4e8; // multiplications for a rollout that nobody has asked for yet
 
 export class Grid {
-  constructor(state) {
-    this.state = state;
+  constructor(state, id) {
+    Object.assign(this, { state, matters: new Matters(state, id), of: new Map() });
     const div = (name) => element("div", { class: name, "aria-hidden": "true" });
     const canvas = element("canvas", { class: "vit-canvas", "aria-hidden": "true" });
     this.picture = new GridCanvas(canvas);
-    [this.mark, this.point] = [div("vit-chosen"), div("vit-chosen vit-pointed")];
+    [this.mark, this.point] = ["vit-chosen", "vit-chosen vit-pointed"].map(div);
     this.point.hidden = true;
     this.main = element("div", {
       class: "vit-cells", tabindex: "0", role: "application", "aria-roledescription": "layers and heads",
       "aria-label": "Every layer and head: arrow keys choose one",
-    }, canvas, this.point, this.mark);
-    const corner = element("div", { class: "vit-corner", "aria-hidden": "true", text: "layer" });
+    }, canvas, this.matters.canvas, this.point, this.mark);
+    const corner = Object.assign(div("vit-corner"), { textContent: "layer" });
     [this.across, this.down] = [div("vit-across"), div("vit-down")];
-    this.node = element("div", { class: "vit-grid", role: "group", "aria-label": "Layers and heads" }, corner, this.across, this.down, this.main);
-    this.of = new Map();
+    this.node = element("div", { class: "vit-grid", role: "group", "aria-label": "Layers and heads" },
+      this.matters.face.node, corner, this.across, this.down, this.main, this.matters.below);
     this.listen();
     this.seen = new ResizeObserver(() => this.maps && this.resize());
     this.seen.observe(this.main);
@@ -80,8 +80,7 @@ export class Grid {
     this.maps = this.of.get(panel);
     this.asked = null;
     const { width, height } = this.maps;
-    const label = (text) => element("span", { text });
-    const names = Array.from({ length: panel.heads }, (_, head) => label(head));
+    const label = (text) => element("span", { text }), names = Array.from({ length: panel.heads }, (_, head) => label(head));
     const fused = ["mean", "rollout"].slice(0, width - panel.heads).map((name) => element("span", { class: "vit-tall", text: name }));
     this.across.replaceChildren(element("b", { text: "head" }), ...names, ...fused);
     this.down.replaceChildren(...panel.layer_numbers.map(label));
@@ -100,7 +99,8 @@ export class Grid {
     const one = shown[this.state.pointed];
     this.show(one.panel);
     this.resize();
-    this.node.classList.toggle("vit-aside", this.state.get("view") !== "attention");
+    this.node.classList.toggle("vit-aside", this.state.get("view") !== "attention" && !this.matters.shown);
+    this.matters.draw(one, this);
     this.place(this.mark, ...this.chosen());
     const scale = ["scale", "fixed", "smooth"].map((name) => this.state.get(name));
     const there = [one.panel.decoded.filter(Boolean).length, one.panel.rollout?.ready];
@@ -141,6 +141,7 @@ export class Grid {
     clearTimeout(this.rest);
     cancelAnimationFrame(this.again);
     this.seen.disconnect();
+    this.matters.end();
   }
 }
 

@@ -12,18 +12,21 @@ export class VectorsLayer {
     made.queries = perHead(queries, query_steps, from, heads, tokens, dim, stride);
     const keys = await panel.planes("keys", layer);
     made.keys = perHead(keys, key_steps, from, heads, tokens, dim, stride);
-    return Object.assign(made, { panel, stride, from, lseAt: layer * heads * tokens });
+    const hidden = panel.hidden?.[layer] ?? []; // patches that no token may read here
+    return Object.assign(made, { panel, stride, from, hidden, lseAt: layer * heads * tokens });
   }
 
   row(head, query, out, to) {
     const { tokens, scale, lse } = this.panel;
     const at = head * tokens * this.stride;
     rowInto(out, to, this.queries, this.keys, at, query, tokens, this.stride, scale, lse, this.lseAt + head * tokens);
+    for (const patch of this.hidden) out[to + this.panel.prefix + patch] = 0;
   }
 
   column(head, key, out, to) {
     const { tokens, scale, lse } = this.panel;
     const at = head * tokens * this.stride;
+    if (this.hidden.includes(key - this.panel.prefix)) return out.fill(0, to, to + tokens);
     columnInto(out, to, this.queries, this.keys, at, key, tokens, this.stride, scale, lse, this.lseAt + head * tokens);
   }
 

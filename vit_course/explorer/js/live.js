@@ -3,6 +3,7 @@
 import { fromAddress, toAddress } from "./live_address.js";
 import { Choose } from "./live_choose.js";
 import { Models } from "./live_models.js";
+import { liveLab } from "./live_lab.js";
 import { arranged } from "./live_offline.js";
 import { keep } from "./live_shell.js";
 import { Stage } from "./live_stage.js";
@@ -21,6 +22,7 @@ class Page {
     this.size = size;
     this.stage = new Stage($(".live-stage"));
     this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.answered(answer) });
+    this.stage.lab = liveLab(this.models);
     this.choose = new Choose($(".live-choose"), {
       take: (picture) => this.take(picture),
       refuse: (words) => this.say(words, true),

@@ -44,7 +44,7 @@ export class Stage {
     // By this name the explorer knows that the address is its own.
     this.place.classList.toggle("vit-explorer-place", wanted);
     this.shown = Object.assign(new PageModel({ ...values, _panels: [panel], _data: data }), { usual, own });
-    this.end = render({ model: this.shown, el: this.place });
+    this.end = render({ model: this.shown, el: this.place, lab: () => this.lab?.(panel.tokens) ?? null });
     this.model = model;
     this.touched = false;
     this.picture.hidden = true;

@@ -8,8 +8,10 @@ import { Says } from "./says_part.js";
 import { Tools } from "./tools_part.js";
 import { Tour } from "./tour.js";
 import { Why } from "./why_part.js";
+import { Without } from "./without.js";
 
 export const ABOVE = [Tour];
 export const BESIDE = [Says]; // where there is room for a third column
 export const BELOW = [Why];
+export const LAB = [Without];
 export const LAST = [Tools];

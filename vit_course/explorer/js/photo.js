@@ -1,7 +1,7 @@
 // One panel on the page: the photograph under its overlay, and the tokens that are no patches.
 
 import {
-  bilinear, canvasOf, enlarge, fillMask, frame, MASKS, overlaid, ring, scaled, strengths,
+  bilinear, canvasOf, covered, enlarge, fillMask, frame, MASKS, overlaid, ring, scaled, strengths,
 } from "./compose.js";
 import { cut } from "./cut.js";
 import { element } from "../../widgets/js/element.js";
@@ -58,6 +58,11 @@ function ringToken(context, panel, token, ratio) {
   const [width, height] = [context.canvas.width / panel.columns, context.canvas.height / panel.rows];
   const radius = Math.max(Math.max(width, height) / Math.SQRT2, 9 * ratio);
   ring(context, (column + 0.5) * width, (row + 0.5) * height, radius, 2 * ratio);
+}
+
+function coverPatch(context, panel, patch, ratio) {
+  const [width, height] = [context.canvas.width / panel.columns, context.canvas.height / panel.rows];
+  covered(context, (patch % panel.columns) * width, Math.floor(patch / panel.columns) * height, width, height, ratio);
 }
 
 function outline(context, { panel, drawn }, bright, ratio) {
@@ -131,6 +136,7 @@ export class Photo {
     if (!this.layers) return;
     const [overlay, smooth, pinned] = ["overlay", "smooth", "pinned"].map((name) => this.state.get(name));
     paintPanel(this.context, this.layers, one, { overlay, smooth, pinned, ratio: this.ratio });
+    for (const patch of this.state.tests.hidden(this.panel)) coverPatch(this.context, this.panel, patch, this.ratio);
   }
 
   end() {

@@ -83,6 +83,13 @@ export class Says {
   }
 }
 
+export function chartOf(state, panel) {
+  // What one model says, where a part shows several of one picture.
+  const part = new Says({ panels: [{ ...panel, title: "", says: { ...panel.says, none: undefined } }], get: (name) => state.get(name) });
+  part.draw();
+  return part.charts[0].node;
+}
+
 function bar(label, probability) {
   const drawn = element("span", { class: "vit-class-bar", "aria-hidden": "true" });
   drawn.style.setProperty("--vit-share", probability);

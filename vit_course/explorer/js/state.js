@@ -1,6 +1,7 @@
 // What is looked at. The model (anywidget's, or a saved page's stand-in) holds what lasts and what Python may see; what
 // is only pointed at stays here, so that hovering never talks to the kernel.
 
+import { Tests } from "./lab.js";
 import { elsewhere, moved } from "./places.js";
 import { show } from "./shown.js";
 import { refusal, usual } from "../../widgets/js/table.js";
@@ -14,15 +15,13 @@ export class State {
   constructor(model, panels) {
     this.model = model;
     this.panels = panels;
-    this.first = panels[0];
+    this.first = panels[0]; // whose tokens the state means
     const most = (name) => Math.max(...panels.map((panel) => panel[name]));
     this.counts = { layers: most("layers"), heads: most("heads"), tokens: this.first.tokens };
-    this.pointed = 0; // the panel that was last pointed at
-    this.hovered = null; // tokens of the first panel, while something is pointed at
-    this.hoveredKey = null;
+    this.hovered = this.hoveredKey = null; // tokens of the first panel, while something is pointed at
     this.before = USUAL.query; // what the query was when another was pinned
-    this.root = null; // the element that says whether everything is drawn
-    Object.assign(this, { drawers: new Set(), waiting: 0 });
+    // The element that says whether everything is drawn; the panel that was last pointed at.
+    Object.assign(this, { root: null, drawers: new Set(), waiting: 0, pointed: 0, tests: new Tests() });
     for (const panel of panels) panel.changed = () => this.schedule();
   }
 
@@ -37,10 +36,10 @@ export class State {
 
   choices(name) {
     // What the data allow.
+    const alike = () => this.panels.every(({ featureWidth }) => featureWidth && featureWidth === this.first.featureWidth);
     const fits = {
-      rollout: () => this.panels.every((panel) => panel.rollsOut),
-      similarity: () => this.panels.every((panel) => panel.featureWidth === this.first.featureWidth && panel.featureWidth),
-      colours: () => this.panels.every((panel) => panel.featureWidth === this.first.featureWidth && panel.featureWidth),
+      matters: () => this.tests.any,
+      rollout: () => this.panels.every((panel) => panel.rollsOut), similarity: alike, colours: alike,
     };
     return TABLE[name].choices.filter((value) => fits[value]?.() ?? true);
   }
@@ -83,6 +82,7 @@ export class State {
 
   pin(panel, token) {
     // Pins the query; then what it is compared with; and on the query itself once more frees it.
+    if (this.tests.covering?.(panel, token)) return;
     const here = elsewhere(token, panel, this.first, this.first);
     if (!this.get("pinned")) this.set({ query: here, pinned: true, key: -1 });
     else if (here === this.get("query")) {

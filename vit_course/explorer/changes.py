@@ -1,0 +1,168 @@
+"""What follows where something in a model is taken out: what the explorer's *Test it* asks of the kernel."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from tqdm import tqdm
+
+from vit_course.inputs.rules import one_of, shown
+from vit_course.maps.changing import Intervention
+from vit_course.maps.effects import Whole
+from vit_course.maps.in_force import aside
+from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
+
+Change = list[dict]  # interventions as live_change.js has them, such as {"kind": "head", "layer": 3, "head": 4}
+FAMILY = one_of("mean", "zero", "patches")
+BATCH = 16  # changes that run at once
+MOST_BLOCKS = 100  # of patches that are hidden together; effects.js cuts in the same way
+
+
+def intervention(one: dict) -> Intervention:
+    """What the page asks for, as `vit_course.maps` has it.
+
+    Raises:
+        TypeError, ValueError: an intervention that there is not.
+    """
+    if one.get("kind") == "head":
+        return without_head(one["layer"], one["head"], one.get("by", "mean"))
+    if one.get("kind") == "branch":
+        return without_branch(one["layer"], one["branch"])
+    if one.get("kind") == "hide":
+        return hide(one["patches"], one.get("layers", ALL))
+    raise ValueError(f"an intervention is of the kind head, branch or hide, got {shown(one)}")
+
+
+def family(name: str, layers: int, heads: int, grid: tuple[int, int]) -> list[Change]:
+    """The changes that one picture of the explorer needs: each head out, by "mean" or "zero"; each block of "patches".
+
+    Blocks are b x b patches, row by row, smaller at the right and the lower edge; b is the least for at most 100.
+    """
+    FAMILY("effects", name)
+    if name != "patches":
+        return [
+            [{"kind": "head", "layer": layer, "head": head, "by": name}]
+            for layer in range(layers)
+            for head in range(heads)
+        ]
+    (rows, columns), side = grid, 1
+    while -(-rows // side) * -(-columns // side) > MOST_BLOCKS:
+        side += 1
+    places = np.arange(rows * columns).reshape(grid)
+    return [
+        [{"kind": "hide", "patches": places[row : row + side, column : column + side].flatten().tolist()}]
+        for row in range(0, rows, side)
+        for column in range(0, columns, side)
+    ]
+
+
+def need_families(effects: object) -> tuple[str, ...]:
+    """-> the families that `explore` is asked to compute at once.
+
+    Raises:
+        ValueError: others than there are.
+    """
+    if isinstance(effects, bool):
+        return ("mean",) if effects else ()
+    names = effects if isinstance(effects, (list, tuple)) else [effects]
+    for name in names:
+        FAMILY("effects", name)
+    return tuple(names)
+
+
+def key(change: Change) -> str:
+    """The name of a change; JSON.stringify gives the same."""
+    return json.dumps(change, separators=(",", ":"))
+
+
+class Changes:
+    """A model and a picture that it has seen, to be asked again with something changed. Nothing is computed before.
+
+    Args:
+        model, images: (1, C, H, W), as the model takes them.
+        see: from whether the weights themselves are wanted, where queries and keys would not tell them, to what an
+            `AttentionExplorer` takes of the model as it is then.
+
+    `known` is what was computed until now, by the `key` of each change: {"row": (T,) of `turned`, "says": what the
+    changed model says, where that was asked}.
+    """
+
+    def __init__(self, model: nn.Module, images: torch.Tensor, see: Callable[[bool], dict]):
+        self.model, self.images, self.see = model, images, see
+        self.known: dict[str, dict[str, Any]] = {}
+        self._whole: Whole | None = None
+
+    def turned(self, changes: Sequence[Change], progress: bool = False) -> np.ndarray:
+        """-> (n, T): 1 - cos(before, after) of each token at the end of the model, for each of n changes.
+
+        Args:
+            changes: each of at least one intervention.
+            progress: a bar on standard output.
+        """
+        asked = [change for change in changes if key(change) not in self.known]
+        with tqdm(total=len(asked), desc="effects", leave=False, file=sys.stdout, disable=not progress) as bar:
+            for layer, group in groupby(asked, key=_first):
+                together = list(group)
+                for start in range(0, len(together), BATCH):
+                    some = together[start : start + BATCH]
+                    self._compute(layer, some)
+                    bar.update(len(some))
+        return np.stack([self.known[key(change)]["row"] for change in changes])
+
+    def panel(self, change: Change) -> dict:
+        """What an `AttentionExplorer` takes of the changed model."""
+        hidden = any(one["kind"] == "hide" for one in change)
+        with torch.no_grad(), intervene(self.model, [intervention(one) for one in change]):
+            seen = self.see(hidden)
+        self.known[key(change)]["says"] = seen["says"]
+        return seen
+
+    @torch.no_grad()
+    def _compute(self, layer: int, changes: list[Change]) -> None:
+        training = {module: module.training for module in self.model.modules()}
+        self.model.eval()
+        try:
+            with aside():
+                if self._whole is None:
+                    first = next(self.model.parameters(), self.images)
+                    self._whole = Whole(self.model, self.images.to(first.device, first.dtype), "patches", "tokens")
+                made = [[intervention(one) for one in change] for change in changes]
+                after = self._whole.changed(layer, made)  # (n, T, D)
+        finally:
+            for module, mode in training.items():
+                module.training = mode
+        rows = 1 - F.cosine_similarity(self._whole.end.double(), after.double(), dim=-1)
+        for change, row in zip(changes, rows.float().cpu().numpy(), strict=True):
+            self.known[key(change)] = {"row": row}
+
+
+def _first(change: Change) -> int:
+    # The layer in which it begins.
+    return min(one["layer"] if "layer" in one else min(one.get("layers", [0])) for one in change)
+
+
+def with_tested(panels: list[dict], data: bytes, found: Sequence[Changes | None]) -> tuple[list[dict], bytes]:
+    """Panels and data as they are sent, with what is known of changes behind all else: their section "tested"."""
+    ends = [one["at"] for panel in panels for one in panel["sections"] if one["name"] == "tested"]
+    parts, size = [data[: min(ends, default=len(data))]], min(ends, default=len(data))
+    told = []
+    for panel, changes in zip(panels, found, strict=True):
+        known = changes.known if changes else {}
+        sections = [one for one in panel["sections"] if one["name"] != "tested"]
+        tested = [{"change": json.loads(name)} | ({"says": one["says"]} if "says" in one else {})
+                  for name, one in known.items()]  # fmt: skip
+        if known:
+            rows = np.stack([one["row"] for one in known.values()]).astype("<f4")  # (n, T)
+            content = rows.tobytes()
+            described = {"name": "tested", "layer": None, "at": size, "bytes": len(content)}
+            sections.append(described | {"coding": "f4", "shape": list(rows.shape)})
+            parts.append(content)
+            size += len(content)
+        told.append({**panel, "sections": sections, "tested": tested})
+    return told, b"".join(parts)

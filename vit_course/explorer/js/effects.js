@@ -1,0 +1,114 @@
+// What follows where something is taken out of a model: which changes there are, and numbers about them. No DOM.
+// A change is a list of interventions (live_change.js); of each a row of T numbers is known, 1 - cosine of every token.
+
+const MOST_BLOCKS = 100; // of patches that are hidden together; changes.py cuts in the same way
+
+const names = new WeakMap();
+
+export function key(change) {
+  if (!names.has(change)) names.set(change, JSON.stringify(change));
+  return names.get(change);
+}
+
+export function headOut(layer, head, by = "mean") {
+  return { kind: "head", layer, head, by };
+}
+
+const made = new WeakMap(); // for each panel its families of changes, as they are asked for in every frame
+
+function family(panel, name, make) {
+  if (!made.has(panel)) made.set(panel, new Map());
+  const families = made.get(panel);
+  if (!families.has(name)) families.set(name, make());
+  return families.get(name);
+}
+
+// Each head of all layers of the model, of which a page may hold some only.
+export function headChanges(panel, by) {
+  const { all_layers, heads } = panel, head = (_, i) => [headOut(Math.floor(i / heads), i % heads, by)];
+  return family(panel, by, () => Array.from({ length: all_layers * heads }, head));
+}
+
+export function blocks({ rows, columns }) {
+  // -> {side, rows, columns, of}: the least side for which there are at most 100, how many, and the block of each patch.
+  let side = 1;
+  while (Math.ceil(rows / side) * Math.ceil(columns / side) > MOST_BLOCKS) side++;
+  const across = Math.ceil(columns / side);
+  const of = Array.from({ length: rows * columns }, (_, patch) =>
+    Math.floor(Math.floor(patch / columns) / side) * across + Math.floor((patch % columns) / side));
+  return { side, rows: Math.ceil(rows / side), columns: across, of };
+}
+
+export function blockChanges(panel) {
+  return family(panel, "patches", () => {
+    const cut = blocks(panel), patches = Array.from({ length: cut.rows * cut.columns }, () => []);
+    cut.of.forEach((block, patch) => patches[block].push(patch));
+    return patches.map((some) => [{ kind: "hide", patches: some }]);
+  });
+}
+
+export function ofToken(panel, changes, token) {
+  // -> what each change does to a token; NaN where it is not known yet.
+  return Float32Array.from(changes, (change) => panel.known.get(key(change))?.row[token] ?? NaN);
+}
+
+export function blockMeans(panel, map, { of, rows, columns }) {
+  // A map (T) -> the mean weight of the patches of each block.
+  const sums = new Float32Array(rows * columns), counts = new Float32Array(rows * columns);
+  of.forEach((block, patch) => {
+    sums[block] += map[panel.prefix + patch];
+    counts[block] += 1;
+  });
+  return sums.map((sum, block) => sum / counts[block]);
+}
+
+export function spreadOut(panel, values, { of }) {
+  // A value for each block -> a map (T), 0 where there is none yet.
+  const map = new Float32Array(panel.tokens);
+  of.forEach((block, patch) => (map[panel.prefix + patch] = values[block] || 0));
+  return map;
+}
+
+function ranks(values) {
+  // From 0; equals share the mean of their places.
+  const order = Array.from(values.keys()).sort((a, b) => values[a] - values[b]), found = new Float64Array(values.length);
+  for (let from = 0, to; from < order.length; from = to) {
+    for (to = from + 1; to < order.length && values[order[to]] === values[order[from]]; ) to++;
+    for (let i = from; i < to; i++) found[order[i]] = (from + to - 1) / 2;
+  }
+  return found;
+}
+
+export function rankCorrelation(one, other) {
+  // Spearman's, over the places where both are numbers; NaN of fewer than three, or where all are equal.
+  const both = Array.from(one.keys()).filter((i) => !Number.isNaN(one[i]) && !Number.isNaN(other[i]));
+  if (both.length < 3) return NaN;
+  const [a, b] = [one, other].map((values) => ranks(both.map((i) => values[i])));
+  const middle = (both.length - 1) / 2;
+  let [sum, left, right] = [0, 0, 0];
+  a.forEach((rank, i) => {
+    sum += (rank - middle) * (b[i] - middle);
+    left += (rank - middle) ** 2;
+    right += (b[i] - middle) ** 2;
+  });
+  return left && right ? sum / Math.sqrt(left * right) : NaN;
+}
+
+export function called(one) {
+  // An intervention in words, behind "without".
+  if (one.kind === "head") return `layer ${one.layer}, head ${one.head}`;
+  if (one.kind === "branch") return `the ${one.branch === "mlp" ? "MLP" : "attention"} of layer ${one.layer}`;
+  return one.patches.length === 1 ? "one patch" : `${one.patches.length} patches`;
+}
+
+export function changed(panel, out, row, q, named) {
+  // What came of it, in a sentence; named(panel, token) says which token.
+  const most = row.subarray(panel.prefix).reduce((best, value, i) => (value > row[best] ? panel.prefix + i : best), panel.prefix);
+  const patches = row.slice(panel.prefix).sort();
+  const tokens = [...(panel.prefix ? [0] : []), ...(q ? [q] : [])];
+  const each = tokens.map((token) => `${named(panel, token)} changes by ${figure(row[token])}`).join(" and ");
+  return `Without ${out.map(called).join(" and ")}, at the end of the model ${each} (1 − cosine: 0 for no change). `
+    + `Of the patches, the one in ${panel.name(most)} changes most, by ${figure(row[most])}; half of them change by less than ${figure(patches[patches.length >> 1])}.`;
+}
+
+export const figure = (value) => (value >= 0.0995 ? value.toFixed(2) : value >= 0.00095 ? value.toFixed(3) : value > 0 ? "under 0.001" : "0");

@@ -1,0 +1,13 @@
+// The live page's worker, as the explorer asks it where something is to be taken out (lab.js).
+
+export const liveLab = (models) => (tokens) => ({
+  some: 1,
+
+  async ask(_, [change], maps) {
+    const told = await models.change(change, { maps });
+    if (!told || told.words) return told;
+    const { cosines, says, panel, data, hidden } = told;
+    const rows = cosines.slice(cosines.length - tokens).map((cosine) => 1 - cosine); // after the last norm
+    return { rows, says, described: panel && { ...panel, hidden }, data };
+  },
+});

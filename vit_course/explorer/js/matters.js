@@ -1,0 +1,103 @@
+// The second face of the grid: how much each head matters, as a number on a scale that begins at 0.
+
+import { element } from "../../widgets/js/element.js";
+import { Strip } from "./controls.js";
+import { figure, headChanges, ofToken, rankCorrelation } from "./effects.js";
+import { SweepPart } from "./sweep_part.js";
+import { called } from "./words.js";
+
+const [DARK, LIGHT, UNKNOWN] = ["#0d0e12", [255, 241, 220], "rgba(128, 128, 128, .16)"];
+const SMALL = 0.01;
+const ROOM = 30; // pixels of a cell that holds a number
+
+// values (L h): what each head does; box(cell): where it is drawn.
+export function paintCells(context, values, top, boxes, ratio) {
+  const { width, height } = context.canvas;
+  context.clearRect(0, 0, width, height);
+  Object.assign(context, { textAlign: "center", textBaseline: "middle", font: `600 ${Math.round(11 * ratio)}px system-ui, sans-serif` });
+  values.forEach((value, i) => {
+    const [x, y, w, h] = boxes[i], known = !Number.isNaN(value);
+    const share = known && top > 0 ? value / top : 0;
+    const tone = [13, 14, 18].map((dark, c) => Math.round(dark + share * (LIGHT[c] - dark)));
+    context.fillStyle = known ? `rgb(${tone.join()})` : UNKNOWN;
+    context.fillRect(x, y, w, h);
+    if (!known || w < ROOM * ratio) return;
+    context.fillStyle = share > 0.4 ? DARK : "#f3efe8";
+    context.fillText(value < 0.0005 ? "0" : value.toFixed(3).slice(1), x + w / 2, y + h / 2);
+  });
+}
+
+export class Matters {
+  constructor(state, id) {
+    this.state = state;
+    this.canvas = element("canvas", { class: "vit-canvas vit-matters", "aria-hidden": "true" });
+    [this.face, this.by] = ["face", "by"].map((name) => new Strip(state, name, id));
+    this.words = element("p", { class: "vit-matters-words" });
+    this.sweep = new SweepPart(state, { progress: "Heads taken out", start: (count) => `Take out each of the ${count} heads` });
+    const by = element("div", { class: "vit-by" }, element("span", { text: "Replaced by", "aria-hidden": "true" }), this.by.node);
+    this.below = element("div", { class: "vit-face" }, by, this.sweep.node, this.words);
+  }
+
+  get shown() {
+    return this.state.get("face") === "matters";
+  }
+
+  // one: the panel that was pointed at, as `shown` has it; grid: whose cells are drawn over.
+  draw(one, { node, picture }) {
+    this.face.draw();
+    node.classList.toggle("vit-effects", this.shown);
+    this.canvas.hidden = this.below.hidden = !this.shown;
+    if (!this.shown || !picture.maps) return;
+    this.by.draw();
+    const { panel, q } = one, bench = this.state.tests.benches[this.state.panels.indexOf(panel)];
+    const changes = headChanges(panel, this.state.get("by"));
+    this.sweep.draw(bench, changes);
+    const values = ofToken(panel, changes, q), top = Math.max(...values.filter((value) => !Number.isNaN(value)), 0);
+    const asked = [picture.canvas.width, this.state.panels.indexOf(panel), this.state.get("by"), ...values].join();
+    if (asked !== this.asked) {
+      this.asked = asked;
+      const { width, height } = picture.canvas;
+      Object.assign(this.canvas, { width, height });
+      const kept = panel.layer_numbers.flatMap((number) => Array.from(values.subarray(number * panel.heads, (number + 1) * panel.heads)));
+      const boxes = kept.map((_, i) => picture.box(Math.floor(i / panel.heads) * picture.maps.width + (i % panel.heads)));
+      paintCells(this.canvas.getContext("2d"), kept, top, boxes, window.devicePixelRatio || 1);
+    }
+    const text = this.say(one, values);
+    if (this.words.textContent !== text) this.words.textContent = text;
+  }
+
+  say({ panel, q, layer, head, fusion }, values) {
+    const known = values.filter((value) => !Number.isNaN(value));
+    const by = this.state.get("by") === "mean" ? "its mean over all tokens" : "zeros";
+    const how = `Each head is taken out, one at a time: its output is replaced by ${by}. `;
+    if (!known.length) return `${how}The number is how much ${called(panel, q)} changes at the end of the model.`;
+    const best = values.indexOf(Math.max(...known)), few = known.filter((value) => value < SMALL).length;
+    const so = known.length < values.length ? "so far " : "";
+    const here = values[panel.layer_numbers[layer] * panel.heads + head];
+    const rank = 1 + known.filter((value) => value > here).length;
+    const chosen = fusion !== "head" || Number.isNaN(here) ? "" : ` The head that is shown changes it by ${figure(here)}, number ${rank} of ${known.length}.`;
+    const name = (cell) => `layer ${Math.floor(cell / panel.heads)}, head ${cell % panel.heads}`;
+    return `${how}At the end of the model, ${called(panel, q)} changes most ${so}without ${name(best)}: by ${figure(values[best])}, the brightest cell (1 − cosine: 0, black, for no change). `
+      + `${few} of ${known.length} heads change it by less than ${SMALL}.${chosen}${this.control(panel, q, values)}${this.average(values, name)}`;
+  }
+
+  control(panel, q, values) {
+    const other = ofToken(panel, headChanges(panel, this.state.get("by") === "mean" ? "zero" : "mean"), q);
+    const found = rankCorrelation(values, other);
+    return Number.isNaN(found) ? "" : ` With the other replacement the heads have another order: the rank correlation of the two is ${found.toFixed(2)}.`;
+  }
+
+  average(values, name) {
+    // Over several pictures, where each is known.
+    const { panels, query } = this.state;
+    const all = panels.map((panel) => ofToken(panel, headChanges(panel, this.state.get("by")), Math.min(query, panel.tokens - 1)));
+    if (all.length < 2 || all.some((one) => one.length !== values.length || one.some(Number.isNaN))) return "";
+    const mean = values.map((_, cell) => all.reduce((sum, one) => sum + one[cell], 0) / all.length);
+    const best = mean.indexOf(Math.max(...mean));
+    return ` On average over the ${all.length} pictures it is ${name(best)}, with ${figure(mean[best])}.`;
+  }
+
+  end() {
+    this.sweep.end();
+  }
+}
