@@ -125,5 +125,5 @@ def test_stopped_by_hand_what_is_done_is_kept(shapes, monkeypatch):
 
 def test_effects_that_there_are_not_are_named(shapes):
     model, image, normalise = shapes
-    with pytest.raises(ValueError, match="effects must be .*mean.*zero.*patches.*got 'heads'"):
+    with pytest.raises(ValueError, match=r"effects must be .*mean.*zero.*patches.*got 'heads'"):
         explore(model, image, preprocess=normalise, effects=["heads"])

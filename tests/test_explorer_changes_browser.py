@@ -1,4 +1,4 @@
-"""How much each head matters, "Without it", attention against effect: on a saved page, with a kernel, on the live page."""
+"""How much each head matters, "Without it", attention against effect: saved, with a kernel, on the live page."""
 
 import json
 
