@@ -29,7 +29,8 @@ def add_to(commands) -> None:
     explore.add_argument(
         "--effects",
         action="store_true",
-        help="also how much each head matters, and what hiding each block of patches changes; takes as long as 100 pictures",
+        help="also how much each head matters, and what hiding each block of patches changes: about a hundred passes "
+        "through the model",
     )
     explore.add_argument("-o", "--out", type=path, help="the page (default: the image's name with .html, here)")
     explore.add_argument("--force", action="store_true", help="overwrite the page if it exists")
