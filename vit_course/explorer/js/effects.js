@@ -94,6 +94,11 @@ export function rankCorrelation(one, other) {
   return left && right ? sum / Math.sqrt(left * right) : NaN;
 }
 
+export function differsFrom(out) {
+  // The first layer whose maps a change can alter: what is hidden counts at once, an output in the layer after.
+  return Math.min(...out.map((one) => (one.kind === "hide" ? Math.min(...(one.layers ?? [0])) : one.layer + 1)));
+}
+
 export function called(one) {
   // An intervention in words, behind "without".
   if (one.kind === "head") return `layer ${one.layer}, head ${one.head}`;

@@ -22,7 +22,7 @@ export function paintCells(context, values, top, boxes, ratio) {
     context.fillStyle = known ? `rgb(${tone.join()})` : UNKNOWN;
     context.fillRect(x, y, w, h);
     if (!known || w < ROOM * ratio) return;
-    context.fillStyle = share > 0.4 ? DARK : "#f3efe8";
+    context.fillStyle = share > 0.5 ? DARK : "#f3efe8";
     context.fillText(value < 0.0005 ? "0" : value.toFixed(3).slice(1), x + w / 2, y + h / 2);
   });
 }

@@ -2,7 +2,7 @@
 
 import { Against } from "./against.js";
 import { button, element } from "../../widgets/js/element.js";
-import { called, changed, figure, headOut, key } from "./effects.js";
+import { called, changed, differsFrom, figure, headOut, key } from "./effects.js";
 import { chartOf } from "./says_part.js";
 import { Thumb } from "./thumb.js";
 import { called as named } from "./words.js";
@@ -78,7 +78,8 @@ export class Without {
 
   say(bench, found, q) {
     const { panel } = bench;
-    const text = bench.words || (found ? changed(panel, bench.out, found.row, q, named) : bench.out.length ? "Computing ..." : "");
+    const from = this.state.tests.compared && bench.out.length ? ` The maps beside each other differ from layer ${differsFrom(bench.out)} on.` : "";
+    const text = bench.words || (found ? changed(panel, bench.out, found.row, q, named) + from : bench.out.length ? "Computing ..." : "");
     if (this.said.textContent !== text) this.said.textContent = text;
     this.map.node.hidden = !found;
     const says = found?.says, asked = says && key([bench.out, says.probabilities]);
