@@ -18,6 +18,7 @@ export class Panel {
     this.changed = () => {}; // called whenever something more is there
     this.wanted = this.layers - 1;
     this.scratch = new Float32Array(this.heads * this.tokens);
+    this.replaced = 0; // how many times another picture has taken the place of its data (frames.js)
   }
 
   find(name, layer = null) {
@@ -41,8 +42,8 @@ export class Panel {
 
   async open() {
     // The picture, and the numbers that all layers share.
-    const { media } = this.find("picture");
-    this.picture = await createImageBitmap(new Blob([this.take("picture")], { type: media }));
+    const { media } = this.find("picture") ?? {};
+    this.picture ??= await createImageBitmap(new Blob([this.take("picture")], { type: media }));
     for (const name of ["query_steps", "key_steps", "key_means", "lse", "tops"]) this[name] = this.floats(name);
   }
 
@@ -52,6 +53,7 @@ export class Panel {
       const layer = this.decoded[this.wanted] ? this.decoded.lastIndexOf(null) : this.wanted;
       this.decoded[layer] = await (this.kind === "qk" ? VectorsLayer : MapsLayer).of(this, layer);
       this.changed();
+      await this.rest?.();
     }
     if (!this.closed && this.featureWidth) await this.decodeFeatures();
   }

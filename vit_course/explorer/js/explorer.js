@@ -85,7 +85,7 @@ function build(state, id) {
   const drawRest = (shown) => {
     grid.draw(shown);
     chips.forEach((chip, index) => chip.draw(shown[index]));
-    words.setAttribute("aria-live", state.moving ? "off" : "polite");
+    words.setAttribute("aria-live", state.moving || state.follows ? "off" : "polite");
     const said = [lead(shown, state.get("overlay")), describe(shown, state.get("view"), state.get("pinned")), opening(state.first)];
     why.hidden = !said[2];
     [leading, words, why].forEach((node, i) => node.textContent !== said[i] && (node.textContent = said[i]));
@@ -102,6 +102,7 @@ function uniqueId() {
 }
 
 export function render({ model, el }) {
+  // -> a function that ends it, with the state of what is shown as its `state`.
   const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
   const panels = describePanels(model);
   const state = new State(model, panels);
@@ -125,5 +126,5 @@ export function render({ model, el }) {
     },
     (error) => root.append(element("p", { class: "vit-failed", role: "alert", text: `This explorer cannot be shown: ${error.message}` })),
   );
-  return () => ends.forEach((one) => one());
+  return Object.assign(() => ends.forEach((one) => one()), { state });
 }

@@ -2,6 +2,7 @@
 
 import { fromAddress, toAddress } from "./live_address.js";
 import { Choose } from "./live_choose.js";
+import { Film } from "./live_film.js";
 import { Models } from "./live_models.js";
 import { arranged } from "./live_offline.js";
 import { keep } from "./live_shell.js";
@@ -25,6 +26,7 @@ class Page {
       take: (picture) => this.take(picture),
       refuse: (words) => this.say(words, true),
     });
+    this.camera = new Film(this, $(".live-camera"));
     for (const radio of document.querySelectorAll("[name=live-model]")) {
       radio.checked = radio.value === model;
       radio.addEventListener("change", () => this.want(radio.value));
@@ -42,6 +44,7 @@ class Page {
   }
 
   take(picture) {
+    this.camera.release();
     this.picture = picture;
     this.stage.waiting(picture);
     this.look();
@@ -60,12 +63,15 @@ class Page {
     const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
     $(".live-ready").hidden = true;
     this.late = !model;
+    this.using = null;
     if (!model) return this.say("Loading the small model first.");
     const { sizes } = this.page.models[model];
     const size = sizes.includes(this.size) ? this.size : sizes[0];
-    const { name, title, source } = this.picture;
+    const { name, title, source, filmed } = this.picture;
+    this.using = { model, size, name, title };
+    if (filmed) return; // by its next frame
     this.say(`Looking at ${name} ...`);
-    this.models.look({ model, size, name, title, source });
+    this.models.look({ ...this.using, source });
   }
 
   changed() {
@@ -76,7 +82,7 @@ class Page {
       // Once, when it has become ready.
       if (states[name].state !== "ready" || states[name].greeted) continue;
       states[name].greeted = true;
-      const settled = this.stage.model && !this.models.asked && !this.late; // no answer is waited for
+      const settled = this.stage.model && (this.picture.filmed || !this.models.asked) && !this.late; // no answer is waited for
       if (settled && name === this.stage.model) {
         this.say("The part of this page that computes is ready again.");
         continue;
@@ -108,7 +114,12 @@ class Page {
     $(".live-again").hidden = state !== "failed";
   }
 
-  answered({ words, panel, data, times, model, question }) {
+  answered(answer) {
+    if (this.camera.on && !answer.question?.source) this.camera.answered(answer);
+    else this.present(answer);
+  }
+
+  present({ words, panel, data, times, model, question }) {
     if (words) return this.say(words, true);
     const { about } = this.page.models[model];
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);

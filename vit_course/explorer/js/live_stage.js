@@ -1,6 +1,7 @@
 // Where the explorer stands: the picture alone until there is something to point at, then what the model computed.
 
 import { render } from "./explorer.js";
+import { fits, replace } from "./frames.js";
 import { encode } from "./link.js";
 import { PageModel } from "../../widgets/js/model.js";
 import { NAMES, USUAL } from "./state.js";
@@ -50,5 +51,20 @@ export class Stage {
     this.picture.hidden = true;
     this.node.classList.remove("live-busy");
     return hash;
+  }
+
+  // A frame of a camera, into the explorer as it stands; false where it takes another one.
+  async follow(panel, data, model) {
+    const { state } = this.end ?? {};
+    if (model !== this.model || !state.root.dataset.ready || !fits(state.first, panel)) return false;
+    this.shown.own = true;
+    this.node.classList.remove("live-busy");
+    await replace(state, panel, data);
+    return true;
+  }
+
+  // Once the explorer can follow.
+  async opened() {
+    while (!this.end.state.root.dataset.ready) await new Promise(requestAnimationFrame);
   }
 }
