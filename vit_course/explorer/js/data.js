@@ -18,7 +18,6 @@ export class Panel {
     this.changed = () => {}; // called whenever something more is there
     this.wanted = this.layers - 1;
     this.scratch = new Float32Array(this.heads * this.tokens);
-    this.replaced = 0; // how many times another picture has taken the place of its data (frames.js)
   }
 
   find(name, layer = null) {
@@ -42,9 +41,12 @@ export class Panel {
 
   async open() {
     // The picture, and the numbers that all layers share.
-    const { media } = this.find("picture") ?? {};
-    this.picture ??= await createImageBitmap(new Blob([this.take("picture")], { type: media }));
+    this.picture = this.bitmap instanceof ImageBitmap ? this.bitmap : await this.decodePicture();
     for (const name of ["query_steps", "key_steps", "key_means", "lse", "tops"]) this[name] = this.floats(name);
+  }
+
+  decodePicture() {
+    return createImageBitmap(new Blob([this.take("picture")], { type: this.find("picture").media }));
   }
 
   async decodeAll() {

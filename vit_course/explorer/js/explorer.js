@@ -9,6 +9,7 @@ import { Grid } from "./grid.js";
 import { Hand } from "./hand.js";
 import { HELP, listen } from "./keys.js";
 import { Legend } from "./legend.js";
+import { mend } from "./lost.js";
 import { ABOVE, BELOW, BESIDE, LAST } from "./parts.js";
 import { Photo } from "./photo.js";
 import { State } from "./state.js";
@@ -91,7 +92,12 @@ function build(state, id) {
     [leading, words, why].forEach((node, i) => node.textContent !== said[i] && (node.textContent = said[i]));
     for (const part of [legend, view, direction, overlay, scale, smooth, fixed, more, hand, ...parts]) part.draw(shown);
   };
-  const end = () => [...photos, grid, hand, ...parts].forEach((part) => part.end?.());
+  const mended = mend(body, [...photos.map(({ canvas }) => canvas), grid.picture.canvas, legend.bar], () => {
+    for (const photo of photos) photo.layers = null;
+    grid.picture.maps = legend.kind = null;
+    state.schedule();
+  });
+  const end = () => (mended(), [...photos, grid, hand, ...parts].forEach((part) => part.end?.()));
   return { nodes: [...nodes(...above), body], drawPhotos, drawRest, end, grid };
 }
 

@@ -22,7 +22,7 @@ export async function replace(state, described, bytes) {
   while (!panel.closed && rolls()) await new Promise((done) => setTimeout(done, PAUSE));
   next.closed = panel.closed;
   if (panel.closed) return;
-  const { changed, closed, wanted, picture } = panel, own = { changed, closed, wanted, replaced: panel.replaced + 1 };
+  const { changed, closed, wanted, picture } = panel, own = { changed, closed, wanted, replaced: (panel.replaced ?? 0) + 1 };
   Object.assign(panel, { tops_of: null, rollout: null, telling: null }, next, own);
   picture.close();
   state.follows = true;

@@ -119,8 +119,10 @@ class Page {
     else this.present(answer);
   }
 
-  present({ words, panel, data, times, model, question }) {
+  async present({ words, panel, data, times, model, question }) {
+    words ??= await this.stage.cannot(panel, data);
     if (words) return this.say(words, true);
+    if (question.ticket !== this.models.ticket) return; // another was asked for meanwhile
     const { about } = this.page.models[model];
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
     const { rows, columns } = panel;

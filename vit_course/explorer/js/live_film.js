@@ -33,7 +33,7 @@ export class Film extends Camera {
     if (words) return this.end(`The camera stopped. ${words}`);
     const followed = await page.stage.follow(panel, data, model);
     if (run !== this.run) return;
-    if (!followed) page.present(answer); // another model, or more patches
+    if (!followed) await page.present(answer); // another model, or more patches
     else document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
     const { about } = page.page.models[model], { rows, columns } = panel, { size } = question;
     const sees = `${size} × ${size} pixels, ${rows} × ${columns} patches`;

@@ -71,7 +71,7 @@ export function panelOf(computed, model, picture, title) {
     height: picture.side, width: picture.side, dim, scale: dim ** -0.5, all_layers: layers, link: null,
     layer_numbers: Array.from({ length: layers }, (_, i) => i),
     says: model.labels ? said(lens.data, model) : null, sections: sections.described,
-    ...(picture.bitmap ? { picture: picture.bitmap } : {}),
+    ...(picture.bitmap ? { bitmap: picture.bitmap } : {}),
   };
   return { panel, data: sections.joined() };
 }

@@ -76,7 +76,7 @@ async function answer(question) {
   const { panel, data } = panelOf(kept.computed, kept.model, kept.picture, kept.title);
   times.packing = performance.now() - began;
   const { ticket, model } = question;
-  const bitmaps = panel.picture ? [panel.picture] : [];
+  const bitmaps = panel.bitmap ? [panel.bitmap] : [];
   postMessage({ kind: "answer", ticket, model, panel, data, times }, [data.buffer, ...bitmaps]);
 }
 
@@ -104,15 +104,18 @@ async function changed({ number, interventions, maps, question }) {
   postMessage({ kind: "changed", number, ticket, ...told }, told.data ? [told.data.buffer] : []);
 }
 
-// Numbers without a message come from WebAssembly that ran out of memory.
+// Numbers without a message come from WebAssembly that ran out of memory, as do errors of these kinds.
 const MEMORY = "the browser has too little memory";
-const words = (error) => (typeof error === "number" ? MEMORY : error?.message ?? String(error));
+const broken = (error) => error instanceof WebAssembly.RuntimeError;
+const full = (error) => typeof error === "number" || broken(error) || /bad_alloc|allocat|memory/i.test(error?.message);
+const words = (error) => (full(error) ? MEMORY : error?.message ?? String(error));
 
 // What could not be done is told to the visitor.
 function refuse(what, told) {
   return (error) => {
     const spoken = error instanceof Refusal ? error.message : `${what}: ${words(error)}.`;
     postMessage({ kind: "refused", ...told, words: spoken });
+    if (broken(error)) self.close(); // nothing can be computed in it any more; the page starts another one
   };
 }
 
