@@ -21,7 +21,7 @@ class Page {
     this.wanted = model; // what the visitor wants to look with; until it is ready, the small one answers
     this.size = size;
     this.stage = new Stage($(".live-stage"));
-    this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.answered(answer) });
+    this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.camera.answered(answer) });
     this.choose = new Choose($(".live-choose"), {
       take: (picture) => this.take(picture),
       refuse: (words) => this.say(words, true),
@@ -97,7 +97,9 @@ class Page {
     const told = coming ?? [REAL, SMALL].find((name) => states[name].unkept);
     this.progress(states[told] ?? {}, told === SMALL ? "The small model" : "The large model");
     const all = Object.values(states);
-    if (all.every(({ state }) => state === "failed")) this.say(`Nothing can be computed: ${all[0].words}.`, true);
+    if (all.some(({ state }) => state !== "failed")) return;
+    if (this.camera.on) this.camera.end("The camera stopped: nothing can be computed.");
+    this.say(`Nothing can be computed: ${all[0].words}.`, true);
   }
 
   progress({ state, loaded, total, words }, what) {
@@ -112,11 +114,6 @@ class Page {
       ready: `${what} does not fit into what this browser may keep: it is loaded again at your next visit.`,
     }[state] ?? "";
     $(".live-again").hidden = state !== "failed";
-  }
-
-  answered(answer) {
-    if (this.camera.on && !answer.question?.source) this.camera.answered(answer);
-    else this.present(answer);
   }
 
   async present({ words, panel, data, times, model, question }) {

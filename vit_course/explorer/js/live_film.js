@@ -28,8 +28,10 @@ export class Film extends Camera {
     this.page.models.look({ ...this.page.using, source });
   }
 
+  // To what is asked of a frame, and of anything else.
   async answered(answer) {
     const { page, run } = this, { words, panel, data, model, question } = answer;
+    if (!this.on || question?.source) return page.present(answer);
     if (words) return this.end(`The camera stopped. ${words}`);
     const followed = await page.stage.follow(panel, data, model);
     if (run !== this.run) return;

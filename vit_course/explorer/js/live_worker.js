@@ -107,7 +107,8 @@ async function changed({ number, interventions, maps, question }) {
 // Numbers without a message come from WebAssembly that ran out of memory, as do errors of these kinds.
 const MEMORY = "the browser has too little memory";
 const broken = (error) => error instanceof WebAssembly.RuntimeError;
-const full = (error) => typeof error === "number" || broken(error) || /bad_alloc|allocat|memory/i.test(error?.message);
+const SHORT = /bad_alloc|alloc(ate|ation)|memory/i;
+const full = (error) => typeof error === "number" || broken(error) || SHORT.test(error?.message);
 const words = (error) => (full(error) ? MEMORY : error?.message ?? String(error));
 
 // What could not be done is told to the visitor.
