@@ -3,9 +3,10 @@
 from contextlib import suppress
 from functools import partial
 
+import numpy as np
 import pytest
 from conftest import cases
-from explored import NEEDS_CHROMIUM
+from explored import NEEDS_CHROMIUM, drawn, pixels
 from live_page import question, visit, wait_shown
 from served import Handler, answering, served
 
@@ -128,6 +129,8 @@ def test_no_room_is_said_and_the_models_run(context, server):
 
 
 ALIVE = "count => window.said.filter(([kind]) => kind === 'held').length >= count"  # its death would be noticed
+HEAR = f"""new MutationObserver(() => window.heard = (window.heard ?? '') + {WORDS[6:]}).observe(
+    document.querySelector('.live-words'), {{ childList: true, characterData: true, subtree: true }})"""
 KILL = "window.workers.at(-1).terminate()"
 
 
@@ -138,10 +141,7 @@ def test_a_worker_that_dies_starts_again_and_what_is_shown_stays(context, server
     page.wait_for_function(ALIVE, arg=1)
     page.evaluate("document.querySelector('.vit-explorer').mine = true")
     page.locator(".vit-main").first.click()  # in the midst of something
-    page.evaluate(
-        f"new MutationObserver(() => window.heard = (window.heard ?? '') + {WORDS[6:]}).observe("
-        "document.querySelector('.live-words'), { childList: true, characterData: true, subtree: true })"
-    )
+    page.evaluate(HEAR)
     page.evaluate(KILL)
     page.wait_for_function(ALIVE, arg=2)
     says(page, "is ready again")
@@ -175,3 +175,63 @@ def test_two_tabs_do_not_harm_each_other(context, server):
     pages[1].click('[data-photograph="photographs/coffee.jpg"]')
     wait_shown(pages[1], "vit-s14 224", before)
     assert pages[1].evaluate("window.workers.length") == 1 and pages[1].errors == []
+
+
+# What a worker meets when memory is short, for the photographs that are named: its last words, or an error.
+SHORT = """
+let name = "";
+self.addEventListener("message", ({ data }) => { if (data.kind === "look") ({ name } = data); });
+const { from } = Float32Array, made = self.createImageBitmap;
+Float32Array.from = (...given) => {
+    if (/espresso/.test(name)) throw new WebAssembly.RuntimeError("memory access out of bounds");
+    return from.apply(Float32Array, given);
+};
+self.createImageBitmap = (...given) => /dahlia/.test(name) ? Promise.reject(new DOMException("no")) : made(...given);
+"""
+
+
+def test_too_little_memory_is_said_and_what_is_shown_stays(context, server):
+    script = (server.folder / "live_worker.js").read_text()
+    context.route("**/live_worker.js", lambda route: route.fulfill(body=SHORT + script, content_type="text/javascript"))
+    page = visit(context, f"{server.address}/?model=tiny-cifar")
+    wait_shown(page, "tiny-cifar")
+    page.wait_for_function(ALIVE, arg=1)
+    shown = page.evaluate("document.documentElement.dataset.shown")
+    page.evaluate(HEAR)
+    page.click('[data-photograph="photographs/dahlia.jpg"]')
+    says(page, "cannot be opened: it is damaged, or too large for the memory of this browser.")
+    # WebAssembly that has run out of it computes nothing any more: another worker does.
+    page.click('[data-photograph="photographs/coffee.jpg"]')
+    says(page, "is ready again")
+    assert "could not be shown: the browser has too little memory." in page.evaluate("window.heard")
+    # On the page, too.
+    page.evaluate("window.made = createImageBitmap; createImageBitmap = () => Promise.reject(new DOMException('no')); 0")
+    page.click('[data-photograph="photographs/cat.jpg"]')
+    says(page, "What was computed cannot be shown: the browser has too little memory")
+    assert (
+        page.evaluate("document.documentElement.dataset.shown") == shown and page.locator(".vit-explorer").count() == 1
+    )
+    page.evaluate("createImageBitmap = window.made; 0")
+    before = question(page)
+    page.click('[data-photograph="photographs/rocket.jpg"]')
+    wait_shown(page, "tiny-cifar", before)
+    assert page.errors == [] and page.evaluate("window.workers.length") == 2
+
+
+def test_canvases_that_the_browser_has_taken_away_are_drawn_again(context, server):
+    page = visit(context, f"{server.address}/?model=tiny-cifar")
+    wait_shown(page, "tiny-cifar")
+    page.wait_for_selector(".vit-grid[data-complete=true]")
+    places = (".vit-main canvas", ".vit-cells canvas", ".vit-bar")
+    before = [pixels(page, place) for place in places]
+    page.evaluate("""() => {
+        window.lost = [...document.querySelectorAll(".vit-main canvas, .vit-cells canvas, .vit-bar")];
+        for (const canvas of lost) canvas.getContext("2d").reset(), canvas.dispatchEvent(new Event("contextlost"));
+    }""")
+    assert all(np.abs(pixels(page, place)).max() == 0 for place in places)
+    assert page.get_by_text("The browser has taken away the memory of these pictures.").is_visible()
+    page.evaluate("for (const canvas of lost) canvas.dispatchEvent(new Event('contextrestored'))")
+    drawn(page)
+    for place, wanted in zip(places, before, strict=True):
+        np.testing.assert_array_equal(pixels(page, place), wanted)
+    assert page.get_by_text("The browser has taken away").is_hidden() and page.errors == []

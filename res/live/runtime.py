@@ -5,7 +5,7 @@
 Needs npm and pip. Takes the script and the WebAssembly of onnxruntime-web, and the licence and the notices of what is
 built into it from the package of the same version on PyPI, because the one on npm brings none. Each file is compared
 with the SHA-256 below. The build is the one for processors with one thread or more; a page that can use WebGPU needs
-another, of 27 MB instead of 14.
+another (see README.md).
 """
 
 import gzip

@@ -43,11 +43,14 @@ export class Panel {
 
   async open() {
     // The picture, and the numbers that all layers share.
-    const { media } = this.find("picture");
-    this.picture = await createImageBitmap(new Blob([this.take("picture")], { type: media }));
+    this.picture = this.bitmap instanceof ImageBitmap ? this.bitmap : await this.decodePicture();
     for (const name of ["query_steps", "key_steps", "key_means", "lse", "tops"]) this[name] = this.floats(name);
     const rows = this.floats("tested");
     this.tested?.forEach(({ change, says }, i) => this.known.set(key(change), { row: rows.subarray(i * this.tokens, (i + 1) * this.tokens), says }));
+  }
+
+  decodePicture() {
+    return createImageBitmap(new Blob([this.take("picture")], { type: this.find("picture").media }));
   }
 
   async decodeAll() {
@@ -56,6 +59,7 @@ export class Panel {
       const layer = this.decoded[this.wanted] ? this.decoded.lastIndexOf(null) : this.wanted;
       this.decoded[layer] = await (this.kind === "qk" ? VectorsLayer : MapsLayer).of(this, layer);
       this.changed();
+      await this.rest?.();
     }
     if (!this.closed && this.featureWidth) await this.decodeFeatures();
   }

@@ -11,6 +11,7 @@ import { Hand } from "./hand.js";
 import { HELP, listen } from "./keys.js";
 import { Bench, Tests } from "./lab.js";
 import { Legend } from "./legend.js";
+import { mend } from "./lost.js";
 import { ABOVE, BELOW, BESIDE, LAB, LAST } from "./parts.js";
 import { Photo } from "./photo.js";
 import { State } from "./state.js";
@@ -88,13 +89,18 @@ function build(state, id) {
   const drawRest = (shown) => {
     grid.draw(shown);
     chips.forEach((chip, index) => chip.draw(shown[index]));
-    words.setAttribute("aria-live", state.moving ? "off" : "polite");
+    words.setAttribute("aria-live", state.moving || state.follows ? "off" : "polite");
     const said = [lead(shown, state.get("overlay")), describe(shown, state.get("view"), state.get("pinned")), opening(state.first)];
     why.hidden = !said[2];
     [leading, words, why].forEach((node, i) => node.textContent !== said[i] && (node.textContent = said[i]));
     for (const part of [legend, view, direction, overlay, scale, smooth, fixed, more, hand, ...parts]) part.draw(shown);
   };
-  const end = () => [...photos, grid, hand, ...parts].forEach((part) => part.end?.());
+  const mended = mend(body, [...photos.map(({ canvas }) => canvas), grid.picture.canvas, legend.bar], () => {
+    for (const photo of photos) photo.layers = null;
+    grid.picture.maps = legend.kind = null;
+    state.schedule();
+  });
+  const end = () => (mended(), [...photos, grid, hand, ...parts].forEach((part) => part.end?.()));
   return { nodes: [...nodes(...above), body], drawPhotos, drawRest, end, grid };
 }
 
@@ -105,6 +111,7 @@ function uniqueId() {
 }
 
 // lab: who answers where something is to be taken out of the model of a panel (lab.js), or nobody.
+// -> a function that ends it, with the state of what is shown as its `state`.
 export function render({ model, el, lab = () => null }) {
   const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
   const benches = model.get("_panels").map((_, index) => new Bench(index, lab(index)));
@@ -117,7 +124,7 @@ export function render({ model, el, lab = () => null }) {
     end = bench ? mount(root, new Compared(model, bench), [bench, new Bench(-1, null)], benches) : mount(root, model, benches);
     root.scrollIntoView({ block: "nearest" });
   };
-  return () => end();
+  return Object.defineProperty(() => end(), "state", { get: () => end.state });
 }
 
 function mount(root, model, benches, all = benches) {
@@ -143,5 +150,5 @@ function mount(root, model, benches, all = benches) {
     },
     (error) => root.append(element("p", { class: "vit-failed", role: "alert", text: `This explorer cannot be shown: ${error.message}` })),
   );
-  return () => ends.forEach((one) => one());
+  return Object.assign(() => ends.forEach((one) => one()), { state });
 }

@@ -103,7 +103,7 @@ export class Grid {
     this.matters.draw(one, this);
     this.place(this.mark, ...this.chosen());
     const scale = ["scale", "fixed", "smooth"].map((name) => this.state.get(name));
-    const there = [one.panel.decoded.filter(Boolean).length, one.panel.rollout?.ready];
+    const there = [one.panel.decoded.filter(Boolean).length, one.panel.rollout?.ready, one.panel.replaced];
     const asked = [this.state.pointed, one.q, one.direction, ...scale, ...there].join();
     if (asked !== this.asked) this.begin(one);
     this.asked = asked;

@@ -89,6 +89,13 @@ export class Tests {
     return this.benches.some(({ lab, panel }) => lab || panel.tested?.length);
   }
 
+  renewed(panel) {
+    // It shows another picture, of which nothing is known yet.
+    const bench = this.benches.find((one) => one.panel === panel);
+    bench.known.clear();
+    Object.assign(bench, { out: [], told: null, words: "" }).sit(panel, bench.schedule);
+  }
+
   hidden(panel) {
     // Patches that the model behind a panel could not read.
     const bench = this.benches.find((one) => one.panel === panel);

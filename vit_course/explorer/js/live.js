@@ -2,6 +2,7 @@
 
 import { fromAddress, toAddress } from "./live_address.js";
 import { Choose } from "./live_choose.js";
+import { Film } from "./live_film.js";
 import { Models } from "./live_models.js";
 import { liveLab } from "./live_lab.js";
 import { arranged } from "./live_offline.js";
@@ -21,12 +22,13 @@ class Page {
     this.wanted = model; // what the visitor wants to look with; until it is ready, the small one answers
     this.size = size;
     this.stage = new Stage($(".live-stage"));
-    this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.answered(answer) });
+    this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.camera.answered(answer) });
     this.stage.lab = liveLab(this.models);
     this.choose = new Choose($(".live-choose"), {
       take: (picture) => this.take(picture),
       refuse: (words) => this.say(words, true),
     });
+    this.camera = new Film(this, $(".live-camera"));
     for (const radio of document.querySelectorAll("[name=live-model]")) {
       radio.checked = radio.value === model;
       radio.addEventListener("change", () => this.want(radio.value));
@@ -44,6 +46,7 @@ class Page {
   }
 
   take(picture) {
+    this.camera.release();
     this.picture = picture;
     this.stage.waiting(picture);
     this.look();
@@ -62,12 +65,15 @@ class Page {
     const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
     $(".live-ready").hidden = true;
     this.late = !model;
+    this.using = null;
     if (!model) return this.say("Loading the small model first.");
     const { sizes } = this.page.models[model];
     const size = sizes.includes(this.size) ? this.size : sizes[0];
-    const { name, title, source } = this.picture;
+    const { name, title, source, filmed } = this.picture;
+    this.using = { model, size, name, title };
+    if (filmed) return; // by its next frame
     this.say(`Looking at ${name} ...`);
-    this.models.look({ model, size, name, title, source });
+    this.models.look({ ...this.using, source });
   }
 
   changed() {
@@ -78,7 +84,7 @@ class Page {
       // Once, when it has become ready.
       if (states[name].state !== "ready" || states[name].greeted) continue;
       states[name].greeted = true;
-      const settled = this.stage.model && !this.models.asked && !this.late; // no answer is waited for
+      const settled = this.stage.model && (this.picture.filmed || !this.models.asked) && !this.late; // no answer is waited for
       if (settled && name === this.stage.model) {
         this.say("The part of this page that computes is ready again.");
         continue;
@@ -93,7 +99,9 @@ class Page {
     const told = coming ?? [REAL, SMALL].find((name) => states[name].unkept);
     this.progress(states[told] ?? {}, told === SMALL ? "The small model" : "The large model");
     const all = Object.values(states);
-    if (all.every(({ state }) => state === "failed")) this.say(`Nothing can be computed: ${all[0].words}.`, true);
+    if (all.some(({ state }) => state !== "failed")) return;
+    if (this.camera.on) this.camera.end("The camera stopped: nothing can be computed.");
+    this.say(`Nothing can be computed: ${all[0].words}.`, true);
   }
 
   progress({ state, loaded, total, words }, what) {
@@ -110,8 +118,10 @@ class Page {
     $(".live-again").hidden = state !== "failed";
   }
 
-  answered({ words, panel, data, times, model, question }) {
+  async present({ words, panel, data, times, model, question }) {
+    words ??= await this.stage.cannot(panel, data);
     if (words) return this.say(words, true);
+    if (question.ticket !== this.models.ticket) return; // another was asked for meanwhile
     const { about } = this.page.models[model];
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
     const { rows, columns } = panel;

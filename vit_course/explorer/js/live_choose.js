@@ -41,13 +41,20 @@ export class Choose {
     });
   }
 
+  // The last one once more.
+  again() {
+    this.last();
+  }
+
   ours(button) {
+    this.last = () => this.ours(button);
     const { photograph, name, title, credit } = button.dataset;
     this.press(button);
     this.take({ photograph: name, name: title, title: "", source: photograph, credit });
   }
 
   theirs(file) {
+    this.last = () => this.theirs(file);
     this.press(null);
     this.take({ name: file.name || "The picture", title: "", source: file, credit: "" });
   }

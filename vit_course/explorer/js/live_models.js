@@ -72,13 +72,15 @@ export class Models {
   look(question) {
     this.settle(null);
     this.asked = { ...question, ticket: ++this.ticket };
-    this.worker.postMessage({ kind: "look", ...this.asked });
+    const frame = question.source instanceof ImageBitmap;
+    this.worker.postMessage({ kind: "look", ...this.asked }, frame ? [question.source] : []);
+    if (frame) this.asked.source = null; // it is with the worker now
   }
 
-  // What would be if something were changed (live_change.js) in the picture that is shown.
+  // What would be if something were changed (live_change.js) in the picture that is shown; of a camera's frames none.
   change(interventions, { maps = false } = {}) {
     this.settle(null);
-    if (!this.shown || this.asked) return Promise.resolve(null);
+    if (!this.shown?.source || this.asked) return Promise.resolve(null);
     this.worker.postMessage({ kind: "change", number: ++this.number, interventions, maps, question: this.shown });
     return new Promise((done) => (this.waits = done));
   }

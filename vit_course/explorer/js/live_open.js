@@ -9,6 +9,7 @@ const SHOWN = 896; // what is shown may be finer than what the model sees
 // What is told to the visitor as it is.
 export class Refusal extends Error {}
 
+const OURS = ["\xff\xd8\xff", "\x89PNG", "RIFF"]; // how JPEG, PNG and WebP begin
 const HEIC = ["heic", "heix", "hevc", "hevx", "heim", "heis", "mif1", "msf1"];
 
 // What is wrong with a file, in one sentence for the visitor.
@@ -17,6 +18,8 @@ async function why(name, blob) {
   const head = String.fromCharCode(...new Uint8Array(await blob.slice(0, 12).arrayBuffer()));
   if (head.slice(4, 8) === "ftyp" && HEIC.includes(head.slice(8)))
     return `${name} is a HEIC photograph, which this browser cannot open: save it as JPEG first.`;
+  if (OURS.some((begins) => head.startsWith(begins)))
+    return `${name} cannot be opened: it is damaged, or too large for the memory of this browser.`;
   return `${name} is not a picture that this browser can open: choose a JPEG, PNG or WebP file.`;
 }
 

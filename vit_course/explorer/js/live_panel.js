@@ -44,7 +44,8 @@ class Sections {
   }
 }
 
-// computed: what an engine gave (live_engine.js); model: its entry in the page's list; picture: {bytes, media, side}.
+// computed: what an engine gave (live_engine.js); model: its entry in the page's list; picture: {bytes, media, side}, or
+// of a frame {bitmap, side}.
 // -> {panel, data}: an entry of `_panels`, and `_data`.
 export function panelOf(computed, model, picture, title) {
   const layers = computed.queries.length, { features, lens } = computed;
@@ -63,12 +64,14 @@ export function panelOf(computed, model, picture, title) {
   for (const name of ["query_steps", "key_steps"])
     sections.floats(name, null, new Float32Array(layers * heads * dim).fill(1), [layers, heads, dim]);
   sections.floats("feature_steps", null, new Float32Array(features.dims[1]).fill(1), [features.dims[1]]);
-  sections.add("picture", null, picture.bytes, { coding: "file", media: picture.media }); // last: floats lie at fours
+  // Last: floats lie at fours. Of a frame of a camera there is no file.
+  if (picture.bytes) sections.add("picture", null, picture.bytes, { coding: "file", media: picture.media });
   const panel = {
     title, layers, heads, tokens, prefix: 1, names: ["class token"], rows: side, columns: side, kind: "qk",
     height: picture.side, width: picture.side, dim, scale: dim ** -0.5, all_layers: layers, link: null,
     layer_numbers: Array.from({ length: layers }, (_, i) => i),
     says: model.labels ? said(lens.data, model) : null, sections: sections.described,
+    ...(picture.bitmap ? { bitmap: picture.bitmap } : {}),
   };
   return { panel, data: sections.joined() };
 }

@@ -1,6 +1,8 @@
 // Where the explorer stands: the picture alone until there is something to point at, then what the model computed.
 
 import { render } from "./explorer.js";
+import { Panel } from "./data.js";
+import { fits, replace } from "./frames.js";
 import { encode } from "./link.js";
 import { PageModel } from "../../widgets/js/model.js";
 import { NAMES, USUAL } from "./state.js";
@@ -50,5 +52,30 @@ export class Stage {
     this.picture.hidden = true;
     this.node.classList.remove("live-busy");
     return hash;
+  }
+
+  // What a browser short of memory cannot show is noticed before what is shown goes. -> a sentence, or "".
+  async cannot(panel, data) {
+    try {
+      panel.bitmap ??= await new Panel(panel, data).decodePicture();
+      return "";
+    } catch (error) {
+      return `What was computed cannot be shown: the browser has too little memory (${error.message}).`;
+    }
+  }
+
+  // A frame of a camera, into the explorer as it stands; false where it takes another one.
+  async follow(panel, data, model) {
+    const { state } = this.end ?? {};
+    if (model !== this.model || !state.root.dataset.ready || state.tests.compared || !fits(state.first, panel)) return false;
+    this.shown.own = true;
+    this.node.classList.remove("live-busy");
+    await replace(state, panel, data);
+    return true;
+  }
+
+  // Once the explorer can follow.
+  async opened() {
+    while (!this.end.state.root.dataset.ready) await new Promise(requestAnimationFrame);
   }
 }

@@ -2,12 +2,14 @@
 //   {kind: "page", page, threads, lock}       what files there are, with how many threads to compute, and the name of a
 //                                             lock to hold while it lives: "here", and "held" once it does
 //   {kind: "open", model}                     answered by "progress", "starting", and "ready" or "failed"
-//   {kind: "look", ticket, model, size, name, title, source}    answered by "answer" or "refused"; the newest counts
+//   {kind: "look", ticket, model, size, name, title, source}    answered by "answer" or "refused"; the newest counts;
+//                                             source: an address, a file, or a frame of a camera as a bitmap
 //   {kind: "change", number, interventions, maps, question}     of the picture of that question, a former "look":
 //                                             answered by "changed" (live_change.js) or "refused"; the newest counts
 
 import { cosines, hidden, plan } from "./live_change.js";
 import { engine } from "./live_engine.js";
+import { framed } from "./live_frame.js";
 import { loadAll, openStore, unpacked } from "./live_files.js";
 import { opened, Refusal } from "./live_open.js";
 import { panelOf, said } from "./live_panel.js";
@@ -53,7 +55,10 @@ async function blobOf(source, name) {
 async function look(question, going) {
   const { model: key, size, name, title, source } = question, began = performance.now();
   const model = page.models[key];
-  const { pixels, picture } = await opened(await blobOf(source, name), name, size, model);
+  const frame = source instanceof ImageBitmap;
+  const { pixels, picture } = frame
+    ? framed(source, size, model)
+    : await opened(await blobOf(source, name), name, size, model);
   if (!going()) return null;
   const read = performance.now();
   const begun = await engines[key].begin(normalised(pixels, model.mean, model.std), size);
@@ -71,7 +76,8 @@ async function answer(question) {
   const { panel, data } = panelOf(kept.computed, kept.model, kept.picture, kept.title);
   times.packing = performance.now() - began;
   const { ticket, model } = question;
-  postMessage({ kind: "answer", ticket, model, panel, data, times }, [data.buffer]);
+  const bitmaps = panel.bitmap ? [panel.bitmap] : [];
+  postMessage({ kind: "answer", ticket, model, panel, data, times }, [data.buffer, ...bitmaps]);
 }
 
 async function changed({ number, interventions, maps, question }) {
@@ -98,15 +104,19 @@ async function changed({ number, interventions, maps, question }) {
   postMessage({ kind: "changed", number, ticket, ...told }, told.data ? [told.data.buffer] : []);
 }
 
-// Numbers without a message come from WebAssembly that ran out of memory.
+// Numbers without a message come from WebAssembly that ran out of memory, as do errors of these kinds.
 const MEMORY = "the browser has too little memory";
-const words = (error) => (typeof error === "number" ? MEMORY : error?.message ?? String(error));
+const broken = (error) => error instanceof WebAssembly.RuntimeError;
+const SHORT = /bad_alloc|alloc(ate|ation)|memory/i;
+const full = (error) => typeof error === "number" || broken(error) || SHORT.test(error?.message);
+const words = (error) => (full(error) ? MEMORY : error?.message ?? String(error));
 
 // What could not be done is told to the visitor.
 function refuse(what, told) {
   return (error) => {
     const spoken = error instanceof Refusal ? error.message : `${what}: ${words(error)}.`;
     postMessage({ kind: "refused", ...told, words: spoken });
+    if (broken(error)) self.close(); // nothing can be computed in it any more; the page starts another one
   };
 }
 

@@ -126,14 +126,23 @@ export class Photo {
     if (!this.panel.picture) return;
     const bright = scaled(this.panel.picture, width, height);
     this.layers = { bright, mask: new Mask(this.panel) };
+    this.drawn = this.panel.replaced;
     this.context = this.canvas.getContext("2d", { alpha: false });
     this.context.drawImage(bright, 0, 0);
     this.state.schedule();
   }
 
+  renew() {
+    // Another picture in the place of the one before.
+    const { bright } = this.layers;
+    this.drawn = this.panel.replaced;
+    bright.getContext("2d").drawImage(this.panel.picture, 0, 0, bright.width, bright.height);
+  }
+
   draw(one) {
     if (!this.layers) this.resize();
     if (!this.layers) return;
+    if (this.drawn !== one.panel.replaced) this.renew();
     const [overlay, smooth, pinned] = ["overlay", "smooth", "pinned"].map((name) => this.state.get(name));
     paintPanel(this.context, this.layers, one, { overlay, smooth, pinned, ratio: this.ratio });
     for (const patch of this.state.tests.hidden(this.panel)) coverPatch(this.context, this.panel, patch, this.ratio);

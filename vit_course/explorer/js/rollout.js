@@ -13,12 +13,12 @@ export class Rollout {
   }
 
   *build() {
-    const { layers, tokens } = this.panel;
+    const { layers, tokens, picture } = this.panel;
     for (let layer = 0; layer < layers; layer++) {
       while (!this.panel.has(layer)) yield;
       const mean = new Float32Array(tokens * tokens);
       for (let q = 0; q < tokens; q++) {
-        if (this.panel.closed) return;
+        if (this.panel.closed || this.panel.picture !== picture) return; // gone, or another picture
         this.panel.mean(layer, q, "from", mean, q * tokens);
         this.progress = (layer + q / tokens) / layers;
         if (q % 64 === 0) this.panel.changed();

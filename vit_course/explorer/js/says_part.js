@@ -26,11 +26,21 @@ export class Says {
     const lens = says.lens?.length > 1 ? this.lens(panel) : null;
     const about = element("p", { class: "vit-part-note", text: `From ${says.about}.${lens ? " The curve shows the same head on the class token between layers, where it was never trained." : ""}` });
     const all = [bars, ...(lens ? [lens.node] : []), about];
-    if (says.none === undefined) return { panel, node: element("div", { class: "vit-says-one" }, ...title, ...all), lens };
+    if (says.none === undefined) return { panel, says, node: element("div", { class: "vit-says-one" }, ...title, ...all), lens };
     // A head of few words, of a picture that may be none of them: what it says is asked for, not announced.
     const doubt = says.none ? [element("p", { text: says.none })] : [];
     const folded = element("details", {}, element("summary", { text: "A toy head of ten words" }), element("div", { class: "vit-says-one" }, ...all));
-    return { panel, node: element("div", { class: "vit-says-one" }, ...title, ...doubt, folded), lens };
+    return { panel, says, node: element("div", { class: "vit-says-one" }, ...title, ...doubt, folded), lens };
+  }
+
+  renewed(chart) {
+    // What is said of the picture that has taken the place of the one before.
+    const one = this.chart(chart.panel), [was, is] = [chart, one].map(({ node }) => node.querySelector("details"));
+    const focused = was?.contains(document.activeElement);
+    if (was && is) is.open = was.open;
+    chart.node.replaceWith(one.node);
+    if (focused) is?.querySelector("summary").focus();
+    return one;
   }
 
   lens(panel) {
@@ -75,6 +85,8 @@ export class Says {
   }
 
   draw() {
+    if (this.state.get("details"))
+      this.charts = this.charts.map((chart) => (chart.says === chart.panel.says ? chart : this.renewed(chart)));
     for (const { lens } of this.charts) {
       if (!lens) continue;
       const row = this.rowOf(lens);

@@ -54,11 +54,12 @@ export function shownMap(panel, { layer, head, fusion }, token, direction) {
   return mean;
 }
 
-const kept = new WeakMap(); // panel -> what was measured of one head -> the result
+const kept = new WeakMap(); // a panel's picture -> what was measured of one head -> the result
 
 function once(panel, name, measure) {
-  if (!kept.has(panel)) kept.set(panel, new Map());
-  const known = kept.get(panel);
+  const of = panel.picture ?? panel;
+  if (!kept.has(of)) kept.set(of, new Map());
+  const known = kept.get(of);
   if (!known.has(name)) known.set(name, measure());
   return known.get(name);
 }

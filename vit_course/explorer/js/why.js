@@ -2,11 +2,12 @@
 
 import { histogram, ofEven, place, rankOf, share, signed, times } from "./ranks.js";
 
-const means = new WeakMap(); // panel -> "layer head" -> the mean key
+const means = new WeakMap(); // a panel's picture -> "layer head" -> the mean key
 
 function meanKey(panel, layer, head) {
-  if (!means.has(panel)) means.set(panel, new Map());
-  const [kept, name] = [means.get(panel), `${layer} ${head}`];
+  const of = panel.picture ?? panel;
+  if (!means.has(of)) means.set(of, new Map());
+  const [kept, name] = [means.get(of), `${layer} ${head}`];
   if (!kept.has(name)) {
     const mean = new Float64Array(panel.dim);
     for (let t = 0; t < panel.tokens; t++) panel.key(layer, head, t).forEach((value, i) => (mean[i] += value / panel.tokens));

@@ -63,7 +63,7 @@ export class Why {
   draw(shown) {
     // When the pointer rests: the photograph is not to wait for it.
     const { panel, q, key, layer, head, fusion, direction, ready } = shown[this.state.pointed ?? 0];
-    const asked = [shown.length, panel.title, q, key, layer, head, fusion, direction, ready, this.state.get("view"), !!panel.features, this.visible].join();
+    const asked = [shown.length, panel.title, q, key, layer, head, fusion, direction, ready, this.state.get("view"), !!panel.features, panel.replaced, this.visible].join();
     this.shown = shown;
     if (asked === this.asked) return;
     this.asked = asked;

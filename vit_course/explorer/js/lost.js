@@ -1,0 +1,21 @@
+// What a browser takes away when memory is short: the content of a canvas. It says so, and gives the canvas back later.
+
+import { element } from "../../widgets/js/element.js";
+
+const WORDS = "The browser has taken away the memory of these pictures. They are drawn again as soon as it gives it back.";
+
+export function mend(root, canvases, again) {
+  // again(): everything is to be drawn anew. -> a function that ends it.
+  const lost = new Set(), line = element("p", { class: "vit-hint", role: "status", text: WORDS });
+  line.hidden = true;
+  root.prepend(line);
+  const ends = canvases.flatMap((canvas) => Object.entries({
+    contextlost: () => lost.add(canvas),
+    contextrestored: () => (lost.delete(canvas), again()),
+  }).map(([kind, heard]) => {
+    const hear = () => (heard(), (line.hidden = !lost.size));
+    canvas.addEventListener(kind, hear);
+    return () => canvas.removeEventListener(kind, hear);
+  }));
+  return () => ends.forEach((end) => end());
+}
