@@ -4,7 +4,9 @@ import { fromAddress, toAddress } from "./live_address.js";
 import { Choose } from "./live_choose.js";
 import { Models } from "./live_models.js";
 import { arranged } from "./live_offline.js";
+import { saveAsPage } from "./live_save.js";
 import { keep } from "./live_shell.js";
+import { Square } from "./live_square.js";
 import { Stage } from "./live_stage.js";
 
 const REAL = "vit-s14", SMALL = "tiny-cifar";
@@ -16,11 +18,12 @@ class Page {
     this.page = page;
     const photographs = Array.from(document.querySelectorAll("[data-photograph]"), (button) => button.dataset.name);
     this.known = { photographs, models: [REAL, SMALL], sizes: page.models[REAL].sizes };
-    const { photograph, model, size } = fromAddress(location.search, this.known);
+    const { photograph, model, size, square } = fromAddress(location.search, this.known);
     this.wanted = model; // what the visitor wants to look with; until it is ready, the small one answers
     this.size = size;
     this.stage = new Stage($(".live-stage"));
     this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.answered(answer) });
+    this.square = new Square({ moving: () => this.models.forget(), rested: () => this.look() });
     this.choose = new Choose($(".live-choose"), {
       take: (picture) => this.take(picture),
       refuse: (words) => this.say(words, true),
@@ -37,12 +40,14 @@ class Page {
     $(".live-ready button").addEventListener("click", () => this.look());
     $(".live-again").addEventListener("click", () => this.models.open(this.wanted));
     this.choose.ours(this.choose.buttons[photographs.indexOf(photograph)]);
+    this.square.reset(square);
     // Under 1 MB, after the runtime; the real one follows.
     arranged().then((begin) => begin && this.models.open(SMALL));
   }
 
   take(picture) {
     this.picture = picture;
+    this.square.reset();
     this.stage.waiting(picture);
     this.look();
   }
@@ -65,7 +70,7 @@ class Page {
     const size = sizes.includes(this.size) ? this.size : sizes[0];
     const { name, title, source } = this.picture;
     this.say(`Looking at ${name} ...`);
-    this.models.look({ model, size, name, title, source });
+    this.models.look({ model, size, name, title, source, square: this.square.chosen });
   }
 
   changed() {
@@ -108,15 +113,18 @@ class Page {
     $(".live-again").hidden = state !== "failed";
   }
 
-  answered({ words, panel, data, times, model, question }) {
+  answered({ words, panel, data, times, whole, model, question }) {
     if (words) return this.say(words, true);
-    const { about } = this.page.models[model];
+    const { about } = this.page.models[model], { credit, photograph } = this.picture, own = !photograph;
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
     const { rows, columns } = panel;
-    $(".live-credit").textContent = this.picture.credit;
-    const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own: !this.picture.photograph });
-    this.say(`${about} sees the middle square, ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
-    const chosen = { photograph: this.picture.photograph, model: this.wanted, size: this.size };
+    $(".live-credit").textContent = credit;
+    this.square.show(whole);
+    const tools = [saveAsPage({ about, ...this.picture })];
+    const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own, cut: [this.square.node], tools });
+    const part = !panel.kept ? "whole photograph" : question.square ? "square that you chose" : "middle square";
+    this.say(`${about} sees the ${part}, ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
+    const chosen = { photograph, model: this.wanted, size: this.size, square: question.square };
     history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
     document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
     if (model === this.wanted) this.kept ??= keep(this.page.shell); // once the large files are there

@@ -75,6 +75,12 @@ export class Models {
     this.worker.postMessage({ kind: "look", ...this.asked });
   }
 
+  // What was asked is of no use any more.
+  forget() {
+    this.ticket++;
+    this.asked = null;
+  }
+
   // What would be if something were changed (live_change.js) in the picture that is shown.
   change(interventions, { maps = false } = {}) {
     this.settle(null);

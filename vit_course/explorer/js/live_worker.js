@@ -2,7 +2,7 @@
 //   {kind: "page", page, threads, lock}       what files there are, with how many threads to compute, and the name of a
 //                                             lock to hold while it lives: "here", and "held" once it does
 //   {kind: "open", model}                     answered by "progress", "starting", and "ready" or "failed"
-//   {kind: "look", ticket, model, size, name, title, source}    answered by "answer" or "refused"; the newest counts
+//   {kind: "look", ticket, model, size, name, title, source, square}    answered by "answer" or "refused"; the newest counts
 //   {kind: "change", number, interventions, maps, question}     of the picture of that question, a former "look":
 //                                             answered by "changed" (live_change.js) or "refused"; the newest counts
 
@@ -51,9 +51,9 @@ async function blobOf(source, name) {
 
 // What is asked of a picture: from its file, or as it was kept. null where something newer was asked meanwhile.
 async function look(question, going) {
-  const { model: key, size, name, title, source } = question, began = performance.now();
+  const { model: key, size, name, title, source, square } = question, began = performance.now();
   const model = page.models[key];
-  const { pixels, picture } = await opened(await blobOf(source, name), name, size, model);
+  const { pixels, picture } = await opened(await blobOf(source, name), name, size, model, square);
   if (!going()) return null;
   const read = performance.now();
   const begun = await engines[key].begin(normalised(pixels, model.mean, model.std), size);
@@ -71,7 +71,7 @@ async function answer(question) {
   const { panel, data } = panelOf(kept.computed, kept.model, kept.picture, kept.title);
   times.packing = performance.now() - began;
   const { ticket, model } = question;
-  postMessage({ kind: "answer", ticket, model, panel, data, times }, [data.buffer]);
+  postMessage({ kind: "answer", ticket, model, panel, data, times, whole: kept.picture.whole }, [data.buffer]);
 }
 
 async function changed({ number, interventions, maps, question }) {
