@@ -47,7 +47,7 @@ def parts(path) -> tuple[str, dict, bytes]:
 def seen(page) -> tuple[list, np.ndarray]:
     page.click(".vit-tools summary")
     drawn(page)
-    words = [page.inner_text(name) for name in (".vit-lead", ".vit-words", ".vit-about")]
+    words = [re.sub("[0-9.]+.%", "%", page.inner_text(name)) for name in (".vit-lead", ".vit-words", ".vit-about")]
     checked = page.locator(".vit-explorer input:checked").evaluate_all("all => all.map((one) => one.value)")
     return [*words, *checked], np.array(page.locator(".vit-table td").all_text_contents(), float)
 
