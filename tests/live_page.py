@@ -91,11 +91,15 @@ def words(page, expected: str) -> None:
     page.wait_for_function("words => document.querySelector('.live-words').textContent.includes(words)", arg=expected)
 
 
-def compare(page, run, photograph: str, layers: tuple[int, ...]) -> None:
-    """What came last, beside PyTorch: to 1e-3 of the largest value. Tokens are of all layers, the rest of some."""
+def compare(page, run, photograph, layers: tuple[int, ...]) -> None:
+    """What came last, beside PyTorch: to 1e-3 of the largest value. Tokens are of all layers, the rest of some.
+
+    photograph: one of ours by its name, or a picture.
+    """
     model, preprocess, labels = run
+    picture = data.photographs()[photograph].path if isinstance(photograph, str) else photograph
     with torch.no_grad(), record_attention(model) as maps:
-        features = model.features(preprocess(data.photographs()[photograph].path))[0]
+        features = model.features(preprocess(picture))[0]
         logits = model.head(features[:1])
     queries, keys = (each[0, list(layers)] for each in maps.queries_and_keys())  # (layers, h, T, d)
     expected = {"features": [features], "queries": queries, "keys": keys}

@@ -61,7 +61,14 @@ MAY_IMPORT = {
     "classroom": {"checks", "files.atomic", "files.stored", "inputs.extras", "inputs.rules"},
     # What runs beside a learner's code, and what it says to the checks: no check is in it.
     "classroom.apart": {"checks.restored", "config", "vit"},
-    "live": {"data.photographs", "files.owned", "files.stored", "widgets.pages", "widgets.scripts"},
+    "live": {
+        "data.photographs",
+        "explorer.embedded",
+        "files.owned",
+        "files.stored",
+        "widgets.pages",
+        "widgets.scripts",
+    },
     "site": {*MADE_INTO_PAGES, "data", "files.owned", "files.stored", "inputs.extras", "pretrained"},
     # It reads the chapters and imports no check.
     "kit": {"classroom.exercises", "files", "site.mathml"},

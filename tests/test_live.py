@@ -62,7 +62,7 @@ def test_the_folder_holds_all_that_its_page_names(folder):
     assert sum(file["bytes"] for file in graphs) < 20_000
     shell = [name.replace("./", "index.html") for name in page["shell"]]
     assert len({*shell}) == len(shell) and all((folder / name).is_file() for name in shell)
-    assert {"index.html", "live_worker.js", "live.css", page["runtime"]["script"]["path"]} <= {*shell}
+    assert {"index.html", "saved.txt", "live_worker.js", "live.css", page["runtime"]["script"]["path"]} <= {*shell}
     for file in files:
         content = (folder / file["path"]).read_bytes()
         assert (len(content), hashlib.sha256(content).hexdigest()) == (file["bytes"], file["sha256"])

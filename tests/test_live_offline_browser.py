@@ -82,6 +82,9 @@ def test_any_server_gives_threads_and_the_second_visit_needs_none(context, writt
     before = question(page)
     page.click('[data-photograph="photographs/galaxies.jpg"]')
     wait_shown(page, "vit-s14 224", before)
+    page.click(".vit-more > summary")
+    with page.expect_download():
+        page.get_by_role("button", name="Save as page").click()
     assert page.errors == [] and page.outside == []
 
 

@@ -34,7 +34,8 @@ class Unnormalised(UserWarning):
 class Prepared(NamedTuple):
     """One picture: `shown` (C, H, W) from 0 to 1, and `given` to the model (1, C, H, W), of the same crop.
 
-    `whole` is the picture that it was cut out of, with the shares of its height and width that were kept; or None.
+    `whole` is the picture that it was cut out of, with the shares of its height and width that were kept; None where
+    they are not known.
     """
 
     shown: torch.Tensor
@@ -81,7 +82,7 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
     batch = shown[None] if type(preprocess).__name__ == "Normalize" else image[None]
     given = need_batch(_called(preprocess, batch, f"images {tuple(batch.shape)} of {batch.dtype}"))
     if given.shape[2:] != shown.shape[1:]:  # cropped or resized in there: what the model sees is shown
-        shown = given[0]
+        shown, whole = given[0], None
     return Prepared(_stretched(shown), given, whole)
 
 
@@ -95,7 +96,7 @@ def _whole(picture: Image.Image, way) -> tuple[Image.Image, tuple[float, float]]
         kept = high / max(high, wide), wide / max(high, wide)
     else:
         return None
-    return (picture, kept) if min(kept) < 0.99 else None
+    return picture, kept
 
 
 def way_of(preprocess) -> Callable | None:

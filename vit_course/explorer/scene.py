@@ -15,7 +15,8 @@ from vit_course.maps.tokens import Tokens
 from vit_course.widgets.encoding import Sections, quantised
 
 MOST_WEIGHTS = 60_000_000
-MOST_WHOLE = 640  # pixels: of the longer side of what a picture was cut out of
+MOST_WHOLE = 640  # pixels: of the longer side of what a picture was cut out of, and of the part that is drawn of it
+FEW_PIXELS = 96  # of the shorter side: a smaller picture has pixels of its own to be seen
 MOST_PNG = 120_000  # bytes; a larger picture is a photograph, and goes as JPEG
 
 
@@ -111,7 +112,8 @@ class Panel:
         features: (T, D), the tokens after the last norm, or None.
         says: what the model says, as `need_says` gives it, or None.
         link: for each token of the first panel the one of this panel that shows the same, or None.
-        whole: the picture that this one is the middle of, and the shares of its height and width that are left.
+        whole: the picture that this one is the middle of, and the shares of its height and width that are left. What
+            is drawn is cut out of it, where that has more pixels.
     """
 
     attention: QueriesAndKeys | Maps
@@ -162,18 +164,20 @@ class Panel:
         column = (2 * column + 1) * self.order.grid[1] // (2 * first.order.grid[1])
         return self.order.num_prefix + row * self.order.grid[1] + column
 
-    def write(self, sections: Sections, layers: Sequence[int] | None = None) -> dict:
+    def write(self, sections: Sections, layers: Sequence[int] | None = None, sharp: bool = True) -> dict:
         """Adds all arrays to what is sent; -> the panel in words and numbers, as the browser reads it.
 
         Args:
             sections: of all panels.
             layers: which to send; by default all.
+            sharp: whether what is drawn may have more pixels than the model sees.
         """
         attention = self.attention
         numbers = list(range(attention.layers) if layers is None else layers)
         before = len(sections.described)
-        sections.file("picture", *_file(self.picture))
-        if self.whole is not None:
+        sections.file("picture", *((sharp and self._sharper()) or _file(self.picture)))
+        kept = self.whole[1] if self.whole and min(self.whole[1]) < 0.99 else None
+        if self.whole and kept:
             sections.file("whole", *_small(self.whole[0]))
         written = attention.write(sections, numbers)
         if self.features is not None:
@@ -186,11 +190,18 @@ class Panel:
             **dict(title=self.title, layers=len(numbers), heads=attention.heads, tokens=attention.tokens),
             **dict(prefix=self.order.num_prefix, names=list(self.order.prefix), rows=rows, columns=columns),
             **dict(height=height, width=width, layer_numbers=numbers, all_layers=attention.layers),
-            **dict(
-                link=self.link, says=self.says, kept=self.whole and self.whole[1], sections=sections.described[before:]
-            ),
+            **dict(link=self.link, says=self.says, kept=kept, sections=sections.described[before:]),
             **written,
         }
+
+    def _sharper(self) -> tuple[bytes, str] | None:
+        # As a file; None where the picture itself is to be seen, or has as many pixels.
+        if self.whole is None or self.picture.ndim == 2 or min(self.picture.shape[:2]) < FEW_PIXELS:
+            return None
+        image, (high, wide) = self.whole
+        middle = [(1 - wide) / 2, (1 - high) / 2, (1 + wide) / 2, (1 + high) / 2]
+        part = image.crop([round(share * side) for share, side in zip(middle, 2 * image.size, strict=True)])
+        return _small(part, quality=90) if part.width > self.picture.shape[1] else None
 
 
 def _file(picture: np.ndarray) -> tuple[bytes, str]:
@@ -204,9 +215,9 @@ def _file(picture: np.ndarray) -> tuple[bytes, str]:
     return buffer.getvalue(), "image/jpeg"
 
 
-def _small(image: Image.Image) -> tuple[bytes, str]:
+def _small(image: Image.Image, quality: int = 80) -> tuple[bytes, str]:
     image = image.convert("RGB")  # a copy
     image.thumbnail((MOST_WHOLE, MOST_WHOLE))
     buffer = io.BytesIO()
-    image.save(buffer, format="jpeg", quality=80)
+    image.save(buffer, format="jpeg", quality=quality)
     return buffer.getvalue(), "image/jpeg"

@@ -61,7 +61,7 @@ class AttentionExplorer(StillWidget):
         link: where a picture is another one changed: for each token of the first the one that shows the same content
             here; a list with one for each of the maps, the first None.
         whole: where `image` is the middle of a larger picture: a tuple of that picture, of Pillow's, and of the shares
-            of its height and width that are left; or a list.
+            of its height and width that are left, from which it is drawn with more pixels; or a list.
         changes: what answers where something is to be taken out of the model, as `explore` makes it; or a list.
         state: the initial state, see below.
 
@@ -123,7 +123,9 @@ class AttentionExplorer(StillWidget):
             self._shown.append(_panel(one, self._shown[0] if self._shown else None))
             self._changes.append(one["changes"])
         sections = Sections()
-        panels = [panel.write(sections) for panel in self._shown]
+        # A sharp one beside another that is not would seem to be what the model sees.
+        sharp = all(panel.whole for panel in self._shown)
+        panels = [panel.write(sections, sharp=sharp) for panel in self._shown]
         one = self._shown[0]
         found = None if CHOSEN & state.keys() else telling(one.attention, one.order)
         panels[0]["telling"] = found  # so that the page can say why it opens there

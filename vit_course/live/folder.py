@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from vit_course.data.photographs import Photograph, photographs
+from vit_course.explorer import embedded
 from vit_course.files.owned import Owned
 from vit_course.files.stored import stored
 from vit_course.live.models import MODELS, PATCH, describe
@@ -68,10 +69,12 @@ def make_live(out: Path, home: str | None = None) -> None:
         shutil.copyfile(scripts.PACKAGE / "explorer" / "static" / f"{name}.js", out / f"{name}.js")
     (out / "explorer.css").write_text(scripts.style("explorer"), encoding="utf-8")
     shutil.copyfile(scripts.PACKAGE / "explorer" / "js" / "live.css", out / "live.css")
+    # An empty page of an explorer: what "Save as page" fills (live_save.js knows these two words). No page of its own.
+    (out / "saved.txt").write_bytes(embedded.page({"_panels": "{the state}", "_data": b""}, "{the title}"))
     pictures = _pictures(out)
     # What it takes to open the page without its server, the page itself last; the models are kept apart.
-    shell = (*out.glob("*.js"), *out.glob("*.css"), *out.glob("runtime/*.mjs"), *out.glob("photographs/*"))
-    page["shell"] = [*sorted(path.relative_to(out).as_posix() for path in shell), "./"]
+    shell = (*out.glob("*.js"), *out.glob("*.css"), *out.glob("*.txt"), *out.glob("runtime/*.mjs"))
+    page["shell"] = [*sorted(path.relative_to(out).as_posix() for path in (*shell, *out.glob("photographs/*"))), "./"]
     (out / "index.html").write_text(_page(page, pictures, home), encoding="utf-8")
 
 

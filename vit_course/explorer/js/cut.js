@@ -1,29 +1,45 @@
-// What the model did not see: the whole photograph, with a frame around the middle that it was given.
+// What the model did not see: the whole photograph, with a frame around the part that it was given.
 
 import { frame } from "./compose.js";
 import { element } from "../../widgets/js/element.js";
 
+// panel: `kept`, the shares of the photograph's height and width that are left, null for all; and, where it is not the
+// middle, `at`, the shares above and to the left of them.
+export function seenWords({ kept, at }) {
+  const [down, across] = kept;
+  const parts = [[across, "width"], [down, "height"]].filter(([share]) => share < 0.99);
+  if (!parts.length) return "The model sees the whole photograph";
+  const shares = parts.map(([share, side], i) => `${Math.round(100 * share)}\u00a0% of ${i ? "its" : "the photograph's"} ${side}`);
+  return `The model sees only ${at ? "this part" : "the middle"}: ${shares.join(", ")}`;
+}
+
+// -> left, top, width and height, as shares.
+export function sharesOf({ kept, at }) {
+  const [top, left] = at ?? kept.map((share) => (1 - share) / 2);
+  return [left, top, kept[1], kept[0]];
+}
+
+export function paintCut(canvas, picture, shares) {
+  const { width, height } = Object.assign(canvas, { width: picture.width, height: picture.height });
+  const [x, y, w, h] = shares.map((share, i) => share * (i % 2 ? height : width));
+  const context = canvas.getContext("2d");
+  context.drawImage(picture, 0, 0);
+  context.fillStyle = "rgb(0 0 0 / .6)";
+  context.fillRect(0, 0, width, height);
+  context.drawImage(picture, x, y, w, h, x, y, w, h);
+  frame(context, x, y, w, h, 3);
+  canvas.dataset.drawn = "true";
+}
+
 export function cut(panel) {
   // -> elements: none where nothing was cut off.
   if (!panel.kept) return [];
-  const [down, across] = panel.kept;
-  const parts = [[across, "width"], [down, "height"]].filter(([share]) => share < 0.99);
-  const text = `The model sees only the middle: ${parts.map(([share, side]) => `${Math.round(100 * share)}\u00a0% of the photograph's ${side}`).join(", ")}`;
   const canvas = element("canvas", { class: "vit-whole", role: "img", "aria-label": "The whole photograph, with a frame around what the model sees" });
-  const node = element("details", { class: "vit-cut" }, element("summary", { text }), canvas);
+  const node = element("details", { class: "vit-cut" }, element("summary", { text: seenWords(panel) }), canvas);
   node.addEventListener("toggle", async () => {
     if (!node.open || canvas.dataset.drawn) return;
     const { media } = panel.find("whole");
-    const picture = await createImageBitmap(new Blob([panel.take("whole")], { type: media }));
-    const { width, height } = Object.assign(canvas, { width: picture.width, height: picture.height });
-    const [w, h] = [across * width, down * height], [x, y] = [(width - w) / 2, (height - h) / 2];
-    const context = canvas.getContext("2d");
-    context.drawImage(picture, 0, 0);
-    context.fillStyle = "rgb(0 0 0 / .6)";
-    context.fillRect(0, 0, width, height);
-    context.drawImage(picture, x, y, w, h, x, y, w, h);
-    frame(context, x, y, w, h, 3);
-    canvas.dataset.drawn = "true";
+    paintCut(canvas, await createImageBitmap(new Blob([panel.take("whole")], { type: media })), sharesOf(panel));
   });
   return [node];
 }

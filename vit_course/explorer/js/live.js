@@ -6,7 +6,9 @@ import { Film } from "./live_film.js";
 import { Models } from "./live_models.js";
 import { liveLab } from "./live_lab.js";
 import { arranged } from "./live_offline.js";
+import { saveAsPage } from "./live_save.js";
 import { keep } from "./live_shell.js";
+import { Square } from "./live_square.js";
 import { Stage } from "./live_stage.js";
 
 const REAL = "vit-s14", SMALL = "tiny-cifar";
@@ -18,12 +20,13 @@ class Page {
     this.page = page;
     const photographs = Array.from(document.querySelectorAll("[data-photograph]"), (button) => button.dataset.name);
     this.known = { photographs, models: [REAL, SMALL], sizes: page.models[REAL].sizes };
-    const { photograph, model, size } = fromAddress(location.search, this.known);
+    const { photograph, model, size, square } = fromAddress(location.search, this.known);
     this.wanted = model; // what the visitor wants to look with; until it is ready, the small one answers
     this.size = size;
     this.stage = new Stage($(".live-stage"));
     this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.camera.answered(answer) });
     this.stage.lab = liveLab(this.models);
+    this.square = new Square({ moving: () => this.models.forget(), rested: () => this.look() });
     this.choose = new Choose($(".live-choose"), {
       take: (picture) => this.take(picture),
       refuse: (words) => this.say(words, true),
@@ -41,6 +44,7 @@ class Page {
     $(".live-ready button").addEventListener("click", () => this.look());
     $(".live-again").addEventListener("click", () => this.models.open(this.wanted));
     this.choose.ours(this.choose.buttons[photographs.indexOf(photograph)]);
+    this.square.reset(square);
     // Under 1 MB, after the runtime; the real one follows.
     arranged().then((begin) => begin && this.models.open(SMALL));
   }
@@ -48,6 +52,7 @@ class Page {
   take(picture) {
     this.camera.release();
     this.picture = picture;
+    this.square.reset();
     this.stage.waiting(picture);
     this.look();
   }
@@ -73,7 +78,7 @@ class Page {
     this.using = { model, size, name, title };
     if (filmed) return; // by its next frame
     this.say(`Looking at ${name} ...`);
-    this.models.look({ ...this.using, source });
+    this.models.look({ ...this.using, source, square: this.square.chosen });
   }
 
   changed() {
@@ -118,17 +123,20 @@ class Page {
     $(".live-again").hidden = state !== "failed";
   }
 
-  async present({ words, panel, data, times, model, question }) {
+  async present({ words, panel, data, times, whole, model, question }) {
     words ??= await this.stage.cannot(panel, data);
     if (words) return this.say(words, true);
     if (question.ticket !== this.models.ticket) return; // another was asked for meanwhile
-    const { about } = this.page.models[model];
+    const { about } = this.page.models[model], { credit, photograph } = this.picture, own = !photograph;
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
     const { rows, columns } = panel;
-    $(".live-credit").textContent = this.picture.credit;
-    const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own: !this.picture.photograph });
-    this.say(`${about} sees the middle square, ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
-    const chosen = { photograph: this.picture.photograph, model: this.wanted, size: this.size };
+    $(".live-credit").textContent = credit;
+    this.square.show(whole);
+    const tools = [saveAsPage({ about, ...this.picture })];
+    const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own, cut: [this.square.node], tools });
+    const part = !panel.kept ? "whole photograph" : question.square ? "square that you chose" : "middle square";
+    this.say(`${about} sees the ${part}, ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
+    const chosen = { photograph, model: this.wanted, size: this.size, square: question.square };
     history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
     document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
     if (model === this.wanted) this.kept ??= keep(this.page.shell); // once the large files are there

@@ -1,11 +1,13 @@
-// What is looked at, in the address: "?photograph=dahlia&model=tiny-cifar&size=336". The explorer's own part of it, the
-// layer and so on, stands after the "#". A picture of the visitor's own is in no address.
+// What is looked at, in the address: "?photograph=dahlia&model=tiny-cifar&size=336&square=20-50-80". The explorer's own
+// part of it, the layer and so on, stands after the "#". A picture of the visitor's own is in no address.
 
 export function fromAddress(search, { photographs, models, sizes }) {
   // -> what of it there is on this page. Anybody can write an address.
   const given = new URLSearchParams(search);
   const known = (name, list) => list.find((one) => String(one) === given.get(name)) ?? list[0];
-  return { photograph: known("photograph", photographs), model: known("model", models), size: known("size", sizes) };
+  const [x, y, side] = given.get("square")?.match(/^(\d{1,3})-(\d{1,3})-(\d{1,3})$/)?.slice(1).map(Number) ?? [];
+  const square = x <= 100 && y <= 100 && side >= 50 && side <= 100 ? { x, y, side } : undefined;
+  return { photograph: known("photograph", photographs), model: known("model", models), size: known("size", sizes), square };
 }
 
 export function toAddress(chosen, { photographs, models, sizes }) {
@@ -13,5 +15,7 @@ export function toAddress(chosen, { photographs, models, sizes }) {
   const parts = new URLSearchParams();
   for (const [name, [usual]] of [["photograph", photographs], ["model", models], ["size", sizes]])
     if (chosen[name] && chosen[name] !== usual) parts.set(name, chosen[name]);
+  const { photograph, square } = chosen;
+  if (photograph && square) parts.set("square", `${square.x}-${square.y}-${square.side}`);
   return parts.size ? `?${parts}` : "";
 }

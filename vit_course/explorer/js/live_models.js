@@ -77,6 +77,12 @@ export class Models {
     if (frame) this.asked.source = null; // it is with the worker now
   }
 
+  // What was asked is of no use any more.
+  forget() {
+    this.ticket++;
+    this.asked = null;
+  }
+
   // What would be if something were changed (live_change.js) in the picture that is shown; of a camera's frames none.
   change(interventions, { maps = false } = {}) {
     this.settle(null);

@@ -1,10 +1,11 @@
 // A file of a picture -> its pixels for the model, and the same part of it to look at. For a worker: no page.
 
-import { axis, resized } from "./live_picture.js";
+import { axis, box, MIDDLE, resized } from "./live_picture.js";
 
 const MANY_PIXELS = 24e6; // of a larger picture only the square at its centre is read, at LARGE pixels a side
 const LARGE = 2048;
 const SHOWN = 896; // what is shown may be finer than what the model sees
+const WHOLE = 640; // the longer side of the whole picture, beside it
 
 // What is told to the visitor as it is.
 export class Refusal extends Error {}
@@ -33,9 +34,9 @@ function drawn(bitmap, width, height, ...part) {
   return { canvas, context };
 }
 
-async function file(canvas, media) {
-  const blob = await canvas.convertToBlob({ type: media, quality: 0.92 });
-  return { bytes: new Uint8Array(await blob.arrayBuffer()), media: blob.type, side: canvas.width };
+async function file(canvas, media, quality = 0.92) {
+  const blob = await canvas.convertToBlob({ type: media, quality });
+  return { bytes: new Uint8Array(await blob.arrayBuffer()), media: blob.type };
 }
 
 // What the model sees, pixel by pixel.
@@ -48,34 +49,48 @@ function exactly(pixels, size) {
 }
 
 // The same part of the picture with more pixels, where it has more.
-function finer(bitmap, size, way) {
-  const shorter = Math.min(bitmap.width, bitmap.height), side = Math.max(size, Math.min(SHOWN, shorter));
-  const across = axis(bitmap.width, shorter, size, way), down = axis(bitmap.height, shorter, size, way);
-  const part = [across.first, down.first, across.scale * size, down.scale * size];
+function finer(bitmap, size, part) {
+  const side = Math.max(size, Math.min(SHOWN, Math.round(Math.min(...part.slice(2)))));
   return file(drawn(bitmap, side, side, ...part).canvas, "image/jpeg");
 }
 
-// -> {pixels: (size, size, 3) bytes, picture: {bytes, media, side}}; a Refusal for what is no picture.
-// model: {way, exact}: how it resizes, and whether its own few pixels are to be shown.
-export async function opened(blob, name, size, { way, exact }) {
+// What was seen, and what was not, as `_small` of scene.py has it.
+async function entire(bitmap, [left, top, wide, high], moved) {
+  const { width, height } = bitmap, times = Math.min(1, WHOLE / Math.max(width, height));
+  const { canvas } = drawn(bitmap, Math.round(width * times), Math.round(height * times), 0, 0, width, height);
+  const { bytes, media } = await file(canvas, "image/jpeg", 0.8);
+  const places = { kept: [high / height, wide / width], at: moved ? [top / height, left / width] : null };
+  return { bytes, media, width, height, ...places };
+}
+
+// -> {pixels: (size, size, 3) bytes, picture: {bytes, media, size, whole}}; a Refusal for what is no picture.
+// model: {way, exact}: how it resizes, and whether its own few pixels are to be shown. square: as of `box`; null for the
+// middle, as the model has it.
+export async function opened(blob, name, size, { way, exact }, square = null) {
   // Both upright, as the camera noted. The numbers in the file are what models learn from, in Python too, whatever
   // colour a profile says they mean; to look at, the colours are what counts.
   let bitmap, coloured;
   try {
     bitmap = await createImageBitmap(blob, { colorSpaceConversion: "none" });
-    coloured = exact ? bitmap : await createImageBitmap(blob);
+    coloured = await createImageBitmap(blob);
   } catch {
     throw new Refusal(await why(name, blob));
   }
   let { width, height } = bitmap, part = [0, 0, width, height];
-  if (width * height > MANY_PIXELS) {
-    const side = Math.min(width, height);
-    part = [(width - side) / 2, (height - side) / 2, side, side];
-    width = height = Math.min(side, LARGE);
+  const many = width * height > MANY_PIXELS;
+  if (square || many) {
+    const { left, top, side } = box(width, height, square ?? MIDDLE);
+    part = [left, top, side, side];
+    width = height = many ? Math.min(side, LARGE) : side;
   }
   const { context } = drawn(bitmap, width, height, ...part);
   const pixels = resized(context.getImageData(0, 0, width, height), size, way);
-  const picture = await (exact ? exactly(pixels, size) : finer(coloured, size, way));
+  // Where these lie in the picture.
+  const shorter = Math.min(part[2], part[3]);
+  const [across, down] = [part[2], part[3]].map((length) => axis(length, shorter, size, way));
+  const seen = [part[0] + across.first, part[1] + down.first, across.scale * size, down.scale * size];
+  const picture = await (exact ? exactly(pixels, size) : finer(coloured, size, seen));
+  Object.assign(picture, { size, whole: await entire(coloured, seen, square !== null) });
   for (const one of [bitmap, coloured]) one.close();
   return { pixels, picture };
 }

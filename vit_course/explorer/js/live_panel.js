@@ -22,7 +22,8 @@ export function noneFits(logits, { score: least, errors }) {
   return score >= least ? "" : `None of its ${logits.length} words fits: the score of its logits, ${score.toFixed(1)}, is below ${least} (${errors}).`;
 }
 
-class Sections {
+// Arrays one after the other, as in encoding.py.
+export class Sections {
   described = [];
   parts = [];
   size = 0;
@@ -44,8 +45,8 @@ class Sections {
   }
 }
 
-// computed: what an engine gave (live_engine.js); model: its entry in the page's list; picture: {bytes, media, side}, or
-// of a frame {bitmap, side}.
+// computed: what an engine gave (live_engine.js); model: its entry in the page's list; picture: {bytes, media, size, whole}
+// (live_open.js), or of a frame {bitmap, size} (live_frame.js).
 // -> {panel, data}: an entry of `_panels`, and `_data`.
 export function panelOf(computed, model, picture, title) {
   const layers = computed.queries.length, { features, lens } = computed;
@@ -66,12 +67,14 @@ export function panelOf(computed, model, picture, title) {
   sections.floats("feature_steps", null, new Float32Array(features.dims[1]).fill(1), [features.dims[1]]);
   // Last: floats lie at fours. Of a frame of a camera there is no file.
   if (picture.bytes) sections.add("picture", null, picture.bytes, { coding: "file", media: picture.media });
+  const { whole, bitmap } = picture, kept = whole && Math.min(...whole.kept) < 0.99 ? whole.kept : null;
+  if (kept) sections.add("whole", null, whole.bytes, { coding: "file", media: whole.media });
   const panel = {
-    title, layers, heads, tokens, prefix: 1, names: ["class token"], rows: side, columns: side, kind: "qk",
-    height: picture.side, width: picture.side, dim, scale: dim ** -0.5, all_layers: layers, link: null,
-    layer_numbers: Array.from({ length: layers }, (_, i) => i),
-    says: model.labels ? said(lens.data, model) : null, sections: sections.described,
-    ...(picture.bitmap ? { bitmap: picture.bitmap } : {}),
+    title, layers, heads, tokens, prefix: 1, names: ["class token"], rows: side, columns: side,
+    height: picture.size, width: picture.size, layer_numbers: Array.from({ length: layers }, (_, i) => i),
+    all_layers: layers, link: null, says: model.labels ? said(lens.data, model) : null,
+    kept, ...(kept && whole.at ? { at: whole.at } : {}), sections: sections.described, kind: "qk", dim, scale: dim ** -0.5,
+    ...(bitmap ? { bitmap } : {}),
   };
   return { panel, data: sections.joined() };
 }

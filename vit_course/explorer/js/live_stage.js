@@ -33,20 +33,23 @@ export class Stage {
   }
 
   // wanted: whether it is the model that the visitor wants, and not the one that fills in for it; own: whether the picture
-  // is the visitor's, which no link can hold. -> the part of the address after "#".
-  show(panel, data, { model, wanted, own }) {
+  // is the visitor's, which no link can hold; more: what of the page stands in the explorer (`cut`, `tools`). -> the part
+  // of the address after "#".
+  show(panel, data, { model, wanted, own, ...more }) {
     const usual = { ...AS_USUAL }, values = { ...usual };
     const kept = this.model === model ? KEPT : KEPT.filter((name) => !["layer", "head"].includes(name));
     for (const name of this.shown ? kept : [])
       if (this.shown.get(name) !== this.shown.usual[name]) values[name] = this.shown.get(name);
     const chosen = encode(values, usual), hash = this.linked || (chosen && `#${chosen}`);
     if (wanted) this.linked = "";
+    const { activeElement } = document; // which may be moved from one explorer to the next
     this.end?.();
     this.place.replaceChildren();
     // By this name the explorer knows that the address is its own.
     this.place.classList.toggle("vit-explorer-place", wanted);
-    this.shown = Object.assign(new PageModel({ ...values, _panels: [panel], _data: data }), { usual, own });
+    this.shown = Object.assign(new PageModel({ ...values, _panels: [panel], _data: data }), { usual, own, ...more });
     this.end = render({ model: this.shown, el: this.place, lab: () => this.lab?.(panel.tokens) ?? null });
+    activeElement?.focus({ preventScroll: true });
     this.model = model;
     this.touched = false;
     this.picture.hidden = true;

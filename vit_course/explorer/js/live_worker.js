@@ -2,8 +2,8 @@
 //   {kind: "page", page, threads, lock}       what files there are, with how many threads to compute, and the name of a
 //                                             lock to hold while it lives: "here", and "held" once it does
 //   {kind: "open", model}                     answered by "progress", "starting", and "ready" or "failed"
-//   {kind: "look", ticket, model, size, name, title, source}    answered by "answer" or "refused"; the newest counts;
-//                                             source: an address, a file, or a frame of a camera as a bitmap
+//   {kind: "look", ticket, model, size, name, title, source, square}    answered by "answer" or "refused"; the newest
+//                                             counts; source: an address, a file, or a frame of a camera as a bitmap
 //   {kind: "change", number, interventions, maps, question}     of the picture of that question, a former "look":
 //                                             answered by "changed" (live_change.js) or "refused"; the newest counts
 
@@ -53,12 +53,12 @@ async function blobOf(source, name) {
 
 // What is asked of a picture: from its file, or as it was kept. null where something newer was asked meanwhile.
 async function look(question, going) {
-  const { model: key, size, name, title, source } = question, began = performance.now();
+  const { model: key, size, name, title, source, square } = question, began = performance.now();
   const model = page.models[key];
   const frame = source instanceof ImageBitmap;
   const { pixels, picture } = frame
     ? framed(source, size, model)
-    : await opened(await blobOf(source, name), name, size, model);
+    : await opened(await blobOf(source, name), name, size, model, square);
   if (!going()) return null;
   const read = performance.now();
   const begun = await engines[key].begin(normalised(pixels, model.mean, model.std), size);
@@ -76,8 +76,8 @@ async function answer(question) {
   const { panel, data } = panelOf(kept.computed, kept.model, kept.picture, kept.title);
   times.packing = performance.now() - began;
   const { ticket, model } = question;
-  const bitmaps = panel.bitmap ? [panel.bitmap] : [];
-  postMessage({ kind: "answer", ticket, model, panel, data, times }, [data.buffer, ...bitmaps]);
+  const bitmaps = panel.bitmap ? [panel.bitmap] : [], { whole } = kept.picture;
+  postMessage({ kind: "answer", ticket, model, panel, data, times, whole }, [data.buffer, ...bitmaps]);
 }
 
 async function changed({ number, interventions, maps, question }) {

@@ -94,7 +94,7 @@ export class Photo {
     }, this.canvas);
     this.main.style.setProperty("--vit-aspect", `${panel.width / panel.height}`);
     const title = panel.title ? [element("figcaption", { class: "vit-title", text: panel.title })] : [];
-    this.node = element("figure", { class: "vit-panel" }, ...title, this.main, ...cut(panel));
+    this.node = element("figure", { class: "vit-panel" }, ...title, this.main, ...(state.model.cut ?? cut(panel)));
     this.listen();
     this.seen = new ResizeObserver(() => this.resize());
     this.seen.observe(this.main);

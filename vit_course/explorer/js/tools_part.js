@@ -19,7 +19,8 @@ export class Tools {
       return node;
     };
     this.said = element("p", { class: "vit-part-note vit-said", role: "status" });
-    this.buttons = element("div", { class: "vit-tools-buttons" }, button("Save picture", () => this.picture()), button("Save as CSV", () => this.csv()));
+    this.buttons = element("div", { class: "vit-tools-buttons" }, button("Save picture", () => this.picture()), button("Save as CSV", () => this.csv()),
+      ...(state.model.tools ?? []).map(([text, act]) => button(text, () => act(this))));
     this.copy = button("Copy link to this view", () => this.copied());
     this.table = element("div", { class: "vit-table", tabindex: "0", role: "region", "aria-label": "Table of weights" });
     this.folded = element("details", {}, element("summary", { text: "Weights as a table" }), this.table);
@@ -84,7 +85,7 @@ export class Tools {
 
   async copied() {
     this.link.write();
-    const own = this.state.model.own ? " It opens this page with this view, but not your photograph: that stays in your browser." : "";
+    const own = this.state.model.own ? " It opens this page with this view, but not your photograph: that stays in your browser. To give away both, use Save as page." : "";
     const copied = navigator.clipboard?.writeText(location.href) ?? Promise.reject();
     return copied.then(() => `The link was copied.${own}`, () => `This browser does not let a page copy. The link is in the address bar.${own}`);
   }

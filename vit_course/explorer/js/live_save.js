@@ -1,0 +1,68 @@
+// Save as page: the very file that `save_html` of Python writes, of what is shown, in the state that was left. The empty
+// page comes from Python's own template (`write_live`).
+
+import { element } from "../../widgets/js/element.js";
+import { dense, packed, tested } from "./live_pack.js";
+import { NAMES } from "./state.js";
+
+const EMPTY = "saved.txt";
+// Where things go in it; folder.py puts them there.
+const TITLE = "{the title}", STATE = '{"_panels": "{the state}"}', DATA = '<script type="application/octet-stream" class="vit-explorer-data" data-coding="dense">';
+
+const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
+const escaped = (text) => text.replace(/[&<>"']/g, (one) => ENTITIES[one]);
+
+async function empty() {
+  const response = await fetch(EMPTY).catch(() => null);
+  if (!response?.ok) throw new Error(`${EMPTY}, the empty page, did not load: is the server still running?`);
+  const text = await response.text();
+  const pieces = text.split(STATE).flatMap((piece) => piece.split(DATA));
+  if (pieces.length !== 3) throw new Error(`${EMPTY} is not the empty page: write the live page again`);
+  return pieces;
+}
+
+// -> the file, as a Blob. state: of the explorer that is shown.
+export async function pageOf(state, { title, credit }) {
+  const [head, between, end] = await empty();
+  const [described] = state.model.get("_panels");
+  const whole = await packed(described, state.model.get("_data"), state.first.picture);
+  const { panel, data } = tested(whole, state.first.known);
+  const values = Object.fromEntries(NAMES.map((name) => [name, state.get(name)]));
+  const rounded = (row) => row.map((value) => Number(value.toFixed(5)));
+  const says = panel.says && { ...panel.says, probabilities: rounded(panel.says.probabilities), lens: panel.says.lens.map(rounded) };
+  values._panels = [{ ...panel, title: credit, says, telling: state.first.telling ?? null }];
+  // Nothing in it may end the script in which it stands.
+  const text = JSON.stringify(values).replaceAll("<", "\\u003c");
+  return new Blob([head.replaceAll(TITLE, () => escaped(title)), text, between, DATA, dense(data), end], { type: "text/html" });
+}
+
+// Whose photograph it is decides who may see it. -> whether the visitor wants the file.
+function agreed(outside) {
+  const more = outside ? ", also what lies outside the square" : "";
+  const button = (value, text) => element("button", { value, text });
+  const dialog = element("dialog", { class: "live-ask", "aria-labelledby": "live-ask-words" },
+    element("form", { method: "dialog" },
+      element("p", { id: "live-ask-words", text: `The file contains your own photograph${more}: whoever gets the file sees it.` }),
+      button("save", "Save"), button("", "Cancel")));
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((done) =>
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      done(dialog.returnValue === "save");
+    }));
+}
+
+// A button of the explorer's tools: its label, and what it does.
+// name, credit, photograph: of the picture; the last one of ours alone.
+export function saveAsPage({ about, name, credit, photograph }) {
+  const looks = `Where ${about.replace(/^The /, "the ")} looks`;
+  const save = async (tools) => {
+    const { state } = tools;
+    if (!photograph && !(await agreed(state.first.kept))) return "Nothing was saved.";
+    tools.say("Writing the page ...");
+    const page = await pageOf(state, { title: photograph ? `${looks}: ${name}` : looks, credit });
+    return tools.save(page, `attention-${photograph ?? "explorer"}.html`);
+  };
+  return ["Save as page", save];
+}
