@@ -6,7 +6,8 @@ import { bytesOf } from "./data.js";
 export class Compared {
   // model: anywidget's, or a page's; bench: whose panel, and what came of the last change.
   constructor(model, { index, out, told }) {
-    Object.assign(this, { model, usual: model.usual, own: model.own });
+    const { usual, own, tools } = model;
+    Object.assign(this, { model, usual, own, tools });
     const data = bytesOf(model.get("_data")), start = 8 * Math.ceil(data.length / 8);
     this.data = new Uint8Array(start + told.data.length);
     this.data.set(data);

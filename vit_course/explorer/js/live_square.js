@@ -108,9 +108,12 @@ export class Square {
     Object.assign(this, { value, held: null, touched: false, whole: null });
   }
 
-  // The whole photograph, as the worker read it: {bytes, media, width, height}, the last two of the file.
-  async show(whole) {
+  // The whole photograph, as the worker read it: {bytes, media, width, height}, the last two of the file; of a frame of a
+  // camera there is none.
+  async show(whole = null) {
     Object.assign(this, { whole, picture: null });
+    this.node.hidden = !whole;
+    if (!whole) return;
     this.draw();
     const picture = await createImageBitmap(new Blob([whole.bytes], { type: whole.media }));
     if (this.whole !== whole) return;
