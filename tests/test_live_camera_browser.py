@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from conftest import cases
-from explored import NEEDS_CHROMIUM, SCREENSHOTS, pixels, violations
+from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, pixels, violations
 from live_camera import film, opened, with_camera
 from live_page import question, take, visit, wait_shown
 from served import served
@@ -88,6 +88,11 @@ def test_frames_change_the_maps_and_nothing_else(page, server):
     assert " pictures a second" in page.inner_text(".live-camera-rate") and not page.inner_text(".live-credit")
     files, more = page.evaluate(KEPT)
     assert methods <= {"GET"} and all((server.folder / file[1:]).exists() for file in files) and not more
+    page.get_by_text("Off", exact=True).click()  # the picture alone
+    drawn(page)
+    seen = pixels(page, ".vit-main canvas")
+    wait_shown(page, "tiny-cifar", question(page) + 5)
+    assert np.abs(pixels(page, ".vit-main canvas") - seen).mean() > 1, "another picture, not another map"
     page.keyboard.press("Escape")
     page.check("[value=vit-s14]")
     wait_shown(page, "vit-s14 224")
