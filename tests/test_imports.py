@@ -62,6 +62,7 @@ MAY_IMPORT = {
     # What runs beside a learner's code, and what it says to the checks: no check is in it.
     "classroom.apart": {"checks.restored", "config", "vit"},
     "live": {"data.photographs", "files.owned", "files.stored", "widgets.pages", "widgets.scripts"},
+    "live.beforehand": {"data.photographs", "explorer", "maps.recording", "pretrained", "widgets.encoding"},
     "site": {*MADE_INTO_PAGES, "data", "files.owned", "files.stored", "inputs.extras", "pretrained"},
     # It reads the chapters and imports no check.
     "kit": {"classroom.exercises", "files", "site.mathml"},
