@@ -83,18 +83,19 @@ class Page {
   async beforehand() {
     const picture = this.picture, { name, title, source } = picture;
     const question = this.models.pass({ model: REAL, size: this.size, name, title, source });
-    this.say(`Loading what ViT-S/14 saw in ${name} ...`);
+    if (!this.models.stuck) this.say(`Loading what ViT-S/14 saw in ${name} ...`);
     const found = await this.stored.of(picture);
     if (!this.models.taken(question, found)) return;
     if (found) this.present(found, question, "computed beforehand, not here.");
     else (picture.maps = null), this.look();
+    if (this.models.stuck) this.changed(); // which says so
     this.stored.shows(found, () => this.models.open(REAL));
   }
 
   changed() {
     const { states } = this.models;
     const first = ["ready", "failed"].includes(states[SMALL].state);
-    if (first && states[REAL].state === "absent") this.models.open(REAL);
+    if (first && !this.models.stuck && states[REAL].state === "absent") this.models.open(REAL);
     for (const name of [SMALL, REAL]) {
       // Once, when it has become ready.
       if (states[name].state !== "ready" || states[name].greeted) continue;
