@@ -72,6 +72,16 @@ def wait_shown(page, start: str, after: int = 0) -> str:
     return handle.json_value()
 
 
+def computed_here(page) -> None:
+    """Waits for the large model, and has it look at the photograph that is shown: not what was computed beforehand."""
+    ready = "window.said.some(([kind, model]) => kind === 'ready' && model === 'vit-s14')"
+    page.wait_for_function(ready, timeout=60_000)
+    before = question(page)
+    page.click(".live-ours [aria-pressed=true]")
+    wait_shown(page, "vit-s14 224", before)
+    assert page.evaluate("document.documentElement.dataset.computed") == "here"
+
+
 def question(page) -> int:
     """The number of what is shown."""
     return int((page.evaluate("document.documentElement.dataset.shown") or "x x 0").split()[2])

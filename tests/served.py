@@ -18,6 +18,27 @@ class Handler(SimpleHTTPRequestHandler):
         super().do_GET()
 
 
+class Ranged(Handler):
+    """Gives parts of files too, if `.server.parts`; ends early, once, in those of `.server.ends`, {name: bytes}."""
+
+    def do_GET(self):
+        name, given = self.path.lstrip("/"), self.headers["Range"]
+        if name not in self.server.ends and not given:
+            return super().do_GET()
+        self.server.asked.append(f"{name} {given or ''}".strip())
+        content = Path(self.translate_path(self.path)).read_bytes()
+        begin = int(given.removeprefix("bytes=")[:-1]) if given and self.server.parts else 0
+        self.send_response(206 if begin else 200)
+        self.send_header("Content-Length", str(len(content) - begin))
+        if begin:
+            self.send_header("Content-Range", f"bytes {begin}-{len(content) - 1}/{len(content)}")
+        if self.server.parts:
+            self.send_header("Accept-Ranges", "bytes")
+        self.end_headers()
+        self.wfile.write(self.server.change(content)[begin : self.server.ends.pop(name, None)])
+        return None
+
+
 def served(folder: Path):
     """A server of static files."""
     return answering(partial(Handler, directory=str(folder)))

@@ -69,6 +69,7 @@ MAY_IMPORT = {
         "widgets.pages",
         "widgets.scripts",
     },
+    "live.beforehand": {"data.photographs", "explorer", "maps.recording", "pretrained", "widgets.encoding"},
     "site": {*MADE_INTO_PAGES, "data", "files.owned", "files.stored", "inputs.extras", "pretrained"},
     # It reads the chapters and imports no check.
     "kit": {"classroom.exercises", "files", "site.mathml"},

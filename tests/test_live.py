@@ -73,6 +73,10 @@ def test_the_folder_holds_all_that_its_page_names(folder):
     assert [place for place in places if not (folder / place).is_file()] == []
     for name, photograph in data.photographs().items():
         assert f"photographs/{name}.jpg" in places and f"Photograph: {photograph.author}" in text
+        maps = (folder / "maps" / f"{name}.bin").read_bytes()
+        head, line = json.loads(maps.partition(b"\n")[0]), maps.index(b"\n") + 1
+        assert len(maps) == line + head["bytes"] < 3.6e6 and head["front"] < 0.42e6
+        assert f"maps/{name}.bin?{hashlib.sha256(maps).hexdigest()[:8]}" in text
     assert not re.search(r"(src|import|fetch|url)\s*[=(]\s*[\"']?(https?:|//)", text), "it asks another address"
     assert "It is not the DINOv2 that Meta published" in text
 

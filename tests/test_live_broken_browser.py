@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import cases
 from explored import NEEDS_CHROMIUM, drawn, pixels
-from live_page import question, visit, wait_shown
+from live_page import computed_here, question, visit, wait_shown
 from served import Handler, answering, served
 
 from vit_course.live import write_live
@@ -111,7 +111,8 @@ class Halves(Handler):
 def test_a_file_that_breaks_off_is_named(context, server):
     with answering(partial(Halves, directory=str(server.folder))) as halves:
         page = visit(context, halves.address)
-        wait_shown(page, "vit-s14")  # the other one is there
+        computed_here(page)  # the other one is there
+        page.check("[value=tiny-cifar]")
         says(page, "tiny-cifar.safetensors broke off after", ".live-progress-words")
         assert page.errors == []
 
@@ -121,10 +122,10 @@ def test_no_room_is_said_and_the_models_run(context, server):
     session = context.new_cdp_session(page)
     session.send("Storage.overrideQuotaForOrigin", {"origin": server.address, "quotaSize": 10e6})
     page.goto(server.address)
-    wait_shown(page, "vit-s14 224")
+    computed_here(page)
     says(page, "The large model does not fit into what this browser may keep", ".live-progress-words")
     page.reload()
-    wait_shown(page, "vit-s14 224")
+    computed_here(page)
     assert page.errors == []
 
 
@@ -168,7 +169,7 @@ def test_a_worker_that_dies_starts_again_and_what_is_shown_stays(context, server
 def test_two_tabs_do_not_harm_each_other(context, server):
     pages = [visit(context, server.address) for _ in range(2)]
     for page in pages:
-        wait_shown(page, "vit-s14 224")
+        computed_here(page)
     pages[0].wait_for_function(ALIVE, arg=1)
     pages[0].close()
     before = question(pages[1])

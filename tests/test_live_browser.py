@@ -2,15 +2,19 @@
 
 import base64
 import io
+import json
 
 import numpy as np
 import pytest
+import torch
 from conftest import cases
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
-from live_page import HAND_OVER, TAKE, compare, give, question, visit, wait_shown, words
+from live_page import HAND_OVER, TAKE, compare, computed_here, give, question, take, visit, wait_shown, words
 from pictures import encoded
 from PIL import Image
+from sent import layer_of
 from served import served
+from torch import softmax
 
 from vit_course import data, pretrained
 from vit_course.explorer import explore
@@ -40,6 +44,8 @@ def live(context, server):
     """The page of a first visit, once the large model has answered."""
     page = visit(context, server.address)
     wait_shown(page, "vit-s14 224")
+    page.first_words = page.inner_text(".live-words")
+    computed_here(page)
     page.first_asked = list(server.asked)
     yield page
     page.close()
@@ -53,11 +59,13 @@ def nothing_goes_wrong(request):
         assert page.outside == [] and page.errors == []
 
 
-def test_the_small_model_answers_while_the_large_one_loads(live):
-    models = [shown.split()[0] for shown in live.evaluate("window.shown")]
-    assert models == ["tiny-cifar", "vit-s14"]
-    said = [tuple(one) for one in live.evaluate("window.said")]
-    assert said.index(("answer", "tiny-cifar")) < said.index(("ready", "vit-s14"))
+def test_what_was_computed_beforehand_is_shown_before_any_model_comes(live):
+    assert live.first_words.endswith("16 × 16 patches; computed beforehand, not here.")
+    assert [shown.split()[0] for shown in live.evaluate("window.shown")] == ["vit-s14", "vit-s14"]
+    asked = live.first_asked
+    (maps,) = (place for place in asked if place.startswith("maps/"))
+    assert asked.index(maps) < min(i for i, place in enumerate(asked) if place.startswith(("models/", "runtime/")))
+    assert {model for _, model in live.evaluate("window.said")} <= {None, "vit-s14"}, "nobody asked for the small one"
     loading = [line for line in live.evaluate("window.lines") if " of 4" in line]
     assert len(loading) > 3, "the bar of the large model moves"
     assert live.inner_text(".live-credit").startswith("Chelsea, a tabby cat. Photograph: Stefan van der Walt, CC0")
@@ -65,11 +73,8 @@ def test_the_small_model_answers_while_the_large_one_loads(live):
 
 def test_each_file_is_asked_for_once(live):
     weights = [path for path in live.first_asked if path.startswith("models/") or path.endswith(".gz")]
-    graphs = [
-        f"models/{model}-{part}.onnx" for model in ("tiny-cifar", "vit-s14") for part in ("block", "embed", "head")
-    ]
-    names = ("tiny-cifar", "vit-s14", "vit-s14-cifar10")
-    kept = [f"models/{name}.safetensors" for name in names]
+    graphs = [f"models/vit-s14-{part}.onnx" for part in ("block", "embed", "head")]
+    kept = [f"models/{name}.safetensors" for name in ("vit-s14", "vit-s14-cifar10")]
     assert sorted(weights) == sorted([*graphs, *kept, "runtime/ort-wasm-simd-threaded.wasm.gz"])
 
 
@@ -79,6 +84,21 @@ def test_a_photograph_at_224_pixels_as_in_pytorch(live):
     opens = explore(run, data.photographs()["cat"].path)
     live.get_by_text(f"Opened on layer {opens.layer}, head {opens.head}: ").wait_for()
     assert live.get_attribute(".vit-explorer", "data-query") == str(opens.query)
+
+
+def test_what_was_computed_beforehand_is_what_the_browser_computes(live, server):
+    head, data = (server.folder / "maps" / "cat.bin").read_bytes().split(b"\n", 1)
+    panel, now = json.loads(head), live.evaluate("window.answer.panel")
+    for layer, (q, k) in enumerate(zip(take(live, "queries"), take(live, "keys"), strict=True)):
+        wanted = softmax(torch.from_numpy(q @ k.swapaxes(1, 2) * q.shape[-1] ** -0.5), dim=-1).numpy()
+        found = layer_of({"_panels": [panel], "_data": data}, layer)
+        assert (np.abs(found - wanted) / wanted.max(axis=-1, keepdims=True)).max() < 0.01, "as live/beforehand.py says"
+        np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-4)
+    says, told = panel["says"], now["says"]
+    assert [says[name] for name in ("labels", "about", "none")] == [told[name] for name in ("labels", "about", "none")]
+    np.testing.assert_allclose(says["lens"], told["lens"], atol=2e-3)
+    same = ("layers", "heads", "tokens", "prefix", "names", "rows", "columns", "kind", "dim", "scale", "all_layers")
+    assert {name: panel[name] for name in same} == {name: now[name] for name in same}
 
 
 @pytest.mark.thorough
@@ -223,7 +243,7 @@ def test_what_does_not_come_is_said_and_asked_for_again(browser, server):
     page = visit(context, server.address)
     line = "words => document.querySelector('.live-progress-words').textContent.includes(words)"
     page.wait_for_function(line, arg="models/vit-s14-block.onnx has 100 bytes instead of", timeout=30_000)
-    wait_shown(page, "tiny-cifar")
+    wait_shown(page, "vit-s14 224")
     graph = bytearray((server.folder / "models" / "vit-s14-block.onnx").read_bytes())
     graph[-1] ^= 1
     for answer, message in (
@@ -239,7 +259,7 @@ def test_what_does_not_come_is_said_and_asked_for_again(browser, server):
         page.wait_for_function(line, arg=message)
     context.unroute("**/vit-s14-block.onnx")
     page.click(".live-again")
-    wait_shown(page, "vit-s14 224")
+    computed_here(page)
     assert page.outside == [] and page.errors == []
     context.close()
 

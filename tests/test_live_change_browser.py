@@ -105,6 +105,18 @@ def test_the_small_model_and_what_is_not_changed(page, runs):
     np.testing.assert_allclose(nothing["cosines"], 1, atol=1e-6)
 
 
+def test_a_change_of_what_was_computed_beforehand_looks_at_the_picture_by_itself(page):
+    question = {"model": "tiny-cifar", "size": 32, "name": "clock", "title": "", "source": "/photographs/clock.jpg"}
+    look(page, "tiny-cifar", "clock")
+    wanted = changed(page, [head(1, 2)])["cosines"]
+    look(page, "tiny-cifar", "cat")
+    taken = (
+        "question => { const one = models.pass(question); return [models.taken({}, true), models.taken(one, true)]; }"
+    )
+    assert page.evaluate(taken, question) == [False, True]
+    np.testing.assert_array_equal(changed(page, [head(1, 2)])["cosines"], wanted)
+
+
 @pytest.mark.thorough
 @cases("photograph", PHOTOGRAPHS)
 def test_twenty_changes_of_each_of_ten_photographs_as_in_pytorch(page, runs, photograph):

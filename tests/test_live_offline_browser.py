@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from conftest import cases
 from explored import NEEDS_CHROMIUM
-from live_page import question, visit, wait_shown
+from live_page import computed_here, question, visit, wait_shown
 from served import Handler, answering, served
 
 from vit_course.live import serving, write_live
@@ -66,17 +66,21 @@ def test_any_server_gives_threads_and_the_second_visit_needs_none(context, writt
     loads = counted(context)
     with served(written) as server:
         page = visit(context, server.address)
-        wait_shown(page, "vit-s14 224")
+        computed_here(page)
         assert page.evaluate("crossOriginIsolated") and len(loads) == 2, "loaded anew once"
         kept(page)
         assert page.errors == [] and page.outside == []
         page.close()
         page = visit(context, f"{server.address}/?photograph=dahlia")
-        wait_shown(page, "vit-s14 224")
+        computed_here(page)
         assert page.evaluate("crossOriginIsolated") and len(loads) == 3, "and never again"
         page.close()
-    page = visit(context, f"{server.address}/?photograph=rocket")
+    page = visit(context, f"{server.address}/?photograph=dahlia")
     wait_shown(page, "vit-s14 224")
+    assert page.inner_text(".live-words").endswith("computed beforehand, not here."), "kept, as it was chosen before"
+    page.goto(f"{server.address}/?photograph=rocket")
+    wait_shown(page, "vit-s14 224")
+    assert page.evaluate("document.documentElement.dataset.computed") == "here"
     missing = page.evaluate("[...document.images].filter((image) => !image.complete || !image.naturalWidth).length")
     assert missing == 0 and page.evaluate("crossOriginIsolated")
     before = question(page)

@@ -78,7 +78,12 @@ def listening(parts: Parts | None) -> Iterator[Heard]:
 
 @torch.no_grad()
 def says_of(
-    parts: Parts | None, heard: Heard, answer, labels: Sequence[str] | None, none: str | None = None
+    parts: Parts | None,
+    heard: Heard,
+    answer,
+    labels: Sequence[str] | None,
+    none: str | None = None,
+    most: int = MOST_CLASSES,
 ) -> dict | None:
     """What an `AttentionExplorer` takes as `says`, or None where nothing sure can be said.
 
@@ -89,6 +94,7 @@ def says_of(
         answer: what the model returned.
         labels: the names of the classes; None for their numbers, empty where what comes out are no classes.
         none: what `none_fits` says of the answer.
+        most: how many classes are told of.
 
     Raises:
         ValueError: another number of labels than of classes.
@@ -111,7 +117,7 @@ def says_of(
     if len(labels) != count:
         raise ValueError(f"the model has {count} classes, and {len(labels)} labels were given")
     lens = torch.cat(read).float().softmax(dim=1)  # (L + 1, num_classes)
-    best = lens[-1].topk(min(MOST_CLASSES, count)).indices
+    best = lens[-1].topk(min(most, count)).indices
     said = {
         "labels": [str(labels[index]) for index in best.tolist()],
         "probabilities": lens[-1, best].tolist(),

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from vit_course.maps.tokens import Tokens
-from vit_course.widgets.encoding import Sections, quantised
+from vit_course.widgets.encoding import LARGEST, Sections, quantised
 
 MOST_WEIGHTS = 60_000_000
 MOST_WHOLE = 640  # pixels: of the longer side of what a picture was cut out of, and of the part that is drawn of it
@@ -21,12 +21,15 @@ MOST_PNG = 120_000  # bytes; a larger picture is a photograph, and goes as JPEG
 
 
 class QueriesAndKeys:
-    """(L, h, T, d), (L, h, T, d): attention as what makes it. No more than one map is ever in memory."""
+    """(L, h, T, d), (L, h, T, d): attention as what makes it. No more than one map is ever in memory.
+
+    `most` is the largest whole number that a coordinate becomes when it is sent.
+    """
 
     kind = "qk"
 
-    def __init__(self, q: torch.Tensor, k: torch.Tensor):
-        self.q, self.k = q, k
+    def __init__(self, q: torch.Tensor, k: torch.Tensor, most: int = LARGEST):
+        self.q, self.k, self.most = q, k, most
         self.layers, self.heads, self.tokens, self.dim = q.shape
         self.scale = self.dim**-0.5
 
@@ -53,7 +56,7 @@ class QueriesAndKeys:
             stored = []
             both = self.q[layer], self.k[layer] - means[layer][:, None]  # each (h, T, d)
             for place, name in enumerate(("queries", "keys")):
-                whole, step = quantised(both[place].numpy(), axis=1)  # (h, T, d), (h, d)
+                whole, step = quantised(both[place].numpy(), 1, self.most)  # (h, T, d), (h, d)
                 sections.steps(name, whole, index)
                 steps[place, index] = step
                 # What the browser has: so its rows sum to 1.

@@ -13,6 +13,7 @@ from vit_course.data.photographs import Photograph, photographs
 from vit_course.explorer import embedded
 from vit_course.files.owned import Owned
 from vit_course.files.stored import stored
+from vit_course.live.beforehand import beforehand
 from vit_course.live.models import MODELS, PATCH, describe
 from vit_course.widgets import scripts
 from vit_course.widgets.pages import ICON
@@ -96,25 +97,29 @@ def _copy(path: Path, out: Path, folder: str, new: str | None = None) -> dict:
 
 
 def _pictures(out: Path) -> str:
-    """Copies the photographs with a small one of each; -> a button for each, as HTML."""
+    """Copies the photographs with a small one and the stored maps of each; -> a button for each, as HTML."""
     from PIL import Image, ImageOps
 
     (out / "photographs").mkdir()
-    found = photographs()
+    (out / "maps").mkdir()
+    found, maps = photographs(), beforehand()
     buttons = []
     for name in dict.fromkeys((*FIRST, *found)):
         photograph = found[name]
         shutil.copyfile(photograph.path, out / "photographs" / f"{name}.jpg")
         small = ImageOps.fit(photograph.open(), (THUMBNAIL, THUMBNAIL), Image.Resampling.BICUBIC)
         small.save(out / "photographs" / f"{name}-small.jpg", quality=80)
-        buttons.append(_button(photograph))
+        (out / "maps" / f"{name}.bin").write_bytes(maps[name])
+        buttons.append(_button(photograph, maps[name]))
     return "\n".join(buttons)
 
 
-def _button(photograph: Photograph) -> str:
+def _button(photograph: Photograph, maps: bytes) -> str:
     credit = f"{photograph.title}. Photograph: {photograph.author}, {photograph.licence}."
     place = f"photographs/{photograph.name}.jpg"
     values = {"name": photograph.name, "photograph": place, "title": photograph.title, "credit": credit}
+    # With the sum in its address a browser never takes an older file for it.
+    values["maps"] = f"maps/{photograph.name}.bin?{hashlib.sha256(maps).hexdigest()[:8]}"
     data = " ".join(f'data-{key}="{html.escape(value)}"' for key, value in values.items())
     label = html.escape(photograph.title)
     small = f"photographs/{photograph.name}-small.jpg"

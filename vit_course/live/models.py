@@ -19,6 +19,7 @@ PARTS = ("embed", "block", "head")
 LICENCES = ("vit-s14/LICENSE-MIT.txt", "vit-s14/LICENSE-APACHE.txt")
 PATCH = 14
 SIZES = (224, 336, 448)  # pixels
+HEAD = "a linear head on the ten classes of CIFAR-10, fitted to pictures of 98 pixels"
 
 
 def describe(name: str, live: Path, copy: Callable[[Path, str], dict]) -> dict:
@@ -63,7 +64,7 @@ def _vit_s14() -> dict:
         "std": taken["image_std"],
         "labels": head["class_names"],
         "none": head["none_below"],
-        "head": "a linear head on the ten classes of CIFAR-10, fitted to pictures of 98 pixels",
+        "head": HEAD,
     }
 
 

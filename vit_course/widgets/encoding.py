@@ -60,15 +60,16 @@ class Sections:
         self._size += len(content)
 
 
-def quantised(values: np.ndarray, axis: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """-> whole numbers from -LARGEST to LARGEST of the same shape, and the step between two of them.
+def quantised(values: np.ndarray, axis: int | None, most: int = LARGEST) -> tuple[np.ndarray, np.ndarray]:
+    """-> whole numbers from -most to most of the same shape, and the step between two of them.
 
     Args:
         values: finite floats.
         axis: along which one step serves for all, such as that of the tokens; the steps lack it.
+        most: at most LARGEST.
     """
     largest = np.abs(values).max(axis=axis, keepdims=True)
-    step = np.where(largest > 0, largest / LARGEST, 1).astype(np.float32)
+    step = np.where(largest > 0, largest / most, 1).astype(np.float32)
     return np.rint(values / step).astype(np.int16), step.squeeze(axis)
 
 

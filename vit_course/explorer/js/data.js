@@ -56,11 +56,14 @@ export class Panel {
   async decodeAll() {
     // One after the other, from the wanted one on; ends early where the view has gone.
     while (!this.closed && this.decoded.includes(null)) {
-      const layer = this.decoded[this.wanted] ? this.decoded.lastIndexOf(null) : this.wanted;
+      await this.coming?.any(this); // of a panel whose bytes are on their way (live_stored.js)
+      const can = (layer) => !this.decoded[layer] && (this.coming?.has(this, layer) ?? true);
+      const layer = can(this.wanted) ? this.wanted : this.decoded.findLastIndex((_, one) => can(one));
       this.decoded[layer] = await (this.kind === "qk" ? VectorsLayer : MapsLayer).of(this, layer);
       this.changed();
       await this.rest?.();
     }
+    await this.coming?.end();
     if (!this.closed && this.featureWidth) await this.decodeFeatures();
   }
 
@@ -137,7 +140,7 @@ export function describePanels(model) {
 
 export async function openPanels(model, panels = describePanels(model)) {
   // Resolves once the pictures and the layer that is looked at are there; the others follow.
-  const layer = model.get("layer") ?? Infinity;
+  const layer = model.get("layer") ?? panels[0].telling?.layer ?? Infinity;
   await Promise.all(panels.map((panel) => panel.open()));
   for (const panel of panels) panel.want(Math.min(Math.max(layer, 0), panel.layers - 1));
   await Promise.all(

@@ -6,14 +6,16 @@ import { Film } from "./live_film.js";
 import { Models } from "./live_models.js";
 import { liveLab } from "./live_lab.js";
 import { arranged } from "./live_offline.js";
+import { Progress } from "./live_progress.js";
 import { saveAsPage } from "./live_save.js";
 import { keep } from "./live_shell.js";
 import { Square } from "./live_square.js";
 import { Stage } from "./live_stage.js";
+import { Stored } from "./live_stored.js";
 
 const REAL = "vit-s14", SMALL = "tiny-cifar";
+const AGAIN = "The part of this page that computes is ready again.";
 const $ = (selector) => document.querySelector(selector);
-const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 2e6 ? 1 : 0);
 
 class Page {
   constructor(page) {
@@ -24,9 +26,12 @@ class Page {
     this.wanted = model; // what the visitor wants to look with; until it is ready, the small one answers
     this.size = size;
     this.stage = new Stage($(".live-stage"));
+    this.line = new Progress();
+    this.stored = new Stored(page.models[REAL]);
     this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.camera.answered(answer) });
     this.stage.lab = liveLab(this.models);
-    this.square = new Square({ moving: () => this.models.forget(), rested: () => this.look() });
+    this.square = new Square({ moving: () => this.models.pass(null), rested: () => this.look() });
+    this.linked = square; // which the address may say of the first picture
     this.choose = new Choose($(".live-choose"), {
       take: (picture) => this.take(picture),
       refuse: (words) => this.say(words, true),
@@ -43,16 +48,15 @@ class Page {
     });
     $(".live-ready button").addEventListener("click", () => this.look());
     $(".live-again").addEventListener("click", () => this.models.open(this.wanted));
-    this.choose.ours(this.choose.buttons[photographs.indexOf(photograph)]);
-    this.square.reset(square);
-    // Under 1 MB, after the runtime; the real one follows.
-    arranged().then((begin) => begin && this.models.open(SMALL));
+    addEventListener("online", () => this.models.resume());
+    arranged().then((begin) => begin && this.choose.ours(this.choose.buttons[photographs.indexOf(photograph)]));
   }
 
   take(picture) {
     this.camera.release();
     this.picture = picture;
-    this.square.reset();
+    this.square.reset(this.linked);
+    this.linked = undefined;
     this.stage.waiting(picture);
     this.look();
   }
@@ -64,34 +68,55 @@ class Page {
     this.changed();
   }
 
-  // With what is there: the wanted model, or the small one.
+  // With what is there: the wanted model, or what it has seen of our photographs beforehand, or the small one.
   look() {
     $("#live-size").disabled = this.wanted === SMALL;
     const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
     $(".live-ready").hidden = true;
-    this.late = !model;
+    this.stored.leave();
     this.using = null;
-    if (!model) return this.say("Loading the small model first.");
-    const { sizes } = this.page.models[model];
-    const size = sizes.includes(this.size) ? this.size : sizes[0];
     const { name, title, source, filmed } = this.picture;
-    this.using = { model, size, name, title };
+    const maps = this.wanted === REAL && this.size === this.known.sizes[0] && !this.square.chosen && this.picture.maps;
+    this.late = !model && !maps;
+    if (model !== REAL && maps) return this.beforehand();
+    const filling = this.wanted === REAL && model !== REAL && "The large model is not ready yet: the small one looks first.";
+    if (!model) {
+      this.models.pass(null);
+      this.say(filling || "The small model is loading.");
+      return this.models.open(SMALL);
+    }
+    const { sizes } = this.page.models[model];
+    this.using = { model, size: sizes.includes(this.size) ? this.size : sizes[0], name, title };
     if (filmed) return; // by its next frame
-    this.say(`Looking at ${name} ...`);
+    this.say(filling || `Looking at ${name} ...`);
     this.models.look({ ...this.using, source, square: this.square.chosen });
+  }
+
+  // What was computed when the page was written; after it comes the model.
+  async beforehand() {
+    const picture = this.picture, { name, title, source } = picture;
+    const question = this.models.pass({ model: REAL, size: this.size, name, title, source });
+    if (!this.models.stuck) this.say(`Loading what ViT-S/14 saw in ${name} ...`);
+    const found = await this.stored.of(picture);
+    if (!this.models.taken(question, found)) return;
+    if (found) this.present(found, question, "computed beforehand, not here.");
+    else (picture.maps = null), this.look();
+    if (this.models.stuck) this.changed(); // which says so
+    this.stored.shows(found, () => this.models.open(REAL));
   }
 
   changed() {
     const { states } = this.models;
     const first = ["ready", "failed"].includes(states[SMALL].state);
-    if (first && states[REAL].state === "absent") this.models.open(REAL);
+    if (first && !this.models.stuck && states[REAL].state === "absent") this.models.open(REAL);
     for (const name of [SMALL, REAL]) {
       // Once, when it has become ready.
       if (states[name].state !== "ready" || states[name].greeted) continue;
       states[name].greeted = true;
       const settled = this.stage.model && (this.picture.filmed || !this.models.asked) && !this.late; // no answer is waited for
-      if (settled && name === this.stage.model) {
-        this.say("The part of this page that computes is ready again.");
+      if (name === this.wanted) this.kept ??= keep(this.page.shell); // once the large files are there
+      if (settled && name === this.stage.model && !this.stored.partly) {
+        this.say(states[name].first ? `${this.said} What you choose next is computed here.` : AGAIN);
         continue;
       }
       if (settled && name !== this.wanted) continue;
@@ -99,47 +124,36 @@ class Page {
       if (settled && this.stage.touched) $(".live-ready").hidden = false;
       else this.look();
     }
-    // What is missing of the wanted model, or else what is on its way.
-    const coming = [this.wanted, SMALL, REAL].find((name) => !["absent", "ready"].includes(states[name].state));
-    const told = coming ?? [REAL, SMALL].find((name) => states[name].unkept);
-    this.progress(states[told] ?? {}, told === SMALL ? "The small model" : "The large model");
+    this.line.tell(states, this.wanted);
     const all = Object.values(states);
     if (all.some(({ state }) => state !== "failed")) return;
     if (this.camera.on) this.camera.end("The camera stopped: nothing can be computed.");
     this.say(`Nothing can be computed: ${all[0].words}.`, true);
   }
 
-  progress({ state, loaded, total, words }, what) {
-    const bar = $(".live-progress"), line = $(".live-progress-words");
-    bar.hidden = !["loading", "starting"].includes(state);
-    if (state === "loading" && total) Object.assign(bar, { value: loaded, max: total });
-    else bar.removeAttribute("value");
-    line.textContent = {
-      loading: total ? `${what} is loading: ${megabytes(loaded)} of ${megabytes(total)} MB` : `${what} is loading`,
-      starting: `${what} is starting`,
-      failed: `${what} cannot be used: ${words}.`,
-      ready: `${what} does not fit into what this browser may keep: it is loaded again at your next visit.`,
-    }[state] ?? "";
-    $(".live-again").hidden = state !== "failed";
-  }
-
-  async present({ words, panel, data, times, whole, model, question }) {
+  async answered({ words, panel, data, times, whole, model, question }) {
     words ??= await this.stage.cannot(panel, data);
     if (words) return this.say(words, true);
     if (question.ticket !== this.models.ticket) return; // another was asked for meanwhile
-    const { about } = this.page.models[model], { credit, photograph } = this.picture, own = !photograph;
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
-    const { rows, columns } = panel;
+    this.stored.shows(null);
+    this.present({ panel, data, whole }, { ...question, model }, `computed here in ${seconds} s.`);
+  }
+
+  // question: what was asked; how: how the answer came about.
+  present({ panel, data, whole }, { model, size, square, ticket }, how) {
+    const { about } = this.page.models[model], { rows, columns } = panel, { credit, photograph } = this.picture;
     $(".live-credit").textContent = credit;
     this.square.show(whole);
-    const tools = [saveAsPage({ about, ...this.picture })];
+    const tools = [saveAsPage({ about, ...this.picture })], own = !photograph;
     const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own, cut: [this.square.node], tools });
-    const part = !panel.kept ? "whole photograph" : question.square ? "square that you chose" : "middle square";
-    this.say(`${about} sees the ${part}, ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
-    const chosen = { photograph, model: this.wanted, size: this.size, square: question.square };
+    const part = !panel.kept ? "whole photograph" : square ? "square that you chose" : "middle square";
+    this.said = `${about} sees the ${part}, ${size} × ${size} pixels, ${rows} × ${columns} patches; ${how}`;
+    this.say(this.said);
+    const chosen = { photograph, model: this.wanted, size: this.size, square };
     history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
-    document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
-    if (model === this.wanted) this.kept ??= keep(this.page.shell); // once the large files are there
+    const computed = how.split(" ")[1].replace(",", ""); // "here" or "beforehand"
+    Object.assign(document.documentElement.dataset, { computed, shown: `${model} ${size} ${ticket}` });
   }
 
   say(words, refused = false) {

@@ -3,7 +3,7 @@
 const pictureIn = (list) => [...list].find((file) => file.type.startsWith("image/")) ?? list[0];
 
 export class Choose {
-  // node: the part of the page that Python wrote; take({name, title, source, credit, photograph}) hears of each picture.
+  // node: the part of the page that Python wrote; take({name, title, source, credit, photograph, maps}) hears of each picture.
   constructor(node, { take, refuse }) {
     Object.assign(this, { node, take, refuse });
     this.buttons = [...node.querySelectorAll("[data-photograph]")];
@@ -48,9 +48,9 @@ export class Choose {
 
   ours(button) {
     this.last = () => this.ours(button);
-    const { photograph, name, title, credit } = button.dataset;
+    const { photograph, name, title, credit, maps } = button.dataset;
     this.press(button);
-    this.take({ photograph: name, name: title, title: "", source: photograph, credit });
+    this.take({ photograph: name, name: title, title: "", source: photograph, credit, maps });
   }
 
   theirs(file) {

@@ -1,8 +1,8 @@
 // Files of known size and checksum, with progress, kept by the browser for the next visit. No model, no page.
 
+import { forget, Part, unpackedByServer } from "./live_parts.js";
+
 const NAME = "vit-course-live-";
-// A server that unpacks by itself what ends in .gz makes no mistake: WebAssembly begins with a zero.
-const unpackedByServer = (bytes) => bytes.length > 3 && bytes[0] === 0 && bytes[1] === 0x61;
 
 // -> the store of this version, those of others thrown away; null where a browser has none (an address without https).
 export async function openStore(version) {
@@ -26,65 +26,76 @@ async function check(file, bytes) {
     throw new Error(`${file.path} is not the file that this page was written with`);
 }
 
-// The content of an answer, counted piece by piece as it comes.
-async function read(response, { path, bytes: size }, count) {
-  let bytes = new Uint8Array(size), at = 0;
-  const reader = response.body.getReader();
-  const next = () => reader.read().catch(() => {
-    throw new Error(`${path} broke off after ${at} of ${size} bytes`);
-  });
-  for (let piece = await next(); !piece.done; piece = await next()) {
-    if (at + piece.value.length > bytes.length) {
-      const larger = new Uint8Array(Math.max(2 * bytes.length, at + piece.value.length));
-      larger.set(bytes);
-      bytes = larger;
-    }
-    bytes.set(piece.value, at);
-    at += piece.value.length;
-    count(piece.value.length);
-  }
-  return bytes.subarray(0, at);
-}
+const right = (file, bytes) => check(file, bytes).then(() => true, () => false);
 
-// -> the bytes of one file {path, bytes, sha256, unpacked}. `count` hears of each piece, `full()` when the browser has
-// no room to keep it.
-async function bytesOf(file, store, count, full, signal) {
-  const kept = await store?.match(file.path).catch(() => null);
+// -> the bytes of one file {path, bytes, sha256, unpacked}. `count` hears of each piece and where it comes from, `full()`
+// when the browser has no room to keep it, `anew()` when what came in parts was thrown away.
+async function bytesOf(file, store, { count, full, anew }, signal) {
+  const kept = await store?.match(file.path).then((found) => found?.arrayBuffer()).catch(() => null);
   if (kept) {
-    let got = 0;
-    const bytes = await read(kept, file, (more) => ((got += more), count(more))).catch(() => null);
-    if (bytes && (await check(file, bytes).then(() => true, () => false))) return bytes;
-    count(-got); // damaged: once more, from the server
+    const bytes = new Uint8Array(kept);
+    if (await right(file, bytes)) {
+      count(bytes.length, true);
+      return bytes;
+    }
   }
-  let response;
-  try {
-    response = await fetch(file.path, { cache: store ? "no-store" : "default", signal }); // kept once, not twice
-  } catch {
-    throw new Error(`${file.path} did not load: is the server still running?`);
+  const options = { cache: store ? "no-store" : "default", signal }; // kept once, not twice
+  const part = await Part.of(file, store);
+  count(part.at, true);
+  let bytes = await part.whole(count, options);
+  if (part.mended && !(await right(file, bytes))) {
+    // Another file since the break, or a damaged part: once more, as a whole.
+    anew();
+    await part.anew(count);
+    bytes = await part.whole(count, options);
   }
-  if (!response.ok) throw new Error(`${file.path} is missing: the server answers ${response.status}`);
-  const bytes = await read(response, file, count);
+  await forget(store, file.path);
   await check(file, bytes);
   // A full disk is no reason to fail.
   await store?.put(file.path, new Response(bytes)).catch(full);
   return bytes;
 }
 
-// -> {contents: the bytes of all files, in their order, unkept: whether the browser has no room for one of them};
-// `said` hears {loaded, total}, at most once for each hundredth.
+const underway = new Map(); // path -> {got, hear, done}: a file that two models want is loaded once
+
+function shared(file, store, told) {
+  let one = underway.get(file.path);
+  if (!one) {
+    one = { got: 0, hear: new Set() };
+    const count = (more, kept) => {
+      one.got += more;
+      for (const { count } of one.hear) count(more, kept);
+    };
+    const each = (name) => () => one.hear.forEach((listener) => listener[name]());
+    one.done = bytesOf(file, store, { count, full: each("full"), anew: each("anew") });
+    one.done.catch(() => {}).finally(() => underway.delete(file.path));
+    underway.set(file.path, one);
+  }
+  one.hear.add(told);
+  told.count(one.got, true);
+  return one.done;
+}
+
+// -> {contents: the bytes of all files, in their order, unkept: whether the browser has no room for one of them}; the
+// first comes before the others, as another model may want it too. `said` hears {loaded, total, came, anew}, at most
+// once for each hundredth: `came` over the line, `anew` where a file has changed between its parts.
 export async function loadAll(files, store, said) {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
   const stop = new AbortController(); // without one file the others are of no use
-  let loaded = 0, told = -1, unkept = false;
-  const full = () => (unkept = true);
-  const count = (bytes) => {
+  let loaded = 0, came = 0, told = -1, unkept = false, changed = false;
+  const count = (bytes, kept = false) => {
     loaded += bytes;
+    if (!kept) came += Math.max(0, bytes);
     const part = Math.min(100, Math.floor((100 * loaded) / total));
-    if (part !== told && !stop.signal.aborted) said({ loaded: Math.min(loaded, total), total });
+    if (part !== told && !stop.signal.aborted) said({ loaded: Math.min(loaded, total), total, came, anew: changed });
     told = part;
   };
+  const hears = { count, full: () => (unkept = true), anew: () => (changed = true) };
+  const [first, ...others] = files;
   try {
-    return { contents: await Promise.all(files.map((file) => bytesOf(file, store, count, full, stop.signal))), unkept };
+    const contents = [await shared(first, store, hears)];
+    contents.push(...(await Promise.all(others.map((file) => bytesOf(file, store, hears, stop.signal)))));
+    return { contents, unkept };
   } catch (error) {
     stop.abort();
     throw error;

@@ -31,11 +31,11 @@ export class Film extends Camera {
   // To what is asked of a frame, and of anything else.
   async answered(answer) {
     const { page, run } = this, { words, panel, data, model, question } = answer;
-    if (!this.on || question?.source) return page.present(answer);
+    if (!this.on || question?.source) return page.answered(answer);
     if (words) return this.end(`The camera stopped. ${words}`);
     const followed = await page.stage.follow(panel, data, model);
     if (run !== this.run) return;
-    if (!followed) await page.present(answer); // another model, or more patches
+    if (!followed) await page.answered(answer); // another model, or more patches
     else document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;
     const { about } = page.page.models[model], { rows, columns } = panel, { size } = question;
     const sees = `${size} × ${size} pixels, ${rows} × ${columns} patches`;

@@ -17,6 +17,7 @@ export class Models {
     this.states = Object.fromEntries(Object.keys(page.models).map((name) => [name, { state: "absent" }]));
     this.ticket = this.number = 0;
     this.asked = this.shown = this.waits = null;
+    this.met = new Set(); // the models that were ready once
     this.threads = allowed();
     this.start();
   }
@@ -77,10 +78,24 @@ export class Models {
     if (frame) this.asked.source = null; // it is with the worker now
   }
 
-  // What was asked is of no use any more.
-  forget() {
+  // A question that is answered elsewhere; `taken` once its answer is there, and from then on changes are of it.
+  pass(question) {
+    this.settle(null);
     this.ticket++;
+    return (this.asked = question && { ...question, ticket: this.ticket });
+  }
+
+  // -> whether nothing newer was asked meanwhile. asked: what `pass` gave; there: whether it has an answer.
+  taken(asked, there) {
+    if (asked !== this.asked) return false;
     this.asked = null;
+    if (there) this.shown = asked;
+    return true;
+  }
+
+  // What did not come is asked for again.
+  resume() {
+    if (!this.stuck) for (const name of Object.keys(this.states)) if (this.states[name].state === "failed") this.open(name);
   }
 
   // What would be if something were changed (live_change.js) in the picture that is shown; of a camera's frames none.
@@ -113,7 +128,11 @@ export class Models {
     if (kind === "progress") this.set(model, { state: "loading", ...rest });
     if (kind === "starting") this.set(model, { state: "starting" });
     if (kind === "failed") this.failed(model, rest);
-    if (kind === "ready") this.set(model, { state: kind, ...rest });
+    if (kind === "ready") {
+      const first = !this.met.has(model);
+      this.met.add(model);
+      this.set(model, { state: kind, first, ...rest });
+    }
     if (kind === "changed" || (kind === "refused" && number)) number === this.number && this.settle(rest);
     else if ((kind === "answer" || kind === "refused") && ticket === this.ticket) {
       const question = this.asked;

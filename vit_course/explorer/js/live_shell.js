@@ -2,7 +2,9 @@
 // checksum (live_files.js).
 
 export const STORE = "vit-course-page";
-const OURS = /^(live(_worker)?\.js|(explorer|live)\.css|runtime\/[\w.-]+\.mjs|photographs\/[\w-]+\.jpg|saved\.txt)$/;
+const FILES = ["live(_worker)?\\.js", "(explorer|live)\\.css", "runtime/[\\w.-]+\\.mjs", "photographs/[\\w-]+\\.jpg",
+  "maps/[\\w-]+\\.bin", "saved\\.txt"];
+const OURS = new RegExp(`^(${FILES.join("|")})$`);
 
 // Where a file of the page is kept: its address without what follows "?", or null for what is not of the page.
 // scope: the address of its folder.

@@ -17,7 +17,7 @@ import { normalised } from "./live_picture.js";
 
 const PREFIX = 1; // the class token, before the patches
 const engines = {};
-let page, threads, runtime, newest = 0, change = 0;
+let page, threads, starting, runtime, newest = 0, change = 0;
 let kept = {}; // the question whose picture was computed last, and all that came of it
 
 async function start(binary) {
@@ -30,13 +30,19 @@ async function start(binary) {
 
 async function open(name) {
   const model = page.models[name], began = performance.now(), parts = Object.keys(model.graphs);
-  const files = [...Object.values(model.graphs), ...model.weights, ...(runtime ? [] : [page.runtime.binary])];
+  const before = runtime ? [] : [page.runtime.binary];
+  const files = [...before, ...Object.values(model.graphs), ...model.weights];
   const say = (progress) => postMessage({ kind: "progress", model: name, ...progress });
   const store = await openStore(page.version);
   const { contents, unkept } = await loadAll(files, store, say);
   const loading = performance.now() - began;
   postMessage({ kind: "starting", model: name });
-  runtime ??= await start(contents.at(-1));
+  const [binary] = contents.splice(0, before.length);
+  starting ??= start(binary).catch((error) => {
+    starting = null;
+    throw error;
+  });
+  runtime = await starting;
   const graphs = Object.fromEntries(parts.map((part, i) => [part, contents[i]]));
   const weights = contents.slice(parts.length, parts.length + model.weights.length);
   engines[name] = await engine(runtime, graphs, weights, model);

@@ -45,9 +45,9 @@ function largest(count, value) {
 
 export async function choose(model, panel) {
   // Of a picture that Python has not seen nobody has said where to look, or only of some other picture.
-  while (panel.decoded.includes(null)) await new Promise((done) => (panel.changed = done));
+  if (!panel.telling) while (panel.decoded.includes(null)) await new Promise((done) => (panel.changed = done));
   const usual = { layer: panel.layers - 1, head: 0, query: 0 };
-  panel.telling = telling(panel);
+  panel.telling ??= telling(panel);
   Object.assign(model.usual, usual, panel.telling);
   for (const [name, value] of Object.entries(model.usual))
     if (model.get(name) === null) model.set(name, value);
