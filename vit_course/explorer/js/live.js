@@ -120,10 +120,11 @@ class Page {
     const { rows, columns } = panel;
     $(".live-credit").textContent = credit;
     this.square.show(whole);
-    const tools = [saveAsPage({ about, ...this.picture })];
-    const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own, cut: [this.square.node], tools });
+    const more = { own, cut: [this.square.node], tools: [saveAsPage({ about, ...this.picture })] };
+    const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, ...more });
     const part = !panel.kept ? "whole photograph" : question.square ? "square that you chose" : "middle square";
-    this.say(`${about} sees the ${part}, ${question.size} × ${question.size} pixels, ${rows} × ${columns} patches; computed here in ${seconds} s.`);
+    const sizes = `${question.size} × ${question.size} pixels, ${rows} × ${columns} patches`;
+    this.say(`${about} sees the ${part}, ${sizes}; computed here in ${seconds} s.`);
     const chosen = { photograph, model: this.wanted, size: this.size, square: question.square };
     history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
     document.documentElement.dataset.shown = `${model} ${question.size} ${question.ticket}`;

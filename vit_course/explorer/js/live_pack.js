@@ -1,5 +1,5 @@
 // A panel as Python writes it into a page, from one with numbers as they are: whole numbers of 14 bits, and characters
-// of seven. The same as `QueriesAndKeys.write` of scene.py, `quantised` and `to_text` of encoding.py. No page, no model.
+// of seven. The same as `QueriesAndKeys.write` of scene.py, `quantised` and `to_text` of encoding.py. No page.
 
 import { floats } from "../../widgets/js/bytes.js";
 import { Sections } from "./live_panel.js";
@@ -76,7 +76,8 @@ export async function packed(panel, data) {
   const sections = new Sections();
   for (const name of ["picture", "whole"])
     if (section(name)) sections.add(name, null, bytes(section(name)), { coding: "file", media: section(name).media });
-  const shared = Object.fromEntries(["query_steps", "key_steps", "key_means"].map((name) => [name, new Float32Array(layers * heads * dim)]));
+  const empty = () => new Float32Array(layers * heads * dim);
+  const shared = { query_steps: empty(), key_steps: empty(), key_means: empty() };
   const lse = new Float32Array(layers * heads * tokens);
   for (let layer = 0; layer < layers; layer++) {
     const given = ["queries", "keys"].map((name) => floats(bytes(section(name, layer))));

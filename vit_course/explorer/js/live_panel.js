@@ -45,8 +45,8 @@ export class Sections {
   }
 }
 
-// computed: what an engine gave (live_engine.js); model: its entry in the page's list; picture: {bytes, media, size, whole}
-// (live_open.js).
+// computed: what an engine gave (live_engine.js); model: its entry in the page's list; picture: {bytes, media, size,
+// whole} (live_open.js).
 // -> {panel, data}: an entry of `_panels`, and `_data`.
 export function panelOf(computed, model, picture, title) {
   const layers = computed.queries.length, { features, lens } = computed;
@@ -72,7 +72,8 @@ export function panelOf(computed, model, picture, title) {
     title, layers, heads, tokens, prefix: 1, names: ["class token"], rows: side, columns: side,
     height: picture.size, width: picture.size, layer_numbers: Array.from({ length: layers }, (_, i) => i),
     all_layers: layers, link: null, says: model.labels ? said(lens.data, model) : null,
-    kept, ...(kept && whole.at ? { at: whole.at } : {}), sections: sections.described, kind: "qk", dim, scale: dim ** -0.5,
+    kept, ...(kept && whole.at ? { at: whole.at } : {}), sections: sections.described, kind: "qk", dim,
+    scale: dim ** -0.5,
   };
   return { panel, data: sections.joined() };
 }

@@ -30,8 +30,9 @@ export class Stage {
     this.picture.src = typeof picture.source === "string" ? picture.source : URL.createObjectURL(picture.source);
   }
 
-  // more: what of the page stands in the explorer (`cut`, `tools`). wanted: whether it is the model that the visitor wants, and not the one that fills in for it; own: whether the picture
-  // is the visitor's, which no link can hold. -> the part of the address after "#".
+  // more: what of the page stands in the explorer (`cut`, `tools`). wanted: whether it is the model that the visitor
+  // wants, and not the one that fills in for it; own: whether the picture is the visitor's, which no link can hold.
+  // -> the part of the address after "#".
   show(panel, data, { model, wanted, own, ...more }) {
     const usual = { ...AS_USUAL }, values = { ...usual };
     const kept = this.model === model ? KEPT : KEPT.filter((name) => !["layer", "head"].includes(name));

@@ -2,7 +2,8 @@
 //   {kind: "page", page, threads, lock}       what files there are, with how many threads to compute, and the name of a
 //                                             lock to hold while it lives: "here", and "held" once it does
 //   {kind: "open", model}                     answered by "progress", "starting", and "ready" or "failed"
-//   {kind: "look", ticket, model, size, name, title, source, square}    answered by "answer" or "refused"; the newest counts
+//   {kind: "look", ticket, model, size, name, title, source, square}
+//                                             answered by "answer" or "refused"; the newest counts
 //   {kind: "change", number, interventions, maps, question}     of the picture of that question, a former "look":
 //                                             answered by "changed" (live_change.js) or "refused"; the newest counts
 
