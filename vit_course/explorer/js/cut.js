@@ -9,7 +9,9 @@ export function seenWords({ kept, at }) {
   const [down, across] = kept;
   const parts = [[across, "width"], [down, "height"]].filter(([share]) => share < 0.99);
   if (!parts.length) return "The model sees the whole photograph";
-  const shares = parts.map(([share, side], i) => `${Math.round(100 * share)}\u00a0% of ${i ? "its" : "the photograph's"} ${side}`);
+  const shares = parts.map(([share, side], i) => {
+    return `${Math.round(100 * share)}\u00a0% of ${i ? "its" : "the photograph's"} ${side}`;
+  });
   return `The model sees only ${at ? "this part" : "the middle"}: ${shares.join(", ")}`;
 }
 

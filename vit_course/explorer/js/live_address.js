@@ -7,7 +7,8 @@ export function fromAddress(search, { photographs, models, sizes }) {
   const known = (name, list) => list.find((one) => String(one) === given.get(name)) ?? list[0];
   const [x, y, side] = given.get("square")?.match(/^(\d{1,3})-(\d{1,3})-(\d{1,3})$/)?.slice(1).map(Number) ?? [];
   const square = x <= 100 && y <= 100 && side >= 50 && side <= 100 ? { x, y, side } : undefined;
-  return { photograph: known("photograph", photographs), model: known("model", models), size: known("size", sizes), square };
+  const [photograph, model] = [known("photograph", photographs), known("model", models)];
+  return { photograph, model, size: known("size", sizes), square };
 }
 
 export function toAddress(chosen, { photographs, models, sizes }) {

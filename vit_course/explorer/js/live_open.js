@@ -64,8 +64,8 @@ async function entire(bitmap, [left, top, wide, high], moved) {
 }
 
 // -> {pixels: (size, size, 3) bytes, picture: {bytes, media, size, whole}}; a Refusal for what is no picture.
-// model: {way, exact}: how it resizes, and whether its own few pixels are to be shown. square: as of `box`; null for the
-// middle, as the model has it.
+// model: {way, exact}: how it resizes, and whether its own few pixels are to be shown. square: as of `box`; null for
+// the middle, as the model has it.
 export async function opened(blob, name, size, { way, exact }, square = null) {
   // Both upright, as the camera noted. The numbers in the file are what models learn from, in Python too, whatever
   // colour a profile says they mean; to look at, the colours are what counts.

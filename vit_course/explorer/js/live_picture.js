@@ -12,15 +12,15 @@ export function axis(length, shorter, size, way) {
   return { scale, first: Math.floor((resized - size) / 2) * scale, count: size };
 }
 
-// The square that is looked at, in percent: x and y, how much of the room beside it lies to its left and above it; side,
-// of the picture's shorter one.
+// The square that is looked at, in percent: x and y, how much of the room beside it lies to its left and above it;
+// side, of the picture's shorter one.
 export const MIDDLE = { x: 50, y: 50, side: 100 };
 
 // -> the same in whole pixels.
 export function box(width, height, square) {
   const side = Math.max(1, Math.round((Math.min(width, height) * square.side) / 100));
-  const [left, top] = [[width, square.x], [height, square.y]].map(([length, share]) => Math.round(((length - side) * share) / 100));
-  return { left, top, side };
+  const before = (length, share) => Math.round(((length - side) * share) / 100);
+  return { left: before(width, square.x), top: before(height, square.y), side };
 }
 
 const cubic = (x) => {

@@ -1,5 +1,5 @@
-// Save as page: the very file that `save_html` of Python writes, of what is shown, in the state that was left. The empty
-// page comes from Python's own template (`write_live`).
+// Save as page: the very file that `save_html` of Python writes, of what is shown, in the state that was left. The
+// empty page comes from Python's own template (`write_live`).
 
 import { element } from "../../widgets/js/element.js";
 import { dense, packed, tested } from "./live_pack.js";
@@ -7,7 +7,8 @@ import { NAMES } from "./state.js";
 
 const EMPTY = "saved.txt";
 // Where things go in it; folder.py puts them there.
-const TITLE = "{the title}", STATE = '{"_panels": "{the state}"}', DATA = '<script type="application/octet-stream" class="vit-explorer-data" data-coding="dense">';
+const TITLE = "{the title}", STATE = '{"_panels": "{the state}"}';
+const DATA = 'class="vit-explorer-data" data-coding="dense">';
 
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
 const escaped = (text) => text.replace(/[&<>"']/g, (one) => ENTITIES[one]);
@@ -29,20 +30,22 @@ export async function pageOf(state, { title, credit }) {
   const { panel, data } = tested(whole, state.first.known);
   const values = Object.fromEntries(NAMES.map((name) => [name, state.get(name)]));
   const rounded = (row) => row.map((value) => Number(value.toFixed(5)));
-  const says = panel.says && { ...panel.says, probabilities: rounded(panel.says.probabilities), lens: panel.says.lens.map(rounded) };
+  const says = panel.says && { ...panel.says }; // null of a model that says nothing
+  if (says) Object.assign(says, { probabilities: rounded(says.probabilities), lens: says.lens.map(rounded) });
   values._panels = [{ ...panel, title: credit, says, telling: state.first.telling ?? null }];
   // Nothing in it may end the script in which it stands.
   const text = JSON.stringify(values).replaceAll("<", "\\u003c");
-  return new Blob([head.replaceAll(TITLE, () => escaped(title)), text, between, DATA, dense(data), end], { type: "text/html" });
+  const start = head.replaceAll(TITLE, () => escaped(title));
+  return new Blob([start, text, between, DATA, dense(data), end], { type: "text/html" });
 }
 
 // Whose photograph it is decides who may see it. -> whether the visitor wants the file.
 function agreed(outside) {
-  const more = outside ? ", also what lies outside the square" : "";
+  const photograph = `your own photograph${outside ? ", also what lies outside the square" : ""}`;
   const button = (value, text) => element("button", { value, text });
   const dialog = element("dialog", { class: "live-ask", "aria-labelledby": "live-ask-words" },
     element("form", { method: "dialog" },
-      element("p", { id: "live-ask-words", text: `The file contains your own photograph${more}: whoever gets the file sees it.` }),
+      element("p", { id: "live-ask-words", text: `The file contains ${photograph}: whoever gets the file sees it.` }),
       button("save", "Save"), button("", "Cancel")));
   document.body.append(dialog);
   dialog.showModal();

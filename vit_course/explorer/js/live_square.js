@@ -17,7 +17,7 @@ export class Square {
     this.words = element("summary", {});
     this.canvas = element("canvas", {
       class: "vit-whole", tabindex: "0", role: "application", "aria-roledescription": "photograph with a square",
-      "aria-label": "The whole photograph: arrow keys move the square that the model sees, plus and minus change its size",
+      "aria-label": "The whole photograph: arrow keys move the square that the model sees, plus and minus size it",
     });
     this.sliders = Object.fromEntries(Object.keys(LABELS).map((name) => [name, this.slider(name)]));
     this.back = element("button", { type: "button", text: "Back to the middle" });
@@ -130,10 +130,11 @@ export class Square {
       field.value = value[name];
     }
     const kept = [side / height, side / width];
-    this.words.textContent = `${seenWords({ kept, at: this.chosen && [top / height, left / width] })}. Move the square.`;
+    const at = [top / height, left / width];
+    this.words.textContent = `${seenWords({ kept, at: this.chosen && at })}. Move the square.`;
     this.back.hidden = !this.chosen;
     // What cannot move that way scrolls the page.
-    this.canvas.style.touchAction = { "01": "pan-x", "10": "pan-y" }[`${Number(width - side >= 1)}${Number(height - side >= 1)}`] ?? "none";
-    if (this.picture) paintCut(this.canvas, this.picture, sharesOf({ kept, at: [top / height, left / width] }));
+    this.canvas.style.touchAction = height - side < 1 ? "pan-y" : width - side < 1 ? "pan-x" : "none";
+    if (this.picture) paintCut(this.canvas, this.picture, sharesOf({ kept, at }));
   }
 }

@@ -48,6 +48,7 @@ export function fileName({ panel, q, layer, head, fusion }, view, ending) {
   const number = panel.layer_numbers[layer];
   const parts = { similarity: ["similarity"], colours: ["colours"] }[view] ??
     ["attention", `layer-${number}`, fusion === "head" ? `head-${head}` : fusion];
-  const words = [...parts.slice(0, 1), panel.title.slice(0, 40), ...parts.slice(1), view === "colours" ? "" : panel.name(q)];
+  const title = panel.title.slice(0, 40); // what follows is not to be cut off
+  const words = [...parts.slice(0, 1), title, ...parts.slice(1), view === "colours" ? "" : panel.name(q)];
   return `${words.map((word) => word.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "")).filter(Boolean).join("-").slice(0, 96)}.${ending}`;
 }

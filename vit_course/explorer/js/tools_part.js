@@ -19,7 +19,8 @@ export class Tools {
       return node;
     };
     this.said = element("p", { class: "vit-part-note vit-said", role: "status" });
-    this.buttons = element("div", { class: "vit-tools-buttons" }, button("Save picture", () => this.picture()), button("Save as CSV", () => this.csv()),
+    this.buttons = element("div", { class: "vit-tools-buttons" },
+      button("Save picture", () => this.picture()), button("Save as CSV", () => this.csv()),
       ...(state.model.tools ?? []).map(([text, act]) => button(text, () => act(this))));
     this.copy = button("Copy link to this view", () => this.copied());
     this.table = element("div", { class: "vit-table", tabindex: "0", role: "region", "aria-label": "Table of weights" });
