@@ -3,7 +3,7 @@
 const WINDOW = 12_000, LEAST = 3000; // milliseconds: of the line's past what counts, and how much of it there must be
 const SILENT = 8000; // after so long without a byte nobody knows
 // Seconds from which on a number is said in these steps; one that is near the last one said is not said anew.
-const STEPS = [[0, 10], [55, 60], [600, 300]], NEAR = 0.25;
+const STEPS = [[0, 10], [55, 60], [600, 300]], NEAR = 0.3;
 
 function words(seconds) {
   if (seconds < 60) return `about ${seconds} seconds left`;
