@@ -76,6 +76,21 @@ def test_they_are_those_of_passes_with_one_change_each(name, of):
     assert untouched(model)
 
 
+@cases("blocks", [[[0, 1, 3, 4], [2, 5]], [[0, 1, 3, 4], [2, 5], [6, 7], [8]]])
+def test_blocks_of_patches_are_hidden_together_smaller_ones_at_the_edges(blocks):
+    size = (7 * (1 + max(map(max, blocks)) // 3), 21)
+    config = dataclasses.replace(by_hand.CONFIG, image_size=size)
+    model, image = by_hand.published.shaken(ViT(config)), torch.randn(1, 3, *size)
+    for of in ("logits", "class token"):
+        found = quietly(model, image, "patches", of, block=2, batch_size=3)
+        assert found.values.shape == (len(blocks) // 2, 2)
+        expected = one_by_one(model, image, [hide(block) for block in blocks], of)
+        torch.testing.assert_close(found.values.flatten(), expected, rtol=1e-3, atol=2e-7)
+    every = quietly(model, image, "patches", "class token", block=4).values
+    expected = one_by_one(model, image, [hide(slice(None))], "class token")
+    torch.testing.assert_close(every.flatten(), expected, rtol=1e-3, atol=2e-7)
+
+
 def test_passes_begin_at_the_change_and_those_of_72_heads_cost_forty():
     config = dataclasses.replace(by_hand.CONFIG, num_layers=12, num_heads=6)
     model, image, ran = ViT(config).eval(), OURS.images(1), []
@@ -192,6 +207,9 @@ def test_what_it_refuses():
         ({"by": "median"}, "by must be 'mean' or 'zero', got 'median'"),
         ({"by": OURS.images(2)}, r"by must be one picture \(1, C, H, W\), got shape \(2, 3, 14, 21\)"),
         ({"kind": "patches", "by": "mean"}, "a hidden patch is replaced by nothing"),
+        ({"kind": "patches", "block": 0}, "block must be at least 1, got 0"),
+        ({"kind": "patches", "block": True}, "block must be an int of at least 1, got True"),
+        ({"block": 2}, "a block is one of patches: leave block out where kind is 'heads'"),
         ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
         ({"progress": 1}, "progress must be True or False, got 1"),
     ):

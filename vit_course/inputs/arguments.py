@@ -80,6 +80,7 @@ RULES = {
     "progress": flag,
     "bfloat16": flag,
     "regularisation": positive(1e12),
+    "block": whole(1, MOST_WIDE),
     # Of learning without labels.
     "mask_ratio": share,
     "decoder_dim": WIDTH,

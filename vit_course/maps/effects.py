@@ -43,8 +43,8 @@ class Effects:
     """What `effects` measured; `print` says how much of it.
 
     Args:
-        values: (L, h) of heads, (rows, columns) of patches, (L, 2) of attention and MLP, or (L,) of layers; NaN where
-            the computation was interrupted before.
+        values: (L, h) of heads, (rows, columns) of patches or of their blocks, (L, 2) of attention and MLP, or (L,) of
+            layers; NaN where the computation was interrupted before.
         kind, of: as they were asked for.
     """
 
@@ -76,8 +76,9 @@ def effects(
     by: By | None = None,
     batch_size: int = 16,
     progress: bool = True,
+    block: int = 1,
 ) -> Effects:
-    """(1, C, H, W) -> (L, h), (rows, columns), (L, 2) or (L,)
+    """(1, C, H, W) -> (L, h), (ceil(rows / block), ceil(columns / block)), (L, 2) or (L,)
 
     The size of the change at the end of the model, where each head is replaced, each patch hidden in all layers, each
     branch or each layer taken out, one at a time. Of a token it is 1 - cos(before, after), of its vector at the end of
@@ -94,12 +95,14 @@ def effects(
             function is given this picture alone.
         batch_size: how many changes run at once.
         progress: a bar on standard output.
+        block: of patches, how many by how many are hidden together; those at the right and lower edges may be smaller.
 
     Returns:
         `Effects`, also where it was interrupted (KeyboardInterrupt): of what was done until then.
 
     Raises:
-        TypeError, ValueError: as `intervene`; or not one picture; a model that trains; no such kind or token.
+        TypeError, ValueError: as `intervene`; or not one picture; a model that trains; no such kind or token; a block
+            of what are no patches.
 
     Source: Michel et al. 2019 (arXiv:1905.10650), one head at a time; Abnar & Zuidema 2020 (arXiv:2005.00928), who
         compare maps with what changes without a token; Geva et al. 2023 (arXiv:2304.14767), hidden tokens.
@@ -107,18 +110,20 @@ def effects(
     check_module("model", model)
     check_floats("image", image)
     KIND("kind", kind)
-    check_arguments(batch_size=batch_size, progress=progress)
+    check_arguments(batch_size=batch_size, progress=progress, block=block)
     if image.ndim != 4 or len(image) != 1:
         raise ValueError(f"image must be one picture (1, C, H, W), got shape {tuple(image.shape)}")
     if model.training:
         raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")
     if kind == "patches" and by is not None:
         raise ValueError("a hidden patch is replaced by nothing: leave by out where kind is 'patches'")
+    if kind != "patches" and block != 1:
+        raise ValueError(f"a block is one of patches: leave block out where kind is {kind!r}")
     if isinstance(by, torch.Tensor) and len(by) != 1:
         raise ValueError(f"by must be one picture (1, C, H, W), got shape {tuple(by.shape)}")
     with torch.no_grad(), aside():
         whole = Whole(model, image, kind, of)
-        shape, changes = _changes(whole, kind, ("mean" if kind == "heads" else "zero") if by is None else by)
+        shape, changes = _changes(whole, kind, ("mean" if kind == "heads" else "zero") if by is None else by, block)
         values = torch.full((len(changes),), torch.nan)
         try:
             with tqdm(total=len(changes), desc=kind, leave=False, file=sys.stdout, disable=not progress) as bar:
@@ -197,7 +202,7 @@ class Whole:
         return prefix.index(str(self.of))
 
 
-def _changes(whole: Whole, kind: str, by: By) -> tuple[tuple[int, ...], list[Change]]:
+def _changes(whole: Whole, kind: str, by: By, block: int) -> tuple[tuple[int, ...], list[Change]]:
     # The shape of the effects, and what each of them is an effect of.
     layers = range(len(whole.blocks))
     if kind == "heads":
@@ -207,7 +212,9 @@ def _changes(whole: Whole, kind: str, by: By) -> tuple[tuple[int, ...], list[Cha
         return (len(layers), whole.heads[0]), made
     if kind == "patches":
         rows, columns = whole.tokens().grid
-        return (rows, columns), [(0, hide(patch)) for patch in range(rows * columns)]
+        patches = torch.arange(rows * columns).view(rows, columns)
+        blocks = [part.flatten() for band in patches.split(block) for part in band.split(block, dim=1)]
+        return (-(-rows // block), -(-columns // block)), [(0, hide(part)) for part in blocks]
     if kind == "layers":
         return (len(layers),), [(layer, without_layer(layer, by)) for layer in layers]
     made = [(layer, without_branch(layer, branch, by)) for layer in layers for branch in BRANCHES]

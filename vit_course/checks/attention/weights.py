@@ -13,7 +13,7 @@ from vit_course.checks.tools.tensors import agree
 from vit_course.checks.tools.usual import given
 
 
-@exercise("4.1", "Weights with a mask", section="All queries at once", difficulty=2, minutes=10)
+@exercise("4.1", "Weights with a mask", "All queries at once", difficulty=2, minutes=10)
 def weights(answer, draw):
     """`answer(q, k, keep)`: (B, h, T, d), (B, h, S, d), bool (B, T, S) -> (B, h, T, S), the attention weights."""
     draws = []

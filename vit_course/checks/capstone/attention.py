@@ -17,7 +17,7 @@ from vit_course.checks.tools.tokens_meet import tokens_meet
 ASKER = 1  # not the first, to which a causal mask leaves no choice
 
 
-@exercise("13.3", "Self-attention", section="Six steps, six checks", difficulty=3, minutes=15)
+@exercise("13.3", "Self-attention", "Six steps, six checks", difficulty=3, minutes=15)
 def attention(answer, draw):
     """`answer(hidden_dim, num_heads)` -> a module (B, T, D) -> (B, T, D), its parameters named as you like."""
     for (batch, tokens), (heads, d) in zip(((3, 5), (2, 6)), head_sizes(draw), strict=True):

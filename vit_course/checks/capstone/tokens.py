@@ -11,7 +11,7 @@ from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, tensor
 
 
-@exercise("13.2", "Class token and positions", section="Six steps, six checks", difficulty=2, minutes=8)
+@exercise("13.2", "Class token and positions", "Six steps, six checks", difficulty=2, minutes=8)
 def tokens(answer, draw):
     """`answer(num_patches, hidden_dim)` -> a module (B, N, D) -> (B, N + 1, D), both parts learned."""
     for _ in range(2):

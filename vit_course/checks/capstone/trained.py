@@ -12,7 +12,7 @@ from vit_course.checks.tools.watched_steps import Steps, watched_steps
 from vit_course.data import digits
 
 
-@exercise("13.6", "Trained", section="Six steps, six checks", difficulty=2, minutes=15, seconds=120)
+@exercise("13.6", "Trained", "Six steps, six checks", difficulty=2, minutes=15, seconds=120)
 def trained(answer):
     """`answer(images, labels)` -> a trained module (B, 1, 8, 8) -> (B, 10); images and labels of digits."""
     data = digits()

@@ -11,7 +11,7 @@ from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
-@exercise("2.2", "Fix the class token module", section="Two lines of code", difficulty=2, minutes=10)
+@exercise("2.2", "Fix the class token module", "Two lines of code", difficulty=2, minutes=10)
 def module(answer, draw):
     """`answer(hidden_dim)` -> a module (B, N, D) -> (B, T, D) that learns one token, written in any way."""
     for _ in range(2):

@@ -8,11 +8,7 @@ from vit_course.checks.tools.table import table
 
 
 @exercise(
-    "2.1",
-    "The mean of the real patches",
-    section="Does it matter which token gives the answer?",
-    difficulty=2,
-    minutes=8,
+    "2.1", "The mean of the real patches", "Does it matter which token gives the answer?", difficulty=2, minutes=8
 )
 def padded(answer, draw):
     """`answer(z, real)`: (B, T, D) with a class token in front, bool (B, N) -> (B, D), each image's own mean."""

@@ -12,7 +12,7 @@ WORDS = ("worse", "no clear difference", "better")
 @exercise(
     "2.4",
     "Which is better, at which learning rate?",
-    section="Does it matter which token gives the answer?",
+    "Does it matter which token gives the answer?",
     difficulty=2,
     minutes=15,
     seconds=120,

@@ -15,7 +15,7 @@ from vit_course.checks.tools.words import describe
 IMAGES = 600
 
 
-@exercise("5.1", "Drop a whole branch", section="The block, in two lines", difficulty=2, minutes=10)
+@exercise("5.1", "Drop a whole branch", "The block, in two lines", difficulty=2, minutes=10)
 def drop_branch(answer, draw):
     """`answer(p)` -> a module (B, T, D) -> (B, T, D): in training, each image's branch is 0 with probability p."""
     for p in (0.3, 0.6):

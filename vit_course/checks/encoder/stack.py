@@ -16,7 +16,7 @@ from vit_course.checks.tools.table import known
 from vit_course.checks.tools.tensors import tensor
 
 
-@exercise("5.2", "Debug a stack of blocks", section="The block, in two lines", difficulty=2, minutes=10)
+@exercise("5.2", "Debug a stack of blocks", "The block, in two lines", difficulty=2, minutes=10)
 def stack(answer, draw):
     """`answer(make_block, num_layers, hidden_dim)` -> a module (B, T, D) -> (B, T, D); make_block() gives a block."""
     for layers in (3, 4):

@@ -53,10 +53,7 @@ def second_fault(module: nn.Module, factory: Factory, x: torch.Tensor, scale: to
     with torch.no_grad():
         if not ran or agree(received, run(x, ran, norm)):
             return None
-        return next(
-            (one.sentence for one in slips(_STREAM) if agree(received, one.function(x, ran, norm))),
-            None,
-        )
+        return next((one.sentence for one in slips(_STREAM) if agree(received, one.function(x, ran, norm))), None)
 
 
 def _output(module: nn.Module, factory: Factory, x: torch.Tensor, scale: torch.Tensor):

@@ -8,7 +8,7 @@ from vit_course.checks.tools.experiments import by_ranges, follows, losses, made
 SETTINGS = {"without": 0, "with": 50}
 
 
-@exercise("5.4", "Does a warm-up help?", section="Which one trains?", difficulty=2, minutes=14, seconds=120)
+@exercise("5.4", "Does a warm-up help?", "Which one trains?", difficulty=2, minutes=14, seconds=120)
 def warm_up(answer, draw):
     """`answer()` -> {"seeds", "without": [a loss a seed], "with", "conclusion": "helps", "hurts" or "not decided"}."""
     # A run that diverges may be far above guessing.

@@ -18,7 +18,7 @@ SETTINGS = ("chosen", "held_out")
 @exercise(
     "9.4",
     "How much of a good head is luck?",
-    section="Control 1: a model that knows nothing",
+    "Control 1: a model that knows nothing",
     difficulty=3,
     minutes=20,
     seconds=120,

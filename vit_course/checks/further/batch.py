@@ -11,12 +11,7 @@ SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}
 
 
 @exercise(
-    "14.4",
-    "Does a larger rate repair a larger batch?",
-    section="Several processes",
-    difficulty=3,
-    minutes=15,
-    seconds=120,
+    "14.4", "Does a larger rate repair a larger batch?", "Several processes", difficulty=3, minutes=15, seconds=120
 )
 def batch(answer, draw):
     """`answer()` -> {"seeds", "small", "large", "scaled", "conclusion"}: accuracies of three seeds or more."""

@@ -18,7 +18,7 @@ from vit_course.checks.tools.table import refuse, refuse_number, table
 RATE = 0.5
 
 
-@exercise("14.3", "Debug a step in parts", section="One gradient from many parts", difficulty=2, minutes=12)
+@exercise("14.3", "Debug a step in parts", "One gradient from many parts", difficulty=2, minutes=12)
 def parts(answer, draw):
     """`answer(model, images, labels, optimiser, parts)` moves the weights once -> the mean loss, a float."""
     draws = []

@@ -14,7 +14,7 @@ SETTINGS = [f"{kind}_{name}" for kind in ("plain", "normed") for name in RATES]
 @exercise(
     "12.4",
     "Does QK-norm widen the range of rates?",
-    section="Scores that cannot run away",
+    "Scores that cannot run away",
     difficulty=3,
     minutes=15,
     seconds=120,

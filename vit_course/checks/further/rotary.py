@@ -8,7 +8,7 @@ from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, table
 
 
-@exercise("12.1", "Turned by row and column", section="Where, as an angle", difficulty=3, minutes=12)
+@exercise("12.1", "Turned by row and column", "Where, as an angle", difficulty=3, minutes=12)
 def rotary(answer, draw):
     """`answer(x, grid)`: (B, h, N, d), (rows, columns) -> (B, h, N, d)."""
     draws = []

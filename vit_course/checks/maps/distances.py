@@ -18,7 +18,7 @@ RIGHT = {
 }
 
 
-@exercise("8.4", "Four heads on paper", section="Deeper: how far does a head look?", difficulty=2, minutes=10)
+@exercise("8.4", "Four heads on paper", "Deeper: how far does a head look?", difficulty=2, minutes=10)
 def distances(answer, parts):
     """`answer()` -> {"itself", "even", "middle", "next", the two controls, "from_distance", "with_control"}."""
     mistakes = by_answer(__name__, "by-hand")

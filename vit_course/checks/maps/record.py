@@ -10,7 +10,7 @@ from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, table
 
 
-@exercise("8.2", "The output of every block", section="Record the weights", difficulty=2, minutes=12, seconds=40)
+@exercise("8.2", "The output of every block", "Record the weights", difficulty=2, minutes=12, seconds=40)
 def record(answer, draw):
     """`answer(model, images)`: a `ViT` and (B, C, H, W) -> (B, L, T, D), what each block gives; no trace is left."""
     draws = []

@@ -8,28 +8,21 @@ import torch
 from vit_course import data, pretrained
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import again, choice, paired, shares
+from vit_course.checks.tools.experiments import choice, made_again, reported
 from vit_course.maps import controls, record_attention
 
 SETTINGS, OPTIONS = ("plain", "shuffled"), ("place", "content", "both")
 
 
-@exercise(
-    "8.5", "How does a head know the way up?", section="Every patch asks too", difficulty=3, minutes=20, seconds=120
-)
+@exercise("8.5", "How does a head know the way up?", "Every patch asks too", difficulty=3, minutes=20, seconds=120)
 def way_up(answer, draw):
     """`answer()` -> {"photographs", "plain": [...], "shuffled": [...], "conclusion"}, three photographs or more."""
-    received = named(call(answer), ("photographs", *SETTINGS, "conclusion"))
-    names = again.chosen(received["photographs"], data.photographs(), fewest=3)
-    found = {name: shares(received[name], name) for name in SETTINGS}
-    paired({"photographs": names, **found}, each="photograph")
+    received, names, found = reported(answer, SETTINGS, "conclusion", photographs=data.photographs())
     said, left = choice(received["conclusion"], "conclusion", OPTIONS), mean(found["shuffled"]) / mean(found["plain"])
     if said != ("place" if left >= 0.9 else "content" if left < 0.1 else "both"):
         sentence = "By the two limits in the exercise, the conclusion does not follow from these numbers."
         raise Wrong("does-not-follow", sentence, [f"Left after the shuffle: {left:.2f} of the plain weight"])
-    again.made_again(__name__, found, {"photograph": names}, above, draw, near=0.006, runs=2)
+    made_again(__name__, found, {"photograph": names}, above, draw, near=0.006, runs=2)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ from vit_course.checks.tools.words import describe
 _REFUSED = object()  # in place of what came back, where a ValueError was raised
 
 
-@exercise("1.1", "Fix the patch counter", section="First by hand", difficulty=2, minutes=7)
+@exercise("1.1", "Fix the patch counter", "First by hand", difficulty=2, minutes=7)
 def count(answer, draw):
     """`answer(height, width, patch_size)` -> N, an int; a ValueError for a side that P does not divide."""
     # Also a square image, one of a single patch, one row of patches, and patches of one pixel.

@@ -12,7 +12,7 @@ WORDS = ("worse", "no clear difference", "better")
 @exercise(
     "1.5",
     "Does a wrong cut hurt a model trained from scratch?",
-    section="The right shape, the wrong picture",
+    "The right shape, the wrong picture",
     difficulty=2,
     minutes=15,
     seconds=120,

@@ -18,11 +18,7 @@ _REFUSAL = re.compile(r"`(raise|assert)\b")  # in the learner's line
 
 
 @exercise(
-    "1.4",
-    "A patch embedding that drops nothing",
-    section="A convolution drops what does not fit",
-    difficulty=3,
-    minutes=15,
+    "1.4", "A patch embedding that drops nothing", "A convolution drops what does not fit", difficulty=3, minutes=15
 )
 def embedding(answer, draw):
     """`answer(patch_size, in_channels, hidden_dim)` -> a module (B, C, H, W) -> (B, N, D), an error for a bad size."""

@@ -11,7 +11,7 @@ from vit_course.checks.tools.table import by_answer
 from vit_course.patches import patchify as cut
 
 
-@exercise("1.3", "Where one pixel goes", section="Step 1: six axes", difficulty=1, minutes=8)
+@exercise("1.3", "Where one pixel goes", "Step 1: six axes", difficulty=1, minutes=8)
 def pixel(answer, parts):
     """`answer()` -> a dict of six counts: where a number of an image lands, and what smaller patches cost."""
     height, width, side, row, column, channel = 48, 72, 8, 19, 37, 2

@@ -12,7 +12,7 @@ from vit_course.checks.tools.table import table
 from vit_course.checks.tools.usual import right_at
 
 
-@exercise("1.2", "Cut a video", section="Step 1: six axes", difficulty=2, minutes=10)
+@exercise("1.2", "Cut a video", "Step 1: six axes", difficulty=2, minutes=10)
 def video(answer, draw):
     """`answer(video, frames, patch_size)`: (B, M, C, H, W) -> (B, N, frames*P*P*C), blocks in reading order."""
     draws = []

@@ -7,23 +7,16 @@ import torch
 from vit_course import pretrained
 from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import choice, chosen, last_digit, made_again, of_chapter, paired, shares
+from vit_course.checks.tools.experiments import choice, last_digit, made_again, of_chapter, reported
 
 BLOCKS, UNCLEAR = ("block 2", "block 5", "block 8", "block 11"), "unclear"
 
 
-@exercise(
-    "10.4", "Which block describes objects best?", section="What the tokens know", difficulty=2, minutes=15, seconds=120
-)
+@exercise("10.4", "Which block describes objects best?", "What the tokens know", difficulty=2, minutes=15, seconds=120)
 def blocks(answer, draw):
     """`answer()` -> {"photographs": [...], "block 2": [an overlap for each], ..., "conclusion": such as "block 2"}."""
-    received = named(call(answer), ("photographs", *BLOCKS, "conclusion"))
     (seven,) = of_chapter("10_pretrained", "seven")
-    labelled = chosen(received["photographs"], seven, fewest=3)
-    found = {block: shares(received[block], block, what="overlap") for block in BLOCKS}
-    paired({"photographs": labelled} | found, each="labelled photograph")
+    received, labelled, found = reported(answer, BLOCKS, "conclusion", photographs=seven, what="overlap")
     said = choice(received["conclusion"], "conclusion", (*BLOCKS, UNCLEAR))
     for block, overlaps in found.items():
         near = last_digit(overlaps) + 0.01  # another processor may turn a few patches

@@ -18,7 +18,7 @@ from vit_course.vit import ViT
 EPSILONS = (1e-6, 1e-3)  # the published one, and one that no library has for its default
 
 
-@exercise("10.2", "Debug a conversion", section="Find the first difference", difficulty=3, minutes=15)
+@exercise("10.2", "Debug a conversion", "Find the first difference", difficulty=3, minutes=15)
 def mended(answer, draw):
     """`answer(state, config)`: torchvision's state dict and the right config -> our `ViT` with the same weights."""
     for epsilon in EPSILONS:

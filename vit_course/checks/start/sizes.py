@@ -7,7 +7,7 @@ from vit_course.checks.tools.table import by_answer
 from vit_course.config import ViTConfig
 
 
-@exercise("0.2", "ViT-L/32 by hand", section="ViT-B/16 by hand", difficulty=1, minutes=8)
+@exercise("0.2", "ViT-L/32 by hand", "ViT-B/16 by hand", difficulty=1, minutes=8)
 def sizes(answer, parts):
     """`answer()` -> {"patches", "numbers_per_patch", "patch_tokens", "into_the_encoder", "logits", ...}."""
     batch, base = 8, ViTConfig.preset("vit-b/16")

@@ -83,13 +83,7 @@ def equal(
         shown = [f"Expected: {right} at {where}", f"Received: {wrong}; {differ}"]
     if numbers and not place:  # one number, which needs no picture either
         raise Wrong(mistake, sentence, [*context, f"Expected: {right}", f"Received: {wrong}"])
-    raise Wrong(
-        mistake,
-        sentence,
-        [*context, *shown],
-        expected=expected.detach(),
-        received=received.detach(),
-    )
+    raise Wrong(mistake, sentence, [*context, *shown], expected=expected.detach(), received=received.detach())
 
 
 def agree(a, b) -> bool:

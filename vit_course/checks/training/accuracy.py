@@ -11,9 +11,7 @@ from vit_course.checks.tools.numbers import real
 from vit_course.checks.tools.table import refuse, table
 
 
-@exercise(
-    "7.1", "The accuracy on a data set", section="Is it good? Compare it with something simple", difficulty=1, minutes=8
-)
+@exercise("7.1", "The accuracy on a data set", "Is it good? Compare it with something simple", difficulty=1, minutes=8)
 def accuracy(answer, draw):
     """`answer(model, batches)` -> the share of right answers over a list of (images, labels), a float."""
     draws = [_model_and_batches(draw, index) for index in range(3)]

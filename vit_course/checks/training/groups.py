@@ -20,11 +20,7 @@ MISLEADING = dict(
 
 
 @exercise(
-    "7.3",
-    "Which parameters decay, whatever their names",
-    section="Deeper: the recipe in one screen",
-    difficulty=3,
-    minutes=12,
+    "7.3", "Which parameters decay, whatever their names", "Deeper: the recipe in one screen", difficulty=3, minutes=12
 )
 def groups(answer, draw):
     """`answer(model, weight_decay)` -> a list of dicts for AdamW: matrices of Linear and Conv2d decay, the rest not."""

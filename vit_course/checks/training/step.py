@@ -19,7 +19,7 @@ from vit_course.checks.tools.table import known, refuse, refuse_number, table
 LIMIT = 0.5
 
 
-@exercise("7.2", "Debug a training step", section="One step, by hand", difficulty=2, minutes=10)
+@exercise("7.2", "Debug a training step", "One step, by hand", difficulty=2, minutes=10)
 def step(answer, draw):
     """`answer(model, images, labels, optimiser, max_norm)` moves the weights once -> the loss, a float."""
     draws = []

@@ -15,7 +15,7 @@ from vit_course.checks.tools.table import refuse, table
 RIGHT = 2  # so many of the models, the first ones, never mix two images
 
 
-@exercise("6.2", "A test for batch mates", section="Deeper: batch mates", difficulty=3, minutes=12)
+@exercise("6.2", "A test for batch mates", "Deeper: batch mates", difficulty=3, minutes=12)
 def independent(answer, draw):
     """`answer(model, images)` -> True where the logits of no image depend on the others, False where they do."""
     kinds, batches = table(__name__, "models"), [_weight_and_images(draw) for _ in range(2)]

@@ -4,7 +4,7 @@ from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import worked_out
 
 
-@exercise("6.1", "Predictions about a new model", section="How large is it?", difficulty=1, minutes=8)
+@exercise("6.1", "Predictions about a new model", "How large is it?", difficulty=1, minutes=8)
 def predicted(answer, parts):
     """`answer()` -> {"features", "first_loss", "large_head", "parameters", "multiply_adds"}.
 

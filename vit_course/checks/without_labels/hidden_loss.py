@@ -9,7 +9,7 @@ from vit_course.checks.tools.table import known, table
 from vit_course.patches import patchify, unpatchify
 
 
-@exercise("11.2", "Debug a loss of a masked autoencoder", section="Hide and guess", difficulty=2, minutes=12)
+@exercise("11.2", "Debug a loss of a masked autoencoder", "Hide and guess", difficulty=2, minutes=12)
 def hidden_loss(answer, draw):
     """`answer(predicted, images, hidden, patch_size)`: (B, N, P*P*C), (B, C, H, W), bool (B, N), P -> ()."""
     draws = [_drawn(draw, 2, 3), _drawn(draw, 3, 2), _drawn(draw, 2, 4)]

@@ -16,7 +16,7 @@ from vit_course.checks.tools.usual import right_in_part
 from vit_course.checks.tools.words import describe
 
 
-@exercise("11.1", "Masking with its inverse", section="Hide and guess", difficulty=2, minutes=10)
+@exercise("11.1", "Masking with its inverse", "Hide and guess", difficulty=2, minutes=10)
 def masking(answer, draw):
     """`answer(hidden)`: bool (B, N) -> visible (B, V) and restore (B, N), both int64."""
     draws = []

@@ -13,7 +13,7 @@ from vit_course.checks.tools.table import known, refuse, refuse_number
 from vit_course.checks.tools.tensors import agree
 
 
-@exercise("11.3", "The teacher's update", section="Student and teacher", difficulty=2, minutes=10)
+@exercise("11.3", "The teacher's update", "Student and teacher", difficulty=2, minutes=10)
 def teacher(answer, draw):
     """`answer(teacher, student, step, steps, momentum)` changes the teacher in place."""
     steps, sizes = draw.choose((7, 9, 11)), draw.sizes(3, low=4)

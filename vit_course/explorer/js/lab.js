@@ -6,7 +6,7 @@
 //   {words}   it could not be done: a sentence
 //   or else   {rows, says, described, data}: Float32Array (n, T); where maps were asked for, of one change, what the
 //             changed model says and a panel of it with its bytes
-// late, if it has such words: what is said when no answer has come for a while.
+// late, if it has such words: what is said when no answer has come after `patience` milliseconds.
 
 import { floats } from "../../widgets/js/bytes.js";
 import { key } from "./effects.js";
@@ -68,7 +68,7 @@ export class Bench {
   }
 
   async waited(changes, maps) {
-    const { late } = this.lab, patience = late && setTimeout(() => ((this.words = late), this.schedule()), PATIENCE);
+    const { late, patience: patient = PATIENCE } = this.lab, patience = late && setTimeout(() => ((this.words = late), this.schedule()), patient);
     try {
       return await this.lab.ask(this.index, changes, maps);
     } finally {

@@ -17,6 +17,7 @@ export class Models {
     this.states = Object.fromEntries(Object.keys(page.models).map((name) => [name, { state: "absent" }]));
     this.ticket = this.number = 0;
     this.asked = this.shown = this.waits = null;
+    this.news = []; // who waits for a model
     this.met = new Set(); // the models that were ready once
     this.threads = allowed();
     this.start();
@@ -115,6 +116,16 @@ export class Models {
   set(name, state) {
     this.states[name] = state;
     this.changed(name);
+    if (["ready", "failed"].includes(state.state)) for (const done of this.news.splice(0)) done();
+  }
+
+  // -> whether the model of what is shown is there, once that is known.
+  async there() {
+    while (this.shown && !this.ready(this.shown.model)) {
+      if (this.states[this.shown.model].state === "failed") return false;
+      await new Promise((done) => this.news.push(done));
+    }
+    return true;
   }
 
   fail(words) {

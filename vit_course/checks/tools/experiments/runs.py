@@ -9,7 +9,7 @@ import torch
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments.again import seeds
+from vit_course.checks.tools.experiments.again import chosen, seeds
 from vit_course.checks.tools.numbers import real
 from vit_course.checks.tools.words import describe
 
@@ -39,22 +39,37 @@ def losses(values, name: str, low: float, high: float, what: str = "loss", fewes
     return numbers
 
 
+def wholes(values, name: str, high: int, what: str, fewest: int = 3) -> list[int]:
+    """The whole numbers of one setting, one a run, all from 0 to `high`."""
+    _possible(numbers := _measured(values, name, fewest), name, what, high, every=1)
+    return [int(number) for number in numbers]
+
+
 def reported(
-    answer: Callable, settings: Iterable[str], *said: str, read: Callable = shares, fewest: int = 3, **limits
-) -> tuple[Mapping, list[int], dict[str, list[float]]]:
+    answer: Callable,
+    settings: Iterable[str],
+    *said: str,
+    photographs: Iterable[str] = (),
+    read: Callable = shares,
+    fewest: int = 3,
+    **limits,
+) -> tuple[Mapping, list, dict[str, list]]:
     """What an experiment over several seeds gave: the learner's dict, its seeds, and the numbers of each setting.
 
     Args:
         answer: the learner's function.
         settings: the names of the lists of numbers in the dict, beside "seeds".
         said: its other names, such as "conclusion".
-        read: of a list of numbers, `shares` or `losses`; `limits` are its further arguments.
-        fewest: how many seeds are asked for.
+        photographs: those of which the learner chooses some, "photographs" in the dict, in place of seeds.
+        read: of a list of numbers, `shares`, `losses` or `wholes`; `limits` are its further arguments.
+        fewest: how many seeds or photographs are asked for.
     """
-    received = named(call(answer), ("seeds", *settings, *said))
-    runs = seeds(received["seeds"], fewest)
+    each = "photograph" if photographs else "seed"
+    received = named(call(answer), (f"{each}s", *settings, *said))
+    given = received[f"{each}s"]
+    runs = chosen(given, photographs, fewest) if photographs else seeds(given, fewest)
     found = {name: read(received[name], name, fewest=fewest, **limits) for name in settings}
-    paired({"seeds": runs} | found)
+    paired({f"{each}s": runs} | found, each)
     return received, runs, found
 
 
@@ -77,9 +92,9 @@ def _number(value, name: str) -> float:
         raise Wrong("wrong-type", f"{name!r} holds {describe(value)} where a number is expected.") from None
 
 
-def _possible(numbers: list[float], name: str, what: str, most: float) -> None:
+def _possible(numbers: list[float], name: str, what: str, most: float, every: float = 0) -> None:
     for number in numbers:
-        if not (math.isfinite(number) and 0 <= number <= most):
+        if not (math.isfinite(number) and 0 <= number <= most) or (every and number % every):
             raise Wrong("not-possible", f"{name!r} holds {number:g}, which is not a possible {what}.")
 
 
