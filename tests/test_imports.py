@@ -54,6 +54,7 @@ MAY_IMPORT = {
     "explorer": {"plots", "inputs", "maps.tokens", "widgets"},
     "explorer.prepared": {"data.pictures", "inputs", "pretrained", "vit"},
     "explorer.predictions": {"vit"},
+    "explorer.changes": {"inputs", "maps.changing", "maps.effects", "maps.in_force", "maps.intervene"},
     # They compute with what the chapters import.
     "explorables": {*MODEL, "data", "files.stored", "inputs", "maps", "plots", "pretrained", "training", "widgets"},
     "explorer.on_model": {"data.pictures", "inputs", "maps.recording", "maps.tokens", "pretrained.hub", "vit"},

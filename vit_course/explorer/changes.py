@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -44,22 +44,15 @@ def family(name: str, layers: int, heads: int, grid: tuple[int, int]) -> list[Ch
 
     Blocks are b x b patches, row by row, smaller at the right and the lower edge; b is the least for at most 100.
     """
-    FAMILY("effects", name)
     if name != "patches":
-        return [
-            [{"kind": "head", "layer": layer, "head": head, "by": name}]
-            for layer in range(layers)
-            for head in range(heads)
-        ]
+        places = product(range(layers), range(heads))
+        return [[{"kind": "head", "layer": layer, "head": head, "by": name}] for layer, head in places]
     (rows, columns), side = grid, 1
     while -(-rows // side) * -(-columns // side) > MOST_BLOCKS:
         side += 1
-    places = np.arange(rows * columns).reshape(grid)
-    return [
-        [{"kind": "hide", "patches": places[row : row + side, column : column + side].flatten().tolist()}]
-        for row in range(0, rows, side)
-        for column in range(0, columns, side)
-    ]
+    patches = torch.arange(rows * columns).view(grid)
+    blocks = [part for band in patches.split(side) for part in band.split(side, dim=1)]
+    return [[{"kind": "hide", "patches": part.flatten().tolist()}] for part in blocks]
 
 
 def need_families(effects: object) -> tuple[str, ...]:
@@ -70,8 +63,7 @@ def need_families(effects: object) -> tuple[str, ...]:
     """
     if isinstance(effects, bool):
         return ("mean",) if effects else ()
-    names = effects if isinstance(effects, (list, tuple)) else [effects]
-    for name in names:
+    for name in (names := effects if isinstance(effects, (list, tuple)) else [effects]):
         FAMILY("effects", name)
     return tuple(names)
 
@@ -145,24 +137,3 @@ class Changes:
 def _first(change: Change) -> int:
     # The layer in which it begins.
     return min(one["layer"] if "layer" in one else min(one.get("layers", [0])) for one in change)
-
-
-def with_tested(panels: list[dict], data: bytes, found: Sequence[Changes | None]) -> tuple[list[dict], bytes]:
-    """Panels and data as they are sent, with what is known of changes behind all else: their section "tested"."""
-    ends = [one["at"] for panel in panels for one in panel["sections"] if one["name"] == "tested"]
-    parts, size = [data[: min(ends, default=len(data))]], min(ends, default=len(data))
-    told = []
-    for panel, changes in zip(panels, found, strict=True):
-        known = changes.known if changes else {}
-        sections = [one for one in panel["sections"] if one["name"] != "tested"]
-        tested = [{"change": json.loads(name)} | ({"says": one["says"]} if "says" in one else {})
-                  for name, one in known.items()]  # fmt: skip
-        if known:
-            rows = np.stack([one["row"] for one in known.values()]).astype("<f4")  # (n, T)
-            content = rows.tobytes()
-            described = {"name": "tested", "layer": None, "at": size, "bytes": len(content)}
-            sections.append(described | {"coding": "f4", "shape": list(rows.shape)})
-            parts.append(content)
-            size += len(content)
-        told.append({**panel, "sections": sections, "tested": tested})
-    return told, b"".join(parts)

@@ -1,12 +1,14 @@
 """The explorer where no kernel answers: a page of its own, its place in a page, and packed to lie in a notebook."""
 
+import json
+from collections.abc import Sequence
+
 import numpy as np
 
 from vit_course.explorer.arguments import STATE
 from vit_course.widgets import pages, scripts
 
 NAMES = (*STATE, "_panels")
-BUFFERS = ("_data",)
 STORED = "vit_explorer"
 # What a stored notebook keeps of one explorer, in bytes; of a larger one some layers.
 MOST_STORED = 1_950_000
@@ -59,6 +61,30 @@ def unpack(view: dict) -> dict | None:
     """The state that `pack` has packed, or None if the view is another's."""
     found = pages.unpack(STORED, view)
     return found and {**found[0], "_data": found[1]}
+
+
+def with_tested(panels: list[dict], data: bytes, known: Sequence[dict]) -> tuple[list[dict], bytes]:
+    """Panels and data as they are sent, with what is known of changes behind all else: their section "tested".
+
+    Args:
+        known: of each panel, as `Changes.known` has it; empty where nothing is.
+    """
+    size = min(
+        (one["at"] for panel in panels for one in panel["sections"] if one["name"] == "tested"), default=len(data)
+    )
+    parts, told = [data[:size]], []
+    for panel, found in zip(panels, known, strict=True):
+        sections = [one for one in panel["sections"] if one["name"] != "tested"]
+        if found:
+            rows = np.stack([one["row"] for one in found.values()]).astype("<f4")  # (n, T)
+            described = {"name": "tested", "layer": None, "at": size, "bytes": rows.nbytes}
+            sections.append(described | {"coding": "f4", "shape": list(rows.shape)})
+            parts.append(rows.tobytes())
+            size += rows.nbytes
+        tested = [{"change": json.loads(name), **({"says": one["says"]} if "says" in one else {})}
+                  for name, one in found.items()]  # fmt: skip
+        told.append({**panel, "sections": sections, "tested": tested})
+    return told, b"".join(parts)
 
 
 def fitting(state: dict, most: int = MOST_STORED) -> dict:

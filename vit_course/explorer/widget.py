@@ -20,7 +20,6 @@ from vit_course.explorer.arguments import (
     need_says,
     need_whole,
 )
-from vit_course.explorer.changes import Changes, with_tested
 from vit_course.explorer.scene import Panel
 from vit_course.explorer.telling import telling
 from vit_course.inputs.arrays import to_picture
@@ -34,6 +33,8 @@ from vit_course.widgets.widget import StillWidget
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from vit_course.explorer.changes import Changes
 
 Numbers = torch.Tensor | np.ndarray
 CHOSEN = {"layer", "head", "fusion", "query", "direction"}  # who sets one of these has chosen where to look
@@ -110,7 +111,7 @@ class AttentionExplorer(StillWidget):
         says: dict | list | None = None,
         link: Sequence | None = None,
         whole: tuple | list | None = None,
-        changes: Changes | list | None = None,
+        changes: "Changes | list | None" = None,
         **state: Any,  # each part has a type of its own
     ):
         for name in state:
@@ -131,7 +132,7 @@ class AttentionExplorer(StillWidget):
         panels[0]["telling"] = found  # so that the page can say why it opens there
         for panel, own in zip(panels, self._changes, strict=True):
             panel["asks"] = own is not None  # so that the page knows who answers
-        panels, data = with_tested(panels, sections.data, self._changes)
+        panels, data = embedded.with_tested(panels, sections.data, self._known())
         super().__init__(_panels=panels, _data=data)
         self.on_msg(self._asked)
         # After the panels, because the limits of these come from them.
@@ -179,9 +180,12 @@ class AttentionExplorer(StillWidget):
 
     def everything(self) -> dict:
         """-> the state and the data by their names, as `embedded` takes them, with what was tested until now."""
-        panels, data = with_tested(self._panels, self._data, self._changes)
+        panels, data = embedded.with_tested(self._panels, self._data, self._known())
         state = {name: getattr(self, name) for name in embedded.NAMES}
         return state | {"_panels": [{**panel, "asks": False} for panel in panels], "_data": data}
+
+    def _known(self) -> list[dict]:
+        return [own.known if own else {} for own in self._changes]
 
     def _asked(self, _: object, content: dict, __: list) -> None:
         # {"number", "panel", "changes", "maps"} -> what follows from each; of one change all that is shown of it.

@@ -26,6 +26,7 @@ async function empty() {
 export async function pageOf(state, { title, credit }) {
   const [head, between, end] = await empty();
   const [described] = state.model.get("_panels");
+  await described.coming?.end(); // of what was computed beforehand, layers may be on their way
   const whole = await packed(described, state.model.get("_data"), state.first.picture);
   const { panel, data } = tested(whole, state.first.known);
   const values = Object.fromEntries(NAMES.map((name) => [name, state.get(name)]));
