@@ -1,4 +1,4 @@
-"""How much each head matters, "Without it", attention against effect: saved, with a kernel, on the live page."""
+"""The effect of each head, "Without it", attention against effect: saved, with a kernel, on the live page."""
 
 import json
 
@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 from conftest import cases
-from explored import NEEDS_CHROMIUM, opening, violations, watch
+from explored import NEEDS_CHROMIUM, opening, patch, violations, watch
 from explorer_parts import call, module_page
 from lab import run_cell, running_lab, wait_for_kernel
-from live_page import visit, wait_shown
+from live_page import HAND_OVER, visit, wait_shown
 from served import served
 
 from vit_course import data, maps, pretrained
@@ -20,7 +20,7 @@ from vit_course.live import write_live
 
 pytestmark = NEEDS_CHROMIUM
 MATTERS, SAID, AGAINST = ".vit-matters-words", ".vit-without-said", ".vit-against"
-HEADS = "How much each head matters"
+HEADS = "Effect of each head"
 
 
 @pytest.fixture(scope="module")
@@ -95,19 +95,24 @@ def test_a_saved_page_shows_what_was_computed_and_says_what_was_not(opened, shap
     page.get_by_text(HEADS).click()
     said = text(page, MATTERS, f"without layer {layer}, head {head}: by {float(found.max()):.2f}"[:-2])
     assert f"{int((found < 0.01).sum())} of {found.numel()} heads" in said
+    assert text(page, ".vit-matters-chosen").startswith(
+        f"Layer 3, head 1, whose map is shown: {float(found[3, 1]):.2f}"[:-2]
+    )
     page.get_by_text("Zeros", exact=True).click()
-    text(page, ".vit-face .vit-sweep", f"0 of {found.numel()} were computed before the page was saved")
+    text(page, ".vit-face .vit-sweep", f"The saved page holds 0 of the {found.numel()} results.")
     page.locator(".vit-lab > summary").click()
     take(page, "Layer 3, head 1")
     row = turned(model, images, maps.without_head(3, 1))
-    assert float(text(page, SAID, "the class token").split("changes by ")[1].split()[0]) == pytest.approx(
-        float(row[0]), abs=5e-3
-    )
-    take(page, "MLP of layer 3")
-    text(page, SAID, "not computed before the page was saved")
-    take(page, "Put all back")
+    said = text(page, SAID, "the class token by")
+    assert float(said.split("the class token by ")[1].split()[0]) == pytest.approx(float(row[0]), abs=5e-3)
+    nobody = "This page holds what was computed before it was saved."
+    assert nobody in page.locator(".vit-lab").inner_text()
+    for name in ("MLP of layer 3", "The framed patch", "Choose patches"):
+        assert page.get_by_role("button", name=name, exact=True).is_disabled()
+    take(page, "Put everything back")
     page.wait_for_function(f"() => document.querySelector('{SAID}').textContent === ''")
-    said = text(page, AGAINST, "rank correlation of this map", f"Of the maps of all {found.numel()} heads")
+    assert page.evaluate("() => document.activeElement.textContent") == "Layer 3, head 1", "the focus is not lost"
+    said = text(page, AGAINST, "rank correlation of the two", f"The maps of all {found.numel()} heads")
     effect = maps.effects(model, images, kind="patches", of="class token", progress=False).values.flatten()
     with torch.no_grad(), maps.record_attention(model) as recorded:
         model(images)
@@ -149,21 +154,25 @@ def test_a_kernel_answers_and_a_saved_page_keeps_it(browser, tmp_path, shapes):
         page.locator(".vit-lab > summary").click()
         take(page, "Layer 3, head 1")
         row = turned(model, images, maps.without_head(3, 1))
-        assert f"changes by {float(row[0]):.2f}"[:-1] in text(page, SAID, "Without layer 3, head 1")
+        assert f"the class token by {float(row[0]):.2f}"[:-1] in text(page, SAID, "Without layer 3, head 1")
         take(page, "Attention of layer 3")
         both = turned(model, images, maps.without_branch(3, "attention"), maps.without_head(3, 1))
         said = text(page, SAID, "Without the attention of layer 3 and layer 3, head 1")
-        assert f"changes by {float(both[0]):.2f}"[:-1] in said
-        take(page, "Show its maps beside")
+        assert f"the class token by {float(both[0]):.2f}"[:-1] in said
+        take(page, "Put back the attention of layer 3")
+        text(page, SAID, "Without layer 3, head 1")
+        take(page, "Attention of layer 3")
+        text(page, SAID, "Without the attention of layer 3 and layer 3, head 1")
+        take(page, "Compare the maps")
         page.wait_for_function("() => document.querySelectorAll('.vit-main').length === 2")
         titles = page.locator(".vit-title").all_inner_texts()
         assert titles == ["as it is", "without the attention of layer 3 and layer 3, head 1"]
-        take(page, "Show the model as it is")
+        take(page, "Stop comparing")
         page.wait_for_function("() => document.querySelectorAll('.vit-main').length === 1")
         page.get_by_text(HEADS).click()
-        page.get_by_role("button", name="Take out each of the").click()
+        page.get_by_role("button", name="Test all").click()
         count = model.config.num_layers * model.config.num_heads
-        text(page, MATTERS, f"of {count} heads change it")
+        text(page, MATTERS, f"of {count} heads change it by")
         assert "".join(output["text"] for output in run_cell(page, 2)).split() == [str(count + 1), "True"]
         assert page.outside == [] and page.errors == [], json.dumps(page.errors)
         page.close()
@@ -178,19 +187,31 @@ def test_on_the_live_page_the_browser_answers(browser, tmp_path):
         page = visit(context, server.address)
         wait_shown(page, "vit-s14 224")
         page.locator(".vit-lab > summary").click()
-        page.get_by_role("button", name="class token").first.click()
+        page.locator(".vit-chip", has_text="class token").click()
+        text(page, "[data-kept=take-0]", "Layer ")  # drawn once it is open
         names = page.locator(".vit-lab .vit-tools-buttons button").all_inner_texts()
         layer, head = (int(part.split()[-1]) for part in names[0].split(","))
         take(page, names[0])
         row = turned(run.model, images, maps.without_head(layer, head))
-        text(page, SAID, f"the class token changes by {float(row[0]):.3f} ")
+        text(page, SAID, f"the class token by {float(row[0]):.3f} ")
         page.get_by_text("What a toy head of ten words says").click()
         assert page.locator(".vit-without-says .vit-class-name").first.is_visible()
-        page.get_by_role("button", name="Hide each of the 64 blocks").click()
-        text(page, AGAINST, "Over ", " of 64 blocks so far", "rank correlation")
+        page.get_by_role("button", name="Hide all 64, one at a time").click()
+        text(page, AGAINST, "With ", " of 64 so far", "rank correlation")
         take(page, "Stop")
-        text(page, AGAINST, "Go on (")
-        take(page, "Show its maps beside")
+        text(page, AGAINST, "Continue (")
+        # What cannot be opened leaves what is shown, and what can be asked of it.
+        page.evaluate(HAND_OVER, ["drop", list(b"no picture")])
+        page.wait_for_selector(".live-refused")
+        take(page, "Choose patches")
+        page.mouse.click(*patch(page, 3, 3, 16, 16))
+        page.mouse.click(*patch(page, 3, 4, 16, 16))
+        said = text(page, SAID, "2 patches")
+        hidden = turned(run.model, images, maps.without_head(layer, head), maps.hide([51, 52]))
+        assert f"the class token by {float(hidden[0]):.3f} " in said
+        take(page, "Done")
+        take(page, "Compare the maps")
         page.wait_for_function("() => document.querySelectorAll('.vit-main').length === 2")
+        page.wait_for_function("() => document.activeElement.textContent === 'Stop comparing'")
         assert page.errors == [] and page.outside == []
         context.close()

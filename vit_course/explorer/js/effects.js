@@ -109,11 +109,11 @@ export function called(one) {
 export function changed(panel, out, row, q, named) {
   // What came of it, in a sentence; named(panel, token) says which token.
   const most = row.subarray(panel.prefix).reduce((best, value, i) => (value > row[best] ? panel.prefix + i : best), panel.prefix);
-  const patches = row.slice(panel.prefix).sort();
-  const tokens = [...(panel.prefix ? [0] : []), ...(q ? [q] : [])];
-  const each = tokens.map((token) => `${named(panel, token)} changes by ${figure(row[token])}`).join(" and ");
-  return `Without ${out.map(called).join(" and ")}, at the end of the model ${each} (1 − cosine: 0 for no change). `
-    + `Of the patches, the one in ${panel.name(most)} changes most, by ${figure(row[most])}; half of them change by less than ${figure(patches[patches.length >> 1])}.`;
+  const patches = row.slice(panel.prefix).sort(), middle = patches[patches.length >> 1];
+  const tokens = [...new Set([q, panel.prefix ? 0 : q])];
+  const each = tokens.map((token) => `${named(panel, token)} by ${figure(row[token])}`).join(" and ");
+  return `Without ${out.map(called).join(" and ")}, the output of the model changes for ${each} (1 − cosine: 0 is no change). `
+    + `The patch in ${panel.name(most)} changes most, by ${figure(row[most])}. Half of all patches change by less than ${figure(middle).replace("under ", "")}.`;
 }
 
 export const figure = (value) => (value >= 0.0995 ? value.toFixed(2) : value >= 0.00095 ? value.toFixed(3) : value > 0 ? "under 0.001" : "0");

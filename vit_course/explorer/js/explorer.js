@@ -92,6 +92,8 @@ function build(state, id) {
     words.setAttribute("aria-live", state.moving || state.follows ? "off" : "polite");
     const said = [lead(shown, state.get("overlay")), describe(shown, state.get("view"), state.get("pinned")), opening(state.first)];
     why.hidden = !said[2];
+    const hinted = state.tests.hint(state.panels[state.pointed], touch) || (touch ? HINTS.touch : HINTS.mouse);
+    if (hint.textContent !== hinted) hint.textContent = hinted;
     [leading, words, why].forEach((node, i) => node.textContent !== said[i] && (node.textContent = said[i]));
     for (const part of [legend, view, direction, overlay, scale, smooth, fixed, more, hand, ...parts]) part.draw(shown);
   };
@@ -117,12 +119,14 @@ export function render({ model, el, lab = () => null }) {
   const benches = model.get("_panels").map((_, index) => new Bench(index, lab(index)));
   el.append(root);
   let end = mount(root, model, benches);
-  // Beside the model as it is the changed one, or the model alone again.
-  benches.compare = (bench) => {
+  // Beside the model as it is the changed one, or the model alone again. first: it was not there before.
+  benches.compare = (bench, first = !bench) => {
+    const { kept } = document.activeElement?.dataset ?? {};
     end();
     root.replaceChildren();
     end = bench ? mount(root, new Compared(model, bench), [bench, new Bench(-1, null)], benches) : mount(root, model, benches);
-    root.scrollIntoView({ block: "nearest" });
+    root.querySelector(`[data-kept="${kept}"]`)?.focus({ preventScroll: true });
+    if (first) root.scrollIntoView({ block: "nearest" });
   };
   return Object.defineProperty(() => end(), "state", { get: () => end.state });
 }
@@ -131,7 +135,7 @@ function mount(root, model, benches, all = benches) {
   const panels = describePanels(model);
   const state = new State(model, panels);
   panels.forEach((panel, i) => benches[i].sit(panel, () => state.schedule()));
-  Object.assign(state, { root, tests: new Tests(benches, all !== benches, (bench) => all.compare(bench)) });
+  Object.assign(state, { root, tests: new Tests(benches, all !== benches, (...given) => all.compare(...given)) });
   const { nodes, drawPhotos, drawRest, end, grid } = build(state, uniqueId());
   root.append(...nodes);
   const ends = [listen(root, state, grid), state.follow(), end];

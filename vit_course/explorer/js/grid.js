@@ -26,7 +26,7 @@ export class Grid {
     const corner = Object.assign(div("vit-corner"), { textContent: "layer" });
     [this.across, this.down] = [div("vit-across"), div("vit-down")];
     this.node = element("div", { class: "vit-grid", role: "group", "aria-label": "Layers and heads" },
-      this.matters.face.node, corner, this.across, this.down, this.main, this.matters.below);
+      this.matters.above, corner, this.across, this.down, this.main, this.matters.below);
     this.listen();
     this.seen = new ResizeObserver(() => this.maps && this.resize());
     this.seen.observe(this.main);

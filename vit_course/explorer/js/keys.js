@@ -14,13 +14,13 @@ export const HELP = [
 
 export function listen(root, state, grid) {
   // -> a function that ends it.
-  const pin = () => state.set({ query: state.query, pinned: true });
+  const pin = () => state.tests.covers(state.first, state.query) || state.set({ query: state.query, pinned: true });
   const letters = {
     l: () => state.step("layer", 1), L: () => state.step("layer", -1), h: () => state.step("head", 1), H: () => state.step("head", -1),
     m: () => state.step("fusion", 1), M: () => state.step("fusion", -1), c: () => state.special(),
     d: () => state.step("direction", 1), D: () => state.step("direction", -1), o: () => state.step("overlay", 1), O: () => state.step("overlay", -1),
     s: () => state.step("scale", 1), S: () => state.step("scale", -1), v: () => state.step("view", 1), V: () => state.step("view", -1),
-    Escape: () => state.free(),
+    Escape: () => (state.tests.stop() ? state.schedule() : state.free()),
   };
   const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   root.addEventListener("keydown", (event) => {

@@ -13,7 +13,7 @@ import { key } from "./effects.js";
 
 const PATIENCE = 20_000; // milliseconds
 const LATE = "Python has not answered yet: another cell may be running. If the kernel was restarted, run this cell again.";
-const NOBODY = "This was not computed before the page was saved. In a notebook, or on the live page of the course, it is.";
+export const NOBODY = "This page holds what was computed before it was saved. A notebook and the live page of the course compute the rest.";
 
 export function kernelLab(model) {
   let last = 0;
@@ -40,6 +40,7 @@ export class Bench {
   // what was computed by now, `words` why something was not, `told` the last answer with maps.
   constructor(index, lab) {
     Object.assign(this, { index, lab, out: [], known: new Map(), words: "", told: null, last: Promise.resolve() });
+    this.covering = false; // whether clicks on the photograph hide patches
   }
 
   // A panel of this model is shown.
@@ -52,12 +53,17 @@ export class Bench {
     return this.out.find(({ kind }) => kind === "hide")?.patches ?? [];
   }
 
-  async ask(changes, maps = false) {
-    const there = changes.every((change) => this.known.has(key(change)));
-    if (!this.lab) return there ? {} : { words: NOBODY };
-    const turn = this.last.then(() => this.waited(changes, maps));
+  // Whether this can be answered.
+  can(out) {
+    return !!this.lab || !out.length || this.known.has(key(out));
+  }
+
+  // still(): whether it is wanted when its turn comes.
+  async ask(changes, maps = false, still = () => true) {
+    if (!this.lab) return changes.every((change) => this.can(change)) ? {} : { words: NOBODY };
+    const turn = this.last.then(() => (still() ? this.waited(changes, maps) : null));
     this.last = turn.catch(() => {});
-    const told = await turn.catch((error) => ({ words: `That could not be asked: ${error.message}.` }));
+    const told = await turn.catch((error) => ({ words: `This could not be computed: ${error.message}.` }));
     if (!told || told.words) return told;
     const { tokens } = this.panel;
     changes.forEach((change, i) => {
@@ -81,25 +87,53 @@ export class Bench {
 export class Tests {
   // What is tested on a page: for each panel its bench, and whether the changed model stands beside itself.
   constructor(benches = [], compared = false, compare = () => {}) {
-    // covering(panel, token): takes clicks on the photograph, while patches are hidden by them.
-    Object.assign(this, { benches, compared, compare, covering: null });
+    Object.assign(this, { benches, compared, compare });
   }
 
   get any() {
     return this.benches.some(({ lab, panel }) => lab || panel.tested?.length);
   }
 
+  // Whose model a panel shows.
+  of(panel) {
+    return this.benches.find((one) => one.panel === panel && !panel.changed_model) ?? this.benches[0];
+  }
+
+  covering(panel) {
+    return !!this.of(panel)?.covering;
+  }
+
+  // A click on a patch while patches are hidden by clicks. -> whether it was one.
+  covers(panel, token) {
+    if (!this.covering(panel) || token < panel.prefix) return false;
+    this.of(panel).patch(token);
+    return true;
+  }
+
+  stop() {
+    // -> whether patches were hidden by clicks until now.
+    const on = this.benches.filter(({ covering }) => covering);
+    for (const bench of on) bench.covering = false;
+    return on.length > 0;
+  }
+
   renewed(panel) {
     // It shows another picture, of which nothing is known yet.
-    const bench = this.benches.find((one) => one.panel === panel);
+    const bench = this.of(panel);
     bench.known.clear();
     Object.assign(bench, { out: [], told: null, words: "" }).sit(panel, bench.schedule);
   }
 
   hidden(panel) {
-    // Patches that the model behind a panel could not read.
-    const bench = this.benches.find((one) => one.panel === panel);
-    return this.compared ? (panel.changed_model ? this.benches[0].hidden : []) : bench?.hidden ?? [];
+    // Patches that are taken from the model behind a panel; beside each other, from the changed one alone.
+    return this.compared && !panel.changed_model ? [] : this.of(panel)?.hidden ?? [];
+  }
+
+  // What is to be known beside the photograph, or "".
+  hint(panel, touch) {
+    const bench = this.of(panel), verb = touch ? "Tap" : "Click";
+    if (bench?.covering) return `${verb} patches to hide them from the model, or to show them again. ${touch ? "" : "Escape ends this."}`.trim();
+    return bench?.out.length && !this.compared ? "A part is removed, but this light is still that of the whole model: compare the maps, below." : "";
   }
 }
 

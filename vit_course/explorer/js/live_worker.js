@@ -143,7 +143,11 @@ const HEARD = {
     );
   },
 
-  look: (message) => answer(message).catch(refuse(`${message.name} could not be shown`, { ticket: message.ticket })),
+  look: (message) => answer(message).catch((error) => {
+    // What is shown stays, and can be changed.
+    if (newest === message.ticket) newest = kept.question?.ticket ?? 0;
+    refuse(`${message.name} could not be shown`, { ticket: message.ticket })(error);
+  }),
 
   change: (message) => changed(message).catch(refuse("The change could not be computed", { number: message.number })),
 };

@@ -6,7 +6,7 @@ import { figure, headChanges, ofToken, rankCorrelation } from "./effects.js";
 import { SweepPart } from "./sweep_part.js";
 import { called } from "./words.js";
 
-const [DARK, LIGHT, UNKNOWN] = ["#0d0e12", [255, 241, 220], "rgba(128, 128, 128, .16)"];
+const [DARK, LIGHT, UNKNOWN] = ["#0d0e12", [255, 241, 220], "rgba(128, 128, 128, .5)"];
 const SMALL = 0.01;
 const ROOM = 30; // pixels of a cell that holds a number
 
@@ -19,10 +19,15 @@ export function paintCells(context, values, top, boxes, ratio) {
     const [x, y, w, h] = boxes[i], known = !Number.isNaN(value);
     const share = known && top > 0 ? value / top : 0;
     const tone = [13, 14, 18].map((dark, c) => Math.round(dark + share * (LIGHT[c] - dark)));
-    context.fillStyle = known ? `rgb(${tone.join()})` : UNKNOWN;
+    // What is not known is empty, so that it is not taken for much or for little.
+    if (!known) {
+      Object.assign(context, { strokeStyle: UNKNOWN, lineWidth: ratio });
+      return context.strokeRect(x + ratio, y + ratio, w - 2 * ratio, h - 2 * ratio);
+    }
+    context.fillStyle = `rgb(${tone.join()})`;
     context.fillRect(x, y, w, h);
-    if (!known || w < ROOM * ratio) return;
-    context.fillStyle = share > 0.5 ? DARK : "#f3efe8";
+    if (w < ROOM * ratio) return;
+    context.fillStyle = share > 0.44 ? DARK : "#f3efe8";
     context.fillText(value < 0.0005 ? "0" : value.toFixed(3).slice(1), x + w / 2, y + h / 2);
   });
 }
@@ -33,9 +38,11 @@ export class Matters {
     this.canvas = element("canvas", { class: "vit-canvas vit-matters", "aria-hidden": "true" });
     [this.face, this.by] = ["face", "by"].map((name) => new Strip(state, name, id));
     this.words = element("p", { class: "vit-matters-words" });
-    this.sweep = new SweepPart(state, { progress: "Heads taken out", start: (count) => `Take out each of the ${count} heads` });
-    const by = element("div", { class: "vit-by" }, element("span", { text: "Replaced by", "aria-hidden": "true" }), this.by.node);
-    this.below = element("div", { class: "vit-face" }, by, this.sweep.node, this.words);
+    this.chosen = element("p", { class: "vit-matters-chosen", role: "status" });
+    this.sweep = new SweepPart(state, { progress: "Heads taken out", start: (count) => `Test all ${count} heads` });
+    const by = element("div", { class: "vit-by" }, element("span", { text: "Its output is replaced by", "aria-hidden": "true" }), this.by.node);
+    this.above = element("div", { class: "vit-face" }, this.face.node, this.sweep.node);
+    this.below = element("div", { class: "vit-face" }, by, this.chosen, this.words);
   }
 
   get shown() {
@@ -43,17 +50,20 @@ export class Matters {
   }
 
   // one: the panel that was pointed at, as `shown` has it; grid: whose cells are drawn over.
-  draw(one, { node, picture }) {
+  draw(one, { node, picture, mark }) {
     this.face.draw();
+    this.above.hidden = this.face.node.hidden;
     node.classList.toggle("vit-effects", this.shown);
-    this.canvas.hidden = this.below.hidden = !this.shown;
+    this.canvas.hidden = this.below.hidden = this.sweep.node.hidden = !this.shown;
+    mark.hidden = this.shown && one.fusion !== "head"; // there is no such cell
     if (!this.shown || !picture.maps) return;
     this.by.draw();
-    const { panel, q } = one, bench = this.state.tests.benches[this.state.panels.indexOf(panel)];
+    // Beside each other, both panels are of the model as it is.
+    const { tests } = this.state, bench = tests.of(one.panel), { panel } = bench, { q } = one;
     const changes = headChanges(panel, this.state.get("by"));
     this.sweep.draw(bench, changes);
     const values = ofToken(panel, changes, q), top = Math.max(...values.filter((value) => !Number.isNaN(value)), 0);
-    const asked = [picture.canvas.width, this.state.panels.indexOf(panel), this.state.get("by"), ...values].join();
+    const asked = [picture.canvas.width, tests.benches.indexOf(bench), this.state.get("by"), ...values].join();
     if (asked !== this.asked) {
       this.asked = asked;
       const { width, height } = picture.canvas;
@@ -62,29 +72,33 @@ export class Matters {
       const boxes = kept.map((_, i) => picture.box(Math.floor(i / panel.heads) * picture.maps.width + (i % panel.heads)));
       paintCells(this.canvas.getContext("2d"), kept, top, boxes, window.devicePixelRatio || 1);
     }
-    const text = this.say(one, values);
-    if (this.words.textContent !== text) this.words.textContent = text;
+    const texts = [this.say({ ...one, panel }, values), this.here({ ...one, panel }, values)];
+    [this.words, this.chosen].forEach((element, i) => element.textContent !== texts[i] && (element.textContent = texts[i]));
   }
 
-  say({ panel, q, layer, head, fusion }, values) {
+  here({ panel, layer, head, fusion }, values) {
+    const number = panel.layer_numbers[layer], here = values[number * panel.heads + head];
+    if (fusion !== "head" || Number.isNaN(here)) return "";
+    const known = values.filter((value) => !Number.isNaN(value)), rank = 1 + known.filter((value) => value > here).length;
+    return `Layer ${number}, head ${head}, whose map is shown: ${figure(here)}, number ${rank} of ${known.length}.`;
+  }
+
+  say({ panel, q }, values) {
     const known = values.filter((value) => !Number.isNaN(value));
     const by = this.state.get("by") === "mean" ? "its mean over all tokens" : "zeros";
-    const how = `Each head is taken out, one at a time: its output is replaced by ${by}. `;
-    if (!known.length) return `${how}The number is how much ${called(panel, q)} changes at the end of the model.`;
+    const how = `One head at a time is removed: its output is replaced by ${by}. Each number says how much the output of the model changes for ${called(panel, q)} (1 − cosine: 0 is no change).`;
+    if (!known.length) return how;
     const best = values.indexOf(Math.max(...known)), few = known.filter((value) => value < SMALL).length;
-    const so = known.length < values.length ? "so far " : "";
-    const here = values[panel.layer_numbers[layer] * panel.heads + head];
-    const rank = 1 + known.filter((value) => value > here).length;
-    const chosen = fusion !== "head" || Number.isNaN(here) ? "" : ` The head that is shown changes it by ${figure(here)}, number ${rank} of ${known.length}.`;
+    const so = known.length < values.length ? " so far" : "";
     const name = (cell) => `layer ${Math.floor(cell / panel.heads)}, head ${cell % panel.heads}`;
-    return `${how}At the end of the model, ${called(panel, q)} changes most ${so}without ${name(best)}: by ${figure(values[best])}, the brightest cell (1 − cosine: 0, black, for no change). `
-      + `${few} of ${known.length} heads change it by less than ${SMALL}.${chosen}${this.control(panel, q, values)}${this.average(values, name)}`;
+    return `${how} It changes most${so} without ${name(best)}: by ${figure(values[best])}, the brightest cell. `
+      + `${few} of ${known.length} heads change it by less than ${SMALL}.${this.control(panel, q, values)}${this.average(values, name)}`;
   }
 
   control(panel, q, values) {
     const other = ofToken(panel, headChanges(panel, this.state.get("by") === "mean" ? "zero" : "mean"), q);
     const found = rankCorrelation(values, other);
-    return Number.isNaN(found) ? "" : ` With the other replacement the heads have another order: the rank correlation of the two is ${found.toFixed(2)}.`;
+    return Number.isNaN(found) ? "" : ` With the other replacement, the order of the heads has a rank correlation of ${found.toFixed(2)} with this one (1: the same order).`;
   }
 
   average(values, name) {
@@ -94,7 +108,7 @@ export class Matters {
     if (all.length < 2 || all.some((one) => one.length !== values.length || one.some(Number.isNaN))) return "";
     const mean = values.map((_, cell) => all.reduce((sum, one) => sum + one[cell], 0) / all.length);
     const best = mean.indexOf(Math.max(...mean));
-    return ` On average over the ${all.length} pictures it is ${name(best)}, with ${figure(mean[best])}.`;
+    return ` On average over the ${all.length} pictures, ${name(best)} changes it most: by ${figure(mean[best])}.`;
   }
 
   end() {

@@ -65,7 +65,7 @@ export function show(state) {
 
 function brightest({ panel, q, drawn }) {
   const best = strongest(drawn.map((value, token) => (token === q ? -2 : value)), panel.prefix);
-  return best === q ? -1 : best; // the only patch
+  return best === q || !(drawn[best] > 0) ? -1 : best; // the only patch, or nothing
 }
 
 function found(state) {

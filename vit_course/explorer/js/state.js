@@ -82,7 +82,7 @@ export class State {
 
   pin(panel, token) {
     // Pins the query; then what it is compared with; and on the query itself once more frees it.
-    if (this.tests.covering?.(panel, token)) return;
+    if (this.tests.covers(panel, token)) return;
     const here = elsewhere(token, panel, this.first, this.first);
     if (!this.get("pinned")) this.set({ query: here, pinned: true, key: -1 });
     else if (here === this.get("query")) {

@@ -9,8 +9,8 @@ export class SweepPart {
     this.start = button("", () => this.run());
     this.halt = button("Stop", () => this.sweep?.stop());
     this.bar = element("progress", { "aria-label": words.progress });
-    this.said = element("p", { class: "vit-part-note", role: "status" });
-    this.node = element("div", { class: "vit-sweep" }, this.start, this.bar, this.halt, this.said);
+    this.said = element("span", { class: "vit-part-note vit-figure" });
+    this.node = element("div", { class: "vit-sweep", tabindex: "-1" }, this.start, this.bar, this.halt, this.said);
   }
 
   // bench: whose changes; changes: all of them.
@@ -19,15 +19,22 @@ export class SweepPart {
       this.sweep?.stop();
       Object.assign(this, { bench, changes, begun: false, sweep: new Sweep(bench, changes, () => this.state.schedule()) });
     }
-    const missing = this.sweep.missing.length, { running } = this.sweep;
+    const missing = this.sweep.missing.length, known = changes.length - missing, { running } = this.sweep;
+    const held = [this.start, this.halt].includes(document.activeElement);
     this.start.hidden = running || !missing || !bench.lab;
     this.halt.hidden = this.bar.hidden = !running;
-    Object.assign(this.bar, { max: changes.length, value: changes.length - missing });
-    this.start.textContent = this.begun ? `Go on (${missing} to do)` : this.words.start(changes.length);
-    const nobody = missing && !bench.lab ? `${changes.length - missing} of ${changes.length} were computed before the page was saved.` : "";
-    const text = this.sweep.words || nobody;
+    // The button that was pressed gives way to the other, or to what came of it.
+    if (held && document.activeElement.hidden) (running ? this.halt : this.start.hidden ? this.node : this.start).focus({ preventScroll: true });
+    Object.assign(this.bar, { max: changes.length, value: known });
+    this.start.textContent = known > 1 ? `Continue (${missing} left)` : this.words.start(changes.length);
+    const nobody = missing && !bench.lab ? `The saved page holds ${known} of the ${changes.length} results.` : "";
+    const text = running ? `${known} of ${changes.length}` : this.sweep.words || nobody;
     if (this.said.textContent !== text) this.said.textContent = text;
-    this.said.hidden = !text;
+  }
+
+  // Whether the picture of all is there, or on its way because somebody asked for it.
+  get wanted() {
+    return this.begun || !this.sweep.missing.length || !this.bench.lab;
   }
 
   run() {

@@ -87,8 +87,9 @@ export class Tools {
   async copied() {
     this.link.write();
     const own = this.state.model.own ? " It opens this page with this view, but not your photograph: that stays in your browser. To give away both, use Save as page." : "";
+    const taken = this.state.tests.benches.some(({ out }) => out.length) ? " What you removed is not in it." : "";
     const copied = navigator.clipboard?.writeText(location.href) ?? Promise.reject();
-    return copied.then(() => `The link was copied.${own}`, () => `This browser does not let a page copy. The link is in the address bar.${own}`);
+    return copied.then(() => `The link was copied.${own}${taken}`, () => `This browser does not let a page copy. The link is in the address bar.${own}${taken}`);
   }
 
   fill() {

@@ -1,35 +1,49 @@
-// "Test it": heads, branches and patches are taken out of the model, and the page shows what follows.
+// "Test it": heads, branches and patches are removed from the model, and the page shows what follows.
 
 import { Against } from "./against.js";
 import { button, element } from "../../widgets/js/element.js";
 import { called, changed, differsFrom, figure, headOut, key } from "./effects.js";
+import { NOBODY } from "./lab.js";
 import { chartOf } from "./says_part.js";
 import { Thumb } from "./thumb.js";
 import { called as named } from "./words.js";
 
-const SUMMARY = "Test it: take something out, and see what changes";
+const SUMMARY = "Test it: remove a part and see what changes";
+const INTERRUPTED = "Something else was asked meanwhile: press again.";
+
+// A button that is found again where the whole explorer is built anew (explorer.js).
+function kept(name, text, act) {
+  const node = button(text, act);
+  node.dataset.kept = name;
+  return node;
+}
+
+const group = (label, ...nodes) =>
+  element("div", { class: "vit-tools-buttons", role: "group", "aria-label": label }, element("span", { text: `${label}:`, "aria-hidden": "true" }), ...nodes);
 
 export class Without {
   // state.tests: what can be asked of each panel's model (lab.js).
   constructor(state) {
     this.state = state;
     if (!state.tests.any) return; // no node, no part
-    this.takes = [0, 1, 2].map((i) => button("", () => this.toggle(this.ones[i])));
-    this.hide = button("The framed patch", () => this.patch(this.one.q));
-    this.cover = button("Patches, by a click", () => this.covers(!this.state.tests.covering));
-    this.back = button("Put all back", () => this.put([]));
-    this.out = element("ul", { class: "vit-out", "aria-label": "Taken out" });
+    for (const bench of state.tests.benches) bench.patch = (token) => this.patch(bench, token);
+    this.takes = [0, 1, 2].map((i) => kept(`take-${i}`, "", () => this.toggle(this.ones[i])));
+    this.hide = kept("hide", "The framed patch", () => this.patch(this.bench, this.one.q));
+    this.cover = kept("cover", "Choose patches", () => this.covers(!this.bench.covering));
+    this.back = kept("back", "Put everything back", () => (this.put([]), this.takes[0].focus()));
+    this.out = element("ul", { class: "vit-out", "aria-label": "Removed" });
     this.said = element("p", { class: "vit-without-said", role: "status" });
-    this.map = new Thumb("how much each token changes");
+    this.map = new Thumb("how much each patch changes");
     this.says = element("div", { class: "vit-without-says" });
-    this.beside = button("Show its maps beside", () => state.tests.compare(state.tests.compared ? null : this.bench));
+    this.beside = kept("beside", "Compare the maps", () => this.compare());
     this.against = new Against(state);
     this.result = element("div", { class: "vit-result" }, this.map.node, element("div", { class: "vit-result-words" }, this.said, this.beside, this.says));
-    const buttons = element("div", { class: "vit-tools-buttons", role: "group", "aria-label": "Take out" }, ...this.takes, this.hide, this.cover, this.back);
+    this.nobody = element("p", { class: "vit-part-note", text: NOBODY });
+    const without = element("section", {}, element("div", { class: "vit-part-title", text: "Without it" }),
+      group("Remove", ...this.takes), group("Hide", this.hide, this.cover), this.nobody, this.out, this.result);
     this.node = element("details", { class: "vit-lab" }, element("summary", { text: SUMMARY }),
-      element("div", { class: "vit-lab-body" },
-        element("section", {}, element("div", { class: "vit-part-title", text: "Without it" }), buttons, this.out, this.result),
-        this.against.node));
+      element("div", { class: "vit-lab-body" }, without, this.against.node));
+    this.node.open = state.get("testing");
     this.node.addEventListener("toggle", () => {
       if (this.node.open !== state.get("testing")) state.set({ testing: this.node.open });
       if (!this.node.open) this.covers(false);
@@ -37,8 +51,8 @@ export class Without {
   }
 
   get bench() {
-    const { tests: { benches }, pointed } = this.state;
-    return benches[pointed]?.panel.changed_model ? benches[0] : benches[pointed];
+    const { tests, panels, pointed } = this.state;
+    return tests.of(panels[pointed]);
   }
 
   draw(shown) {
@@ -51,12 +65,15 @@ export class Without {
     this.ones = [headOut(layer, head), ...["attention", "mlp"].map((branch) => ({ kind: "branch", layer, branch }))];
     this.takes.forEach((node, i) => {
       if (node.textContent !== texts[i]) node.textContent = texts[i];
-      node.setAttribute("aria-pressed", String(bench.out.some((one) => key([one]) === key([this.ones[i]]))));
+      node.setAttribute("aria-pressed", String(this.has(this.ones[i])));
+      node.disabled = !bench.can(this.toggled(this.ones[i]));
     });
-    this.cover.setAttribute("aria-pressed", String(!!this.state.tests.covering));
+    this.nobody.hidden = !!bench.lab;
+    this.cover.textContent = bench.covering ? "Done" : "Choose patches";
+    this.cover.disabled = this.hide.disabled = !bench.lab;
+    this.cover.setAttribute("aria-pressed", String(bench.covering));
     this.hide.setAttribute("aria-pressed", String(bench.hidden.includes(q - panel.prefix)));
-    this.hide.disabled = q < panel.prefix;
-    this.back.hidden = !bench.out.length;
+    this.hide.disabled ||= q < panel.prefix;
     this.against.draw(this.one, bench);
     const found = bench.out.length && panel.known.get(key(bench.out));
     this.result.hidden = !bench.out.length;
@@ -69,22 +86,25 @@ export class Without {
     const names = bench.out.map(called).join();
     if (names === this.listed) return;
     this.listed = names;
-    this.out.replaceChildren(...bench.out.map((one) => {
+    const held = this.out.contains(document.activeElement);
+    const chips = bench.out.map((one) => {
       const node = button(`${called(one)} ×`, () => this.toggle(one));
       node.setAttribute("aria-label", `Put back ${called(one)}`);
       return element("li", {}, node);
-    }));
+    });
+    this.out.replaceChildren(...chips, ...(chips.length ? [element("li", {}, this.back)] : []));
+    if (held) (this.out.querySelector("button") ?? this.takes[0]).focus({ preventScroll: true });
   }
 
   say(bench, found, q) {
-    const { panel } = bench;
-    const from = this.state.tests.compared && bench.out.length ? ` The maps beside each other differ from layer ${differsFrom(bench.out)} on.` : "";
-    const text = bench.words || (found ? changed(panel, bench.out, found.row, q, named) + from : bench.out.length ? "Computing ..." : "");
+    const { panel } = bench, { compared } = this.state.tests, last = panel.all_layers, from = compared && bench.out.length ? differsFrom(bench.out) : 0;
+    const differ = !from ? "" : from < last ? ` The maps can differ only from layer ${from} on.` : " No map changes, as no layer comes after.";
+    const text = bench.words || (found ? changed(panel, bench.out, found.row, q, named) + differ : bench.out.length ? "Computing ..." : "");
     if (this.said.textContent !== text) this.said.textContent = text;
     this.map.node.hidden = !found;
     const says = found?.says, asked = says && key([bench.out, says.probabilities]);
     this.beside.hidden = !found || !bench.lab;
-    this.beside.textContent = this.state.tests.compared ? "Show the model as it is" : "Show its maps beside";
+    this.beside.textContent = compared ? "Stop comparing" : "Compare the maps";
     if (asked === this.asked) return;
     this.asked = asked;
     this.says.replaceChildren(...(says && panel.says ? this.words(panel, says) : []));
@@ -93,44 +113,57 @@ export class Without {
   words(panel, says) {
     // What the model says, as it was and as it is now: in words only where they are honest.
     const one = (title, given) => element("div", { class: "vit-says" }, element("div", { class: "vit-says-title", text: title }), chartOf(this.state, { ...panel, says: given }));
-    const pair = element("div", { class: "vit-pair" }, one("as it was", panel.says), one("without it", says));
+    const pair = element("div", { class: "vit-pair" }, one("before", panel.says), one("without it", says));
     if (panel.says.none === undefined) return [pair];
     return [element("details", {}, element("summary", { text: "What a toy head of ten words says" }), pair)];
   }
 
-  toggle(one) {
-    const { out } = this.bench, name = key([one]);
-    this.put(out.some((other) => key([other]) === name) ? out.filter((other) => key([other]) !== name) : [...out, one]);
+  has(one) {
+    return this.bench.out.some((other) => key([other]) === key([one]));
   }
 
-  patch(token) {
+  toggled(one) {
+    const { out } = this.bench, rest = out.filter((other) => key([other]) !== key([one]));
+    return [...rest, ...(rest.length < out.length ? [] : [one])].sort((a, b) => (key([a]) < key([b]) ? -1 : 1));
+  }
+
+  toggle(one) {
+    this.put(this.toggled(one));
+  }
+
+  patch(bench, token) {
     // Hides it, or shows it again.
-    const { bench } = this, patch = token - bench.panel.prefix;
-    const hidden = bench.hidden.includes(patch) ? bench.hidden.filter((other) => other !== patch) : [...bench.hidden, patch];
-    const one = hidden.length ? [{ kind: "hide", patches: hidden.sort((a, b) => a - b) }] : [];
-    this.put([...bench.out.filter(({ kind }) => kind !== "hide"), ...one]);
+    const patch = token - bench.panel.prefix, rest = bench.hidden.filter((other) => other !== patch);
+    const hidden = rest.length < bench.hidden.length ? rest : [...rest, patch].sort((a, b) => a - b);
+    this.put([...bench.out.filter(({ kind }) => kind !== "hide"), ...(hidden.length ? [{ kind: "hide", patches: hidden }] : [])], bench);
   }
 
   covers(on) {
     // Clicks on the photograph hide patches instead of pinning them.
-    this.state.tests.covering = on ? (panel, token) => panel === this.bench.panel && token >= panel.prefix && (this.patch(token), true) : null;
+    this.bench.covering = on;
     this.state.schedule();
   }
 
-  async put(out) {
-    const { bench, state } = this;
-    out = [...out].sort((a, b) => (key([a]) < key([b]) ? -1 : 1));
+  async put(out, bench = this.bench) {
+    const { state } = this;
     Object.assign(bench, { out, words: "" });
     state.schedule();
     if (!out.length) return state.tests.compared && state.tests.compare(null);
-    const told = await bench.ask([out], !!bench.lab);
+    const told = await bench.ask([out], !!bench.lab, () => bench.out === out);
     if (bench.out !== out) return; // something else was chosen meanwhile
-    if (told?.words) bench.words = told.words;
-    else if (told?.described) {
-      bench.told = told;
-      if (state.tests.compared) state.tests.compare(bench);
-    }
-    state.schedule();
+    if (told?.described) bench.told = told;
+    bench.words = told ? told.words ?? "" : INTERRUPTED;
+    if (told?.described && state.tests.compared) state.tests.compare(bench);
+    bench.schedule();
+  }
+
+  compare() {
+    const { state, bench } = this, { tests } = state;
+    if (tests.compared) return tests.compare(null);
+    // Where nothing can differ yet, there is nothing to compare.
+    const from = bench.panel.layer_numbers.indexOf(differsFrom(bench.out));
+    if (from > state.get("layer")) state.set({ layer: from });
+    tests.compare(bench, true);
   }
 
   end() {

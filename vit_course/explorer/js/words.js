@@ -68,8 +68,8 @@ function resembles(shown) {
   const [{ panel, q, drawn }, ...others] = shown;
   const best = strongest(drawn.map((value, token) => (token === q ? -2 : value)), 0);
   const near = others.map((one) =>
-    `; in ${one.panel.title || "the other picture"} ${called(one.panel, one.nearest)} comes nearest, with ${one.drawn[one.nearest].toFixed(2)}`);
-  const place = others.length && panel.title ? ` of ${panel.title}` : "";
+    `; in ${one.panel.changed_model ? "the changed model" : one.panel.title || "the other picture"} ${called(one.panel, one.nearest)} comes nearest, with ${one.drawn[one.nearest].toFixed(2)}`);
+  const place = others.length && panel.title && !others[0].panel.changed_model ? ` of ${panel.title}` : "";
   return `${called(panel, q)}${place} is most like ${called(panel, best)}, with a cosine of ${drawn[best].toFixed(2)}${near.join("")}`;
 }
 
