@@ -1,4 +1,4 @@
-"""What follows where something in a model is taken out: what the explorer's *Test it* asks of the kernel."""
+"""What follows where something in a model is taken out: what the explorer's "Test it" asks of the kernel."""
 
 import json
 import sys

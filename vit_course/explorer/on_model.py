@@ -70,7 +70,7 @@ def explore(
         beside: "flipped", "shuffled" or "cropped": the same picture, changed in this way, is shown next to it, and one
             query marks the same content in both.
         titles: a name for each of several; by default those of the files or the models, or letters.
-        effects: what is computed at once of *What it matters* and *Test it*, so that it is there without a kernel:
+        effects: what is computed at once of "Effect of each head" and "Test it", so that it is there without a kernel:
             True for each head replaced by its mean, in about half as many forward passes as there are heads; or
             several of "mean", "zero", and "patches", hidden in at most 100 blocks. With a kernel the page asks for the
             rest when it is wanted.

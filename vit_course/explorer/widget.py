@@ -73,7 +73,7 @@ class AttentionExplorer(StillWidget):
     query is compared with, -1 for none; `direction` ("from": where the query looks, "to": who looks at it); `view`
     ("attention", "similarity", "colours"); `overlay` ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer",
     "fixed") and `fixed`, the weight that is then drawn at full strength; `smooth`; `details`, whether "Why there?" and
-    what else is for later is unfolded; `testing`, whether *Test it* is; `face` of the grid ("looks" for the maps,
+    what else is for later is unfolded; `testing`, whether "Test it" is; `face` of the grid ("looks" for the maps,
     "matters" for how much each head matters) and `by`, what a head that is taken out is replaced by ("mean", "zero");
     and `tour`, "look" for the guided tour, or "".
 
