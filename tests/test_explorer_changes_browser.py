@@ -119,6 +119,9 @@ def test_a_saved_page_shows_what_was_computed_and_says_what_was_not(opened, shap
     light = recorded.stacked()[0, 3, 1, 0, 1:]
     wanted = correlation(light.numpy(), effect.numpy())
     assert float(said.split("class token is ")[1].split()[0].replace("−", "-")) == pytest.approx(wanted, abs=0.02)
+    page.get_by_text("Who looks here", exact=True).click()
+    page.wait_for_selector(".vit-against[data-said='to']")
+    assert text(page, AGAINST) == said, "it is about where the query looks"
     assert violations(page) == []
 
 
@@ -173,6 +176,9 @@ def test_a_kernel_answers_and_a_saved_page_keeps_it(browser, tmp_path, shapes):
         page.get_by_role("button", name="Test all").click()
         count = model.config.num_layers * model.config.num_heads
         text(page, MATTERS, f"of {count} heads change it by")
+        found = maps.effects(model, images, of="class token", progress=False).values
+        layer, head = divmod(int(found.argmax()), found.shape[1])
+        assert f"without layer {layer}, head {head}: " in page.locator(MATTERS).inner_text()
         assert "".join(output["text"] for output in run_cell(page, 2)).split() == [str(count + 1), "True"]
         assert page.outside == [] and page.errors == [], json.dumps(page.errors)
         page.close()

@@ -78,14 +78,13 @@ class Changes:
 
     Args:
         model, images: (1, C, H, W), as the model takes them.
-        see: from whether the weights themselves are wanted, where queries and keys would not tell them, to what an
-            `AttentionExplorer` takes of the model as it is then.
+        see: gives what an `AttentionExplorer` takes of the model as it is then.
 
     `known` is what was computed until now, by the `key` of each change: {"row": (T,) of `turned`, "says": what the
     changed model says, where that was asked}.
     """
 
-    def __init__(self, model: nn.Module, images: torch.Tensor, see: Callable[[bool], dict]):
+    def __init__(self, model: nn.Module, images: torch.Tensor, see: Callable[[], dict]):
         self.model, self.images, self.see = model, images, see
         self.known: dict[str, dict[str, Any]] = {}
         self._whole: Whole | None = None
@@ -109,9 +108,8 @@ class Changes:
 
     def panel(self, change: Change) -> dict:
         """What an `AttentionExplorer` takes of the changed model."""
-        hidden = any(one["kind"] == "hide" for one in change)
         with torch.no_grad(), intervene(self.model, [intervention(one) for one in change]):
-            seen = self.see(hidden)
+            seen = self.see()
         self.known[key(change)]["says"] = seen["says"]
         return seen
 

@@ -175,23 +175,16 @@ def _parts(model: Any, preprocess: Callable | None) -> tuple[nn.Module, Callable
 
 
 def _seen(
-    model: nn.Module,
-    preprocess: Callable | None,
-    prepared: Prepared,
-    grid: Grid,
-    prefix: Prefix,
-    labels: Labels,
-    weights: bool = False,
+    model: nn.Module, preprocess: Callable | None, prepared: Prepared, grid: Grid, prefix: Prefix, labels: Labels
 ) -> _Run:
-    # weights: even where queries and keys can be seen.
     parts = parts_of(model)
     with listening(parts) as heard:
         recorded, answer = _recorded(model, prepared.given)
     order = recorded.tokens(grid, prefix)
     maps: torch.Tensor | tuple[torch.Tensor, ...]
     try:
-        maps = recorded.stacked().float() if weights else tuple(each.float() for each in recorded.queries_and_keys())
-    except ValueError:  # only weights were seen
+        maps = tuple(each.float() for each in recorded.queries_and_keys())
+    except ValueError:  # only weights were seen, or not those that queries and keys give
         maps = recorded.stacked().float()
     features = heard.features
     answered = answer if isinstance(answer, torch.Tensor) else getattr(answer, "logits", None)
@@ -206,7 +199,7 @@ def _seen(
         "whole": prepared.whole,
     }
     given = (model, preprocess, prepared, grid, prefix, labels)
-    panel["changes"] = Changes(model, prepared.given, lambda weights: _seen(*given, weights).panel)
+    panel["changes"] = Changes(model, prepared.given, lambda: _seen(*given).panel)
     return _Run(model, preprocess, prepared, panel, order)
 
 

@@ -41,7 +41,10 @@ export class Against {
     this.maps[0].draw(panel, spreadOut(panel, light, cut), one.q, percent);
     this.maps[1].draw(panel, spreadOut(panel, known, cut), one.q, figure);
     clearTimeout(this.waiting);
-    this.waiting = setTimeout(() => this.say(one, light, known, cut), PAUSE);
+    this.waiting = setTimeout(() => {
+      this.say(one, light, known, cut);
+      this.node.dataset.said = one.direction; // for whoever waits for the words
+    }, PAUSE);
   }
 
   say({ panel, q }, light, known, cut) {
