@@ -14,10 +14,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import nbformat
+
 BROWSER_FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+
+
+def write_notebook(path: Path, sources: list[str], text: str | None = None) -> None:
+    """Code cells as a notebook for the kernel of this machine; a source that equals `text` is markdown."""
+    new = {True: nbformat.v4.new_markdown_cell, False: nbformat.v4.new_code_cell}
+    notebook = nbformat.v4.new_notebook(cells=[new[source == text](source) for source in sources])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, path)
 
 
 def chromium() -> str | None:

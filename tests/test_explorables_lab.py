@@ -2,10 +2,9 @@
 
 import json
 
-import nbformat
 import pytest
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, watch
-from lab import run_cell, running_lab, wait_for_kernel
+from lab import run_cell, running_lab, wait_for_kernel, write_notebook
 
 pytestmark = NEEDS_CHROMIUM
 CELLS = [
@@ -24,9 +23,7 @@ FIGURE = ".jp-OutputArea .vit-play"
 @pytest.fixture(scope="module")
 def page(browser, tmp_path_factory):
     folder = tmp_path_factory.mktemp("notebooks")
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, folder / "play.ipynb")
+    write_notebook(folder / "play.ipynb", CELLS)
     with running_lab(f"--ServerApp.root_dir={folder}") as address:
         page = browser.new_page(viewport={"width": 1280, "height": 1000})
         watch(page)

@@ -2,11 +2,10 @@
 
 import json
 
-import nbformat
 import pytest
 from conftest import cases
 from explored import FIELD, NEEDS_CHROMIUM, SCREENSHOTS, drawn, hears, patch, point, says, violations, watch, words
-from lab import run_cell, running_lab, wait_for_kernel
+from lab import run_cell, running_lab, wait_for_kernel, write_notebook
 from pictures import sideways
 from regenerate import regenerate
 
@@ -35,11 +34,8 @@ KINDS = "() => window.jupyterapp.shell.currentWidget.content.widgets.map(w => w.
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("notebooks")
     stored, between = [*EXPLORER[:2], *UPLOAD[:2]], [TEXT, "\n".join(EXPLORER[:2]), TEXT]
-    new = {True: nbformat.v4.new_markdown_cell, False: nbformat.v4.new_code_cell}
     for name, sources in dict(explorer=EXPLORER, upload=UPLOAD, stored=stored, between=between).items():
-        notebook = nbformat.v4.new_notebook(cells=[new[source == TEXT](source) for source in sources])
-        notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        nbformat.write(notebook, folder / f"{name}.ipynb")
+        write_notebook(folder / f"{name}.ipynb", sources, TEXT)
     return folder
 
 

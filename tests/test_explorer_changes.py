@@ -1,11 +1,15 @@
 """What the explorer asks of a kernel where something is taken out: as `maps` has it, kept, and nothing left behind."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 import torch
 from test_recording import hooks
 
 from vit_course import data, maps, pretrained
+from vit_course.__main__ import main
 from vit_course.explorer import explore
 from vit_course.explorer.changes import family
 
@@ -127,3 +131,13 @@ def test_effects_that_there_are_not_are_named(shapes):
     model, image, normalise = shapes
     with pytest.raises(ValueError, match=r"effects must be .*mean.*zero.*patches.*got 'heads'"):
         explore(model, image, preprocess=normalise, effects=["heads"])
+
+
+def test_the_command_computes_effects_when_asked(tmp_path):
+    page = tmp_path / "page.html"
+    photograph = str(data.photographs()["cat"].path)
+    assert main(["explore", photograph, "--weights", "shapes", "--effects", "-o", str(page)]) == 0
+    state = re.search(r'class="vit-explorer-state">(.*?)</script>', page.read_text(), re.DOTALL)
+    (panel,) = json.loads(state[1])["_panels"]
+    kinds = [one["change"][0]["kind"] for one in panel["tested"]]
+    assert kinds.count("head") == panel["layers"] * panel["heads"] and kinds.count("hide") == 64

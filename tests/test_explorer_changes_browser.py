@@ -2,14 +2,13 @@
 
 import json
 
-import nbformat
 import numpy as np
 import pytest
 import torch
 from conftest import cases
 from explored import NEEDS_CHROMIUM, opening, patch, violations, watch
 from explorer_parts import call, module_page
-from lab import run_cell, running_lab, wait_for_kernel
+from lab import run_cell, running_lab, wait_for_kernel, write_notebook
 from live_page import HAND_OVER, visit, wait_shown
 from served import served
 
@@ -143,9 +142,7 @@ CELLS = [
 def test_a_kernel_answers_and_a_saved_page_keeps_it(browser, tmp_path, shapes):
     model, image, normalise = shapes
     images = normalise(image[None])
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, tmp_path / "lab.ipynb")
+    write_notebook(tmp_path / "lab.ipynb", CELLS)
     with running_lab(f"--ServerApp.root_dir={tmp_path}") as address:
         page = browser.new_page(viewport={"width": 1280, "height": 1400})
         watch(page)

@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby, product
 from typing import Any
 
@@ -14,7 +15,7 @@ from tqdm import tqdm
 
 from vit_course.inputs.rules import one_of, shown
 from vit_course.maps.changing import Intervention
-from vit_course.maps.effects import Whole
+from vit_course.maps.effects import Whole, blocks_of
 from vit_course.maps.in_force import aside
 from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
 
@@ -50,9 +51,7 @@ def family(name: str, layers: int, heads: int, grid: tuple[int, int]) -> list[Ch
     (rows, columns), side = grid, 1
     while -(-rows // side) * -(-columns // side) > MOST_BLOCKS:
         side += 1
-    patches = torch.arange(rows * columns).view(grid)
-    blocks = [part for band in patches.split(side) for part in band.split(side, dim=1)]
-    return [[{"kind": "hide", "patches": part.flatten().tolist()}] for part in blocks]
+    return [[{"kind": "hide", "patches": block}] for block in blocks_of(grid, side)]
 
 
 def need_families(effects: object) -> tuple[str, ...]:
@@ -71,6 +70,18 @@ def need_families(effects: object) -> tuple[str, ...]:
 def key(change: Change) -> str:
     """The name of a change; JSON.stringify gives the same."""
     return json.dumps(change, separators=(",", ":"))
+
+
+@contextmanager
+def evaluated(model: nn.Module) -> Iterator[None]:
+    """The model in eval mode, and each of its parts as it was behind the block."""
+    training = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in training.items():
+            module.training = mode
 
 
 class Changes:
@@ -115,18 +126,12 @@ class Changes:
 
     @torch.no_grad()
     def _compute(self, layer: int, changes: list[Change]) -> None:
-        training = {module: module.training for module in self.model.modules()}
-        self.model.eval()
-        try:
-            with aside():
-                if self._whole is None:
-                    first = next(self.model.parameters(), self.images)
-                    self._whole = Whole(self.model, self.images.to(first.device, first.dtype), "patches", "tokens")
-                made = [[intervention(one) for one in change] for change in changes]
-                after = self._whole.changed(layer, made)  # (n, T, D)
-        finally:
-            for module, mode in training.items():
-                module.training = mode
+        with evaluated(self.model), aside():
+            if self._whole is None:
+                first = next(self.model.parameters(), self.images)
+                self._whole = Whole(self.model, self.images.to(first.device, first.dtype), "patches", "tokens")
+            made = [[intervention(one) for one in change] for change in changes]
+            after = self._whole.changed(layer, made)  # (n, T, D)
         rows = 1 - F.cosine_similarity(self._whole.end.double(), after.double(), dim=-1)
         for change, row in zip(changes, rows.float().cpu().numpy(), strict=True):
             self.known[key(change)] = {"row": row}

@@ -13,7 +13,7 @@ from torch import nn
 from vit_course.data.pictures import Picture
 from vit_course.explorer.arguments import need_callable, need_grid, need_module, need_titles
 from vit_course.explorer.beside import CHANGE, changed, link_of
-from vit_course.explorer.changes import Changes, family, need_families
+from vit_course.explorer.changes import Changes, evaluated, family, need_families
 from vit_course.explorer.predictions import labels_in, listening, parts_of, says_of
 from vit_course.explorer.prepared import Prepared, Unnormalised, input_size, prepare, way_of, way_of_model
 from vit_course.explorer.upload import PictureUpload
@@ -206,12 +206,10 @@ def _seen(
 def _recorded(model: nn.Module, images: torch.Tensor) -> tuple[RecordedMaps, Any]:
     # -> what `record_attention` saw of (1, C, H, W), and what the model returned.
     first = next(model.parameters(), images)
-    was_training = {module: module.training for module in model.modules()}
     # Without a head there are no logits, and none are needed.
     call = model.features if isinstance(model, ViT) and not model.config.num_classes else model
-    model.eval()
     try:
-        with torch.no_grad(), record_attention(model) as recorded:
+        with torch.no_grad(), evaluated(model), record_attention(model) as recorded:
             answer = call(images.to(first.device, first.dtype))
     except Exception as error:  # whatever somebody's model raises
         if isinstance(model, ViT) and isinstance(error, ValueError):  # ours says itself what it takes
@@ -219,9 +217,6 @@ def _recorded(model: nn.Module, images: torch.Tensor) -> tuple[RecordedMaps, Any
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         hint = "; it has several parts, explore model.vision_model" if hasattr(model, "vision_model") else ""
         raise ValueError(f"the model cannot take images of shape {tuple(images.shape)}: {reason}{hint}") from error
-    finally:
-        for module, mode in was_training.items():
-            module.training = mode
     return recorded, answer
 
 

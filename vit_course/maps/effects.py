@@ -212,13 +212,18 @@ def _changes(whole: Whole, kind: str, by: By, block: int) -> tuple[tuple[int, ..
         return (len(layers), whole.heads[0]), made
     if kind == "patches":
         rows, columns = whole.tokens().grid
-        patches = torch.arange(rows * columns).view(rows, columns)
-        blocks = [part.flatten() for band in patches.split(block) for part in band.split(block, dim=1)]
-        return (-(-rows // block), -(-columns // block)), [(0, hide(part)) for part in blocks]
+        shape = -(-rows // block), -(-columns // block)
+        return shape, [(0, hide(part)) for part in blocks_of((rows, columns), block)]
     if kind == "layers":
         return (len(layers),), [(layer, without_layer(layer, by)) for layer in layers]
     made = [(layer, without_branch(layer, branch, by)) for layer in layers for branch in BRANCHES]
     return (len(layers), len(BRANCHES)), made
+
+
+def blocks_of(grid: tuple[int, int], side: int) -> list[list[int]]:
+    """-> the patches of each block of side x side, row by row; those at the right and lower edges may be smaller."""
+    patches = torch.arange(grid[0] * grid[1]).view(grid)
+    return [part.flatten().tolist() for band in patches.split(side) for part in band.split(side, dim=1)]
 
 
 def _batches(changes: list[Change], batch_size: int) -> Iterator[list[int]]:

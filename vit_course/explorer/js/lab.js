@@ -6,7 +6,7 @@
 //   {words}   it could not be done: a sentence
 //   or else   {rows, says, described, data}: Float32Array (n, T); where maps were asked for, of one change, what the
 //             changed model says and a panel of it with its bytes
-// late, if it has such words: what is said when no answer has come after `patience` milliseconds.
+// late(): what is said when no answer has come after `patience` milliseconds, or "".
 
 import { floats } from "../../widgets/js/bytes.js";
 import { key } from "./effects.js";
@@ -19,7 +19,7 @@ export function kernelLab(model) {
   let last = 0;
   return {
     some: 8,
-    late: LATE,
+    late: () => LATE,
     ask: (panel, changes, maps) => new Promise((done) => {
       const number = ++last;
       const heard = (told, buffers) => {
@@ -74,12 +74,14 @@ export class Bench {
   }
 
   async waited(changes, maps) {
-    const { late, patience: patient = PATIENCE } = this.lab, patience = late && setTimeout(() => ((this.words = late), this.schedule()), patient);
+    let said = "";
+    const { late, patience = PATIENCE } = this.lab, say = () => ((this.words = said = late()), this.schedule());
+    const waiting = setTimeout(say, patience);
     try {
       return await this.lab.ask(this.index, changes, maps);
     } finally {
-      clearTimeout(patience);
-      if (this.words === late) this.words = "";
+      clearTimeout(waiting);
+      if (this.words === said) this.words = "";
     }
   }
 }

@@ -67,7 +67,7 @@ export class Models {
   }
 
   ready(name) {
-    return this.states[name].state === "ready";
+    return this.states[name]?.state === "ready";
   }
 
   // One question at a time: what comes for an older one is not shown.

@@ -59,8 +59,9 @@ async function entire(bitmap, [left, top, wide, high], moved) {
   const { width, height } = bitmap, times = Math.min(1, WHOLE / Math.max(width, height));
   const { canvas } = drawn(bitmap, Math.round(width * times), Math.round(height * times), 0, 0, width, height);
   const { bytes, media } = await file(canvas, "image/jpeg", 0.8);
-  const places = { kept: [high / height, wide / width], at: moved ? [top / height, left / width] : null };
-  return { bytes, media, width, height, ...places };
+  // The shares that are left, null where all is; and those above and to the left of them, where it is not the middle.
+  const kept = Math.min(high / height, wide / width) < 0.99 ? [high / height, wide / width] : null;
+  return { bytes, media, width, height, kept, at: kept && moved ? [top / height, left / width] : null };
 }
 
 // -> {pixels: (size, size, 3) bytes, picture: {bytes, media, size, whole}}; a Refusal for what is no picture.

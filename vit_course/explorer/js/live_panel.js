@@ -67,13 +67,13 @@ export function panelOf(computed, model, picture, title) {
   sections.floats("feature_steps", null, new Float32Array(features.dims[1]).fill(1), [features.dims[1]]);
   // Last: floats lie at fours. Of a frame of a camera there is no file.
   if (picture.bytes) sections.add("picture", null, picture.bytes, { coding: "file", media: picture.media });
-  const { whole, bitmap } = picture, kept = whole && Math.min(...whole.kept) < 0.99 ? whole.kept : null;
+  const { whole, bitmap } = picture, kept = whole?.kept ?? null;
   if (kept) sections.add("whole", null, whole.bytes, { coding: "file", media: whole.media });
   const panel = {
     title, layers, heads, tokens, prefix: 1, names: ["class token"], rows: side, columns: side,
     height: picture.size, width: picture.size, layer_numbers: Array.from({ length: layers }, (_, i) => i),
     all_layers: layers, link: null, says: model.labels ? said(lens.data, model) : null,
-    kept, ...(kept && whole.at ? { at: whole.at } : {}), sections: sections.described, kind: "qk", dim, scale: dim ** -0.5,
+    kept, ...(whole?.at ? { at: whole.at } : {}), sections: sections.described, kind: "qk", dim, scale: dim ** -0.5,
     ...(bitmap ? { bitmap } : {}),
   };
   return { panel, data: sections.joined() };

@@ -67,7 +67,7 @@ class Coming {
 
   // The picture, and what it was cut out of, go behind what is there and what is to come.
   add({ bytes, media, size, whole }) {
-    const { described } = this, sections = [...described.sections], kept = Math.min(...whole.kept) < 0.99 ? whole.kept : null;
+    const { described } = this, sections = [...described.sections], { kept } = whole;
     const files = [["picture", { bytes, media }], ...(kept ? [["whole", whole]] : [])];
     const data = new Uint8Array(described.bytes + bytes.length + (kept ? whole.bytes.length : 0));
     data.set(this.data.subarray(0, this.at));

@@ -3,6 +3,7 @@
 import { element } from "../../widgets/js/element.js";
 import { Strip } from "./controls.js";
 import { figure, headChanges, ofToken, rankCorrelation } from "./effects.js";
+import { elsewhere } from "./places.js";
 import { SweepPart } from "./sweep_part.js";
 import { called } from "./words.js";
 
@@ -102,13 +103,13 @@ export class Matters {
   }
 
   average(values, name) {
-    // Over several pictures, where each is known.
-    const { panels, query } = this.state;
-    const all = panels.map((panel) => ofToken(panel, headChanges(panel, this.state.get("by")), Math.min(query, panel.tokens - 1)));
+    // Over all that stand side by side, where each is known.
+    const { panels, first, query } = this.state;
+    const all = panels.map((panel) => ofToken(panel, headChanges(panel, this.state.get("by")), elsewhere(query, first, panel, first)));
     if (all.length < 2 || all.some((one) => one.length !== values.length || one.some(Number.isNaN))) return "";
     const mean = values.map((_, cell) => all.reduce((sum, one) => sum + one[cell], 0) / all.length);
     const best = mean.indexOf(Math.max(...mean));
-    return ` On average over the ${all.length} pictures, ${name(best)} changes it most: by ${figure(mean[best])}.`;
+    return ` On average over all ${all.length} side by side, ${name(best)} changes it most: by ${figure(mean[best])}.`;
   }
 
   end() {
