@@ -143,6 +143,8 @@ def says(page: Page, *parts: str) -> str:
 def choose(page: Page, label: str) -> None:
     """Clicks one of the strips' choices by its words; those of the scale are folded."""
     page.evaluate("document.querySelectorAll('.vit-drawing').forEach(e => (e.open = true))")
+    page.mouse.move(2, 2)  # the words change when the pointer leaves a picture, and may move what is under them
+    drawn(page)
     page.locator(f".vit-strip label:text-is('{label}')").click()
     drawn(page)
 

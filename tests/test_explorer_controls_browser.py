@@ -227,6 +227,7 @@ def test_scales(page, maps):
         assert float(shown.split()[0]) == pytest.approx(100 * strongest, abs=0.1)
     assert len(set(tops["Layer"])) == 1 and tops["Layer"][0] not in tops["Own"], "the same wherever one points"
     page.mouse.move(2, 2)
+    drawn(page)
     page.mouse.click(*cell(page, 0, 1))
     assert {*tops["Fixed"], top()} == {tops["Fixed"][0]}, "and in every layer"
     slider = page.get_by_label("Full strength at")
