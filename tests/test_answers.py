@@ -92,8 +92,10 @@ def test_an_exercise_and_its_answers_lie_where_its_name_says():
         chapter, exercise = name.split(".")
         file = ROOT / "vit_course" / "checks" / chapter / f"{exercise}.py"
         found = getattr(getattr(checks, chapter), exercise)
-        assert found is one.check and inspect.unwrap(found).__code__.co_filename == str(file)
-        assert file.read_text(encoding="utf-8").startswith(f'"""Exercise {name}: ')
+        coded = inspect.unwrap(found).__code__.co_filename == str(file)
+        assert found is one.check and coded == file.exists()
+        own, mark = (file, '"""') if coded else (file.with_suffix(".toml"), "# ")
+        assert own.read_text(encoding="utf-8").startswith(f"{mark}Exercise {name}: ")
         beside = ROOT / "tests" / "answers" / chapter / f"{exercise}.py"
         tree = ast.parse(beside.read_text(encoding="utf-8") if beside.exists() else "")
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]

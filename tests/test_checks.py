@@ -6,6 +6,7 @@ import itertools
 import sys
 import time
 from collections import Counter
+from textwrap import dedent
 
 import answers
 import exercises
@@ -35,7 +36,7 @@ def test_a_text_is_the_same_each_time(some):
 def test_a_check_that_takes_a_draw_uses_it():
     # One that does not is run once in a classroom, where others have hidden draws too.
     for name, one in EXERCISES.items():
-        nodes = ast.walk(ast.parse(inspect.getsource(one.check.__wrapped__)))
+        nodes = ast.walk(ast.parse(dedent(inspect.getsource(one.check.__wrapped__))))
         assert one.draws == any(isinstance(node, ast.Name) and node.id == "draw" for node in nodes), name
 
 

@@ -4,7 +4,23 @@ import math
 import re
 from collections.abc import Callable
 
+from vit_course.checks.limited import learners_line
 from vit_course.checks.report import Wrong
+
+
+def raised(error: BaseException) -> Wrong:
+    """An exception of the learner's code as a `Wrong`, with the learner's own line."""
+    where = learners_line(error)
+    message = str(error).strip().splitlines()
+    text = f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
+    details = [f"{text}" + (f", at {where}" if where else "")]
+    if isinstance(error, (SystemExit, KeyboardInterrupt)):
+        return Wrong("tried-to-exit", "Your code tries to end the program.", details)
+    if isinstance(error, RecursionError):
+        return Wrong("endless-recursion", "Your code calls itself endlessly.", details)
+    if isinstance(error, AttributeError) and "before Module.__init__() call" in str(error):
+        return Wrong("no-super-init", "The constructor sets an attribute before that of nn.Module has run.", details)
+    return Wrong("raised-error", "Your code raised an error.", details)
 
 
 def in_words(wrong: Wrong) -> Wrong:

@@ -1,21 +1,23 @@
-"""The decorator that turns a check into one line of a notebook: it never raises, and it keeps the score."""
+"""Turns the function of a check into one line of a notebook: it never raises, and it keeps the score."""
 
 import functools
 import importlib
 import inspect
 import os
-import pkgutil
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import torch
 
 from vit_course.checks import cells, scores
 from vit_course.checks.draw import Draw
-from vit_course.checks.errors import in_words
-from vit_course.checks.limited import Outcome, learners_line, run_limited
+from vit_course.checks.errors import in_words, raised
+from vit_course.checks.limited import Outcome, run_limited
 from vit_course.checks.report import FAILED, NOT_ATTEMPTED, PASSED, NotAttempted, Parts, Report, Wrong
+from vit_course.checks.tools.by_hand import worked_out
 
 SECONDS = 20.0
 
@@ -52,7 +54,7 @@ class Exercise:
         return int(self.number.split(".")[0])
 
 
-# In the order of their numbers, once `load_exercises` has come to its end.
+# In the order of their numbers.
 EXERCISES: dict[str, Exercise] = {}
 # How often each was not yet right, in this kernel: the next hint depends on it.
 _failures: Counter[str] = Counter()
@@ -61,54 +63,8 @@ _calls: Counter[str] = Counter()
 MOST_CALLS = "VIT_COURSE_MOST_CALLS"
 
 
-def exercise(number: str, title: str, section: str, difficulty: int, minutes: int, seconds: float = SECONDS):
-    """Makes a function `check(answer, draw, parts)` that raises `Wrong` into one that returns a `Report`.
-
-    The check is called with the learner's object and, of these, with what it takes: `draw`, a `Draw` of its inputs,
-    and `parts`, for partial credit. It may raise `Wrong` or `NotAttempted`; any other exception is the learner's
-    code's.
-
-    Args:
-        number, title, section, difficulty, minutes: see `Exercise`; points are twice the difficulty.
-        seconds: of the processor that the whole check may take; more where it trains.
-    """
-
-    def decorate(function: Callable[..., None]) -> Callable[..., Report]:
-        name = f"{function.__module__.split('.')[-2]}.{function.__name__}"
-        takes = inspect.signature(function).parameters.keys() & {"draw", "parts"}
-
-        @functools.wraps(function)
-        def check(answer, *, seed: int = 0) -> Report:
-            _calls[name] += 1
-            most = int(os.environ.get(MOST_CALLS, 0))
-            if 0 < most < _calls[name]:
-                sentence = f"While a submission is graded, a check answers only {most} times."
-                return Report(name, NOT_ATTEMPTED, 0.0, mistake="too-many-calls", sentence=sentence)
-            failed = cells.failed_cell()
-            if failed:
-                return Report(name, NOT_ATTEMPTED, 0.0, mistake="cell-failed", sentence=failed)
-            parts = Parts()
-
-            def run():
-                torch.manual_seed(seed)
-                offered = {"draw": Draw(seed), "parts": parts}
-                function(answer, **{one: offered[one] for one in takes})
-
-            report = _verdict(EXERCISES[name], run_limited(run, seconds), parts, seconds)
-            message = "" if report.status == NOT_ATTEMPTED else scores.record(name, report.score)
-            notes = (*report.notes, message) if message else report.notes
-            return replace(report, notes=notes, heading=f"{number} {title}")
-
-        EXERCISES[name] = Exercise(
-            name, number, title, section, difficulty, minutes, 2 * difficulty, "draw" in takes, check
-        )
-        return check
-
-    return decorate
-
-
 def load_exercises(package: str, folders: Sequence[str]) -> None:
-    """Imports every file of the folders and makes the exercises, by number, attributes of their folder.
+    """Makes the exercises that exercises.toml lists, by number, attributes of their folder.
 
     Args:
         package: the full name of what the folders lie in.
@@ -117,13 +73,45 @@ def load_exercises(package: str, folders: Sequence[str]) -> None:
     modules = {folder: importlib.import_module(f"{package}.{folder}") for folder in folders}
     for module in modules.values():
         module.__all__ = []
-        for file in pkgutil.iter_modules(module.__path__):
-            importlib.import_module(f"{module.__name__}.{file.name}")
-    for one in sorted(EXERCISES.values(), key=lambda one: [int(part) for part in one.number.split(".")]):
-        EXERCISES[one.name] = EXERCISES.pop(one.name)
-        folder, name = one.name.split(".")
-        modules[folder].__all__.append(name)
-        setattr(modules[folder], name, one.check)  # until now the name of the file
+    listed = tomllib.loads(Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
+    for name, row in listed["exercises"].items():
+        (folder, own), by_hand = name.split("."), listed["worked-out"]
+        place = f"{package}.{name}"
+        check = worked_out(place, by_hand[name]) if name in by_hand else vars(importlib.import_module(place))[own]
+        EXERCISES[name] = _exercise(name, check, *row)
+        modules[folder].__all__.append(own)
+        setattr(modules[folder], own, EXERCISES[name].check)  # until now the name of the file
+
+
+def _exercise(name, function, number, title, section, difficulty, minutes, seconds=SECONDS) -> Exercise:
+    # A function `check(answer, draw, parts)` that raises `Wrong` becomes one that returns a `Report`. It is called with
+    # the learner's object and, of these, with what it takes: `draw`, a `Draw` of its inputs, and `parts`, for partial
+    # credit. It may raise `Wrong` or `NotAttempted`; any other exception is the learner's code's.
+    takes = inspect.signature(function).parameters.keys() & {"draw", "parts"}
+
+    @functools.wraps(function)
+    def check(answer, *, seed: int = 0) -> Report:
+        _calls[name] += 1
+        most = int(os.environ.get(MOST_CALLS, 0))
+        if 0 < most < _calls[name]:
+            sentence = f"While a submission is graded, a check answers only {most} times."
+            return Report(name, NOT_ATTEMPTED, 0.0, mistake="too-many-calls", sentence=sentence)
+        failed = cells.failed_cell()
+        if failed:
+            return Report(name, NOT_ATTEMPTED, 0.0, mistake="cell-failed", sentence=failed)
+        parts = Parts()
+
+        def run():
+            torch.manual_seed(seed)
+            offered = {"draw": Draw(seed), "parts": parts}
+            function(answer, **{one: offered[one] for one in takes})
+
+        report = _verdict(EXERCISES[name], run_limited(run, seconds), parts, seconds)
+        message = "" if report.status == NOT_ATTEMPTED else scores.record(name, report.score)
+        notes = (*report.notes, message) if message else report.notes
+        return replace(report, notes=notes, heading=f"{number} {title}")
+
+    return Exercise(name, number, title, section, difficulty, minutes, 2 * difficulty, "draw" in takes, check)
 
 
 def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float) -> Report:
@@ -176,21 +164,6 @@ def _next_step(exercise: Exercise) -> str:
     hint = min(max(_failures[exercise.name], 1), 3)
     last = ", or its solution" if hint == 3 else ""
     return f'Hint {hint} of Exercise {exercise.number}{last}; the section "{exercise.section}".'
-
-
-def raised(error: BaseException) -> Wrong:
-    """An exception of the learner's code as a `Wrong`, with the learner's own line."""
-    where = learners_line(error)
-    message = str(error).strip().splitlines()
-    text = f"{type(error).__name__}: {message[0]}" if message else type(error).__name__
-    details = [f"{text}" + (f", at {where}" if where else "")]
-    if isinstance(error, (SystemExit, KeyboardInterrupt)):
-        return Wrong("tried-to-exit", "Your code tries to end the program.", details)
-    if isinstance(error, RecursionError):
-        return Wrong("endless-recursion", "Your code calls itself endlessly.", details)
-    if isinstance(error, AttributeError) and "before Module.__init__() call" in str(error):
-        return Wrong("no-super-init", "The constructor sets an attribute before that of nn.Module has run.", details)
-    return Wrong("raised-error", "Your code raised an error.", details)
 
 
 def _too_slow(outcome: Outcome, seconds: float) -> Wrong:

@@ -3,7 +3,6 @@
 from functools import cache
 from statistics import mean
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
@@ -14,7 +13,6 @@ SETTINGS = [(things, heads) for things in (1, 2) for heads in (1, 2, 4)]
 CLEARLY = 0.1  # far above the spread of the seeds
 
 
-@exercise("4.4", "How many heads does a token need?", "Several heads", difficulty=3, minutes=15, seconds=300)
 def how_many_heads(answer, draw):
     """`answer()` -> {"seeds": [...], "errors": {(things, heads): an error for each seed}, "conclusion": a word}."""
     received = named(call(answer), ("seeds", "errors", "conclusion"))

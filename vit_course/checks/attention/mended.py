@@ -4,14 +4,12 @@ from collections.abc import Callable
 from functools import partial
 from itertools import permutations
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.slips import Mistake, by_results, named_by_details
 from vit_course.checks.tools.table import known, table
 
 
-@exercise("4.2", "Self-attention from a fused matrix, repaired", "All heads in one product", difficulty=2, minutes=12)
 def mended(answer, draw):
     """`answer(x, qkv, projection, num_heads)`: (B, T, D) and two weight matrices -> (B, T, D)."""
     draws = []

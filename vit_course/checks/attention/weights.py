@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.slips import Mistake, by_results, named_by_details
@@ -13,7 +12,6 @@ from vit_course.checks.tools.tensors import agree
 from vit_course.checks.tools.usual import given
 
 
-@exercise("4.1", "Weights with a mask", "All queries at once", difficulty=2, minutes=10)
 def weights(answer, draw):
     """`answer(q, k, keep)`: (B, h, T, d), (B, h, S, d), bool (B, T, S) -> (B, h, T, S), the attention weights."""
     draws = []

@@ -3,7 +3,6 @@
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.biases import draw_biases, same_with_biases
@@ -17,7 +16,6 @@ from vit_course.checks.tools.tokens_meet import tokens_meet
 ASKER = 1  # not the first, to which a causal mask leaves no choice
 
 
-@exercise("13.3", "Self-attention", "Six steps, six checks", difficulty=3, minutes=15)
 def attention(answer, draw):
     """`answer(hidden_dim, num_heads)` -> a module (B, T, D) -> (B, T, D), its parameters named as you like."""
     for (batch, tokens), (heads, d) in zip(((3, 5), (2, 6)), head_sizes(draw), strict=True):

@@ -1,14 +1,12 @@
 """Exercise capstone.block: the encoder block."""
 
 from vit_course.checks.capstone.attention import head_sizes
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.block import right_block
 from vit_course.checks.tools.modules import build, feed
 from vit_course.checks.tools.tensors import tensor
 
 
-@exercise("13.4", "The encoder block", "Six steps, six checks", difficulty=3, minutes=10)
 def block(answer, draw):
     """`answer(hidden_dim, num_heads, mlp_dim)` -> a module (B, T, D) -> (B, T, D)."""
     for (batch, number), (heads, d) in zip(((3, 5), (2, 6)), head_sizes(draw), strict=True):

@@ -3,7 +3,6 @@
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.modules import alone, build, feed, feed_any_batch, repeats, token_in_front, trained_by
@@ -11,7 +10,6 @@ from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, tensor
 
 
-@exercise("13.2", "Class token and positions", "Six steps, six checks", difficulty=2, minutes=8)
 def tokens(answer, draw):
     """`answer(num_patches, hidden_dim)` -> a module (B, N, D) -> (B, N + 1, D), both parts learned."""
     for _ in range(2):

@@ -3,7 +3,6 @@
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.table import refuse
@@ -12,7 +11,6 @@ from vit_course.checks.tools.watched_steps import Steps, watched_steps
 from vit_course.data import digits
 
 
-@exercise("13.6", "Trained", "Six steps, six checks", difficulty=2, minutes=15, seconds=120)
 def trained(answer):
     """`answer(images, labels)` -> a trained module (B, 1, 8, 8) -> (B, 10); images and labels of digits."""
     data = digits()

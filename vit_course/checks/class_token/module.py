@@ -3,7 +3,6 @@
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.modules import alone, build, feed, feed_any_batch, same_in_training, token_in_front
@@ -11,7 +10,6 @@ from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
-@exercise("2.2", "Fix the class token module", "Two lines of code", difficulty=2, minutes=10)
 def module(answer, draw):
     """`answer(hidden_dim)` -> a module (B, N, D) -> (B, T, D) that learns one token, written in any way."""
     for _ in range(2):

@@ -2,14 +2,10 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
 
 
-@exercise(
-    "2.1", "The mean of the real patches", "Does it matter which token gives the answer?", difficulty=2, minutes=8
-)
 def padded(answer, draw):
     """`answer(z, real)`: (B, T, D) with a class token in front, bool (B, N) -> (B, D), each image's own mean."""
     draws = []

@@ -2,21 +2,12 @@
 
 import functools
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools import experiments
 
 RATES, KINDS = {"low": 1e-3, "high": 2e-2}, {"class": "class token", "mean": "mean"}
 WORDS = ("worse", "no clear difference", "better")
 
 
-@exercise(
-    "2.4",
-    "Which is better, at which learning rate?",
-    "Does it matter which token gives the answer?",
-    difficulty=2,
-    minutes=15,
-    seconds=120,
-)
 def rates(answer, draw, parts):
     """`answer()` -> {"seeds", "class_low", "mean_low", "class_high", "mean_high", "mean_low_is", "mean_high_is"}."""
     names = [f"{kind}_{rate}" for rate in RATES for kind in KINDS]

@@ -3,7 +3,6 @@
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.modules import build, feed
@@ -15,7 +14,6 @@ from vit_course.checks.tools.words import describe
 IMAGES = 600
 
 
-@exercise("5.1", "Drop a whole branch", "The block, in two lines", difficulty=2, minutes=10)
 def drop_branch(answer, draw):
     """`answer(p)` -> a module (B, T, D) -> (B, T, D): in training, each image's branch is 0 with probability p."""
     for p in (0.3, 0.6):

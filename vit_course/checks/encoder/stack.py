@@ -7,7 +7,6 @@ from torch import nn
 
 from vit_course.checks.encoder.stack_parts import Factory, right_parts
 from vit_course.checks.encoder.stack_values import right_values, second_fault
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.modules import alone, build, feed, repeats, same_in_training, trained_by
@@ -16,7 +15,6 @@ from vit_course.checks.tools.table import known
 from vit_course.checks.tools.tensors import tensor
 
 
-@exercise("5.2", "Debug a stack of blocks", "The block, in two lines", difficulty=2, minutes=10)
 def stack(answer, draw):
     """`answer(make_block, num_layers, hidden_dim)` -> a module (B, T, D) -> (B, T, D); make_block() gives a block."""
     for layers in (3, 4):

@@ -2,13 +2,11 @@
 
 from functools import cache
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.experiments import by_ranges, follows, losses, made_again, of_chapter, reported
 
 SETTINGS = {"without": 0, "with": 50}
 
 
-@exercise("5.4", "Does a warm-up help?", "Which one trains?", difficulty=2, minutes=14, seconds=120)
 def warm_up(answer, draw):
     """`answer()` -> {"seeds", "without": [a loss a seed], "with", "conclusion": "helps", "hurts" or "not decided"}."""
     # A run that diverges may be far above guessing.

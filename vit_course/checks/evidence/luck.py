@@ -6,7 +6,6 @@ from statistics import mean
 import torch
 
 from vit_course import data, pretrained
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.experiments import choice, last_digit, made_again, reported
 from vit_course.maps import controls, interpret, record_attention
@@ -15,14 +14,6 @@ CHANCE = 0.15  # the mean area of the shapes
 SETTINGS = ("chosen", "held_out")
 
 
-@exercise(
-    "9.4",
-    "How much of a good head is luck?",
-    "Control 1: a model that knows nothing",
-    difficulty=3,
-    minutes=20,
-    seconds=120,
-)
 def luck(answer, draw):
     """`answer()` -> {"seeds": [...], "chosen": [...], "held_out": [...], "conclusion"}, five seeds or more."""
     received, used, found = reported(answer, SETTINGS, "conclusion", fewest=5)

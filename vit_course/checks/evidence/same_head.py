@@ -5,7 +5,6 @@ import functools
 import torch
 
 from vit_course import data, pretrained
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.experiments import choice, made_again, reported, wholes
 from vit_course.checks.tools.table import refuse
 from vit_course.maps import effects
@@ -14,9 +13,6 @@ SETTINGS = ("mean", "zero")
 WORDS = ("neither", "the photograph", "the replacement", "both")
 
 
-@exercise(
-    "9.5", "The same head on another photograph?", "Deeper: take out every head", difficulty=2, minutes=15, seconds=180
-)
 def same_head(answer, draw):
     """`answer()` -> {"photographs", "mean": [a head for each], "zero": [...], "conclusion"}, three or more."""
     heads = dict(read=wholes, high=71, what="number of a head")

@@ -1,10 +1,8 @@
 """Exercise evidence.score: the share of a map's weight that lies on the object."""
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.no_gradient import same_without_gradient
 
 
-@exercise("9.1", "The share on the object", "A score, by hand", difficulty=2, minutes=10)
 def score(answer, draw):
     """`answer(map, mask)`: (B, rows, columns) and a bool mask (B, H, W) -> (B,), the share inside the mask."""
     draws = []

@@ -3,16 +3,12 @@
 import functools
 
 from vit_course import training
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.experiments import choice, made_again, of_chapter, ranges, reported
 from vit_course.checks.tools.table import refuse
 
 SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}
 
 
-@exercise(
-    "14.4", "Does a larger rate repair a larger batch?", "Several processes", difficulty=3, minutes=15, seconds=120
-)
 def batch(answer, draw):
     """`answer()` -> {"seeds", "small", "large", "scaled", "conclusion"}: accuracies of three seeds or more."""
     received, used, found = reported(answer, SETTINGS, "conclusion", what="accuracy")

@@ -2,11 +2,9 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.no_gradient import same_without_gradient
 
 
-@exercise("14.1", "One gradient from many", "One gradient from many parts", difficulty=1, minutes=5)
 def gradient(answer, draw):
     """`answer(means, counts)`: (R, D), (R,) -> (D,)."""
     draws = []

@@ -3,12 +3,10 @@
 import torch
 import torch.nn.functional as F
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
 
 
-@exercise("12.3", "Debug a modern block", "A gate, a small start, and notes", difficulty=2, minutes=12)
 def modern(answer, draw):
     """`answer(z, qkv, projection, gate, expand, contract, scales, num_heads)`: (B, T, D), ... -> (B, T, D)."""
     draws = []

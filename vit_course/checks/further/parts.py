@@ -7,7 +7,6 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
@@ -18,7 +17,6 @@ from vit_course.checks.tools.table import refuse, refuse_number, table
 RATE = 0.5
 
 
-@exercise("14.3", "Debug a step in parts", "One gradient from many parts", difficulty=2, minutes=12)
 def parts(answer, draw):
     """`answer(model, images, labels, optimiser, parts)` moves the weights once -> the mean loss, a float."""
     draws = []

@@ -3,7 +3,6 @@
 import functools
 
 from vit_course import training
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.experiments import choice, made_again, of_chapter, ranges, reported
 from vit_course.checks.tools.table import refuse
 
@@ -11,14 +10,6 @@ RATES = {"low": 2e-3, "middle": 8e-3, "high": 3e-2}
 SETTINGS = [f"{kind}_{name}" for kind in ("plain", "normed") for name in RATES]
 
 
-@exercise(
-    "12.4",
-    "Does QK-norm widen the range of rates?",
-    "Scores that cannot run away",
-    difficulty=3,
-    minutes=15,
-    seconds=120,
-)
 def rates(answer, draw):
     """`answer()` -> {"seeds", "plain_low", ..., "normed_high", "conclusion"}: accuracies of three seeds or more."""
     received, used, found = reported(answer, SETTINGS, "conclusion", what="accuracy")

@@ -2,13 +2,11 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, table
 
 
-@exercise("12.1", "Turned by row and column", "Where, as an angle", difficulty=3, minutes=12)
 def rotary(answer, draw):
     """`answer(x, grid)`: (B, h, N, d), (rows, columns) -> (B, h, N, d)."""
     draws = []

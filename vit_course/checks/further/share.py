@@ -2,7 +2,6 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.slips import named_by_details
@@ -10,7 +9,6 @@ from vit_course.checks.tools.table import known, refuse
 from vit_course.checks.tools.words import describe
 
 
-@exercise("14.2", "A share of every batch", "Several processes", difficulty=2, minutes=8)
 def share(answer, draw):
     """`answer(order, rank, world, batch_size)` -> a list of tensors of indices, one for each batch."""
     for world in (2, 3, 1):

@@ -1,11 +1,9 @@
 """Exercise maps.class_map: the class token's map."""
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.maps.shared import uneven_maps
 from vit_course.checks.tools.no_gradient import same_without_gradient
 
 
-@exercise("8.1", "The class token's map", "What a map is", difficulty=1, minutes=6)
 def class_map(answer, draw):
     """`answer(maps, grid)`: (B, L, h, T, T) and (rows, columns) -> (B, rows, columns), last layer, head mean."""
     draws = []

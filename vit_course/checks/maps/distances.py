@@ -1,6 +1,5 @@
 """Exercise maps.distances: the attention distance of four heads, worked out by hand."""
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.table import by_answer, values
@@ -18,7 +17,6 @@ RIGHT = {
 }
 
 
-@exercise("8.4", "Four heads on paper", "Deeper: how far does a head look?", difficulty=2, minutes=10)
 def distances(answer, parts):
     """`answer()` -> {"itself", "even", "middle", "next", the two controls, "from_distance", "with_control"}."""
     mistakes = by_answer(__name__, "by-hand")

@@ -2,7 +2,6 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.maps.shared import small_model
 from vit_course.checks.maps.traces import no_trace, no_trace_of_an_error
 from vit_course.checks.tools.functions import same_function
@@ -10,7 +9,6 @@ from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, table
 
 
-@exercise("8.2", "The output of every block", "Record the weights", difficulty=2, minutes=12, seconds=40)
 def record(answer, draw):
     """`answer(model, images)`: a `ViT` and (B, C, H, W) -> (B, L, T, D), what each block gives; no trace is left."""
     draws = []

@@ -2,12 +2,10 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.maps.shared import uneven_maps
 from vit_course.checks.tools.no_gradient import same_without_gradient
 
 
-@exercise("8.3", "Rollout with the head maximum, debugged", "Seventy-two maps into one", difficulty=2, minutes=10)
 def rollout(answer, draw):
     """`answer(maps)`: (L, h, T, T), the maps of one image -> (T, T)."""
     # Few layers: behind many, all rows are nearly alike, whatever a single one was.

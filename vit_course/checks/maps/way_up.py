@@ -6,7 +6,6 @@ from statistics import mean
 import torch
 
 from vit_course import data, pretrained
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.experiments import choice, made_again, reported
 from vit_course.maps import controls, record_attention
@@ -14,7 +13,6 @@ from vit_course.maps import controls, record_attention
 SETTINGS, OPTIONS = ("plain", "shuffled"), ("place", "content", "both")
 
 
-@exercise("8.5", "How does a head know the way up?", "Every patch asks too", difficulty=3, minutes=20, seconds=120)
 def way_up(answer, draw):
     """`answer()` -> {"photographs", "plain": [...], "shuffled": [...], "conclusion"}, three photographs or more."""
     received, names, found = reported(answer, SETTINGS, "conclusion", photographs=data.photographs())

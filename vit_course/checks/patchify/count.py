@@ -1,6 +1,5 @@
 """Exercise patchify.count: how many patches an image has, in a function to be fixed."""
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import NotAttempted, Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_values
@@ -10,7 +9,6 @@ from vit_course.checks.tools.words import describe
 _REFUSED = object()  # in place of what came back, where a ValueError was raised
 
 
-@exercise("1.1", "Fix the patch counter", "First by hand", difficulty=2, minutes=7)
 def count(answer, draw):
     """`answer(height, width, patch_size)` -> N, an int; a ValueError for a side that P does not divide."""
     # Also a square image, one of a single patch, one row of patches, and patches of one pixel.

@@ -2,21 +2,12 @@
 
 import functools
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools import experiments
 
 KINDS = ("right", "flipped", "strips")
 WORDS = ("worse", "no clear difference", "better")
 
 
-@exercise(
-    "1.5",
-    "Does a wrong cut hurt a model trained from scratch?",
-    "The right shape, the wrong picture",
-    difficulty=2,
-    minutes=15,
-    seconds=120,
-)
 def cuts(answer, draw, parts):
     """`answer()` -> {"seeds", "right", "flipped", "strips": test accuracies, "flipped_is", "strips_is"}."""
     received, runs, found = experiments.reported(answer, KINDS, "flipped_is", "strips_is", what="accuracy")

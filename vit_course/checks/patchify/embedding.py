@@ -4,7 +4,6 @@ import re
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.flat import Flat
@@ -17,9 +16,6 @@ from vit_course.patches import patchify
 _REFUSAL = re.compile(r"`(raise|assert)\b")  # in the learner's line
 
 
-@exercise(
-    "1.4", "A patch embedding that drops nothing", "A convolution drops what does not fit", difficulty=3, minutes=15
-)
 def embedding(answer, draw):
     """`answer(patch_size, in_channels, hidden_dim)` -> a module (B, C, H, W) -> (B, N, D), an error for a bad size."""
     for _ in range(2):

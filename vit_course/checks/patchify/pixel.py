@@ -4,14 +4,12 @@ import torch
 import torch.nn.functional as F
 
 from vit_course.attention import attention_weights
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.table import by_answer
 from vit_course.patches import patchify as cut
 
 
-@exercise("1.3", "Where one pixel goes", "Step 1: six axes", difficulty=1, minutes=8)
 def pixel(answer, parts):
     """`answer()` -> a dict of six counts: where a number of an image lands, and what smaller patches cost."""
     height, width, side, row, column, channel = 48, 72, 8, 19, 37, 2

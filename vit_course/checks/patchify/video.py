@@ -6,13 +6,11 @@ from itertools import permutations
 
 from einops import rearrange
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import Mistake, same_function
 from vit_course.checks.tools.table import table
 from vit_course.checks.tools.usual import right_at
 
 
-@exercise("1.2", "Cut a video", "Step 1: six axes", difficulty=2, minutes=10)
 def video(answer, draw):
     """`answer(video, frames, patch_size)`: (B, M, C, H, W) -> (B, N, frames*P*P*C), blocks in reading order."""
     draws = []

@@ -2,12 +2,10 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
 
 
-@exercise("3.3", "Debug: the input of the encoder", "Build it: a learned table", difficulty=2, minutes=8)
 def mended(answer, draw):
     """`answer(patch_tokens, class_token, table)`: (B, N, D), (1, 1, D), (1, N+1, D) -> (B, T, D)."""
     draws = []

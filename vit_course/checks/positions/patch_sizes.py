@@ -3,7 +3,6 @@
 from functools import cache
 from statistics import mean
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.dicts import named
 from vit_course.checks.tools.experiments import by_spread, follows, made_again, of_chapter, paired, seeds, shares
@@ -13,7 +12,6 @@ SIDES, KINDS = (4, 2, 1), ("none", "learned")
 STEPS = {"4 to 2": (4, 2), "2 to 1": (2, 1)}
 
 
-@exercise("3.5", "Experiment: smaller patches", "What are positions worth?", difficulty=3, minutes=20, seconds=120)
 def patch_sizes(answer, draw, parts):
     """`answer()` -> {"seeds", "none": {4: [...], ...}, "learned": {...}, "conclusion": {"4 to 2": "grows", ...}}."""
     received = named(call(answer), ("seeds", *KINDS, "conclusion"))

@@ -4,7 +4,6 @@ from functools import reduce
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import truth
 from vit_course.checks.tools.calling import call
@@ -14,7 +13,6 @@ from vit_course.checks.tools.tensors import tensor
 from vit_course.encoder import Encoder
 
 
-@exercise("3.2", "Build: a shuffle test", "Does it notice?", difficulty=2, minutes=12)
 def reads_order(answer, draw):
     """`answer(encoder, tokens)` -> whether the class output depends on the order of the patch tokens."""
     patches, width = draw.choose([9, 10, 11]), 12

@@ -2,13 +2,11 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
 from vit_course.embeddings import sincos2d
 
 
-@exercise("3.4", "A sine-cosine table for a grid", "Build it: a table without training", difficulty=3, minutes=15)
 def sincos(answer, draw):
     """`answer(grid, hidden_dim)`: (rows, columns), D -> (N, D), sin and cos of the column, then of the row."""
     # At least 3 frequencies: with 2, equal ratios and equal steps are the same.

@@ -5,14 +5,12 @@ import functools
 import torch
 
 from vit_course import pretrained
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.experiments import choice, last_digit, made_again, of_chapter, reported
 
 BLOCKS, UNCLEAR = ("block 2", "block 5", "block 8", "block 11"), "unclear"
 
 
-@exercise("10.4", "Which block describes objects best?", "What the tokens know", difficulty=2, minutes=15, seconds=120)
 def blocks(answer, draw):
     """`answer()` -> {"photographs": [...], "block 2": [an overlap for each], ..., "conclusion": such as "block 2"}."""
     (seven,) = of_chapter("10_pretrained", "seven")

@@ -2,11 +2,9 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.no_gradient import same_without_gradient
 
 
-@exercise("10.1", "From JAX's shapes", "Your ViT can be this one", difficulty=2, minutes=10)
 def jax(answer, draw):
     """`answer(query, key, value)`: (D, h, d) each -> (3D, D), or (h, d) each -> (3D,)."""
     heads, width = draw.sizes(2, low=4)  # three heads would be as many as there are tensors

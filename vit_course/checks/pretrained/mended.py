@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from vit_course import pretrained
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.slips import named_by_details
@@ -18,7 +17,6 @@ from vit_course.vit import ViT
 EPSILONS = (1e-6, 1e-3)  # the published one, and one that no library has for its default
 
 
-@exercise("10.2", "Debug a conversion", "Find the first difference", difficulty=3, minutes=15)
 def mended(answer, draw):
     """`answer(state, config)`: torchvision's state dict and the right config -> our `ViT` with the same weights."""
     for epsilon in EPSILONS:

@@ -1,6 +1,5 @@
 """Exercise start.as_batch: one image or many, always as a batch."""
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.table import table
 from vit_course.checks.tools.usual import given
@@ -8,7 +7,6 @@ from vit_course.checks.tools.usual import given
 __all__ = ["as_batch", "given"]  # the table asks what the learner's function gives
 
 
-@exercise("0.1", "One image or many", "From a picture to an answer", difficulty=1, minutes=5)
 def as_batch(answer, draw):
     """`answer(images)`: (C, H, W) or (B, C, H, W) -> (B, C, H, W), one image being a batch of 1."""
     # Apart, so that what is done to one image and what is done to a batch have names of their own. Of either, one is

@@ -2,7 +2,6 @@
 
 import math
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import call
@@ -15,7 +14,6 @@ PARTS = ("positions", "attention", "mlp")
 SHARES = ("whole", *(f"without_{part}" for part in PARTS))
 
 
-@exercise("0.3", "Take a part out", "A whole ViT in 40 lines", difficulty=2, minutes=13)
 def removed(answer, parts):
     """`answer()` -> four shares of clocks read right, the part most needed, and why."""
     # To make one of the models again takes longer than a learner would wait; the tables know what a share can be.

@@ -1,13 +1,11 @@
 """Exercise start.sizes: the numbers and shapes of ViT-L/32, worked out by hand."""
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.table import by_answer
 from vit_course.config import ViTConfig
 
 
-@exercise("0.2", "ViT-L/32 by hand", "ViT-B/16 by hand", difficulty=1, minutes=8)
 def sizes(answer, parts):
     """`answer()` -> {"patches", "numbers_per_patch", "patch_tokens", "into_the_encoder", "logits", ...}."""
     batch, base = 8, ViTConfig.preset("vit-b/16")

@@ -14,14 +14,19 @@ from vit_course.checks.tools.table import by_answer, right_answers
 from vit_course.checks.tools.words import describe, plain
 
 
-def worked_out(module: str, answer, parts) -> None:
-    """`same_answers` by the tables "right" and "by-hand" beside the check.
+def worked_out(module: str, asked: str) -> Callable:
+    """The check of an exercise that needs no code: `same_answers` by the tables "right" and "by-hand" of its file.
 
     Args:
-        module: the check's `__name__`.
-        answer, parts: of the check.
+        module: what a check with code would have for its `__name__`.
+        asked: its docstring.
     """
-    same_answers(call(answer), right_answers(module), parts, by_answer(module, "by-hand"))
+
+    def check(answer, parts):
+        same_answers(call(answer), right_answers(module), parts, by_answer(module, "by-hand"))
+
+    check.__doc__ = asked
+    return check
 
 
 def same_answers(

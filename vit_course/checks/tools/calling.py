@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from vit_course.checks.exercise import raised
+from vit_course.checks.errors import raised
 from vit_course.checks.report import NotAttempted, Wrong
 from vit_course.checks.tools.plain import plain
 from vit_course.checks.tools.words import describe

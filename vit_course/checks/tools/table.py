@@ -67,7 +67,7 @@ def _with_shared(rows: list, step: str) -> list:
 
 
 def _names(module: str, seen: Mapping | None) -> dict:
-    return COMMON | vars(sys.modules[module]) | (seen or {})
+    return COMMON | getattr(sys.modules.get(module), "__dict__", {}) | (seen or {})  # none of a check without code
 
 
 def _by_value(rows: list, names: Mapping) -> dict:

@@ -3,7 +3,6 @@
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_values
@@ -11,7 +10,6 @@ from vit_course.checks.tools.numbers import real
 from vit_course.checks.tools.table import refuse, table
 
 
-@exercise("7.1", "The accuracy on a data set", "Is it good? Compare it with something simple", difficulty=1, minutes=8)
 def accuracy(answer, draw):
     """`answer(model, batches)` -> the share of right answers over a list of (images, labels), a float."""
     draws = [_model_and_batches(draw, index) for index in range(3)]

@@ -3,7 +3,6 @@
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.numbers import real
@@ -19,9 +18,6 @@ MISLEADING = dict(
 )
 
 
-@exercise(
-    "7.3", "Which parameters decay, whatever their names", "Deeper: the recipe in one screen", difficulty=3, minutes=12
-)
 def groups(answer, draw):
     """`answer(model, weight_decay)` -> a list of dicts for AdamW: matrices of Linear and Conv2d decay, the rest not."""
     for _ in range(2):

@@ -2,14 +2,12 @@
 
 import functools
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.experiments import by_ranges, choice, follows, made_again, of_chapter, reported
 
 CHANGES = {"padding": 1, "warmup": 0.0, "label_smoothing": 0.1, "clip_norm": 0.0}
 SETTINGS = ("without", "with")
 
 
-@exercise("7.5", "Does it help? Ask several seeds", "A recipe", difficulty=3, minutes=18, seconds=120)
 def seeds(answer, draw):
     """`answer()` -> {"change", "seeds", "without", "with", "conclusion"}: accuracies of at least four seeds each."""
     received, each, found = reported(answer, SETTINGS, "change", "conclusion", fewest=4, what="accuracy")

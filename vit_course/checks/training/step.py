@@ -8,7 +8,6 @@ import torch.nn.functional as F
 from torch import nn
 from torch.nn.utils import clip_grad_norm_
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
@@ -19,7 +18,6 @@ from vit_course.checks.tools.table import known, refuse, refuse_number, table
 LIMIT = 0.5
 
 
-@exercise("7.2", "Debug a training step", "One step, by hand", difficulty=2, minutes=10)
 def step(answer, draw):
     """`answer(model, images, labels, optimiser, max_norm)` moves the weights once -> the loss, a float."""
     draws = []

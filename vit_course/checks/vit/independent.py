@@ -6,7 +6,6 @@ from functools import partial
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import truth
 from vit_course.checks.tools.calling import call
@@ -15,7 +14,6 @@ from vit_course.checks.tools.table import refuse, table
 RIGHT = 2  # so many of the models, the first ones, never mix two images
 
 
-@exercise("6.2", "A test for batch mates", "Deeper: batch mates", difficulty=3, minutes=12)
 def independent(answer, draw):
     """`answer(model, images)` -> True where the logits of no image depend on the others, False where they do."""
     kinds, batches = table(__name__, "models"), [_weight_and_images(draw) for _ in range(2)]

@@ -6,13 +6,11 @@ import math
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.experiments import by_ranges, changed, follows, losses, made_again, of_chapter, reported
 
 SETTINGS = ("small", "large")
 
 
-@exercise("6.4", "Does a large head slow learning?", "How it starts", difficulty=2, minutes=12, seconds=120)
 def large_head(answer, draw):
     """`answer()` -> {"seeds": [...], "small": [a loss a seed], "large": [...], "conclusion": a word or two}."""
     received, seeds, found = reported(answer, SETTINGS, "conclusion", read=losses, low=0, high=math.inf)

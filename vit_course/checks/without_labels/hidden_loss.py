@@ -2,14 +2,12 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, table
 from vit_course.patches import patchify, unpatchify
 
 
-@exercise("11.2", "Debug a loss of a masked autoencoder", "Hide and guess", difficulty=2, minutes=12)
 def hidden_loss(answer, draw):
     """`answer(predicted, images, hidden, patch_size)`: (B, N, P*P*C), (B, C, H, W), bool (B, N), P -> ()."""
     draws = [_drawn(draw, 2, 3), _drawn(draw, 3, 2), _drawn(draw, 2, 4)]

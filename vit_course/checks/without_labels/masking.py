@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
@@ -16,7 +15,6 @@ from vit_course.checks.tools.usual import right_in_part
 from vit_course.checks.tools.words import describe
 
 
-@exercise("11.1", "Masking with its inverse", "Hide and guess", difficulty=2, minutes=10)
 def masking(answer, draw):
     """`answer(hidden)`: bool (B, N) -> visible (B, V) and restore (B, N), both int64."""
     draws = []

@@ -2,7 +2,6 @@
 
 import functools
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.tools.experiments import changed, choice, losses, made_again, of_chapter, ranges, reported
 from vit_course.checks.tools.table import refuse
 
@@ -11,7 +10,6 @@ SETTINGS = ("untrained", *TRAINED)
 READ = 0.1  # the temperature at which all are compared
 
 
-@exercise("11.5", "How sharp must the teacher be?", "Student and teacher", difficulty=3, minutes=15, seconds=120)
 def sharpness(answer, draw):
     """`answer()` -> {"seeds", "untrained", "sharp", "middle", "equal", "conclusion"}: nats of three seeds or more."""
     received, used, found = reported(answer, SETTINGS, "conclusion", read=losses, low=0, high=5, what="number of nats")

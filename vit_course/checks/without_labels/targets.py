@@ -2,7 +2,6 @@
 
 import torch
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
@@ -11,7 +10,6 @@ from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, table
 
 
-@exercise("11.4", "Balanced targets", "Student and teacher", difficulty=3, minutes=15)
 def targets(answer, draw):
     """`answer(outputs, temperature, rounds)`: (B, K), a float, an int -> (B, K)."""
     draws = [(_outputs(draw), temperature, rounds) for temperature, rounds in ((0.5, 2), (0.4, 4), (0.7, 0))]

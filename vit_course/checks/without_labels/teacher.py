@@ -5,7 +5,6 @@ import math
 import torch
 from torch import nn
 
-from vit_course.checks.exercise import exercise
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.slips import named_by_details
@@ -13,7 +12,6 @@ from vit_course.checks.tools.table import known, refuse, refuse_number
 from vit_course.checks.tools.tensors import agree
 
 
-@exercise("11.3", "The teacher's update", "Student and teacher", difficulty=2, minutes=10)
 def teacher(answer, draw):
     """`answer(teacher, student, step, steps, momentum)` changes the teacher in place."""
     steps, sizes = draw.choose((7, 9, 11)), draw.sizes(3, low=4)
