@@ -13,23 +13,7 @@ with extra("course", "checking exercises"):
     from vit_course.checks.guess import guessed
     from vit_course.checks.table import progress
 
-FOLDERS = (
-    "start",
-    "patchify",
-    "class_token",
-    "positions",
-    "attention",
-    "encoder",
-    "vit",
-    "training",
-    "maps",
-    "evidence",
-    "pretrained",
-    "without_labels",
-    "further",
-    "capstone",
-)
-load_exercises(__name__, FOLDERS)
+FOLDERS = load_exercises(__name__)
 watch()
 
 __all__ = [*FOLDERS, "EXERCISES", "guessed", "progress"]

@@ -6,7 +6,7 @@ import inspect
 import os
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -54,6 +54,7 @@ class Exercise:
         return int(self.number.split(".")[0])
 
 
+LISTED = tomllib.loads(Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
 # In the order of their numbers.
 EXERCISES: dict[str, Exercise] = {}
 # How often each was not yet right, in this kernel: the next hint depends on it.
@@ -63,24 +64,23 @@ _calls: Counter[str] = Counter()
 MOST_CALLS = "VIT_COURSE_MOST_CALLS"
 
 
-def load_exercises(package: str, folders: Sequence[str]) -> None:
-    """Makes the exercises that exercises.toml lists, by number, attributes of their folder.
+def load_exercises(package: str) -> list[str]:
+    """Makes the exercises that exercises.toml lists, by number, attributes of their folder; -> the folders' names.
 
     Args:
         package: the full name of what the folders lie in.
-        folders: their names.
     """
-    modules = {folder: importlib.import_module(f"{package}.{folder}") for folder in folders}
-    for module in modules.values():
-        module.__all__ = []
-    listed = tomllib.loads(Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
-    for name, row in listed["exercises"].items():
-        (folder, own), by_hand = name.split("."), listed["worked-out"]
+    folders: dict[str, list[str]] = {}
+    for name, row in LISTED["exercises"].items():
+        (folder, own), by_hand = name.split("."), LISTED["worked-out"]
         place = f"{package}.{name}"
         check = worked_out(place, by_hand[name]) if name in by_hand else vars(importlib.import_module(place))[own]
         EXERCISES[name] = _exercise(name, check, *row)
-        modules[folder].__all__.append(own)
-        setattr(modules[folder], own, EXERCISES[name].check)  # until now the name of the file
+        folders.setdefault(folder, []).append(own)
+        module = importlib.import_module(f"{package}.{folder}")
+        module.__all__ = folders[folder]
+        setattr(module, own, EXERCISES[name].check)  # until now the name of the file
+    return [*folders]
 
 
 def _exercise(name, function, number, title, section, difficulty, minutes, seconds=SECONDS) -> Exercise:

@@ -4,26 +4,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from vit_course.checks import scores
-from vit_course.checks.exercise import EXERCISES, Exercise
+from vit_course.checks.exercise import EXERCISES, LISTED, Exercise
 
 # The notebook of each chapter, and its title there, in the order of their numbers.
-CHAPTERS = (
-    ("00_start_here", "00 Start here"),
-    ("01_patchify", "01 Patchify"),
-    ("02_class_token", "02 Class token"),
-    ("03_position_embeddings", "03 Position embeddings"),
-    ("04_attention", "04 Attention"),
-    ("05_encoder", "05 The encoder"),
-    ("06_vit", "06 The whole ViT"),
-    ("07_training", "07 Training"),
-    ("08_attention_maps", "08 Attention maps"),
-    ("09_what_maps_tell", "09 What maps tell"),
-    ("10_pretrained", "10 Pretrained"),
-    ("11_without_labels", "11 Learning without labels"),
-    ("12_further", "12 Further"),
-    ("13_capstone", "13 Capstone"),
-    ("14_several_processes", "14 Appendix: several processes"),
-)
+CHAPTERS = tuple(LISTED["chapters"].items())
 
 
 @dataclass(frozen=True)

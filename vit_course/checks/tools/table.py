@@ -18,9 +18,10 @@ expression is depends on who asks:
     refuse         of what the check has seen: whether it is so, under `rows`
     known          none: a row of `errors` is a pattern of what an error or a shape says, a slug and a sentence
 
-Expressions see what the check's module has, what they are given in `seen`, and torch, F, math, rearrange, agree, inf
-and nan. A word in place of a row stands for the rows of that name in `tools/shared.toml`: the slips of a step that
-several exercises have.
+Of all of these, `module` is the check's `__name__`, beside whose file the tables lie, and `name` that of the table.
+Expressions see what the check's module has, what they are given in `seen`, such as the check's `locals()`, and torch,
+F, math, rearrange, agree, inf and nan. A word in place of a row stands for the rows of that name in
+`tools/shared.toml`: the slips of a step that several exercises have.
 """
 
 import functools
@@ -84,11 +85,8 @@ def table(
     """The mistakes of one table, in its order; those of two steps together come after all single ones.
 
     Args:
-        module: the check's `__name__`; the table lies beside its file.
-        name: of the table.
         right: the right function, with a keyword for each step; not needed where the table has no steps.
         only: these steps alone, each slip by itself.
-        seen: further names for the expressions, such as the check's `locals()`.
     """
     said, names = _read(module)[name], _names(module, seen)
     mistakes, often = [], []
@@ -123,13 +121,7 @@ def known(module: str, name: str, seen: Mapping | None = None) -> list[Known]:
 
 
 def values(module: str, name: str, seen: Mapping | None = None) -> dict:
-    """What a value says: from each value of the expressions to (slug, sentence); the first row that has it counts.
-
-    Args:
-        module: the check's `__name__`.
-        name: of a table whose only key is `rows`; its expressions are of what the check knows, not of an input.
-        seen: what they see besides the module, such as the check's `locals()`.
-    """
+    """What a value says: from each value of the expressions to (slug, sentence); the first row that has it counts."""
     return _by_value(_read(module)[name]["rows"], _names(module, seen))
 
 
@@ -149,19 +141,21 @@ def right_answers(module: str) -> dict:
 
 
 def by_answer(module: str, name: str, seen: Mapping | None = None) -> dict[str, dict]:
-    """The same for a table with rows for each answer of a dict, by its name there; see `same_answers`."""
-    names = _names(module, seen)
-    return {answer: _by_value(rows, names) for answer, rows in _read(module)[name].items()}
+    """The same for a table with rows for each answer of a dict, by its name there; see `same_answers`.
+
+    A word in place of a row stands for the rows of the table of that name, whose expressions also see what is `right`.
+    """
+    read, names, found = _read(module), _names(module, seen), {}
+    for answer, rows in read[name].items():
+        whole = [row for one in rows for row in (read[one]["rows"] if isinstance(one, str) else [one])]
+        found[answer] = _by_value(whole, names | {"right": read.get("right", {}).get(answer)})
+    return found
 
 
 def refuse(module: str, name: str, seen: Mapping, details: Sequence[str] = (), **pictures) -> None:
     """Raises `Wrong` by the first row whose expression is true of what the check has seen; else nothing happens.
 
-    Args:
-        module: the check's `__name__`.
-        name: of a table whose only key is `rows`; a sentence may have slots, such as {width}.
-        seen: what expressions and slots see besides the module, such as the check's `locals()`.
-        details, pictures: of the `Wrong`.
+    A sentence may have slots for the same names, such as {width}; `details` and `pictures` are those of the `Wrong`.
     """
     names = _names(module, seen)
     for slug, sentence, *expressions in _read(module)[name]["rows"]:
