@@ -2,10 +2,12 @@
 
 import math
 import re
-from collections.abc import Callable
 
 from vit_course.checks.limited import learners_line
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.table import known
+
+AXES = "axes-do-not-fit"
 
 
 def raised(error: BaseException) -> Wrong:
@@ -28,55 +30,16 @@ def in_words(wrong: Wrong) -> Wrong:
     if wrong.mistake != "raised-error":
         return wrong
     for line in wrong.details:
-        for pattern, slug, sentence in _ERRORS:
+        for pattern, slug, sentence in known(__name__, "raised"):
             if found := re.search(pattern, line):
-                said = sentence if isinstance(sentence, str) else sentence(*found.groups())
+                room = math.prod(map(int, re.findall(r"\d+", "".join(found.groups()[:1]))))  # of a shape, without a -1
+                said = sentence.format(*found.groups(), room=room)
                 return Wrong(slug, said, wrong.details, wrong.expected, wrong.received)
     return wrong
 
 
-def _lengths(one: str, other: str) -> str:
-    return f"Two axes are combined whose lengths do not match: {one} and {other}."
-
-
-def _inner(one: str, other: str) -> str:
-    return f"Two tensors are multiplied as matrices, but the lengths that must be equal are {one} and {other}."
-
-
-def _filled(shape: str, numbers: str) -> str:
-    sizes = [int(size) for size in re.findall(r"-?\d+", shape)]
-    asked = math.prod(size for size in sizes if size >= 0)
-    if -1 in sizes:
-        return (
-            f"Without the -1, the sizes multiply to {asked}, which does not divide the {numbers} numbers of the tensor."
-        )
-    return f"The shape [{shape}] has room for {asked} numbers, but the tensor has {numbers}."
-
-
-# What the error says, a slug, and a sentence that holds whatever the code was meant to do.
-_ERRORS: list[tuple[str, str, str | Callable[..., str]]] = [
-    (
-        r"view size is not compatible with input tensor's size and stride",
-        "view-of-transposed",
-        "Your code takes a view of a tensor whose numbers are not stored in that order, as after swapping axes.",
-    ),
-    (r"shape '\[([-\d, ]*)\]' is invalid for input of size (\d+)", "sizes-do-not-multiply-up", _filled),
-    (
-        r"Can't call numpy\(\) on Tensor that requires grad",
-        "gradient-cut",
-        "A tensor is turned into a NumPy array, which would cut the gradient.",
-    ),
-    (r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)", "axes-do-not-fit", _lengths),
-    (r"shapes cannot be multiplied \((?:\d+x)?(\d+) and (\d+)(?:x\d+)?\)", "axes-do-not-fit", _inner),
-    (r"batch2 tensor to be: \[\d+, (\d+)\] but got: \[\d+, (\d+)\]", "axes-do-not-fit", _inner),
-    (
-        r"Sizes of tensors must match except in dimension",
-        "joined-sizes-differ",
-        "Tensors are joined along one axis, but their other axes do not have the same lengths.",
-    ),
-    (
-        r"stack expects each tensor to be equal size",
-        "joined-sizes-differ",
-        "Tensors are stacked that do not have the same shape.",
-    ),
-]
+def lengths_met(wrong: Wrong) -> tuple[int, ...] | None:
+    """The two lengths that a raised error says do not fit, or None."""
+    patterns = [pattern for pattern, slug, _ in known(__name__, "raised") if slug == AXES]
+    found = (re.search(pattern, line) for line in wrong.details for pattern in patterns)
+    return next((tuple(map(int, one.groups())) for one in found if one), None)

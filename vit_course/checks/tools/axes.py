@@ -4,14 +4,8 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping
 
+from vit_course.checks.errors import AXES, lengths_met
 from vit_course.checks.report import Wrong
-
-# What PyTorch says of two lengths that do not fit.
-_MET = (
-    r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
-    r"batch2 tensor to be: \[\d+, (\d+)\] but got: \[\d+, (\d+)\]",
-    r"shapes cannot be multiplied \((?:\d+x)?(\d+) and (\d+)x?",
-)
 
 
 @contextlib.contextmanager
@@ -27,12 +21,12 @@ def axes_named(axes: Mapping[str, tuple[int, str]], asked: str) -> Iterator[None
     try:
         yield
     except Wrong as wrong:
-        met = _lengths(wrong) if wrong.mistake == "raised-error" else None
+        met = lengths_met(wrong) if wrong.mistake == "raised-error" else None
         # Lengths that differ by one may be those of one axis, one entry short.
         if met and set(met) <= set(words) and abs(met[0] - met[1]) > 1:
             first, second = (words[length] for length in met)
             sentence = f"Two axes are combined that do not match: {first} and {second}."
-            raise Wrong("axes-do-not-fit", sentence, wrong.details) from None
+            raise Wrong(AXES, sentence, wrong.details) from None
         received, expected = _shape(wrong, "Received"), _shape(wrong, "Expected")
         short = len(received) == len(expected) and any(abs(a - b) == 1 for a, b in zip(received, expected, strict=True))
         if wrong.mistake == "wrong-shape" and received and set(received) <= set(letters) and not short:
@@ -40,11 +34,6 @@ def axes_named(axes: Mapping[str, tuple[int, str]], asked: str) -> Iterator[None
             sentence = f"The axes of the result are {found}; the exercise asks for {asked}."
             raise Wrong("other-axes", sentence, wrong.details) from None
         raise
-
-
-def _lengths(wrong: Wrong) -> tuple[int, ...] | None:
-    found = (re.search(pattern, line) for line in wrong.details for pattern in _MET)
-    return next((tuple(map(int, one.groups())) for one in found if one), None)
 
 
 def _shape(wrong: Wrong, which: str) -> list[int]:
