@@ -1,8 +1,8 @@
 """How far the learner is: the best score of each exercise, in one small file of the learner's own."""
 
 import json
-import math
 import os
+import sys
 from itertools import chain, count
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 
 from vit_course.files.atomic import remove_leftovers, write_atomically
 from vit_course.files.records import need_object, read_json
+from vit_course.inputs.rules import real
 
 SECONDS = 5  # to wait for another program that writes
 VARIABLE = "VIT_COURSE_PROGRESS"
@@ -59,15 +60,9 @@ def _best(file: Path) -> dict[str, float]:
     if not os.path.lexists(file):
         return {}
     best = need_object("best", read_json(file).get("best"))
-    scores = {str(name): _number(score) for name, score in best.items()}
-    return {name: min(max(score, 0.0), 1.0) for name, score in scores.items()}
-
-
-def _number(score: object) -> float:
-    # Of a bool, of text and of NaN no best can be taken.
-    if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
-        raise ValueError(f"a score must be a number, got {score!r:.40}")
-    return float(score)
+    for name, score in best.items():  # of a bool, of text and of NaN no best can be taken
+        real(-sys.float_info.max, sys.float_info.max)(name, score)
+    return {name: min(max(float(score), 0.0), 1.0) for name, score in best.items()}
 
 
 def _recorded(file: Path, exercise: str, score: float) -> str:

@@ -1,6 +1,6 @@
 """Exercise maps.class_map: the class token's map."""
 
-from vit_course.checks.maps.shared import uneven_maps
+from vit_course.checks.maps.rollout import uneven_maps
 from vit_course.checks.tools.no_gradient import same_without_gradient
 
 

@@ -2,7 +2,6 @@
 
 import torch
 
-from vit_course.checks.maps.shared import uneven_maps
 from vit_course.checks.tools.no_gradient import same_without_gradient
 
 
@@ -11,6 +10,11 @@ def rollout(answer, draw):
     # Few layers: behind many, all rows are nearly alike, whatever a single one was.
     draws = [(uneven_maps(draw, layers, *draw.sizes(2, 5, 9)),) for layers in (2, 4, 3)]
     same_without_gradient(__name__, answer, flow, draws, "(T, T)")
+
+
+def uneven_maps(draw, *shape: int) -> torch.Tensor:
+    """Attention weights (*shape, last of shape), uneven enough that no mistake hides in the rounding."""
+    return (2 * draw.normal(*shape, shape[-1])).softmax(dim=-1)
 
 
 def by_row_sums(matrix: torch.Tensor) -> torch.Tensor:

@@ -76,11 +76,7 @@ def same_function(
 def same_values(
     answer: Callable, reference: Callable, draws: Sequence[tuple], mistakes: Sequence[Mistake] = ()
 ) -> None:
-    """As `same_function`, for a function that returns no tensor: an int, a float, a bool, a str or a shape.
-
-    Args:
-        answer, reference, draws, mistakes: see `same_function`.
-    """
+    """As `same_function`, for a function that returns no tensor: an int, a float, a bool, a str or a shape."""
     results = []
     several, draws = len(draws), [*draws, *_one_of_the_batch(draws[0])]
     for index, arguments in enumerate(draws):

@@ -36,10 +36,9 @@ def same_without_gradient(
     """`same_function` by the tables "mistakes" and `errors` beside the check, for a result without a gradient.
 
     Args:
-        module: the check's `__name__`.
+        module, errors, seen: see `known`.
         answer, reference, draws, axes: see `same_function`.
         right: with a keyword for each step of the table, where the reference itself has none.
-        errors, seen: see `known`.
     """
     with named_by_details(*known(module, errors, seen)):
         mistakes = table(module, "mistakes", right or reference)

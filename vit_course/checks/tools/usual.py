@@ -63,9 +63,7 @@ def right_at(
     """The mistake of a function that is right at the usual size alone.
 
     Args:
-        answer: the learner's function.
-        reference: the right one, which returns a tensor.
-        draws: the arguments that both will be given, the first of another size.
+        answer, reference, draws: see `usual_slips`; the first draw is of another size.
         slug, sentence: of the mistake.
         usual: arguments of the usual size, and else of sizes as in the draws.
     """
