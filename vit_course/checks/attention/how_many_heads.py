@@ -5,8 +5,9 @@ from statistics import mean
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import choice, losses, made_again, of_chapter, paired, seeds
+from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.experiments import choice, losses, made_again, paired, seeds
+from vit_course.checks.tools.returned import named
 from vit_course.checks.tools.table import refuse
 
 SETTINGS = [(things, heads) for things in (1, 2) for heads in (1, 2, 4)]

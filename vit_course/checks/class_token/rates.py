@@ -3,6 +3,7 @@
 import functools
 
 from vit_course.checks.tools import experiments
+from vit_course.checks.tools.chapter import of_chapter
 
 RATES, KINDS = {"low": 1e-3, "high": 2e-2}, {"class": "class token", "mean": "mean"}
 WORDS = ("worse", "no clear difference", "better")
@@ -24,5 +25,5 @@ def rates(answer, draw, parts):
 @functools.cache
 def _accuracy(setting: str, seed: int) -> float:
     kind, rate = setting.split("_")
-    (train,) = experiments.of_chapter("02_class_token", "train")
+    (train,) = of_chapter("02_class_token", "train")
     return train(KINDS[kind], seed, RATES[rate])[1]

@@ -2,7 +2,8 @@
 
 from functools import cache
 
-from vit_course.checks.tools.experiments import by_ranges, follows, losses, made_again, of_chapter, reported
+from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.experiments import by_ranges, follows, losses, made_again, reported
 
 SETTINGS = {"without": 0, "with": 50}
 

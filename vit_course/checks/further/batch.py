@@ -3,7 +3,8 @@
 import functools
 
 from vit_course import training
-from vit_course.checks.tools.experiments import choice, made_again, of_chapter, ranges, reported
+from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.experiments import choice, made_again, ranges, reported
 from vit_course.checks.tools.table import refuse
 
 SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}

@@ -10,7 +10,7 @@ from torch import nn
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.numbers import real, without_graph
+from vit_course.checks.tools.returned import real, without_graph
 from vit_course.checks.tools.slips import Mistake
 from vit_course.checks.tools.table import refuse, refuse_number, table
 

@@ -3,7 +3,8 @@
 import functools
 
 from vit_course import training
-from vit_course.checks.tools.experiments import choice, made_again, of_chapter, ranges, reported
+from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.experiments import choice, made_again, ranges, reported
 from vit_course.checks.tools.table import refuse
 
 RATES = {"low": 2e-3, "middle": 8e-3, "high": 3e-2}

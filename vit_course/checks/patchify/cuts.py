@@ -3,6 +3,7 @@
 import functools
 
 from vit_course.checks.tools import experiments
+from vit_course.checks.tools.chapter import of_chapter
 
 KINDS = ("right", "flipped", "strips")
 WORDS = ("worse", "no clear difference", "better")
@@ -23,5 +24,5 @@ def cuts(answer, draw, parts):
 
 @functools.cache
 def _accuracy(order: str, seed: int) -> float:
-    (accuracy_with,) = experiments.of_chapter("01_patchify", "accuracy_with")
+    (accuracy_with,) = of_chapter("01_patchify", "accuracy_with")
     return accuracy_with(order, seed)

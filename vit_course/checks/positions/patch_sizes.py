@@ -4,8 +4,9 @@ from functools import cache
 from statistics import mean
 
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
-from vit_course.checks.tools.experiments import by_spread, follows, made_again, of_chapter, paired, seeds, shares
+from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.experiments import by_spread, follows, made_again, paired, seeds, shares
+from vit_course.checks.tools.returned import named
 from vit_course.checks.tools.table import refuse
 
 SIDES, KINDS = (4, 2, 1), ("none", "learned")

@@ -5,9 +5,8 @@ import math
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
 from vit_course.checks.tools.functions import Mistake
-from vit_course.checks.tools.numbers import real
+from vit_course.checks.tools.returned import named, real
 from vit_course.checks.tools.table import refuse, table, values
 
 PARTS = ("positions", "attention", "mlp")

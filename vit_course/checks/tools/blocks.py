@@ -12,7 +12,6 @@ import torch
 import torch.nn.functional as F
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.functions import Mistake
 from vit_course.checks.tools.heads import Vectors, attend, close, heads_of, name_the_slip
 from vit_course.checks.tools.parts import Branch, Norm, Parts, normed
 from vit_course.checks.tools.roles import Head, Roles
@@ -164,7 +163,7 @@ def _arrangements(blocks: Blocks) -> Iterator[Blocks]:
 
 def _named(blocks: Blocks, roles: Sequence[Roles], number: int, received: torch.Tensor):
     inner = table(__name__, "mistakes", lambda run, heads, **steps: run(heads, **steps))
-    outer = [_around(slip) for slip in slips()] if blocks.norm else []
+    outer = [replace(slip, function=_around(slip.function)) for slip in slips()] if blocks.norm else []
     width, around = blocks.parts.width, {slip.sentence for slip in outer}
     no_mlp, nothing = blocks.row.clone(), blocks.row.clone()
     for *_, attention, mlp in blocks.layers:
@@ -190,5 +189,5 @@ def _named(blocks: Blocks, roles: Sequence[Roles], number: int, received: torch.
     return None
 
 
-def _around(slip: Mistake) -> Mistake:
-    return Mistake(slip.slug, slip.sentence, lambda run, heads: run(heads, around=slip.function))
+def _around(function: Callable) -> Callable:
+    return lambda run, heads: run(heads, around=function)

@@ -9,7 +9,7 @@ import torch
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.dicts import named
+from vit_course.checks.tools.returned import named
 from vit_course.checks.tools.table import by_answer, right_answers
 from vit_course.checks.tools.words import describe, plain
 

@@ -15,12 +15,10 @@ class Flat:
 
     def __init__(self, parameters: Sequence[nn.Parameter]):
         self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
-        ends = torch.tensor([0, *(parameter.numel() for parameter in self.parameters)]).cumsum(0).tolist()
-        self.total = ends[-1]
-        self._places = [
-            torch.arange(start, end).reshape(parameter.shape)
-            for parameter, start, end in zip(self.parameters, ends, ends[1:], strict=False)
-        ]
+        sizes = [parameter.numel() for parameter in self.parameters]
+        self.total = sum(sizes)
+        places = zip(torch.arange(self.total).split(sizes), self.parameters, strict=True)
+        self._places = [those.reshape(parameter.shape) for those, parameter in places]
 
     def places(self, parameter: nn.Parameter) -> torch.Tensor:
         """Where the numbers of a parameter lie in the row, in its shape."""
@@ -38,10 +36,5 @@ class Flat:
 
     def slopes(self, scalar: torch.Tensor) -> torch.Tensor:
         """The gradient of a scalar in this row; 0 where nothing leads there."""
-        found = torch.autograd.grad(scalar, self.parameters, allow_unused=True)
-        return torch.cat(
-            [
-                torch.zeros(parameter.numel()) if slope is None else slope.flatten()
-                for parameter, slope in zip(self.parameters, found, strict=True)
-            ]
-        )
+        found = torch.autograd.grad(scalar, self.parameters, materialize_grads=True)
+        return torch.cat([slope.flatten() for slope in found])

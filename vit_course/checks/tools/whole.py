@@ -12,12 +12,11 @@ from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.block import right_block
 from vit_course.checks.tools.blocks import pre_norm_blocks
 from vit_course.checks.tools.heads import close
-from vit_course.checks.tools.logits import logits
 from vit_course.checks.tools.modules import alone, build, count, feed, feed_any_batch, repeats, scatter, trained_by
 from vit_course.checks.tools.parts import normed
 from vit_course.checks.tools.slips import named_by_details
-from vit_course.checks.tools.table import known, refuse
-from vit_course.checks.tools.tensors import agree, equal
+from vit_course.checks.tools.table import known, refuse, values
+from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.whole_embedding import by_one_matrix, patches_apart
 from vit_course.checks.tools.whole_parts import WholeParts, distinct_sizes
 from vit_course.config import ViTConfig
@@ -48,7 +47,7 @@ def right_model(answer, arguments: Callable[[dict], dict], draw, biases: bool, a
         images = draw.normal(batch, sizes["in_channels"], *sizes["image_size"])
         tokens = images[0, 0].numel() // sizes["patch_size"] ** 2 + 1
         with named_by_details(*known(__name__, "fed", {"tokens": tokens})):
-            logits(feed_any_batch(model, images), images, sizes, axes)
+            _logits(feed_any_batch(model, images), images, sizes, axes)
         model.eval()
         one_block = _right_count(model, sizes, biases)
         parts = WholeParts(model, sizes)
@@ -65,6 +64,23 @@ def right_model(answer, arguments: Callable[[dict], dict], draw, biases: bool, a
             by_one_matrix(parts, images, draw)
             if layers > 2:  # once is enough, for it takes a second
                 pre_norm_blocks(parts, sizes["num_heads"], draw)
+
+
+def _logits(received, images: torch.Tensor, sizes: dict, axes: str) -> torch.Tensor:
+    # What the model gave for the images, where it is a tensor (B, K); else a `Wrong` that says what it may be.
+    batch, classes, width = len(images), sizes["num_classes"], sizes["hidden_dim"]
+    tokens = images.shape[2] * images.shape[3] // sizes["patch_size"] ** 2 + 1
+    taken_for = values(__name__, "logits", locals())
+    try:
+        return tensor(received, (batch, classes), axes, "the output")
+    except Wrong as wrong:
+        shape = tuple(getattr(received, "shape", ()))
+        if wrong.mistake == "wrong-shape" and shape in ((batch, 10), (batch, 1000)):
+            sentence = f"There are {shape[1]} logits for an image, whatever the number of classes is."
+            raise Wrong("classes-of-ones-own", sentence, wrong.details) from None
+        if wrong.mistake != "wrong-shape" or shape not in taken_for:
+            raise
+        raise Wrong(*taken_for[shape], wrong.details) from None
 
 
 def _right_count(model: nn.Module, sizes: dict, biases: bool) -> int:
@@ -101,13 +117,12 @@ def _inside_first(built: Callable[[], nn.Module], sizes: dict, one_block: int, d
 
 
 def _seen(model: nn.Module, images: torch.Tensor, sizes: dict, axes: str) -> None:
-    out = logits(feed(model, images), images, sizes, axes)
+    out = _logits(feed(model, images), images, sizes, axes)
     refuse(__name__, "seen", locals())
     alone(model, images, axes)
     images, patch = images.clone().requires_grad_(), sizes["patch_size"]
     out = feed(model, images)
-    slopes = torch.autograd.grad(out.square().sum(), images, allow_unused=True)[0]
-    slopes = torch.zeros_like(images) if slopes is None else slopes
+    (slopes,) = torch.autograd.grad(out.square().sum(), images, materialize_grads=True)
     reached = F.max_pool2d(slopes.abs().amax(dim=1), patch) > 0  # (B, rows, columns)
     lost = [*(~reached).nonzero()[:, 1:].tolist(), None][0]
     refuse(__name__, "patches", locals())

@@ -6,7 +6,7 @@ from torch import nn
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_values
-from vit_course.checks.tools.numbers import real
+from vit_course.checks.tools.returned import real
 from vit_course.checks.tools.table import refuse, table
 
 

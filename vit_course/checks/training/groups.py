@@ -5,7 +5,7 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.numbers import real
+from vit_course.checks.tools.returned import real
 from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, refuse
 from vit_course.checks.tools.words import capital, describe

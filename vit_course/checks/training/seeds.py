@@ -2,7 +2,8 @@
 
 import functools
 
-from vit_course.checks.tools.experiments import by_ranges, choice, follows, made_again, of_chapter, reported
+from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.experiments import by_ranges, choice, follows, made_again, reported
 
 CHANGES = {"padding": 1, "warmup": 0.0, "label_smoothing": 0.1, "clip_norm": 0.0}
 SETTINGS = ("without", "with")

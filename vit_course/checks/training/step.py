@@ -1,6 +1,7 @@
 """Exercise training.step: a training step to debug."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -11,8 +12,8 @@ from torch.nn.utils import clip_grad_norm_
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.numbers import real, without_graph
-from vit_course.checks.tools.slips import Mistake, named_by_details
+from vit_course.checks.tools.returned import real, without_graph
+from vit_course.checks.tools.slips import named_by_details
 from vit_course.checks.tools.table import known, refuse, refuse_number, table
 
 LIMIT = 0.5
@@ -31,10 +32,8 @@ def step(answer, draw):
     images, labels, weight = draws[0]
     with named_by_details(*known(__name__, "mistakes")):
         received = _one_step(answer, images[0], labels[0], weight)
-        mistakes = [
-            Mistake(one.slug, one.sentence, partial(_weights_after_each, one.function))
-            for one in table(__name__, "mistakes", right_step)
-        ]
+        slips = table(__name__, "mistakes", right_step)
+        mistakes = [replace(one, function=partial(_weights_after_each, one.function)) for one in slips]
         theirs, ours = partial(_weights_after_each, answer), partial(_weights_after_each, right_step)
         same_function(theirs, ours, draws, mistakes, axes="(step, K, D)", differentiable=False)
     _returned_loss(received, images[0], labels[0], weight)

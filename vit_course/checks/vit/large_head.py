@@ -6,7 +6,8 @@ import math
 import torch
 from torch import nn
 
-from vit_course.checks.tools.experiments import by_ranges, changed, follows, losses, made_again, of_chapter, reported
+from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.experiments import by_ranges, changed, follows, losses, made_again, reported
 
 SETTINGS = ("small", "large")
 

@@ -2,7 +2,8 @@
 
 import functools
 
-from vit_course.checks.tools.experiments import changed, choice, losses, made_again, of_chapter, ranges, reported
+from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.experiments import changed, choice, losses, made_again, ranges, reported
 from vit_course.checks.tools.table import refuse
 
 TRAINED = {"sharp": 0.04, "middle": 0.07, "equal": 0.1}  # the teacher's temperature

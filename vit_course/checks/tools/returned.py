@@ -1,6 +1,7 @@
-"""A number that the learner's function gave back, whatever its type."""
+"""What the learner's function gave back that is no tensor: a number, whatever its type, or a dict."""
 
 import math
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import torch
@@ -24,3 +25,21 @@ def real(value) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise Wrong("wrong-type", f"The result is {describe(value)} where a number is expected.")
     return float(value)
+
+
+def named(received, names: Iterable[str]) -> Mapping:
+    """The learner's dict, or a `Wrong` where it is none or has other names."""
+    if received is None:
+        raise Wrong("returned-nothing", "The result is None: nothing was returned.")
+    if not isinstance(received, Mapping):
+        raise Wrong("wrong-type", f"The result is {describe(received)} where a dict is expected.")
+    names = tuple(names)
+    missing = sorted(name for name in names if name not in received)
+    extra = sorted(describe(name) for name in received if name not in names)
+    if missing or extra:
+        raise Wrong(
+            "wrong-keys",
+            "The names in the dict are not the ones that the exercise asks for.",
+            [f"Missing: {', '.join(missing) or 'none'}", f"Not asked for: {', '.join(extra) or 'none'}"],
+        )
+    return received
