@@ -9,27 +9,9 @@ from vit_course.pretrained.building import changed
 from vit_course.pretrained.convert import load_said
 from vit_course.pretrained.download import Find, read_weights
 from vit_course.pretrained.preprocessing import Preprocessing
-from vit_course.pretrained.said import by_huggingface, by_timm_name, check_size
+from vit_course.pretrained.said import TIMM_HARMLESS, TIMM_SIZES, by_huggingface, by_timm_name, check_size
 from vit_course.pretrained.variants import new_model
 from vit_course.vit import ViT
-
-# Their name of a size: ours.
-TIMM_SIZES = {
-    "img_size": "image_size",
-    "patch_size": "patch_size",
-    "in_chans": "in_channels",
-    "embed_dim": "hidden_dim",
-    "depth": "num_layers",
-    "qkv_bias": "qkv_bias",
-    "reg_tokens": "num_registers",
-}
-# Arguments of timm that are seen to elsewhere, that the weights show, or that only matter in training.
-TIMM_HARMLESS = {
-    *("num_heads", "num_classes", "mlp_ratio", "class_token", "global_pool", "fc_norm", "act_layer"),
-    *("init_values", "no_embed_class", "pre_norm", "pos_embed"),
-    *("dynamic_img_size", "drop_rate", "pos_drop_rate", "patch_drop_rate", "proj_drop_rate", "attn_drop_rate"),
-    *("drop_path_rate", "weight_init"),
-}
 
 EMBEDDINGS = (512, 640, 768, 896, 1024, 1280)  # how many numbers the projections of published CLIPs give
 

@@ -1,8 +1,11 @@
 """What a model of timm or Hugging Face says about itself that its weights do not show."""
 
 import re
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from torch import nn
 
@@ -11,69 +14,20 @@ from vit_course.inputs.arguments import RULES, height_and_width
 from vit_course.inputs.rules import real, shown
 from vit_course.pretrained.refusals import STILL_RECORDED
 
-# Our name of the activation: theirs, of functions and of classes.
-GELU = {
-    "none": ("gelu", "gelu_python", "GELU"),
-    "tanh": (
-        "gelu_new",
-        "gelu_pytorch_tanh",
-        "gelu_python_tanh",
-        "gelu_fast",
-        "gelu_accurate",
-        "gelu_tanh",
-        "GELUTanh",
-    ),
-    "quick": ("quick_gelu", "quickgelu", "QuickGELU"),
-}
+_TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+GELU: dict[str, list[str]] = _TABLES["gelu"]
 POOLS = {"token": "cls", "avg": "mean", "map": "attention", "": None}  # timm's
+_USUAL: dict[str, Any] = _TABLES["huggingface"]["usual"]
 # Hugging Face's model types, the classes of each that can be loaded, and what its config means where it is silent.
-VIT = {"image_size": 224, "patch_size": 16, "num_channels": 3, "hidden_size": 768, "num_hidden_layers": 12,
-       "num_attention_heads": 12, "intermediate_size": 3072, "qkv_bias": True, "layer_norm_eps": 1e-12,
-       "hidden_act": "gelu"}  # fmt: skip
-DINOV2 = {**VIT, "patch_size": 14, "layer_norm_eps": 1e-6, "mlp_ratio": 4}
-CLIP = {**VIT, "patch_size": 32, "layer_norm_eps": 1e-5, "hidden_act": "quick_gelu"}
-SIGLIP = {**VIT, "layer_norm_eps": 1e-6, "hidden_act": "gelu_pytorch_tanh"}
-HUGGINGFACE = {
-    "vit": (("ViTForImageClassification", "ViTModel"), VIT),
-    "deit": (("DeiTForImageClassification", "DeiTForImageClassificationWithTeacher", "DeiTModel"), VIT),
-    "dinov2": (("Dinov2ForImageClassification", "Dinov2Model"), DINOV2),
-    "dinov2_with_registers": (
-        ("Dinov2WithRegistersForImageClassification", "Dinov2WithRegistersModel"),
-        {**DINOV2, "num_register_tokens": 4},
-    ),
-    "vit_mae": (("ViTMAEForPreTraining", "ViTMAEModel"), VIT),
-    "clip_vision_model": (("CLIPVisionModel", "CLIPVisionModelWithProjection"), CLIP),
-    "clip": (("CLIPModel",), CLIP),
-    "siglip_vision_model": (("SiglipVisionModel",), SIGLIP),
-    "siglip": (("SiglipForImageClassification", "SiglipModel"), SIGLIP),
+HUGGINGFACE: dict[str, tuple[list[str], dict[str, Any]]] = {
+    kind: (row["classes"], _USUAL | row.get("usual", {})) for kind, row in _TABLES["huggingface"]["types"].items()
 }
-# Hugging Face's name of a size: ours.
-SIZES = {
-    "image_size": "image_size",
-    "patch_size": "patch_size",
-    "num_channels": "in_channels",
-    "hidden_size": "hidden_dim",
-    "num_hidden_layers": "num_layers",
-    "intermediate_size": "mlp_dim",
-    "qkv_bias": "qkv_bias",
-    "num_register_tokens": "num_registers",
-}
-# timm's architectures by their names, each with its size; what is published with these names, and nothing else.
-TIMM = (
-    r"(vit|deit)_(?P<size>[a-z0-9]+)_patch\d+_\d+(_miil)?",
-    r"deit3_(?P<size>[a-z]+)_patch\d+_\d+",
-    r"deit_(?P<size>[a-z]+)_distilled_patch\d+_\d+",
-    r"vit_(?P<size>[a-z]+)_patch14(_reg\d)?_dinov2",
-    r"vit_(?P<size>[a-z0-9]+)_patch\d+_(plus_)?clip_(quickgelu_)?\d+",
-    r"vit_(?P<size>[a-z0-9]+)_patch\d+_siglip_(gap_)?\d+",
-    r"vit_(?P<size>[a-z0-9]+)_patch\d+_(reg\d_)?(gap|map)_\d+",
-    r"vit_(?P<size>base)_patch\d+_plus_\d+",
-)
-TIMM_HEADS = {
-    **{"tiny": 3, "xsmall": 4, "small": 6, "base": 12, "large": 16, "huge": 16, "giant": 16, "giantopt": 16},
-    **{"gigantic": 16, "little": 5, "medium": 8, "mediumd": 8, "betwixt": 10, "so150m": 14, "so150m2": 13},
-    **{"so400m": 16, "wee": 4},  # codespell:ignore wee
-}
+# A size in Hugging Face's config, and an argument of timm, under our name.
+SIZES: dict[str, str] = _TABLES["huggingface"]["sizes"]
+TIMM_SIZES: dict[str, str] = _TABLES["timm"]["sizes"]
+TIMM_HARMLESS = frozenset(_TABLES["timm"]["harmless"])
+TIMM: list[str] = _TABLES["timm"]["names"]
+TIMM_HEADS: dict[str, int] = _TABLES["timm"]["heads"]
 TIMM_TANH = r"vit_(giantopt_patch16|so400m_patch16|base_patch32|large_patch16)_siglip_(gap_)?(?P<side>\d+)"
 
 # What cannot be loaded though each of its layers looks at the whole picture.
@@ -177,7 +131,7 @@ def by_huggingface(config: Mapping, kind: str) -> tuple[Said, dict]:
         ValueError: a class that cannot be loaded, or a value that a `ViTConfig` cannot have.
     """
     model_type = config.get("model_type")
-    classes, usual = HUGGINGFACE.get(model_type if isinstance(model_type, str) else "", ((), VIT))
+    classes, usual = HUGGINGFACE.get(model_type if isinstance(model_type, str) else "", ([], _USUAL))
     if not classes or kind not in (*classes, model_type):
         still = STILL if model_type in HUGGINGFACE_RECORDED else ""
         raise ValueError(f"this is a {kind}, and {_what_is_taken(model_type)}{still}")
@@ -234,7 +188,7 @@ def _gelu_of(activation: nn.Module) -> str:
 
 
 def _what_is_taken(model_type: object) -> str:
-    classes, _ = HUGGINGFACE.get(model_type if isinstance(model_type, str) else "", ((), {}))
+    classes, _ = HUGGINGFACE.get(model_type if isinstance(model_type, str) else "", ([], {}))
     if classes:
         return f"of this kind only {' and '.join(classes)} can be loaded"
     return (
