@@ -20,11 +20,8 @@ def trained(answer):
     if model is None:
         raise Wrong("returned-nothing", "The result is None: nothing was returned.")
     if not isinstance(model, nn.Module):
-        raise Wrong(
-            "not-a-module",
-            "The returned value is not a model.",
-            ["Expected: a trained nn.Module", f"Received: {type(model).__name__}"],
-        )
+        details = ["Expected: a trained nn.Module", f"Received: {type(model).__name__}"]
+        raise Wrong("not-a-module", "The returned value is not a model.", details)
     test, truth = data.normalise(data.test.images), data.test.labels
     with torch.no_grad():
         logits = call(model, test)

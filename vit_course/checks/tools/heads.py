@@ -12,13 +12,9 @@ from vit_course.checks.tools.table import table
 
 
 @dataclass(frozen=True)
-class Vectors:
-    """Of one head: its matrices (d, D), and biases (d,), all as numbers."""
+class Vectors(Head):
+    """Of one head: its matrices (d, D), and biases (d,), all as numbers in place of where they lie."""
 
-    query: torch.Tensor
-    key: torch.Tensor
-    value: torch.Tensor
-    out: torch.Tensor
     query_bias: torch.Tensor | float = 0.0
     value_bias: torch.Tensor | float = 0.0
 

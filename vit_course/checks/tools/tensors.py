@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.words import capital, describe, told_apart
+from vit_course.checks.tools.words import beside, capital, describe, told_apart
 
 TOLERANCE = dict(rtol=1e-4, atol=1e-5)
 
@@ -30,24 +30,13 @@ def tensor(
     if not isinstance(received, torch.Tensor):
         raise Wrong("wrong-type", f"{capital(what)} is {describe(received)} where a tensor is expected.")
     if received.device.type != "cpu":
-        raise Wrong(
-            "wrong-device",
-            f"{capital(what)} is not on the device of the input.",
-            ["Expected: device cpu", f"Received: device {received.device}"],
-        )
+        details = beside("device cpu", f"device {received.device}")
+        raise Wrong("wrong-device", f"{capital(what)} is not on the device of the input.", details)
     if tuple(received.shape) != tuple(shape):
-        axes = f" {axes}" if axes else ""
-        raise Wrong(
-            "wrong-shape",
-            f"{capital(what)} has the wrong shape.",
-            [f"Expected: {tuple(shape)}{axes}", f"Received: {tuple(received.shape)}"],
-        )
+        details = beside(f"{tuple(shape)} {axes}".rstrip(), tuple(received.shape))
+        raise Wrong("wrong-shape", f"{capital(what)} has the wrong shape.", details)
     if dtype is not None and received.dtype != dtype:
-        raise Wrong(
-            "wrong-dtype",
-            f"{capital(what)} has the wrong dtype.",
-            [f"Expected: {dtype}", f"Received: {received.dtype}"],
-        )
+        raise Wrong("wrong-dtype", f"{capital(what)} has the wrong dtype.", beside(dtype, received.dtype))
     if received.is_floating_point() and not received.isfinite().all():
         bad = int((~received.isfinite()).sum())
         raise Wrong("not-finite", f"{capital(what)} holds numbers that are NaN or infinite: {bad} of them.")

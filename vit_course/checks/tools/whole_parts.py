@@ -9,6 +9,7 @@ from torch import nn
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.modules import feed
 from vit_course.checks.tools.parts import Branch, Norm, Parts
+from vit_course.checks.tools.words import beside
 
 
 def distinct_sizes(draw, layers: int) -> tuple[dict, tuple[int, int]]:
@@ -121,11 +122,9 @@ class WholeParts(Parts):
             by_norm = [[one for one in attentions if id(one.norm and one.norm.scale) == key] for key in norms]
             attentions = [replace(those[0], matrices=[m for one in those for m in one.matrices]) for those in by_norm]
         if len(attentions) != self.layers or len(mlps) != self.layers:
-            raise Wrong(
-                "wrong-behaviour",
-                "The blocks are not made of one attention and one MLP each, both added to their input.",
-                [f"Expected: {self.layers} of each", f"Received: {len(attentions)} attentions and {len(mlps)} MLPs"],
-            )
+            sentence = "The blocks are not made of one attention and one MLP each, both added to their input."
+            found = f"{len(attentions)} attentions and {len(mlps)} MLPs"
+            raise Wrong("wrong-behaviour", sentence, beside(f"{self.layers} of each", found))
         return attentions, mlps
 
     def complete(self, branches: Sequence[Branch], last: Norm | None) -> None:

@@ -38,6 +38,11 @@ def told_apart(expected, received) -> tuple[str, str]:
     return f"{one:.7g}", f"{other:.7g}"
 
 
+def beside(expected, received) -> list[str]:
+    """The two lines that end in what was expected and what was received, for a `Wrong`."""
+    return [f"Expected: {expected}", f"Received: {received}"]
+
+
 def capital(text: str) -> str:
     """The text as the beginning of a sentence."""
     return text[0].upper() + text[1:]
