@@ -22,7 +22,7 @@ from vit_course.site.font import characters, write_font
 from vit_course.site.landing import cards
 from vit_course.site.mathml import mathml
 from vit_course.site.outputs import AGAIN, VIEW, show_outputs, write_figure
-from vit_course.site.reference import MODEL, VALUES, write_reference
+from vit_course.site.reference import PARTS, VALUES, write_reference
 from vit_course.site.sources import lead_to_pages
 
 TABLE = """## The chapters
@@ -193,7 +193,7 @@ def promised() -> list[tuple[str, object]]:
                 for part, each in inside
                 if (part in names if names is not None else defined(value, part, each))
             ]
-    for name in MODEL:
+    for name in PARTS[0].modules:
         module = importlib.import_module(f"vit_course.{name}")
         found += [(f"{name}.{word}", each) for word, each in vars(module).items() if defined(module, word, each)]
     return found

@@ -18,15 +18,8 @@ from vit_course.inputs.arguments import check_statistics, height_and_width
 from vit_course.inputs.rules import flag, is_int, real, shown
 
 # The names of torchvision and timm, and what Pillow calls them.
-INTERPOLATIONS = {
-    "nearest": Image.Resampling.NEAREST,
-    "nearest-exact": Image.Resampling.NEAREST,
-    "bilinear": Image.Resampling.BILINEAR,
-    "bicubic": Image.Resampling.BICUBIC,
-    "box": Image.Resampling.BOX,
-    "hamming": Image.Resampling.HAMMING,
-    "lanczos": Image.Resampling.LANCZOS,
-}
+_NAMES = ("nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming", "lanczos")
+INTERPOLATIONS = {name: Image.Resampling[name.partition("-")[0].upper()] for name in _NAMES}
 # Hugging Face writes Pillow's numbers.
 RESAMPLE = {0: "nearest-exact", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
 # What its processors do where the file says nothing.

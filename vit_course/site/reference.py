@@ -2,13 +2,13 @@
 
 import importlib
 import inspect
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 HEAD = "reference"
-MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
 
 
 @dataclass(frozen=True)
@@ -25,46 +25,12 @@ class Part:
     page: str
     title: str
     words: str
-    modules: tuple[str, ...]
+    modules: list[str]
 
 
-PARTS = (
-    Part("model", "The model", "Six files, from a patch to the whole Vision Transformer.", MODEL),
-    Part(
-        "maps",
-        "Attention maps",
-        "Maps of any Vision Transformer: recorded, measured, and compared with controls.",
-        ("maps", "maps.interpret", "maps.controls"),
-    ),
-    Part(
-        "pretrained",
-        "Pretrained models",
-        "Published weights in the ViT of this course and back, and those that come with the course.",
-        ("pretrained",),
-    ),
-    Part("explorer", "The explorer", "Point at a patch, and see where the model looks.", ("explorer",)),
-    Part("explorables", "Figures to drag", "One thing to drag, and the rest answers.", ("explorables",)),
-    Part("data", "Data", "Images to train on and to look at.", ("data",)),
-    Part("training", "Training", "The training loop, and everything around it.", ("training",)),
-    Part("plots", "Figures", "Arrays in, a matplotlib figure out.", ("plots",)),
-    Part(
-        "checks",
-        "Checks",
-        "For learners, and for teachers who grade: an answer in, a verdict out. The teacher's guide says how they are "
-        "used in class.",
-        ("checks", "checks.report", "checks.exercise"),
-    ),
-)
-# What these are; they are values, and no docstring says it.
-VALUES = {
-    "data.Images": "The images of a set, in memory or in files: `ImageSet` or `ImageFiles`.",
-    "data.SHAPES": "The classes of `data.shapes`, in the order of their labels.",
-    "training.RECIPES": "The folder of the recipes that come with the package, one file per recipe.",
-    "plots.COLOUR_MAP": "The colours of every map: lightness rises evenly, so that it reads the same in grey.",
-    "plots.LINES": "The styles of several curves, one after the other.",
-    "plots.MARKERS": "The markers of several curves, one after the other.",
-    "checks.EXERCISES": "All exercises by name, one `Exercise` each, in the order of the chapters.",
-}
+_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+PARTS = [Part(**row) for row in _TABLES["pages"]]
+VALUES: dict[str, str] = _TABLES["values"]
 CHAPTER = "checks."
 
 
