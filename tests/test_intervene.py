@@ -19,6 +19,7 @@ from vit_course.maps import (
     intervene,
     patched,
     record_attention,
+    reweighted,
     without_branch,
     without_head,
     without_layer,
@@ -112,6 +113,61 @@ def test_keys_hidden_and_paths_cut(name, limit, monkeypatch):
             close(maps.sum(-1), torch.ones(2, 3, 3, count))
             assert maps[:, layers].masked_select(~keep).max() == 0
             assert maps[:, layers].masked_select(keep).min() > 0
+
+
+def even(weights):
+    return torch.full_like(weights, 1 / weights.shape[-1])
+
+
+@cases("name", LIBRARIES)
+@cases("limit", [0, 10_000])  # ours: the fused path, the explicit path
+def test_weights_replaced_are_those_that_are_used_and_recorded(name, limit, monkeypatch):
+    monkeypatch.setattr(attention, "EXPLICIT_TOKENS", limit)
+    library = LIBRARIES[name]
+    model, images, picture = library.model(), library.images(), library.images(1)
+    with torch.no_grad(), record_attention(model) as maps:
+        model(images)
+    with torch.no_grad(), record_attention(model) as theirs:
+        model(picture)
+    own, other = maps.stacked()[:, 1], theirs.stacked()[:, 1].expand(2, -1, -1, -1)  # (B, h, T, T)
+    # Every row the mean row: every token gets what the mean over tokens is.
+    mean_head = by_hand.one_head(library, model, 1, 2)
+    averaged = by_hand.with_part(
+        library, model, 1, library.attention, lambda x, out: out - (said := mean_head(x)) + mean(said)
+    )
+    # Queries and keys that no token changes: equal scores.
+    keep = torch.ones(library.num_tokens, library.num_tokens, dtype=torch.bool)
+    keep[:, 3] = False
+    hidden = by_hand.with_mask(library, model, range(1, 2), keep)
+
+    def without_column(weights):
+        return (weights * keep) / (weights * keep).sum(dim=-1, keepdim=True)
+
+    for one, changed_model, used in (
+        (reweighted(1, 2), averaged, torch.cat((own[:, :2], own[:, 2:].mean(2, True).expand_as(own[:, 2:])), dim=1)),
+        (reweighted(1, slice(None), without_column), hidden, without_column(own)),
+        (reweighted(1, [0, 1], picture), None, torch.cat((other[:, :2], own[:, 2:]), dim=1)),
+        (reweighted(1, 1, even), None, torch.stack((own[:, 0], even(own[:, 1]), own[:, 2]), dim=1)),
+    ):
+        with torch.no_grad(), record_attention(model) as outside:
+            if changed_model is None:
+                changed(model, [one], images)
+            else:
+                same_as(library, model, [one], changed_model, images)
+        with torch.no_grad(), intervene(model, [one]), record_attention(model) as inside:
+            model(images)
+        close(inside.stacked()[:, 1], used)
+        close(outside.stacked()[:2, 1], used)
+    both = changed(model, [hide(2), reweighted(1, 2)], images)
+    with torch.no_grad(), intervene(model, [hide(2)]), intervene(model, [reweighted(1, 2)]):
+        close(published.logits(model, images), both)
+    with torch.no_grad(), intervene(model, [hide(2), reweighted(1, 2)]), record_attention(model) as maps:
+        model(images)
+    assert maps.stacked()[..., 3].max() == 0, "the mean row is that of the rows that were left"
+    with pytest.raises(
+        ValueError, match=r"reweighted\(1, 0\): each row of the weights must be at least 0 and sum to 1"
+    ):
+        changed(model, [reweighted(1, 0, "zero")], images)
 
 
 @cases("name", LIBRARIES)

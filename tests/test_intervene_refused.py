@@ -10,7 +10,17 @@ from conftest import cases
 from test_recording import hooks
 from torch import nn
 
-from vit_course.maps import cut, hide, intervene, patched, record_attention, without_branch, without_head, without_layer
+from vit_course.maps import (
+    cut,
+    hide,
+    intervene,
+    patched,
+    record_attention,
+    reweighted,
+    without_branch,
+    without_head,
+    without_layer,
+)
 from vit_course.maps.in_force import IN_FORCE
 
 
@@ -152,20 +162,20 @@ class Net(nn.Module):
         return x
 
 
-CUT, HEAD = cut(0, 2), without_head(slice(None), 1)
+CUT, HEAD, ROWS = cut(0, 2), without_head(slice(None), 1), reweighted(slice(None), 1)
 ATTENTION, MLP = without_branch(slice(None), "attention"), without_branch(slice(None), "mlp")
-WAYS = {"scores": "no key can be hidden", "heads": "no head can be told", "attention": "does not add its attention",
-        "mlp": "does not add its MLP"}  # fmt: skip
+WAYS = {"scores": "no key can be hidden", "weights": "no weights can be replaced", "heads": "no head can be told",
+        "attention": "does not add its attention", "mlp": "does not add its MLP"}  # fmt: skip
 
 
 @cases(
     ("how", "refused"),
     ("", set()),
     ("in place", set()),
-    ("relu", {"scores", "heads", "attention", "mlp"}),
-    ("by hand", {"scores", "heads", "attention", "mlp"}),
-    ("flat", {"scores", "heads", "attention", "mlp"}),
-    ("twice", {"scores"}),
+    ("relu", {"scores", "weights", "heads", "attention", "mlp"}),
+    ("by hand", {"scores", "weights", "heads", "attention", "mlp"}),
+    ("flat", {"scores", "weights", "heads", "attention", "mlp"}),
+    ("twice", {"scores", "weights"}),
     ("values twice", {"heads"}),
     ("values first", {"heads"}),
     ("parallel", {"mlp"}),
@@ -176,7 +186,7 @@ def test_a_layer_of_another_kind(how, refused):
     model, x = Net(how), torch.randn(2, 5, 36)
     with torch.no_grad():
         before = model(x.clone())
-        for one in (CUT, HEAD, ATTENTION, MLP):
+        for one in (CUT, HEAD, ROWS, ATTENTION, MLP):
             if one.place in refused:
                 message = rf"layer 1 \(layers.1\) .*{WAYS[one.place]}"
                 with pytest.raises(ValueError, match=message), intervene(model, [one]):

@@ -18,9 +18,8 @@ import torch
 from scores import greyed, occlusion
 
 from vit_course import data, pretrained
-from vit_course.attention import attention_weights
 from vit_course.files.atomic import write_csv
-from vit_course.maps import interpret, record_attention
+from vit_course.maps import interpret, intervene, record_attention, reweighted
 
 FOLDER = Path(__file__).parent
 DONORS, GREY = (1, 2, 3, 4, 5), (2, 4, 8, 16)
@@ -36,18 +35,13 @@ def exchanged(model, images, layer: int, heads: list[int], rows: torch.Tensor) -
     """-> (B,), the classes named when these heads of the class token use `rows`, (B, h, T)."""
     parts = iter(rows.split(100))
 
-    def hook(module, inputs, output):
-        q, k, v = module.split_heads(inputs[0])  # (B, h, T, d) each
-        row = attention_weights(q[:, :, :1], k)  # (B, h, 1, T)
-        row[:, heads, 0] = next(parts)[:, heads]
-        changed = output.clone()
-        changed[:, :1] = module.projection((row @ v).transpose(1, 2).flatten(2))  # (B, 1, D)
+    def by(weights):  # (B, h, T, T)
+        changed = weights.clone()
+        changed[:, :, 0] = next(parts)
         return changed
 
-    handle = model.encoder.blocks[layer].attention.register_forward_hook(hook)
-    named = logits_of(model, images).argmax(dim=1)
-    handle.remove()
-    return named
+    with intervene(model, [reweighted(layer, heads, by)]):
+        return logits_of(model, images).argmax(dim=1)
 
 
 def without(images: torch.Tensor, ranking: torch.Tensor, count: int, grid: tuple[int, int]) -> torch.Tensor:

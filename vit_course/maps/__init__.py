@@ -2,11 +2,20 @@
 
 from vit_course.maps import controls, interpret
 from vit_course.maps.effects import Effects, effects
-from vit_course.maps.intervene import cut, hide, intervene, patched, without_branch, without_head, without_layer
+from vit_course.maps.intervene import (
+    cut,
+    hide,
+    intervene,
+    patched,
+    reweighted,
+    without_branch,
+    without_head,
+    without_layer,
+)
 from vit_course.maps.recording import RecordedMaps, attention_gradients, record_attention
 from vit_course.maps.tokens import Tokens
 
 __all__ = [
     "Effects", "RecordedMaps", "Tokens", "attention_gradients", "controls", "cut", "effects", "hide", "interpret",
-    "intervene", "patched", "record_attention", "without_branch", "without_head", "without_layer",
+    "intervene", "patched", "record_attention", "reweighted", "without_branch", "without_head", "without_layer",
 ]  # fmt: skip

@@ -23,6 +23,11 @@ HARMLESS = {
 # What comes out of these is no score any more, but a token again.
 TOKENS_AGAIN = {"linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "group_norm", "rms_norm"}
 
+# What only `F.multi_head_attention_forward` takes, and no fused call.
+SPECIAL = (
+    "bias_k", "bias_v", "add_zero_attn", "key_padding_mask", "use_separate_proj_weight", "static_k", "static_v",
+)  # fmt: skip
+
 
 @dataclass(eq=False)
 class Scores:
@@ -177,17 +182,18 @@ def weights_of(
 def _projected(func, args: tuple, kwargs: dict) -> Kept:
     # Of a call of `F.multi_head_attention_forward`.
     call = inspect.signature(func).bind(*args, **kwargs).arguments
-    special = (
-        "bias_k", "bias_v", "add_zero_attn", "key_padding_mask", "attn_mask", "use_separate_proj_weight", "static_k",
-        "static_v", "is_causal",
-    )  # fmt: skip
-    if call["query"].ndim == 3 and not any(call.get(name) is not None and call[name] is not False for name in special):
+    if call["query"].ndim == 3 and not given(call, (*SPECIAL, "attn_mask", "is_causal")):
         names = ("query", "key", "in_proj_weight", "in_proj_bias", "num_heads")
         return of_projection(*(call[name] for name in names))
     asked = {"need_weights": True, "average_attn_weights": False, "training": False}
     with torch.no_grad(), in_full_precision(call["query"]):
         weights = func(**{name: full(value) for name, value in call.items()} | asked)[1]
     return of_weights(weights, "has a mask, a bias or projections of its own")
+
+
+def given(call: dict, names: tuple[str, ...]) -> bool:
+    """Whether one of these arguments is there, and not None or False."""
+    return any(call.get(name) is not None and call[name] is not False for name in names)
 
 
 def flat(values) -> list:

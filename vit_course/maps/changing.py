@@ -10,13 +10,15 @@ import torch.nn.functional as F
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from vit_course.maps.calls import PRODUCTS, SOFTMAXES, flat, weights_of
+from vit_course.maps.calls import PRODUCTS, SOFTMAXES, SPECIAL, flat, given, weights_of
 from vit_course.maps.tokens import Tokens
 
 ADDITIONS = {"add", "add_", "__add__", "__radd__", "__iadd__"}
 NEEDED = {
     "scores": "computes its attention in a way in which no key can be hidden: PyTorch's scaled_dot_product_attention, "
     "multi_head_attention_forward or softmax is needed, once a layer",
+    "weights": "computes its attention in a way in which no weights can be replaced: the same is needed as for "
+    "hidden keys, and none of the extra keys and padding masks of nn.MultiheadAttention",
     "heads": "computes its attention in a way in which no head can be told: PyTorch's scaled_dot_product_attention, "
     "multi_head_attention_forward, or a softmax times values (B, h, T, d) is needed, once a layer",
     "attention": "does not add its attention to its tokens once, as tokens + attention(norm(tokens))",
@@ -37,6 +39,7 @@ class Running:
     other: torch.Tensor | None = None  # what another picture gave in the present place
     entered: torch.Tensor | None = None
     hidden: torch.Tensor | None = None  # (1 or B, 1, T, T)
+    replaced: torch.Tensor | None = None  # (B, h, T, T): the weights that are used instead of the layer's own
     weights: list[torch.Tensor] = field(default_factory=list)  # after an open softmax, on their way to the values
     attended: bool = False  # since the last addition
     met: Counter[str] = field(default_factory=Counter)  # how often each place was met
@@ -49,8 +52,8 @@ class Intervention:
     Args:
         name: how it was written, for messages.
         place: the "tokens" (B, T, D) that enter a layer; which "scores" count no more, True in (B, 1, T, T); the
-            outputs of the "heads" (B, h, T, d); what its "attention", its "mlp" or the whole "layer" adds to the
-            tokens, (B, T, D).
+            "weights" (B, h, T, T); the outputs of the "heads" (B, h, T, d); what its "attention", its "mlp" or the
+            whole "layer" adds to the tokens, (B, T, D).
         layers: an index, several, or a slice.
         change: from what is there to what takes its place.
         pictures: those whose pass through the unchanged model gives `Running.other`.
@@ -138,7 +141,7 @@ class Changing(TorchFunctionMode):
             if now.hidden is not None:
                 now.met["scores"] += 1
                 args, kwargs = swapped(args, kwargs, inputs[0], inputs[0].masked_fill(now.hidden, -torch.inf))
-            now.weights.append(func(*args, **kwargs))
+            now.weights.append(self._reweighed(func(*args, **kwargs)))
             return now.weights[-1]
         result = func(*args, **kwargs)
         weights = next((one for one in inputs if any(one is each for each in now.weights)), None)
@@ -191,7 +194,26 @@ class Changing(TorchFunctionMode):
             else:
                 mask = mask.masked_fill(now.hidden, -torch.inf)
             call |= {"attn_mask": mask, "is_causal": False}
-        return self._changed("heads", func(**call))
+        return self._attended(call)
+
+    def _asked(self, place: str) -> bool:
+        return any(one.place == place for one in self.running.changes)
+
+    def _reweighed(self, weights: torch.Tensor) -> torch.Tensor:
+        if self._asked("weights"):
+            self.running.replaced = weights = self._changed("weights", weights)
+        return weights
+
+    def _attended(self, call: dict) -> torch.Tensor:
+        # -> (B, h, T, d), of the arguments of a fused call.
+        if not self._asked("weights"):
+            return self._changed("heads", F.scaled_dot_product_attention(**call))
+        weights, value = self._reweighed(weights_of(**call)), call["value"]
+        if call.get("dropout_p"):
+            weights = F.dropout(weights, call["dropout_p"])
+        if call.get("enable_gqa"):
+            value = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
+        return self._changed("heads", weights @ value)
 
     def _projected(self, func, args: tuple, kwargs: dict):
         # Of `nn.MultiheadAttention`: tokens are (T, B, D) here, and a mask is True where a score does not count.
@@ -210,7 +232,9 @@ class Changing(TorchFunctionMode):
             if mask is not None:
                 hidden = mask | hidden if mask.dtype == torch.bool else mask.masked_fill(hidden, -torch.inf)
             call |= {"attn_mask": hidden, "is_causal": False}
-        if all(one.place != "heads" for one in now.changes):
+        if self._asked("weights") and not given(call, SPECIAL):
+            return self._unpacked(call)
+        if not self._asked("heads"):
             return func(**call)
         # Projected by the identity, the outputs of the heads are there side by side.
         weight, bias = call["out_proj_weight"], call["out_proj_bias"]
@@ -219,6 +243,23 @@ class Changing(TorchFunctionMode):
         out = out.unflatten(2, (heads, -1)).permute(1, 2, 0, 3)  # (B, h, T, d)
         out = self._changed("heads", out).permute(2, 0, 1, 3).flatten(2)  # (T, B, D)
         return F.linear(out, weight, bias), weights
+
+    def _unpacked(self, call: dict) -> tuple[torch.Tensor, torch.Tensor | None]:
+        # What `F.multi_head_attention_forward` gives, step by step, with weights on their way to the values.
+        bias, mask, heads = call["in_proj_bias"], call.get("attn_mask"), call["num_heads"]
+        learned = zip(call["in_proj_weight"].chunk(3), (None,) * 3 if bias is None else bias.chunk(3), strict=True)
+        q, k, v = (
+            F.linear(call[name], *one).unflatten(2, (heads, -1)).permute(1, 2, 0, 3)  # (B, h, T, d)
+            for name, one in zip(("query", "key", "value"), learned, strict=True)
+        )
+        if mask is not None:
+            mask = mask.unflatten(0, (-1, heads)) if mask.ndim == 3 else mask  # (B h, T, T) or (T, T)
+            mask = ~mask if mask.dtype == torch.bool else mask
+        dropout = call["dropout_p"] if call.get("training", True) else 0.0
+        out = self._attended({"query": q, "key": k, "value": v, "attn_mask": mask, "dropout_p": dropout})
+        out = F.linear(out.permute(2, 0, 1, 3).flatten(2), call["out_proj_weight"], call["out_proj_bias"])  # (T, B, D)
+        weights = self.running.replaced if call.get("need_weights", True) else None
+        return out, weights.mean(dim=1) if weights is not None and call.get("average_attn_weights", True) else weights
 
     def _added(self, func, args: tuple, kwargs: dict):
         now = self.running

@@ -80,14 +80,17 @@ def aside() -> Iterator[None]:
         IN_FORCE.aside = before
 
 
-def hidden_in(layer: nn.Module) -> torch.Tensor | None:
-    """-> (1 or B, 1, T, T), True where a score counts no more in the attention layer that runs, or None."""
+def changed_in(layer: nn.Module) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+    """-> (1 or B, 1, T, T), True where a score counts no more in the attention layer that runs, and (B, h, T, T), the
+    weights that are used instead of its own; or None."""
     found = [
-        running.hidden
+        running
         for changing in IN_FORCE.changing
-        if (running := changing.running) and running.hidden is not None and layer in set(running.block.modules())
+        if (running := changing.running) is not None and layer in set(running.block.modules())
     ]
-    return functools.reduce(torch.logical_or, found) if found else None
+    hidden = [running.hidden for running in found if running.hidden is not None]
+    replaced = [running.replaced for running in found if running.replaced is not None]
+    return functools.reduce(torch.logical_or, hidden) if hidden else None, replaced[-1] if replaced else None
 
 
 def heard(thread: int) -> bool:

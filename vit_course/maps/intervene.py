@@ -10,6 +10,7 @@ from torch import nn
 from vit_course.inputs.rules import is_int, one_of, shown
 from vit_course.inputs.tensors import check_axes, check_floats, check_module
 from vit_course.maps.blocks import Hooked, find_blocks
+from vit_course.maps.calls import sums_to_one
 from vit_course.maps.changing import Intervention, Running
 from vit_course.maps.in_force import in_force
 from vit_course.maps.kept import HOOKS
@@ -37,16 +38,23 @@ def without_head(layer: Places, head: Places, by: By = "mean") -> Intervention:
 
     Source: Michel et al. 2019 (arXiv:1905.10650), with zeros.
     """
-    name = f"without_head({shown(layer)}, {shown(head)})"
-    places = need_places("head", head)
-    fill = _filling(by)
+    return _of_heads("without_head", "heads", layer, head, by)
 
-    def change(x: torch.Tensor, at: Running) -> torch.Tensor:
-        changed, where = x.clone(), among("head", places, x.shape[1], name)
-        changed[:, where] = fill(x, at)[:, where]
-        return changed
 
-    return Intervention(name, "heads", need_places("layer", layer), change, _pictures(by))
+def reweighted(layer: Places, head: Places, by: By = "mean") -> Intervention:
+    """Heads that look where they are told to: their weights (B, h, T, T) are replaced, their values stay.
+
+    Args:
+        layer, head: counted from 0; several, or a slice, are replaced together.
+        by: "mean", for every query the mean of all T rows; another picture, whose weights are used (attention pattern
+            patching); or a function of the layer's weights, (B, h, T, T) to as many. A row must sum to 1.
+
+    Raises:
+        TypeError, ValueError: as `without_head`; when the model runs, rows that are not at least 0 or do not sum to 1.
+
+    Source: Zhang and Nanda 2024 (arXiv:2309.16042), for attention patterns.
+    """
+    return _of_heads("reweighted", "weights", layer, head, by)
 
 
 def without_branch(layer: Places, branch: str, by: By = "zero") -> Intervention:
@@ -178,7 +186,8 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     Args:
         model: any that `record_attention` records and whose layers are numbered modules, tokens (B, T, D) in and out:
             ours, torchvision's, timm's, Hugging Face's.
-        interventions: made by `without_head`, `without_branch`, `without_layer`, `hide`, `cut` or `patched`.
+        interventions: made by `without_head`, `reweighted`, `without_branch`, `without_layer`, `hide`, `cut` or
+            `patched`.
 
     Yields:
         The model.
@@ -239,6 +248,21 @@ def among(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> 
     if max(places) >= count:
         raise ValueError(f"{name}: {what} must be from 0 to {count - 1}, got {max(places)}")
     return list(places)
+
+
+def _of_heads(kind: str, place: str, layer: Places, head: Places, by: By) -> Intervention:
+    # place: "heads", (B, h, T, d), or "weights", (B, h, T, T).
+    name = f"{kind}({shown(layer)}, {shown(head)})"
+    places, fill = need_places("head", head), _filling(by)
+
+    def change(x: torch.Tensor, at: Running) -> torch.Tensor:
+        where = torch.tensor(among("head", places, x.shape[1], name), device=x.device)
+        changed = x.index_copy(1, where, fill(x, at)[:, where].to(x))
+        if place == "weights" and not sums_to_one(changed):
+            raise ValueError(f"{name}: each row of the weights must be at least 0 and sum to 1, as a softmax makes it")
+        return changed
+
+    return Intervention(name, place, need_places("layer", layer), change, _pictures(by))
 
 
 def _filling(by: By) -> Callable[[torch.Tensor, Running], torch.Tensor]:

@@ -12,7 +12,7 @@ from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
 from vit_course.inputs.tensors import check_axes, check_module, check_tensor, finite
 from vit_course.maps.calls import weights_of
-from vit_course.maps.in_force import heard, hidden_in, looking_on
+from vit_course.maps.in_force import changed_in, heard, looking_on
 from vit_course.maps.kept import HOOKS, Kept, Pair, full, in_full_precision, of_pair, of_weights
 from vit_course.maps.others import Watched, attending, few, sizes_in
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
@@ -218,8 +218,10 @@ def _listen(layer: SelfAttention, store: list[Kept]) -> list:
 
 
 def _used(layer: nn.Module, q: torch.Tensor, k: torch.Tensor) -> Kept:
-    # (B, h, T, d) twice: without the keys that `intervene` hides, which queries and keys do not show.
-    hidden = hidden_in(layer)
+    # (B, h, T, d) twice: what `intervene` hides or replaces, queries and keys do not show.
+    hidden, replaced = changed_in(layer)
+    if replaced is not None:
+        return of_weights(replaced.detach(), "has its weights replaced")
     if hidden is None:
         return of_pair(q, k)
     with looking_on(), in_full_precision(q):
