@@ -1,6 +1,7 @@
 """The small ViT that computes in the pages of the explorables, against PyTorch's."""
 
 import numpy as np
+import pytest
 import torch
 from explored import NEEDS_CHROMIUM
 
@@ -12,13 +13,14 @@ from vit_course.maps import record_attention
 
 
 @NEEDS_CHROMIUM
-def test_the_small_vit_of_the_page_is_that_of_chapter_06(browser, tmp_path):
+@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.thorough)])
+def test_the_small_vit_of_the_page_is_that_of_chapter_06(count, browser, tmp_path):
     draw, crops = np.random.default_rng(0), []
-    for photograph in photographs().values():  # 100 crops of photographs, and 100 pictures of noise
+    for photograph in photographs().values():  # crops of photographs, and as many pictures of noise
         pixels = open_image(photograph.path, 224).permute(1, 2, 0).numpy()
-        places = draw.integers(0, 193, (-(-100 // len(photographs())), 2))
+        places = draw.integers(0, 193, (-(-count // len(photographs())), 2))
         crops += [pixels[top : top + 32, left : left + 32] for top, left in places]
-    images = np.stack([*crops[:100], *draw.integers(0, 256, (100, 32, 32, 3))]).astype(np.uint8)
+    images = np.stack([*crops[:count], *draw.integers(0, 256, (count, 32, 32, 3))]).astype(np.uint8)
     explorables.stream().save_html(tmp_path / "stream.html")
     found, page = tiny_vit(), browser.new_page()
     page.goto((tmp_path / "stream.html").as_uri())
@@ -34,7 +36,7 @@ def test_the_small_vit_of_the_page_is_that_of_chapter_06(browser, tmp_path):
         last = found.model.embed(pixels)
         for block in found.model.encoder.blocks:
             last = block(last)
-    assert len(ours) == 200 and ours.std() > 0.5
+    assert len(ours) == 2 * count and ours.std() > 0.5
     np.testing.assert_allclose(logits, ours, atol=1e-4, rtol=0)
     np.testing.assert_allclose(tokens, last.flatten(1), atol=1e-4, rtol=0)
     np.testing.assert_allclose(maps, recorded.by_layer[-1][0].flatten(1), atol=1e-4, rtol=0)

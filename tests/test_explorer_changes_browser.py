@@ -187,6 +187,7 @@ def test_on_the_live_page_the_browser_answers(browser, tmp_path):
     images = run.preprocess(data.photographs()["cat"].open())
     with served(tmp_path / "live") as server:
         context = browser.new_context(viewport={"width": 1280, "height": 1400})
+        context.set_default_timeout(180_000)  # 64 passes, perhaps beside other tests
         page = visit(context, server.address)
         wait_shown(page, "vit-s14 224")
         page.locator(".vit-lab > summary").click()

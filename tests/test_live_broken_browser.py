@@ -220,10 +220,16 @@ def test_too_little_memory_is_said_and_what_is_shown_stays(context, server):
     assert page.errors == [] and page.evaluate("window.workers.length") == 2
 
 
+def complete(page):
+    drawn(page)
+    page.wait_for_selector(".vit-grid[data-complete=true]")
+    drawn(page)
+
+
 def test_canvases_that_the_browser_has_taken_away_are_drawn_again(context, server):
     page = visit(context, f"{server.address}/?model=tiny-cifar")
     wait_shown(page, "tiny-cifar")
-    page.wait_for_selector(".vit-grid[data-complete=true]")
+    complete(page)
     places = (".vit-main canvas", ".vit-cells canvas", ".vit-bar")
     before = [pixels(page, place) for place in places]
     page.evaluate("""() => {
@@ -233,7 +239,7 @@ def test_canvases_that_the_browser_has_taken_away_are_drawn_again(context, serve
     assert all(np.abs(pixels(page, place)).max() == 0 for place in places)
     assert page.get_by_text("The browser has taken away the memory of these pictures.").is_visible()
     page.evaluate("for (const canvas of lost) canvas.dispatchEvent(new Event('contextrestored'))")
-    drawn(page)
+    complete(page)
     for place, wanted in zip(places, before, strict=True):
         np.testing.assert_array_equal(pixels(page, place), wanted)
     assert page.get_by_text("The browser has taken away").is_hidden() and page.errors == []

@@ -1,6 +1,7 @@
 """What could not be graded has no mark: from the verdict through the gradebook."""
 
 import csv
+from shutil import copy
 from unittest.mock import MagicMock
 
 import pytest
@@ -20,12 +21,13 @@ WRONG = Verdict(GRADED, (Report("further.share", "failed", 0.0, "uneven"),))
 UNJUDGED = Verdict(GRADED, (), "the time for the whole submission had run out")
 
 
-@pytest.fixture
-def gradebook(tmp_path):
-    """One assignment of one check, and three learners."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A gradebook's file with one assignment of one check, and three learners; its tables take seconds to make."""
+    folder = tmp_path_factory.mktemp("made")
     # The gradebook's tables are made by alembic, which is found on the path.
-    grading.configure(MagicMock(), str(tmp_path / "config.py"))
-    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as made:
+    grading.configure(MagicMock(), str(folder / "config.py"))
+    with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as made:
         made.add_assignment("14_several_processes")
         made.add_notebook("14_several_processes", "14_several_processes")
         made.add_grade_cell(
@@ -33,7 +35,15 @@ def gradebook(tmp_path):
         )
         for name in ("wrong", "unjudged", "absent"):
             made.add_student(name, last_name=name.title(), first_name="Ada", email=f"{name}@example.org")
-        yield made
+    return folder / "gradebook.db"
+
+
+@pytest.fixture
+def gradebook(made, tmp_path):
+    """A copy of it, open."""
+    copy(made, tmp_path)
+    with Gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}") as opened:
+        yield opened
 
 
 def save(gradebook: Gradebook, student: str, verdict: Verdict) -> None:

@@ -224,7 +224,7 @@ def test_weights_that_are_no_numbers_are_not_saved(dataset, tmp_path, monkeypatc
     assert len(load_weights(tmp_path / "last.safetensors")[1]["history"]) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_model_that_cannot_be_compiled(dataset, tmp_path, monkeypatch):
     import torch._inductor.config as inductor
 
