@@ -14,9 +14,10 @@ from vit_course.live import write_live
 from vit_course.maps.changing import Intervention
 
 # The page's own modules, in a page without any other part of it; the last answer of the worker is window.answer.
-OPEN = """async () => {
+OPEN = """async (patience) => {
+    window.patience = patience;
     window.until = async (is) => {
-        for (const end = Date.now() + 60_000; !is(); await new Promise((done) => setTimeout(done, 5)))
+        for (const end = Date.now() + window.patience; !is(); await new Promise((done) => setTimeout(done, 5)))
             if (Date.now() > end) throw new Error("it did not come");
     };
     const { Models } = await import("/js/live_models.js");
@@ -26,6 +27,7 @@ OPEN = """async () => {
     window.models = new Models(page, {
         changed: (name) => window.states.push([name, window.models?.states[name]]),
         answered: (answer) => window.answers.push(window.answer = answer),
+        gpu: new URLSearchParams(location.search).get("gpu"),
     });
 }"""
 READY = "name => { models.open(name); }"
@@ -57,8 +59,8 @@ CHANGE = """async ([interventions, maps, names]) => {
 
 
 @contextmanager
-def worker_page(browser, folder, handler=Handler):
-    """A page of a served live page that has its models and nothing else: window.models."""
+def worker_page(browser, folder, handler=Handler, query="", patience=60_000):
+    """A page of a served live page that has its models and nothing else: window.models. patience: in milliseconds."""
     write_live(folder, overwrite=True)
     (folder / "js").mkdir(exist_ok=True)
     for path in (ROOT / "vit_course" / "explorer" / "js").glob("live*.js"):
@@ -68,8 +70,8 @@ def worker_page(browser, folder, handler=Handler):
         page = browser.new_page(service_workers="block")
         page.errors = []
         page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.goto(f"{server.address}/blank.html")
-        page.evaluate(OPEN)
+        page.goto(f"{server.address}/blank.html{query}")
+        page.evaluate(OPEN, patience)
         yield page
         assert page.errors == []
         page.close()
@@ -77,7 +79,7 @@ def worker_page(browser, folder, handler=Handler):
 
 def open_model(page, name: str) -> None:
     page.evaluate(READY, name)
-    page.wait_for_function(IS_READY, arg=name, timeout=60_000)
+    page.wait_for_function(IS_READY, arg=name, timeout=page.evaluate("patience"))
 
 
 def changed(page, interventions: list[dict], names: tuple[str, ...] = ()) -> dict:

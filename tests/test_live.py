@@ -32,7 +32,8 @@ def test_the_runtime_is_the_published_one():
         assert hashlib.sha256(content).hexdigest() == expected, name
         assert packed.stat().st_size < 5e6
     assert b"MIT License" in (LIVE / "runtime" / "LICENSE").read_bytes()
-    assert f"v{script['VERSION']}".encode() in (LIVE / "runtime" / script["SCRIPT"]).read_bytes()[:100]
+    for name in ("SCRIPT", "CARD_SCRIPT"):
+        assert f"v{script['VERSION']}".encode() in (LIVE / "runtime" / script[name]).read_bytes()[:100]
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +51,20 @@ def page_of(folder) -> dict:
 
 def test_the_folder_holds_all_that_its_page_names(folder):
     page = page_of(folder)
-    files = [page["runtime"]["script"], page["runtime"]["binary"]]
+    files = [file for build in page["runtime"].values() for file in build.values()]
     for model in page["models"].values():
-        files += [*model["graphs"].values(), *model["weights"]]
+        files += [*model["graphs"].values(), *model["weights"], *([model["floats"]] if "floats" in model else [])]
         assert len(model["mean"]) == len(model["std"]) == 3
     labels = [page["models"][name]["labels"] for name in ("vit-s14", "tiny-cifar")]
     assert len(labels[0]) == 10 and labels[1] is None, "only where a rule says when none fits"
-    assert len(files) == 11
+    assert len(files) == 14
     # The graphs name the numbers in the weights' own files; that each finds its own, test_live_browser.py sees.
     graphs = [file for model in page["models"].values() for file in model["graphs"].values()]
     assert sum(file["bytes"] for file in graphs) < 20_000
     shell = [name.replace("./", "index.html") for name in page["shell"]]
+    assert not any(name.startswith("runtime/") for name in shell), "a browser keeps the one that it uses"
     assert len({*shell}) == len(shell) and all((folder / name).is_file() for name in shell)
-    assert {"index.html", "saved.txt", "live_worker.js", "live.css", page["runtime"]["script"]["path"]} <= {*shell}
+    assert {"index.html", "saved.txt", "live_worker.js", "live.css"} <= {*shell}
     for file in files:
         content = (folder / file["path"]).read_bytes()
         assert (len(content), hashlib.sha256(content).hexdigest()) == (file["bytes"], file["sha256"])

@@ -6,7 +6,8 @@
 A graph holds no number that is learned: each weight is an input, by the name that it has in the safetensors file of
 the model, and the browser hands over a piece of that file as it is, so that the weights are there once. The block is
 the same graph for every layer; its names are those of the file without "encoder.layer.0." in front. Matrices in half
-precision become single precision within the graph.
+precision become single precision within the graph, but for vit-s14-block-float32: its weights are single precision as
+they come in, for graphics cards of which some have no half precision.
 
     embed   images (1, 3, H, W), normalised     -> embedded (T, D)
     block   tokens (T, D), which enter the layer -> after (T, D), which leave it
@@ -43,16 +44,19 @@ class Graph:
     Args:
         file: the safetensors file that holds the weights.
         front: what its keys begin with, and the names in the graph do not.
+        single: weights come in as single precision, however they are stored.
         inputs: the shape of each input that is no weight, by its name.
     """
 
-    def __init__(self, file: Path, front: str = "", **inputs: tuple):
+    def __init__(self, file: Path, front: str = "", single: bool = False, **inputs: tuple):
         self.nodes, self.initializers, self.outputs = [], [], []
         self.cast, self.counts = {}, Counter()
         self.inputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()]
         with file.open("rb") as opened:
             entries = json.loads(opened.read(struct.unpack("<Q", opened.read(8))[0]))
         self.stored = {key.removeprefix(front): entry for key, entry in entries.items() if key.startswith(front)}
+        if single:
+            self.stored = {key: entry | {"dtype": "F32"} for key, entry in self.stored.items()}
 
     def add(self, kind: str, *inputs: str, outputs: int = 1, **attributes) -> str | list[str]:
         """Any node of one output or more."""
@@ -127,11 +131,11 @@ class Graph:
         print(f"{path.name}: {len(self.nodes)} nodes, {path.stat().st_size:,} bytes")
 
 
-def block_graph(file: Path, front: str, heads: int, width: int) -> Graph:
+def block_graph(file: Path, front: str, heads: int, width: int, single: bool = False) -> Graph:
     """A block that waits for its nodes."""
     one = {name: (1,) for name in ("attention", "mlp")}
     each = {name: (heads,) for name in ("heads", "means")}
-    return Graph(file, front, tokens=("T", heads * width), mask=("T",), **each, **one)
+    return Graph(file, front, single, tokens=("T", heads * width), mask=("T",), **each, **one)
 
 
 def head_graph(file: Path, norm: str, width: int, head: Path, *key: str) -> Graph:
@@ -142,6 +146,18 @@ def head_graph(file: Path, norm: str, width: int, head: Path, *key: str) -> Grap
     g.stored |= Graph(head).stored
     classes = g.stored[".".join((*key, "bias"))]["shape"][0]
     g.output(g.linear(rows, *key), "lens", ("layers", classes))
+    return g
+
+
+def vit_s14_block(file: Path, heads: int, width: int, single: bool = False) -> Graph:
+    """A layer of vit-s14, by the names of the first."""
+    g = block_graph(file, "encoder.layer.0.", heads, width, single)
+    y = g.norm("tokens", "norm1")
+    q, k, v = (g.linear(y, f"attention.attention.{part}") for part in ("query", "key", "value"))
+    y = g.linear(g.attend(q, k, v, heads, width), "attention.output.dense")
+    x = g.branch("tokens", y, "attention", "layer_scale1.lambda1")
+    y = g.linear(g.add("Gelu", g.linear(g.norm(x, "norm2"), "mlp.fc1")), "mlp.fc2")
+    g.output(g.branch(x, y, "mlp", "layer_scale2.lambda1"), "after", ("T", heads * width))
     return g
 
 
@@ -164,16 +180,10 @@ def vit_s14() -> dict[str, Graph]:
     x = g.add("Transpose", g.reshape(x, width, -1), perm=[1, 0])  # (N, D)
     token = g.add("Add", g.reshape(g.weight("embeddings.cls_token"), 1, width), g.reshape(own, 1, width))
     g.output(g.add("Concat", token, x, axis=0), "embedded", ("T", width))
-    g = block = block_graph(file, "encoder.layer.0.", heads, width // heads)
-    y = g.norm("tokens", "norm1")
-    q, k, v = (g.linear(y, f"attention.attention.{part}") for part in ("query", "key", "value"))
-    y = g.linear(g.attend(q, k, v, heads, width // heads), "attention.output.dense")
-    x = g.branch("tokens", y, "attention", "layer_scale1.lambda1")
-    y = g.linear(g.add("Gelu", g.linear(g.norm(x, "norm2"), "mlp.fc1")), "mlp.fc2")
-    g.output(g.branch(x, y, "mlp", "layer_scale2.lambda1"), "after", ("T", width))
     return {
         "embed": embed,
-        "block": block,
+        "block": vit_s14_block(file, heads, width // heads),
+        "block-float32": vit_s14_block(file, heads, width // heads, single=True),
         "head": head_graph(file, "layernorm", width, RES / "vit-s14-cifar10" / "head.safetensors"),
     }
 

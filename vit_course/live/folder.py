@@ -19,7 +19,11 @@ from vit_course.widgets import scripts
 from vit_course.widgets.pages import ICON
 
 HERE = Path(__file__).parent
-RUNTIME = {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"}
+# A browser loads one of the two: the second can compute on a graphics card too.
+RUNTIME = {
+    "processor": {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"},
+    "card": {"script": "ort.jspi.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.jspi.wasm.gz"},
+}
 NOTICES = ("LICENSE", "ThirdPartyNotices.txt.gz")
 LIVE = Owned("live.json", "live page")
 # What shows most comes first; those that are not named here follow.
@@ -59,7 +63,10 @@ def make_live(out: Path, home: str | None = None) -> None:
     """Writes the files of the live page into an empty folder; see `write_live`."""
     live = stored("live")
     page = {
-        "runtime": {part: _copy(live / "runtime" / name, out, "runtime") for part, name in RUNTIME.items()},
+        "runtime": {
+            build: {part: _copy(live / "runtime" / name, out, "runtime") for part, name in files.items()}
+            for build, files in RUNTIME.items()
+        },
         "models": {name: describe(name, live, lambda path, new: _copy(path, out, "models", new)) for name in MODELS},
     }
     # What the browser has kept of another version is of no use.
@@ -73,8 +80,8 @@ def make_live(out: Path, home: str | None = None) -> None:
     # An empty page of an explorer: what "Save as page" fills (live_save.js knows these two words). No page of its own.
     (out / "saved.txt").write_bytes(embedded.page({"_panels": "{the state}", "_data": b""}, "{the title}"))
     pictures = _pictures(out)
-    # What it takes to open the page without its server, the page itself last; the models are kept apart.
-    shell = (*out.glob("*.js"), *out.glob("*.css"), *out.glob("*.txt"), *out.glob("runtime/*.mjs"))
+    # What it takes to open the page without its server, the page itself last; models and runtime are kept apart.
+    shell = (*out.glob("*.js"), *out.glob("*.css"), *out.glob("*.txt"))
     page["shell"] = [*sorted(path.relative_to(out).as_posix() for path in (*shell, *out.glob("photographs/*"))), "./"]
     (out / "index.html").write_text(_page(page, pictures, home), encoding="utf-8")
 

@@ -16,6 +16,7 @@ MODELS = {
 }
 # What computes a model: a graph for each of its parts.
 PARTS = ("embed", "block", "head")
+FLOATS = "vit-s14-block-float32.onnx"  # for graphics cards: tiny-cifar's block has single-precision weights already
 LICENCES = ("vit-s14/LICENSE-MIT.txt", "vit-s14/LICENSE-APACHE.txt")
 PATCH = 14
 SIZES = (224, 336, 448)  # pixels
@@ -38,11 +39,13 @@ def describe(name: str, live: Path, copy: Callable[[Path, str], dict]) -> dict:
         ValueError: a file of the model is not there, or damaged.
     """
     graphs = {part: live / f"{name}-{part}.onnx" for part in PARTS}
-    for path in (*graphs.values(), *map(stored, MODELS[name].values())):
+    more = {"floats": live / FLOATS} if name == "vit-s14" else {}
+    for path in (*graphs.values(), *more.values(), *map(stored, MODELS[name].values())):
         need_as_shipped(path)
     files = {
         "graphs": {part: copy(path, path.name) for part, path in graphs.items()},
         "weights": [copy(stored(place), own) for own, place in MODELS[name].items()],
+        **{key: copy(path, path.name) for key, path in more.items()},
     }
     for place in LICENCES if name == "vit-s14" else ():
         copy(stored(place), Path(place).name)

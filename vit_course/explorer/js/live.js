@@ -2,6 +2,7 @@
 
 import { fromAddress, toAddress } from "./live_address.js";
 import { Choose } from "./live_choose.js";
+import { Computes } from "./live_computes.js";
 import { Film } from "./live_film.js";
 import { Models } from "./live_models.js";
 import { liveLab } from "./live_lab.js";
@@ -22,13 +23,15 @@ class Page {
     this.page = page;
     const photographs = Array.from(document.querySelectorAll("[data-photograph]"), (button) => button.dataset.name);
     this.known = { photographs, models: [REAL, SMALL], sizes: page.models[REAL].sizes };
-    const { photograph, model, size, square } = fromAddress(location.search, this.known);
+    const { photograph, model, size, square, gpu } = fromAddress(location.search, this.known);
     this.wanted = model; // what the visitor wants to look with; until it is ready, the small one answers
-    this.size = size;
+    Object.assign(this, { size, gpu });
     this.stage = new Stage($(".live-stage"));
     this.line = new Progress();
     this.stored = new Stored(page.models[REAL]);
-    this.models = new Models(page, { changed: () => this.changed(), answered: (answer) => this.camera.answered(answer) });
+    const answered = (answer) => this.camera.answered(answer);
+    this.models = new Models(page, { changed: () => this.changed(), answered, gone: () => this.computes.gone(), gpu });
+    this.computes = new Computes(this);
     this.stage.lab = liveLab(this.models);
     this.square = new Square({ moving: () => this.models.pass(null), rested: () => this.look() });
     this.linked = square; // which the address may say of the first picture
@@ -114,7 +117,7 @@ class Page {
       if (states[name].state !== "ready" || states[name].greeted) continue;
       states[name].greeted = true;
       const settled = this.stage.model && (this.picture.filmed || !this.models.asked) && !this.late; // no answer is waited for
-      if (name === this.wanted) this.kept ??= keep(this.page.shell); // once the large files are there
+      if (name === this.wanted) this.kept ??= keep([states[name].script, ...this.page.shell]); // once the large files are there
       if (settled && name === this.stage.model && !this.stored.partly) {
         this.say(states[name].first ? `${this.said} What you choose next is computed here.` : AGAIN);
         continue;
@@ -125,6 +128,7 @@ class Page {
       else this.look();
     }
     this.line.tell(states, this.wanted);
+    this.computes.tell();
     const all = Object.values(states);
     if (all.some(({ state }) => state !== "failed")) return;
     if (this.camera.on) this.camera.end("The camera stopped: nothing can be computed.");
@@ -149,8 +153,9 @@ class Page {
     const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own, cut: [this.square.node], tools });
     const part = !panel.kept ? "whole photograph" : square ? "square that you chose" : "middle square";
     this.said = `${about} sees the ${part}, ${size} × ${size} pixels, ${rows} × ${columns} patches; ${how}`;
-    this.say(this.said);
-    const chosen = { photograph, model: this.wanted, size: this.size, square };
+    this.say(this.said + this.computes.noted());
+    this.computes.tell();
+    const chosen = { photograph, model: this.wanted, size: this.size, square, gpu: this.gpu };
     history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
     const computed = how.split(" ")[1].replace(",", ""); // "here" or "beforehand"
     Object.assign(document.documentElement.dataset, { computed, shown: `${model} ${size} ${ticket}` });

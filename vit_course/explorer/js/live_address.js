@@ -1,6 +1,8 @@
 // What is looked at, in the address: "?photograph=dahlia&model=tiny-cifar&size=336&square=20-50-80". The explorer's own
 // part of it, the layer and so on, stands after the "#". A picture of the visitor's own is in no address.
 
+const GPU = ["", "0", "1"];
+
 export function fromAddress(search, { photographs, models, sizes }) {
   // -> what of it there is on this page. Anybody can write an address.
   const given = new URLSearchParams(search);
@@ -8,13 +10,14 @@ export function fromAddress(search, { photographs, models, sizes }) {
   const [x, y, side] = given.get("square")?.match(/^(\d{1,3})-(\d{1,3})-(\d{1,3})$/)?.slice(1).map(Number) ?? [];
   const square = x <= 100 && y <= 100 && side >= 50 && side <= 100 ? { x, y, side } : undefined;
   const [photograph, model] = [known("photograph", photographs), known("model", models)];
-  return { photograph, model, size: known("size", sizes), square };
+  const gpu = known("gpu", GPU); // whether on a graphics card (live_card.js)
+  return { photograph, model, size: known("size", sizes), square, gpu };
 }
 
 export function toAddress(chosen, { photographs, models, sizes }) {
   // -> only what differs from how the page opens.
   const parts = new URLSearchParams();
-  for (const [name, [usual]] of [["photograph", photographs], ["model", models], ["size", sizes]])
+  for (const [name, [usual]] of [["photograph", photographs], ["model", models], ["size", sizes], ["gpu", GPU]])
     if (chosen[name] && chosen[name] !== usual) parts.set(name, chosen[name]);
   const { photograph, square } = chosen;
   if (photograph && square) parts.set("square", `${square.x}-${square.y}-${square.side}`);

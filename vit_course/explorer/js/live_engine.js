@@ -1,6 +1,9 @@
 // A model in three parts, embed, block and head (res/live/export.py), each a session of a graph without weights. All
 // layers are computed by the one block, which is given that layer's weights. A change in a layer costs that layer and
-// those after it.
+// those after it. Blocks are computed by a graphics card, where one is better at it (live_card.js), all else by the
+// processor, which takes over when the card fails.
+
+import { alone, meet } from "./live_card.js";
 
 // A thread that has nothing to do sleeps: one that spins takes its core from the page, and gains nothing.
 const OPTIONS = { executionProviders: ["wasm"], extra: { session: { intra_op: { allow_spinning: "0" } } } };
@@ -24,16 +27,22 @@ const turns = [];
 port1.onmessage = () => turns.shift()();
 const turn = () => new Promise((done) => (turns.push(done), port2.postMessage(null)));
 
-// graphs: {embed, block, head}, the bytes of each; weights: those of each safetensors file; model: {layers, heads,
-// block} of the page's list: how many, and what the names of a layer's weights begin with.
-export async function engine(ort, graphs, weights, model) {
+// {floats, ...graphs}: the bytes of embed, block, head, and of the block with weights as floats, where it is another;
+// weights: those of each safetensors file; model: {layers, heads, block, sizes} of the page's list: how many, what the
+// names of a layer's weights begin with, and the sizes of pictures; device, asked: of live_card.js.
+export async function engine(ort, { floats, ...graphs }, weights, model, device, asked) {
   const stored = new Map(weights.flatMap((bytes) => tensors(ort, bytes))), sessions = {};
   for (const [part, graph] of Object.entries(graphs))
-    sessions[part] = await ort.InferenceSession.create(graph, OPTIONS);
-  return new Engine(ort, sessions, stored, model);
+    sessions[part] = await alone(() => ort.InferenceSession.create(graph, OPTIONS));
+  const made = new Engine(ort, sessions, stored, model);
+  return device ? Object.assign(made, await meet(made, device, floats ?? graphs.block, asked)) : made;
 }
 
 class Engine {
+  card = null;
+  computes = { by: "processor" };
+  dropped = () => {}; // hears when the card has failed
+
   constructor(ort, sessions, stored, model) {
     Object.assign(this, { ort, sessions, stored, ...model });
   }
@@ -42,7 +51,25 @@ class Engine {
   run(part, given, front = "") {
     const session = this.sessions[part];
     const inputs = session.inputNames.map((name) => [name, given[name] ?? this.stored.get(front + name)]);
-    return session.run(Object.fromEntries(inputs));
+    return alone(() => session.run(Object.fromEntries(inputs)));
+  }
+
+  async step(given, layer) {
+    const front = `${this.block}${layer}.`;
+    try {
+      if (this.card) return await this.card.run(given, front);
+    } catch (error) {
+      if (error instanceof WebAssembly.RuntimeError) throw error; // the processor's memory, not the card's
+      this.drop();
+    }
+    return this.run("block", given, front);
+  }
+
+  // From now on the processor computes.
+  drop() {
+    if (!this.card) return;
+    Object.assign(this, { card: null, computes: { by: "processor", why: "gone" } });
+    this.dropped();
   }
 
   tensor(data, ...dims) {
@@ -65,7 +92,7 @@ class Engine {
     for (const name of names) now[name] = before[name].slice(0, first);
     for (let layer = first; layer < this.layers; layer++) {
       const given = this.given(now.tokens[layer], layers[layer] ?? {});
-      const outputs = await this.run("block", given, `${this.block}${layer}.`);
+      const outputs = await this.step(given, layer);
       now.tokens.push(outputs.after);
       for (const name of names) now[name].push(outputs[name]);
       await turn();

@@ -10,12 +10,12 @@ export class Film extends Camera {
   }
 
   begins() {
-    const { page } = this, { wanted: model, size } = page;
+    const { page } = this, { wanted: model, size, gpu } = page;
     page.picture = { name: "The picture of your camera", title: "", credit: "", filmed: true };
     page.choose.press(null);
     document.querySelector(".live-credit").textContent = "";
     // No photograph is in the address any more.
-    history.replaceState(null, "", `${location.pathname}${toAddress({ model, size }, page.known)}${location.hash}`);
+    history.replaceState(null, "", `${location.pathname}${toAddress({ model, size, gpu }, page.known)}${location.hash}`);
     this.told = "";
     page.look(); // which chooses the model
   }

@@ -5,15 +5,19 @@ const MANY_THREADS = 4; // more gain little, and the visitor's machine has other
 const OWN = "live_worker.js, the page's own worker";
 const ENDED = "The part of this page that computes has ended";
 
+const madeHere = () => new Worker("live_worker.js", { type: "module" });
+
 // Several threads share memory, which browsers allow only a page with certain headers (live_service.js).
 const allowed = () => (globalThis.crossOriginIsolated ? Math.min(MANY_THREADS, navigator.hardwareConcurrency || 1) : 1);
 
 export class Models {
   // page: what files there are; changed(): some model's state is another; answered(answer): what was asked last is
-  // there, or {words}, where it could not be done; made(): a new worker.
-  constructor(page, { changed, answered, made = () => new Worker("live_worker.js", { type: "module" }) }) {
-    Object.assign(this, { page, changed, answered, made });
-    // state: "absent", "loading" with loaded and total bytes, "starting", "ready", "failed" with words
+  // there, or {words}, where it could not be done; gone(): a graphics card has failed; made(): a new worker.
+  // gpu: what the address asks for (live_card.js).
+  constructor(page, { changed, answered, gone = () => {}, gpu, made = madeHere }) {
+    Object.assign(this, { page, changed, answered, gone, gpu, made });
+    // state: "absent", "loading" with loaded and total bytes, "starting", "ready" with threads, what computes, and the
+    // runtime's script, "failed" with words
     this.states = Object.fromEntries(Object.keys(page.models).map((name) => [name, { state: "absent" }]));
     this.ticket = this.number = 0;
     this.asked = this.shown = this.waits = null;
@@ -34,7 +38,7 @@ export class Models {
     };
     const words = `${OWN}, could not start: reload the page, or try a newer browser`;
     worker.onerror = () => worker === this.worker && this.fail(words);
-    worker.postMessage({ kind: "page", page: this.page, threads: this.threads, lock });
+    worker.postMessage({ kind: "page", page: this.page, threads: this.threads, gpu: this.gpu, lock });
   }
 
   // Gets what the worker holds as long as it lives.
@@ -42,7 +46,10 @@ export class Models {
     await navigator.locks.request(lock, () => {});
     if (worker !== this.worker) return;
     this.settle({ words: `${ENDED}, and the change with it.` });
-    if (!this.useful) return this.fail(`${ENDED} before it could answer; the browser may have too little memory`);
+    const carded = Object.values(this.states).some(({ computes }) => computes?.by === "card");
+    const early = `${ENDED} before it could answer; the browser may have too little memory`;
+    if (!this.useful && !carded) return this.fail(early);
+    if (!this.useful) this.gpu = "0"; // it may be the card
     this.answered({ words: `${ENDED}. It starts again; what is shown stays.` });
     this.again();
   }
@@ -139,6 +146,10 @@ export class Models {
     if (kind === "progress") this.set(model, { state: "loading", ...rest });
     if (kind === "starting") this.set(model, { state: "starting" });
     if (kind === "failed") this.failed(model, rest);
+    if (kind === "gone") {
+      Object.assign(this.states[model], rest);
+      this.gone();
+    }
     if (kind === "ready") {
       const first = !this.met.has(model);
       this.met.add(model);
@@ -153,9 +164,10 @@ export class Models {
     }
   }
 
-  failed(name, { words, started }) {
+  failed(name, { words, started, card }) {
     this.stuck = started && !Object.keys(this.states).some((one) => this.ready(one));
-    if (!this.stuck || this.threads === 1) return this.set(name, { state: "failed", words });
+    if (!this.stuck || (this.threads === 1 && !card)) return this.set(name, { state: "failed", words });
+    if (this.threads === 1) this.gpu = "0"; // or the runtime for cards
     this.threads = 1; // it may be the threads that do not start
     this.again();
   }

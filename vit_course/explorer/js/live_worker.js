@@ -1,53 +1,24 @@
 // The models, in a thread of their own, so that the page never freezes. It hears
-//   {kind: "page", page, threads, lock}       what files there are, with how many threads to compute, and the name of a
-//                                             lock to hold while it lives: "here", and "held" once it does
-//   {kind: "open", model}                     answered by "progress", "starting", and "ready" or "failed"
+//   {kind: "page", page, threads, gpu, lock}  what files there are, with how many threads to compute, whether on a
+//                                             graphics card (live_card.js), and the name of a lock to hold while it
+//                                             lives: "here", and "held" once it does
+//   {kind: "open", model}                     answered by "progress", "starting", and "ready" or "failed"; by "gone" once
+//                                             a card that computed it has failed
 //   {kind: "look", ticket, model, size, name, title, source, square}    answered by "answer" or "refused"; the newest
 //                                             counts; source: an address, a file, or a frame of a camera as a bitmap
 //   {kind: "change", number, interventions, maps, question}     of the picture of that question, a former "look":
 //                                             answered by "changed" (live_change.js) or "refused"; the newest counts
 
 import { cosines, hidden, plan } from "./live_change.js";
-import { engine } from "./live_engine.js";
 import { framed } from "./live_frame.js";
-import { loadAll, openStore, unpacked } from "./live_files.js";
 import { opened, Refusal } from "./live_open.js";
 import { panelOf, said } from "./live_panel.js";
 import { normalised } from "./live_picture.js";
+import { Runtime } from "./live_runtime.js";
 
 const PREFIX = 1; // the class token, before the patches
-const engines = {};
-let page, threads, starting, runtime, newest = 0, change = 0;
+let runtime, newest = 0, change = 0;
 let kept = {}; // the question whose picture was computed last, and all that came of it
-
-async function start(binary) {
-  const ort = await import(new URL(page.runtime.script.path, self.location.href).href);
-  ort.env.wasm.numThreads = threads;
-  ort.env.wasm.initTimeout = 20_000; // threads that do not come would be waited for without an end
-  ort.env.wasm.wasmBinary = await unpacked(binary);
-  return ort;
-}
-
-async function open(name) {
-  const model = page.models[name], began = performance.now(), parts = Object.keys(model.graphs);
-  const before = runtime ? [] : [page.runtime.binary];
-  const files = [...before, ...Object.values(model.graphs), ...model.weights];
-  const say = (progress) => postMessage({ kind: "progress", model: name, ...progress });
-  const store = await openStore(page.version);
-  const { contents, unkept } = await loadAll(files, store, say);
-  const loading = performance.now() - began;
-  postMessage({ kind: "starting", model: name });
-  const [binary] = contents.splice(0, before.length);
-  starting ??= start(binary).catch((error) => {
-    starting = null;
-    throw error;
-  });
-  runtime = await starting;
-  const graphs = Object.fromEntries(parts.map((part, i) => [part, contents[i]]));
-  const weights = contents.slice(parts.length, parts.length + model.weights.length);
-  engines[name] = await engine(runtime, graphs, weights, model);
-  return { unkept, times: { loading, starting: performance.now() - began - loading }, threads };
-}
 
 // Reading a photograph of the page's own, or what the visitor gave.
 async function blobOf(source, name) {
@@ -60,15 +31,15 @@ async function blobOf(source, name) {
 // What is asked of a picture: from its file, or as it was kept. null where something newer was asked meanwhile.
 async function look(question, going) {
   const { model: key, size, name, title, source, square } = question, began = performance.now();
-  const model = page.models[key];
+  const model = runtime.page.models[key];
   const frame = source instanceof ImageBitmap;
   const { pixels, picture } = frame
     ? framed(source, size, model)
     : await opened(await blobOf(source, name), name, size, model, square);
   if (!going()) return null;
   const read = performance.now();
-  const begun = await engines[key].begin(normalised(pixels, model.mean, model.std), size);
-  const computed = await engines[key].compute(begun, { first: 0, layers: [] }, going);
+  const begun = await runtime.engines[key].begin(normalised(pixels, model.mean, model.std), size);
+  const computed = await runtime.engines[key].compute(begun, { first: 0, layers: [] }, going);
   if (!computed) return null;
   kept = { question, model, picture, title, computed };
   return { reading: read - began, computing: performance.now() - read };
@@ -90,12 +61,12 @@ async function changed({ number, interventions, maps, question }) {
   change = number;
   const { ticket, model: key } = question, going = () => number === change && ticket === newest;
   newest = Math.max(newest, ticket); // after a worker has died, this one knows of no picture
-  if (!engines[key]) throw new Refusal("The model is not ready yet: try again in a moment.");
+  if (!runtime.engines[key]) throw new Refusal("The model is not ready yet: try again in a moment.");
   if (kept.question?.ticket !== ticket && !(await look(question, going))) return;
   const began = performance.now(), { model, computed } = kept;
   const [tokens, width] = computed.features.dims;
   const planned = plan(interventions, { layers: model.layers, heads: model.heads, tokens, prefix: PREFIX, width });
-  const now = await engines[key].compute(computed, planned, going);
+  const now = await runtime.engines[key].compute(computed, planned, going);
   if (!now) return;
   const ends = ({ tokens, features }) => [...tokens.slice(1), features].map(({ data }) => data);
   const layers = model.layers - planned.first;
@@ -128,7 +99,7 @@ function refuse(what, told) {
 
 const HEARD = {
   page(message) {
-    ({ page, threads } = message);
+    runtime = new Runtime(message);
     postMessage({ kind: "here" });
     // Whoever waits for this lock then hears when this worker dies, whatever it dies of.
     const forever = new Promise(() => {});
@@ -136,10 +107,10 @@ const HEARD = {
   },
 
   async open({ model }) {
-    await open(model).then(
+    await runtime.open(model, (told) => postMessage({ model, ...told })).then(
       (told) => postMessage({ kind: "ready", model, ...told }),
-      // Of what did not even load, the threads are not guilty.
-      (error) => postMessage({ kind: "failed", model, words: words(error), started: runtime !== undefined }),
+      // Of what did not even load, neither the threads nor the card are guilty.
+      (error) => postMessage({ kind: "failed", model, words: words(error), ...runtime.guilty }),
     );
   },
 
