@@ -210,6 +210,15 @@ def test_strips_are_groups_of_radio_buttons_and_the_keys_are_explained(page):
     assert "Escape" in page.locator(".vit-help dl").inner_text()
 
 
+def test_a_fold_stays_open_however_late_the_browser_says_that_it_is(page):
+    page.evaluate("window.addEventListener('toggle', event => event.stopImmediatePropagation(), true)")
+    page.locator(".vit-more > summary").click()
+    point(page, 1, 1, ROWS, COLUMNS)
+    drawn(page)
+    assert page.locator(".vit-more").get_attribute("open") is not None
+    page.wait_for_function("() => location.hash.includes('details=1')")
+
+
 def test_scales(page, maps):
     def top():
         drawn(page)

@@ -295,13 +295,3 @@ def test_other_models_and_other_threads_are_left_alone():
             thread.join()
             assert torch.equal(other(images), theirs) and not torch.allclose(model(images), before)
     assert torch.equal(seen[0], before)
-
-
-def test_another_picture_is_not_recorded_and_parts_of_the_model_will_do():
-    model, images, picture = OURS.model(), OURS.images(), OURS.images(1)
-    with torch.no_grad(), record_attention(model) as maps, intervene(model, [without_head(0, 1, picture), hide(2)]):
-        tokens = model.features(images)
-        close(model.encoder(model.embed(images)), tokens)
-    assert maps.stacked().shape == (4, 3, 3, 7, 7) and maps.stacked()[..., 3].max() == 0
-    with pytest.raises(ValueError, match="of layer 0 were not seen, only its weights, because it has keys hidden"):
-        maps.queries_and_keys()

@@ -5,6 +5,7 @@ import published
 import pytest
 import torch
 import torch.nn.functional as F
+from by_hand import OURS
 from conftest import cases
 from test_intervene import close
 from test_recording import hooks
@@ -79,3 +80,13 @@ def test_architectures_whose_maps_are_recorded_can_be_changed(name):
         for hook in kept:
             hook.remove()
     assert hooks(model) == theirs  # some put on their own when they first run
+
+
+def test_another_picture_is_not_recorded_and_parts_of_the_model_will_do():
+    model, images, picture = OURS.model(), OURS.images(), OURS.images(1)
+    with torch.no_grad(), record_attention(model) as maps, intervene(model, [without_head(0, 1, picture), hide(2)]):
+        tokens = model.features(images)
+        close(model.encoder(model.embed(images)), tokens)
+    assert maps.stacked().shape == (4, 3, 3, 7, 7) and maps.stacked()[..., 3].max() == 0
+    with pytest.raises(ValueError, match="of layer 0 were not seen, only its weights, because it has keys hidden"):
+        maps.queries_and_keys()

@@ -33,6 +33,14 @@ export class Strip {
   }
 }
 
+// Whether a fold is open is state. It is noted at the click: the browser says "toggle" only later, and a frame drawn
+// until then would fold it again. What opens it without a click, such as a search in the page, is heard by "toggle".
+export function remembered(details, state, name) {
+  const note = (open) => open !== state.get(name) && state.set({ [name]: open });
+  details.firstChild.addEventListener("click", () => note(!details.open));
+  details.addEventListener("toggle", () => note(details.open));
+}
+
 export class Smooth {
   constructor(state, id) {
     this.state = state;

@@ -3,7 +3,7 @@
 import { afterwards } from "./background.js";
 import { Chips } from "./chips.js";
 import { Compared } from "./compared.js";
-import { Fixed, Smooth, Strip } from "./controls.js";
+import { Fixed, remembered, Smooth, Strip } from "./controls.js";
 import { describePanels, openPanels } from "./data.js";
 import { element } from "../../widgets/js/element.js";
 import { Grid } from "./grid.js";
@@ -42,7 +42,7 @@ class More {
     this.state = state;
     this.node = element("details", { class: "vit-more" }, element("summary", { text: "More: why there, and what you can save" }),
       element("div", { class: "vit-more-body" }, ...nodes));
-    this.node.addEventListener("toggle", () => this.node.open !== state.get("details") && state.set({ details: this.node.open }));
+    remembered(this.node, state, "details");
   }
 
   draw() {

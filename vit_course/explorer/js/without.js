@@ -2,6 +2,7 @@
 
 import { Against } from "./against.js";
 import { button, element } from "../../widgets/js/element.js";
+import { remembered } from "./controls.js";
 import { called, changed, differsFrom, figure, headOut, key } from "./effects.js";
 import { NOBODY } from "./lab.js";
 import { chartOf } from "./says_part.js";
@@ -44,10 +45,8 @@ export class Without {
     this.node = element("details", { class: "vit-lab" }, element("summary", { text: SUMMARY }),
       element("div", { class: "vit-lab-body" }, without, this.against.node));
     this.node.open = state.get("testing");
-    this.node.addEventListener("toggle", () => {
-      if (this.node.open !== state.get("testing")) state.set({ testing: this.node.open });
-      if (!this.node.open) this.covers(false);
-    });
+    remembered(this.node, state, "testing");
+    this.node.addEventListener("toggle", () => this.node.open || this.covers(false));
   }
 
   get bench() {
