@@ -52,7 +52,7 @@ def reweighted(layer: Places, head: Places, by: By = "mean") -> Intervention:
     Raises:
         TypeError, ValueError: as `without_head`; when the model runs, rows that are not at least 0 or do not sum to 1.
 
-    Source: Zhang and Nanda 2024 (arXiv:2309.16042), for attention patterns.
+    Source: Jain and Wallace 2019 (arXiv:1902.10186), who permute the weights and look at the output.
     """
     return _of_heads("reweighted", "weights", layer, head, by)
 
