@@ -5,9 +5,11 @@ How far a fresh number may lie from the stored one says a tag of the cell: `abou
 the stored number) or `about:x5` (a factor, for times and their ratios). Without a tag the text must be the same.
 """
 
+import math
 import re
 
 import pytest
+import spread
 from nbval.plugin import IPyNbCell
 
 SIGN = "≈"
@@ -30,28 +32,39 @@ def tolerance(tags: list[str]) -> re.Match | None:
     return found
 
 
-def near(stored: float, fresh: float, allowed: re.Match) -> bool:
-    """Whether a fresh number may stand where `stored` does."""
+def share_used(stored: float, fresh: float, allowed: re.Match) -> float:
+    """Which share of its tolerance a fresh number uses: at most 1 where it may stand in the place of `stored`."""
     if allowed["factor"]:
         low, high = sorted((abs(stored), abs(fresh)))
         if abs(fresh) < abs(stored):
             low = max(low, ROUNDING)
-        return stored * fresh >= 0 and high <= float(allowed["factor"]) * low + 1e-12
+        if stored * fresh < 0 or low == 0 < high:
+            return math.inf
+        return math.log(high / low) / math.log(float(allowed["factor"])) if high > low else 0.0
     most = float(allowed["percent"]) / 100 * abs(stored) if allowed["percent"] else float(allowed["apart"])
-    return abs(stored - fresh) <= most + 1e-12
+    apart = abs(stored - fresh)
+    return apart / most if most else math.inf if apart else 0.0
+
+
+def numbers_of(stored: str, fresh: str) -> list[tuple[float, float]] | None:
+    """The measured numbers of two lines, in pairs; None where the lines differ in anything else."""
+    before, sign, measured = stored.partition(SIGN)
+    if not sign or not fresh.startswith(before + sign):
+        return None
+    again = fresh[len(before) + 1 :]
+    words = [SPACES.sub(" ", NUMBER.sub("#", text)) for text in (measured, again)]
+    if words[0] != words[1]:
+        return None
+    numbers = [[float(n.replace("−", "-")) for n in NUMBER.findall(text)] for text in (measured, again)]
+    return list(zip(*numbers, strict=True))
 
 
 def same_line(stored: str, fresh: str, allowed: re.Match) -> bool:
     """Whether two lines are the same but for numbers after the sign, and those near each other."""
     if stored == fresh:
         return True
-    before, sign, measured = stored.partition(SIGN)
-    if not sign or not fresh.startswith(before + sign):
-        return False
-    again = fresh[len(before) + 1 :]
-    words = [SPACES.sub(" ", NUMBER.sub("#", text)) for text in (measured, again)]
-    numbers = [[float(n.replace("−", "-")) for n in NUMBER.findall(text)] for text in (measured, again)]
-    return words[0] == words[1] and all(near(*pair, allowed) for pair in zip(*numbers, strict=True))
+    pairs = numbers_of(stored, fresh)
+    return pairs is not None and all(share_used(*pair, allowed) <= 1 + 1e-9 for pair in pairs)
 
 
 def settled(stored: str, fresh: str, allowed: re.Match) -> str:
@@ -67,8 +80,17 @@ def compare_outputs(cell: IPyNbCell, fresh: list, stored: list, skip_compare=Non
     if allowed := tolerance(cell.cell.metadata.get("tags", [])):
         for a, b in zip(stored, fresh, strict=False):
             if "text" in a and "text" in b:
+                note_spread(cell, a["text"], b["text"], allowed)
                 b["text"] = settled(a["text"], b["text"], allowed)
     return THEIRS(cell, fresh, stored, skip_compare)
+
+
+def note_spread(cell: IPyNbCell, stored: str, fresh: str, allowed: re.Match) -> None:
+    """Notes each measured number of a cell for tests/portable.py."""
+    for line, (before, after) in enumerate(zip(stored.split("\n"), fresh.split("\n"), strict=False)):
+        for place, (number, again) in enumerate(numbers_of(before, after) or []):
+            where = f"{cell.path.name} cell {cell.cell_num}, line {line + 1}, number {place + 1}"
+            spread.note(where, number, again, share_used(number, again, allowed))
 
 
 THEIRS = IPyNbCell.compare_outputs

@@ -170,16 +170,14 @@ def submissions(course: Path) -> dict[str, Submission]:
         "all_right": Submission(only(), daily=True),
         "half": Submission(only(unnoticed=HALF), {UNNOTICED: 2.0}, daily=True),
         "untouched": Submission(lost=POINTS, says=("not attempted",), daily=True),
-        "all_wrong": Submission(only(**WRONG), POINTS, says=("name: mean-of-means",), daily=True),
-        "steals": Submission(only(steals, **WRONG), POINTS, daily=True),
-        "forged": Submission(forged, POINTS, says=("further-gradient was changed",), daily=True),
-        "never_returns": Submission(only(padded=endless), {PADDED: 4.0}, says=("name: never-returned",), daily=True),
+        "all_wrong": Submission(only(**WRONG), POINTS, says=("name: mean-of-means",)),
+        "steals": Submission(only(steals, **WRONG), POINTS, says=("name: mean-of-means",), daily=True),
+        "forged": Submission(forged, POINTS, says=("further-gradient was changed",)),
+        "never_returns": Submission(only(padded=endless), {PADDED: 4.0}, says=("name: never-returned",)),
         "no_json": Submission(
             only(), POINTS, "not graded", lambda *given: given[-1].write_text("see my mail"), ("not a notebook",), True
         ),
-        "copied": Submission(
-            copied, says=("further-share appears 2 times", "padded-answer appears 2 times"), daily=True
-        ),
+        "copied": Submission(copied, says=("further-share appears 2 times", "padded-answer appears 2 times")),
         "syntax_error": Submission(
             only(padded="def mean_of_real(z, real:\n    pass"), {PADDED: 4.0}, says=("does not run: SyntaxError",)
         ),
@@ -199,7 +197,7 @@ def submissions(course: Path) -> dict[str, Submission]:
         "hog": Submission(only("big = [bytearray(2**28) for _ in range(64)]", padded=heavy), {PADDED: 4.0}),
         "floods": Submission(only("for i in range(10**6): print('x' * 100)")),
         "scripts": Submission(scripts, daily=True),
-        "merged": Submission(merged, says=("other lines were in one cell",), daily=True),
+        "merged": Submission(merged, says=("other lines were in one cell",)),
         "beside": Submission(only(), where=beside, says=("04_small-Copy1.ipynb was graded, and not 04_small.ipynb",)),
         "archive": Submission(only(), POINTS, "not graded", archive, ("04_small.zip; unpack it",)),
         "another_chapter": Submission(

@@ -92,6 +92,16 @@ def seeded():
         torch.empty(0)
 
 
+@pytest.fixture
+def float64():
+    """Computes in float64: for equalities of mathematics, where rounding then hides no fault."""
+    import torch
+
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
 @pytest.fixture(scope="session")
 def thorough(request) -> bool:
     """Whether time does not matter: for a test that then tries more cases of the same kind."""
@@ -128,21 +138,38 @@ def browser():
     return in_lab.browser()
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory):
-    """The folder of the site, built once for all test processes, as the README says."""
+def built_once(tmp_path_factory, name: str, build) -> Path:
+    """The folder of this name that `build` writes, once for all test processes of a run."""
     from filelock import FileLock
 
-    # The processes' own folders lie in one of the run.
     run = tmp_path_factory.getbasetemp()
-    run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
-    out = run / "built" / "site"
-    with FileLock(run / "site.lock"):
-        if not (out / "index.html").is_file():
-            done = python("-m", "vit_course", "site", "-o", out)
-            assert done.returncode == 0, done.stderr
-            assert str(out / "index.html") in done.stdout
+    run = run.parent if "PYTEST_XDIST_WORKER" in os.environ else run  # each process has a folder of its own in it
+    out, whole = run / "built" / name, run / f"{name}.whole"
+    with FileLock(run / f"{name}.lock"):
+        if not whole.exists():
+            build(out)
+            whole.touch()
     return out
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The folder of the site, built as the README says."""
+
+    def build(out: Path) -> None:
+        done = python("-m", "vit_course", "site", "-o", out)
+        assert done.returncode == 0, done.stderr
+        assert str(out / "index.html") in done.stdout
+
+    return built_once(tmp_path_factory, "site", build)
+
+
+@pytest.fixture(scope="session")
+def live_folder(tmp_path_factory):
+    """The folder of the live page. No test may change it."""
+    from vit_course.live import write_live
+
+    return built_once(tmp_path_factory, "live", write_live)
 
 
 @pytest.fixture(scope="session")

@@ -29,6 +29,7 @@ def pytest_configure(config):
     import about
     import figures  # which imports NumPy
     import in_lab
+    import spread
 
-    for plugin in (about, figures, in_lab, pace, pace.NotebookTimes()):
+    for plugin in (about, figures, in_lab, pace, pace.NotebookTimes(), spread):
         config.pluginmanager.register(plugin)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import spread
 from nbval.plugin import IPyNbCell
 from PIL import Image, ImageDraw, ImageFilter
 
@@ -109,7 +110,11 @@ def compare(stored: list, fresh: list, name: str, tags: Sequence[str] = ()) -> l
     lines = []
     if OF_THIS_MACHINE not in tags:
         for index, pair in enumerate(zip(before, after, strict=True)):
-            if reason := differ(*pair, LOOSE if DRIFTS in tags else EXACT):
+            tolerance = LOOSE if DRIFTS in tags else EXACT
+            if spread.is_asked_for():
+                apart = distance(*pair, tolerance)
+                spread.note(f"{name}, picture {index + 1}", 0.0, apart, apart / tolerance.limit)
+            if reason := differ(*pair, tolerance):
                 FOLDER.mkdir(parents=True, exist_ok=True)
                 path = FOLDER / f"{name}-{index}.png"
                 side_by_side(*pair).save(path)

@@ -14,11 +14,12 @@ from functools import cache, partial
 from pathlib import Path
 
 import psutil
+from lab import PATIENCE
 from nbval.plugin import IPyNbFile
 
 ROOT = Path(__file__).parents[1]
 SCREENSHOTS = ROOT / "screenshots"
-EVERY_DAY = frozenset({"00_start_here", "08_attention_maps"})
+EVERY_DAY = frozenset({"00_start_here"})
 CELLS = """() => {
     const notebook = window.jupyterapp.shell.currentWidget.content;
     return notebook.widgets.filter(w => w.model.type === 'code').map(w => ({
@@ -34,6 +35,8 @@ DONE = """() => {
     const failed = cells.some(w => w.model.sharedModel.toJSON().outputs.some(o => o.output_type === 'error'));
     return status === 'idle' && (failed || cells.every(w => w.model.executionCount));
 }"""
+# What JupyterLab asks or tells by itself, over the chapter.
+ASKED = "() => [...document.querySelectorAll('.Toastify__toast, .jp-Dialog')].map(e => e.innerText)"
 LOADED = "() => [...document.querySelectorAll('.jp-Notebook img')].every(i => i.complete)"
 BROKEN = """() => [...document.querySelectorAll('.jp-Notebook img')].filter(i => !i.naturalWidth)
     .map(i => i.src.slice(0, 100))"""
@@ -94,10 +97,17 @@ def browser():
     assert chromium(), "CI needs Chromium: .ci/run installs it"
     playwright = KEPT.enter_context(sync_playwright())
     found = playwright.chromium.launch(executable_path=chromium(), args=BROWSER_FLAGS)
-    for name in ("new_page", "new_context"):  # the explorer's hand moves nothing while a test looks
-        setattr(found, name, partial(getattr(found, name), reduced_motion="reduce"))
+    for name in ("new_page", "new_context"):
+        setattr(found, name, partial(patient, getattr(found, name)))
     KEPT.callback(found.close)
     return found
+
+
+def patient(make, **options):
+    """A new page or context that waits long; the explorer's hand moves nothing in it while a test looks."""
+    made = make(**{"reduced_motion": "reduce", **options})
+    made.set_default_timeout(PATIENCE * 1000)
+    return made
 
 
 @cache
@@ -120,7 +130,7 @@ def notebook_page(name: str) -> Iterator:
     note_outside(page)
     try:
         page.goto(f"{address()}/lab/tree/notebooks/{name}?reset")
-        page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
         wait_for_kernel(page)
         yield page
     finally:
@@ -139,6 +149,7 @@ def run_in_lab(name: str) -> Replayed:
         cells = page.evaluate(CELLS)
         seconds = sum(kernel_seconds())
         faults = look_through(page, name.removesuffix(".ipynb"))
+        faults += [f"JupyterLab says, over the chapter: {words}" for words in page.evaluate(ASKED)]
         if page.outside:
             faults.append(f"the page asked for something beyond this machine: {page.outside}")
         return Replayed(cells, faults, seconds)

@@ -1,6 +1,5 @@
 """A real JupyterLab on a copy of the notebooks, for the browser tests, and a real Chromium to look at it."""
 
-import json
 import os
 import re
 import shutil
@@ -10,7 +9,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,6 +19,18 @@ BROWSER_FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
+
+
+# Seconds. Nothing fails for being slow: a limit only ends what hangs.
+PATIENCE = 600
+
+
+def until(happened: Callable[[], bool], page) -> None:
+    """Asks again and again until something has happened that the page itself cannot be asked to wait for."""
+    end = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < end, "it did not happen"
+        page.wait_for_timeout(50)
 
 
 def write_notebook(path: Path, sources: list[str], text: str | None = None) -> None:
@@ -48,11 +59,8 @@ def running_lab(*flags: str) -> Iterator[str]:
 @contextmanager
 def lab_process(*flags: str) -> Iterator[tuple[subprocess.Popen, Path]]:
     """The process of the `lab` command with further flags, and the file that holds what it prints."""
-    # Settings of their own: nobody's workspace is touched, and no news question is asked.
+    # An empty profile, as on a new machine: nobody's workspace is touched.
     with tempfile.TemporaryDirectory() as home:
-        settings = Path(home, "lab", "user-settings", "@jupyterlab", "apputils-extension")
-        settings.mkdir(parents=True)
-        (settings / "notification.jupyterlab-settings").write_text(json.dumps({"fetchNews": "false"}))
         environment = {
             **os.environ,
             "JUPYTER_CONFIG_DIR": home,
@@ -78,7 +86,7 @@ def lab_process(*flags: str) -> Iterator[tuple[subprocess.Popen, Path]]:
 
 def wait_for_address(lab: subprocess.Popen, log: Path) -> str:
     """Waits until the server answers; -> its address, without the token."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and lab.poll() is None:
         if match := re.search(r"http://(?:localhost|127\.0\.0\.1):\d+", log.read_text()):
             # The address is printed a moment before the server listens. It tells its version without a token.
@@ -95,8 +103,7 @@ def wait_for_kernel(page) -> None:
         """() => {
             const kernel = window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel;
             return kernel?.connectionStatus === 'connected' && kernel.status === 'idle';
-        }""",
-        timeout=90_000,
+        }"""
     )
 
 

@@ -30,7 +30,6 @@ def with_camera(browser, **options):
 def opened(context, address: str):
     """The live page with the small model and a photograph, before anybody has asked for the camera."""
     page = visit(context, f"{address}/?photograph=coffee&model=tiny-cifar")
-    page.set_default_timeout(15_000)
     wait_shown(page, "tiny-cifar")
     page.wait_for_function("window.said.some(([kind, model]) => kind === 'ready' && model === 'vit-s14')")
     return page

@@ -1,16 +1,20 @@
 """A model that is changed while it computes: on the live page's worker, and by `maps.intervene`."""
 
 import base64
+import os
+import shutil
+import tempfile
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
 from conftest import ROOT
+from lab import PATIENCE
 from served import Handler, answering
 
 from vit_course import data, maps
-from vit_course.live import write_live
 from vit_course.maps.changing import Intervention
 
 # The page's own modules, in a page without any other part of it; the last answer of the worker is window.answer.
@@ -59,19 +63,21 @@ CHANGE = """async ([interventions, maps, names]) => {
 
 
 @contextmanager
-def worker_page(browser, folder, handler=Handler, query="", patience=60_000):
-    """A page of a served live page that has its models and nothing else: window.models. patience: in milliseconds."""
-    write_live(folder, overwrite=True)
-    (folder / "js").mkdir(exist_ok=True)
+def worker_page(browser, live_folder, handler=Handler, query=""):
+    """A page in a copy of the live page that has its models and nothing else: window.models."""
+    place = tempfile.TemporaryDirectory(dir=live_folder.parent)
+    folder = Path(place.name, "page")
+    shutil.copytree(live_folder, folder, copy_function=os.link)
+    (folder / "js").mkdir()
     for path in (ROOT / "vit_course" / "explorer" / "js").glob("live*.js"):
         (folder / "js" / path.name).write_bytes(path.read_bytes())
     (folder / "blank.html").write_text("<!DOCTYPE html><title>Models</title>")
-    with answering(partial(handler, directory=str(folder))) as server:
+    with place, answering(partial(handler, directory=str(folder))) as server:
         page = browser.new_page(service_workers="block")
         page.errors = []
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.goto(f"{server.address}/blank.html{query}")
-        page.evaluate(OPEN, patience)
+        page.evaluate(OPEN, 1000 * PATIENCE)
         yield page
         assert page.errors == []
         page.close()
@@ -79,7 +85,7 @@ def worker_page(browser, folder, handler=Handler, query="", patience=60_000):
 
 def open_model(page, name: str) -> None:
     page.evaluate(READY, name)
-    page.wait_for_function(IS_READY, arg=name, timeout=page.evaluate("patience"))
+    page.wait_for_function(IS_READY, arg=name, timeout=1000 * PATIENCE)
 
 
 def changed(page, interventions: list[dict], names: tuple[str, ...] = ()) -> dict:

@@ -67,7 +67,6 @@ def wait_shown(page, start: str, after: int = 0) -> str:
             return shown?.startsWith(start) && Number(shown.split(" ")[2]) > after && ready && shown;
         }""",
         arg=[start, after],
-        timeout=60_000,
     )
     return handle.json_value()
 
@@ -75,7 +74,7 @@ def wait_shown(page, start: str, after: int = 0) -> str:
 def computed_here(page) -> None:
     """Waits for the large model, and has it look at the photograph that is shown: not what was computed beforehand."""
     ready = "window.said.some(([kind, model]) => kind === 'ready' && model === 'vit-s14')"
-    page.wait_for_function(ready, timeout=60_000)
+    page.wait_for_function(ready)
     before = question(page)
     page.click(".live-ours [aria-pressed=true]")
     wait_shown(page, "vit-s14 224", before)

@@ -126,7 +126,7 @@ def regenerate(path: Path, fresh: bool = False) -> None:
     before = [[] if fresh else list(cell.get("outputs", [])) for cell in notebook.cells]
     client = NotebookClient(
         notebook,
-        timeout=300,
+        timeout=1800,  # ends what hangs
         kernel_name="python3",
         record_timing=False,
         store_widget_state=True,

@@ -107,7 +107,7 @@ def test_a_run_that_was_cut_is_the_whole_one(dataset, tmp_path, monkeypatch):
     assert files(tmp_path / "cut") == files(tmp_path / "whole")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_processes_change_each_image_as_one_does(tmp_path):
     # The last batch of 17 goes into three parts of uneven shares.
     command = [*TRAIN, "--num-train", "145", "--epochs", "2", "--randaugment", "20"]

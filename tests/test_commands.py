@@ -1,5 +1,6 @@
 """The command line as a whole: help, what it says before PyTorch is imported, and how it fails."""
 
+import json
 import re
 
 import numpy as np
@@ -16,91 +17,109 @@ NAMES = [command.__name__.split(".")[-1] for command in COMMANDS]
 
 # ---- before PyTorch, whose import takes seconds
 WITHOUT = """
-import runpy, sys
+import contextlib, io, json, os, sys
 for name in ("torch", "torchvision", "matplotlib", "sklearn", "numpy"):
     sys.modules[name] = None
-runpy.run_module("vit_course", run_name="__main__", alter_sys=True)
+from vit_course.__main__ import main
+found = []
+for folder, arguments in json.loads(sys.argv[1]):
+    os.chdir(folder)
+    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as errors:
+        try:
+            code = main(arguments)
+        except SystemExit as ended:
+            code = ended.code
+    found.append((code, out.getvalue(), errors.getvalue()))
+print(json.dumps(found))
 """
 
 
-def without_torch(folder, *arguments):
+def without_torch(*commands) -> list[tuple[int, str, str]]:
+    """Runs commands, each of a folder and its arguments; -> for each the exit code, and what it printed and said."""
     # No line of the usage is broken.
-    done = python("-c", WITHOUT, *arguments, cwd=folder, timeout=120, PYTHONPATH=str(ROOT), COLUMNS="500")
-    return done.returncode, done.stdout, done.stderr
+    done = python("-c", WITHOUT, json.dumps([(str(folder), words) for folder, words in commands]), COLUMNS="500")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
-@cases("arguments", [["--help"], *([name, "--help"] for name in NAMES)], ids=" ".join)
-def test_help_needs_no_torch(arguments, tmp_path):
-    code, out, errors = without_torch(tmp_path, *arguments)
-    assert code == 0 and errors == "" and out.startswith("usage: python -m vit_course")
-    assert len(arguments) > 1 or all(re.search(rf"^    {name}\s", out, re.MULTILINE) for name in NAMES)
+def test_help_needs_no_torch(tmp_path):
+    asked = [["--help"], *([name, "--help"] for name in NAMES)]
+    answers = without_torch(*((tmp_path, words) for words in asked))
+    for words, (code, out, errors) in zip(asked, answers, strict=True):
+        assert code == 0 and errors == "" and out.startswith("usage: python -m vit_course"), words
+    assert all(re.search(rf"^    {name}\s", answers[0][1], re.MULTILINE) for name in NAMES)
 
 
 EMPTY_NAMES = ("live", "site -o", "kit", "explore photo.jpg -o", "train --out", "lab --folder", "classroom make",
                "classroom export full -o")  # fmt: skip
 
 
-@pytest.mark.slow
-@cases(
-    ("arguments", "message"),
-    [
-        ("", "the following arguments are required: COMMAND"),
-        ("nonsense", "invalid choice: 'nonsense'"),
-        ("train --nonsense", "unrecognized arguments: --nonsense"),
-        ("train --epochs x", "argument --epochs: invalid int value: 'x'"),
-        ("train --epochs 0", "epochs must be at least 1, got 0"),
-        ("train --weight-decay nan", "weight_decay must be "),
-        ("train --pool max", "pool must be "),
-        ("train --hidden-dim 100000000", "hidden_dim must be at most "),
-        ("train --image-size 1000000", "image_size"),
-        ("train --recipe nothing", "there is no recipe 'nothing'; the recipes are digits, dino-cifar"),
-        ("train --recipe mine.toml", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
-        ("train --data nosuchfolder", "or an existing folder, got 'nosuchfolder'"),
-        ("train --device meta", "device must be cpu, cuda, cuda:1 or mps, got 'meta'"),
-        ("explore missing.jpg", "there is no file missing.jpg"),
-        (
-            "explore photo.jpg -o new.html --weights missing.safetensors",
-            "there is no checkpoint 'missing.safetensors'",
-        ),
-        ("explore photo.jpg", "photo.html exists: add --force to overwrite it, or name another file with --out"),
-        ("explore photo.jpg -o page.txt", "the file to write must end in .html, got page.txt"),
-        ("classify missing.jpg", "there is no file missing.jpg"),
-        ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
-        ("classroom make new --chapters 77", "there is no chapter '77'; the chapters are 00_start_here"),
-        ("classroom make full", "full already exists and is not empty: add --overwrite"),
-        ("kit full", "full holds something that is not a kit: mine.txt; name another folder"),
-        *((f"{command} EMPTY", "a name is needed, got an empty one") for command in EMPTY_NAMES),
-        (
-            "explore page.html --force",
-            "page.html is the file that is read, and would be lost: name another file with --out",
-        ),
-        (
-            "explore photo.jpg -o page.html --beside page.html --force",
-            "page.html is the file that is read, and would be lost",
-        ),
-        ("classroom export full -o marks.txt", "the file to write must end in .csv, got marks.txt"),
-        ("classroom export full -o gradebook.db --force", "the file to write must end in .csv, got gradebook.db"),
-        ("kit new --from 'a", "--from needs an address without blanks and quotation marks"),
-        ("site -o full", "full holds something that is not a site: mine.txt; name another folder"),
-        ("site -o old", "old holds a site: add --force to replace it, or name another folder"),
-    ],
-)
-def test_bad_input_needs_no_torch(arguments, message, tmp_path):
-    for name in ("photo.jpg", "photo.html", "page.html", "full/mine.txt", "old/site.json"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("mine")
-    (tmp_path / "old" / "site.json").write_text('{"files": {}}')
-    (tmp_path / "mine.toml").write_text('[data]\nsource = "digits"\n[model]\nhiden_dim = 8\n[training]\n')
-    before = sorted(tmp_path.rglob("*"))
-    code, out, errors = without_torch(tmp_path, *(word.replace("EMPTY", "") for word in arguments.split()))
-    *usage, last = errors.splitlines()
-    assert code == 2 and out == "" and message in last, errors
-    assert last.startswith("error: ") != bool(usage), "one line, or the usage before it"
-    assert sorted(tmp_path.rglob("*")) == before and (tmp_path / "photo.html").read_text() == "mine"
+BAD_INPUT = [
+    ("", "the following arguments are required: COMMAND"),
+    ("nonsense", "invalid choice: 'nonsense'"),
+    ("train --nonsense", "unrecognized arguments: --nonsense"),
+    ("train --epochs x", "argument --epochs: invalid int value: 'x'"),
+    ("train --epochs 0", "epochs must be at least 1, got 0"),
+    ("train --weight-decay nan", "weight_decay must be "),
+    ("train --pool max", "pool must be "),
+    ("train --hidden-dim 100000000", "hidden_dim must be at most "),
+    ("train --image-size 1000000", "image_size"),
+    ("train --recipe nothing", "there is no recipe 'nothing'; the recipes are digits, dino-cifar"),
+    ("train --recipe mine.toml", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
+    ("train --data nosuchfolder", "or an existing folder, got 'nosuchfolder'"),
+    ("train --device meta", "device must be cpu, cuda, cuda:1 or mps, got 'meta'"),
+    ("explore missing.jpg", "there is no file missing.jpg"),
+    (
+        "explore photo.jpg -o new.html --weights missing.safetensors",
+        "there is no checkpoint 'missing.safetensors'",
+    ),
+    ("explore photo.jpg", "photo.html exists: add --force to overwrite it, or name another file with --out"),
+    ("explore photo.jpg -o page.txt", "the file to write must end in .html, got page.txt"),
+    ("classify missing.jpg", "there is no file missing.jpg"),
+    ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
+    ("classroom make new --chapters 77", "there is no chapter '77'; the chapters are 00_start_here"),
+    ("classroom make full", "full already exists and is not empty: add --overwrite"),
+    ("kit full", "full holds something that is not a kit: mine.txt; name another folder"),
+    *((f"{command} EMPTY", "a name is needed, got an empty one") for command in EMPTY_NAMES),
+    (
+        "explore page.html --force",
+        "page.html is the file that is read, and would be lost: name another file with --out",
+    ),
+    (
+        "explore photo.jpg -o page.html --beside page.html --force",
+        "page.html is the file that is read, and would be lost",
+    ),
+    ("classroom export full -o marks.txt", "the file to write must end in .csv, got marks.txt"),
+    ("classroom export full -o gradebook.db --force", "the file to write must end in .csv, got gradebook.db"),
+    ("kit new --from 'a", "--from needs an address without blanks and quotation marks"),
+    ("site -o full", "full holds something that is not a site: mine.txt; name another folder"),
+    ("site -o old", "old holds a site: add --force to replace it, or name another folder"),
+]
+
+
+def test_bad_input_needs_no_torch(tmp_path, subtests):
+    folders = [tmp_path / str(number) for number in range(len(BAD_INPUT))]
+    for folder in folders:
+        for name in ("photo.jpg", "photo.html", "page.html", "full/mine.txt", "old/site.json"):
+            (folder / name).parent.mkdir(exist_ok=True, parents=True)
+            (folder / name).write_text("mine")
+        (folder / "old" / "site.json").write_text('{"files": {}}')
+        (folder / "mine.toml").write_text('[data]\nsource = "digits"\n[model]\nhiden_dim = 8\n[training]\n')
+    before = sorted(path.relative_to(folders[0]) for path in folders[0].rglob("*"))
+    words = ([word.replace("EMPTY", "") for word in arguments.split()] for arguments, _ in BAD_INPUT)
+    found = without_torch(*zip(folders, words, strict=True))
+    for folder, (arguments, message), (code, out, errors) in zip(folders, BAD_INPUT, found, strict=True):
+        with subtests.test(arguments):
+            *usage, last = errors.splitlines()
+            assert code == 2 and out == "" and message in last, errors
+            assert last.startswith("error: ") != bool(usage), "one line, or the usage before it"
+            assert sorted(path.relative_to(folder) for path in folder.rglob("*")) == before
+            assert (folder / "photo.html").read_text() == "mine"
 
 
 def test_what_needs_torch_is_not_done_without(tmp_path):
-    code, _, errors = without_torch(tmp_path, "train", "--num-train", "9", "--image-size", "8", "--out", "run")
+    words = ["train", "--num-train", "9", "--image-size", "8", "--out", "run"]
+    [(code, _, errors)] = without_torch((tmp_path, words))
     assert code == 1 and errors.count("\n") == 1
     assert re.search("^error: .*torch.*: python -m vit_course check says what is missing$", errors)
 

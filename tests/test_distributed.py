@@ -1,7 +1,11 @@
-"""Several processes over gloo, started as a user starts them, give what one process gives; and their files."""
+"""Several processes over gloo, started as a user starts them, give what one process gives; and their files.
+
+They compute in float64: in float32 the order of a sum shows after some steps, and hides a small fault.
+"""
 
 import csv
 import json
+import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +30,9 @@ TRAIN = ["train", *DATA, *MODEL, *RECIPE]
 
 
 def run(*arguments, cwd):
-    outcome = python(*arguments, cwd=cwd, timeout=240, PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1")
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "offline")])
+    threads = {"OMP_NUM_THREADS": "1", "VIT_COURSE_FLOAT64": "1"}
+    outcome = python(*arguments, cwd=cwd, timeout=1800, PYTHONPATH=path, **threads)
     return outcome.returncode, outcome.stdout, outcome.stderr
 
 
@@ -42,7 +48,7 @@ def alone(tmp_path_factory):
     return folder / "run"
 
 
-def assert_the_same_run(folder, alone, tolerance=1e-4):
+def assert_the_same_run(folder, alone, tolerance=1e-9):
     assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in alone.iterdir())
     for ours, reference in zip(rows(folder), rows(alone), strict=True):
         assert ours == pytest.approx(reference, abs=tolerance)
@@ -64,8 +70,8 @@ def test_two_processes_give_the_run_of_one(alone, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("objective", ["masked", "self-distilled"])
-def test_two_processes_learn_without_labels_what_one_does(objective, tmp_path):
+@pytest.mark.parametrize("objective", ["masked", pytest.param("self-distilled", marks=pytest.mark.thorough)])
+def test_two_processes_learn_without_labels_what_one_does(objective, tmp_path, float64):
     # The last batch of 17 goes into three parts of uneven shares.
     without = [*TRAIN, "--num-train=145", "--epochs=2", "--label-smoothing=0", "--objective", objective]
     options = ["--local-crops", "1", "--outputs", "32"] if objective == "self-distilled" else []
@@ -85,7 +91,7 @@ def test_the_recipe_rules_whatever_the_launcher_is_told(alone, tmp_path):
     told = ["--mixed_precision=bf16", "--gradient_accumulation_steps=4", "--dynamo_backend=no"]
     code, _, errors = run(*launch, *told, "-m", "vit_course", *TRAIN, "--out", "run", cwd=tmp_path)
     assert code == 0, errors
-    assert_the_same_run(tmp_path / "run", alone, tolerance=1e-6)
+    assert_the_same_run(tmp_path / "run", alone)
 
 
 DIES_WITHIN_AN_EPOCH = """
@@ -204,7 +210,7 @@ def test_two_processes_open_every_image_once_an_epoch(images):
     two = rows(images / "run")
     (images / "run").rename(images / "two")
     assert run("script.py", 2, cwd=images)[0] == 0  # one process that reads with two workers
-    assert two == [pytest.approx(row, abs=1e-4) for row in rows(images / "run")]
+    assert two == [pytest.approx(row, abs=1e-9) for row in rows(images / "run")]
 
 
 APART = """

@@ -68,10 +68,12 @@ def pages(figures, tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, pages):
-    """Opens the page of one, with the state that its address names; whatever goes wrong in it fails the test."""
+    """Opens a page in a state, and closes the one before, which would go on drawing; a fault in a page is a failure."""
     made, wrong = [], []
 
     def open_page(name, state=None, width=850, **options):
+        for page in made:
+            page.close()
         page = browser.new_page(viewport={"width": width, "height": 900}, **options)
         made.append(page)
         page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -163,14 +165,22 @@ def test_the_command_writes_pages_and_renews_only_its_own(tmp_path, capsys):
 
 @NEEDS_CHROMIUM
 @cases("name", TRIED)
-def test_the_page_computes_what_python_computes(figures, opened, name):
-    figure, page, draw = figures[name], opened(name), np.random.default_rng(0)
+def test_the_page_answers_as_python_does_to_keys_and_pointer_at_every_width(figures, opened, name, thorough, some):
+    page, sizes = opened(name), ((390, "light"), (1280, "dark"), (390, "dark"), (850, "light"))
+    computes_what_python_computes(page, figures[name], (8 if name in WITH_WEIGHTS else 20) if thorough else 4)
+    a_pointer_moves_it_and_the_state_lasts(page, name)
+    keys_move_what_can_be_dragged(page)
+    it_fits_and_everybody_can_use_it(page, name, some(sizes, daily=2))
+
+
+def computes_what_python_computes(page, figure, states: int) -> None:
+    draw = np.random.default_rng(0)
     compute = """([values]) => { const { kind, state, things } = document.querySelector(".vit-play").play;
         const plain = (x) => ArrayBuffer.isView(x) ? Array.from(x) : Array.isArray(x) ? x.map(plain) : x;
         things.finish?.({ ...state, ...values });
         const found = kind.compute({ ...state, ...values }, things);
         return Object.fromEntries(Object.entries(found).map(([name, x]) => [name, plain(x)])); }"""
-    for _ in range(8 if name in WITH_WEIGHTS else 20):
+    for _ in range(states):
         state = drawn_state(figure._table, figure._facts.get("counts", {}), draw)
         ours, theirs = figure.computed(state), page.evaluate(compute, [state])
         both = ours.keys() & theirs.keys()
@@ -182,6 +192,51 @@ def test_the_page_computes_what_python_computes(figures, opened, name):
                 np.testing.assert_allclose(theirs[part], ours[part], atol=1e-5, rtol=1e-5, err_msg=f"{part} of {state}")
 
 
+def keys_move_what_can_be_dragged(page) -> None:
+    handles = page.locator('[role="slider"]')
+    assert handles.count()
+    for index in range(min(handles.count(), 4)):
+        handle = handles.nth(index)
+        handle.focus()
+        found = {handle.get_attribute("aria-valuetext")}
+        for key in ("ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown"):
+            handles.nth(index).press(key)
+            page.wait_for_selector(SHOWN)
+            found.add(handles.nth(index).get_attribute("aria-valuetext"))
+        assert len(found) > 1 and None not in found, f"handle {index} says nothing new"
+
+
+def a_pointer_moves_it_and_the_state_lasts(page, name: str) -> None:
+    handle = page.locator('[role="slider"]').first
+    handle.scroll_into_view_if_needed()
+    grips = handle.locator(".play-grip")  # an arrow is taken by its head
+    box = (grips.first if grips.count() else handle).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.state)")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 6):
+        page.mouse.move(x - 12 * step, y - 9 * step)
+    page.mouse.up()
+    page.wait_for_selector(SHOWN)
+    state = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.state)")
+    kept = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.model.get('state'))")
+    assert state != before and kept == state and f"#{name}?" in page.url
+    page.get_by_role("button", name="Start again").click()
+    page.wait_for_selector(SHOWN)
+    assert page.url.endswith(f"#{name}")
+
+
+def it_fits_and_everybody_can_use_it(page, name: str, sizes) -> None:
+    for width, scheme in sizes:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
+        assert violations(page) == [], (name, width, scheme)
+        page.screenshot(path=SCREENSHOTS / f"play_{name}_{width}_{scheme}.png", full_page=True)
+
+
+@pytest.mark.thorough
 @NEEDS_CHROMIUM
 @cases("name", TRIED)
 def test_no_goal_is_reached_at_first_and_each_by_the_state_that_is_known(opened, name):
@@ -203,47 +258,6 @@ def first_state(page) -> dict:
 
 
 @NEEDS_CHROMIUM
-@cases("name", TRIED)
-def test_keys_move_what_can_be_dragged_and_say_so(opened, name):
-    page = opened(name)
-    handles = page.locator('[role="slider"]')
-    assert handles.count()
-    for index in range(min(handles.count(), 4)):
-        handle = handles.nth(index)
-        handle.focus()
-        found = {handle.get_attribute("aria-valuetext")}
-        for key in ("ArrowRight", "ArrowUp", "ArrowLeft", "ArrowDown"):
-            handles.nth(index).press(key)
-            page.wait_for_selector(SHOWN)
-            found.add(handles.nth(index).get_attribute("aria-valuetext"))
-        assert len(found) > 1 and None not in found, f"handle {index} of {name} says nothing new"
-
-
-@NEEDS_CHROMIUM
-@cases("name", TRIED)
-def test_a_pointer_moves_it_and_the_state_lasts(opened, name):
-    page = opened(name)
-    handle = page.locator('[role="slider"]').first
-    handle.scroll_into_view_if_needed()
-    grips = handle.locator(".play-grip")  # an arrow is taken by its head
-    box = (grips.first if grips.count() else handle).bounding_box()
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    before = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.state)")
-    page.mouse.move(x, y)
-    page.mouse.down()
-    for step in range(1, 6):
-        page.mouse.move(x - 12 * step, y - 9 * step)
-    page.mouse.up()
-    page.wait_for_selector(SHOWN)
-    state = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.state)")
-    kept = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.model.get('state'))")
-    assert state != before and kept == state and f"#{name}?" in page.url
-    page.get_by_role("button", name="Start again").click()
-    page.wait_for_selector(SHOWN)
-    assert page.url.endswith(f"#{name}")
-
-
-@NEEDS_CHROMIUM
 def test_what_has_not_changed_is_neither_drawn_nor_computed_again(opened):
     found = opened("rope").evaluate("""() => { const { play } = document.querySelector(".vit-play");
         const [{ compute }, drawn, counts] = [play.kind, [], []];
@@ -255,18 +269,7 @@ def test_what_has_not_changed_is_neither_drawn_nor_computed_again(opened):
     assert found == [["true", "false", "false"], [0, 0, 1]]
 
 
-@NEEDS_CHROMIUM
-@cases("name", TRIED)
-def test_it_fits_and_everybody_can_use_it(opened, name):
-    page = opened(name, reduced_motion="reduce")
-    for width, scheme in ((390, "light"), (390, "dark"), (850, "light"), (1280, "dark")):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, (name, width)
-        assert violations(page) == [], (name, width, scheme)
-        page.screenshot(path=SCREENSHOTS / f"play_{name}_{width}_{scheme}.png", full_page=True)
-
-
+@pytest.mark.thorough
 @NEEDS_CHROMIUM
 @cases("name", TRIED)
 def test_an_address_that_cannot_be_is_refused_and_the_rest_is_shown(opened, name):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, watch
-from lab import run_cell, running_lab, wait_for_kernel, write_notebook
+from lab import run_cell, running_lab, until, wait_for_kernel, write_notebook
 
 pytestmark = NEEDS_CHROMIUM
 CELLS = [
@@ -31,7 +31,7 @@ def page(browser, tmp_path_factory):
         wait_for_kernel(page)
         for index in range(2):
             run_cell(page, index)
-        page.wait_for_selector(f"{FIGURE}[data-drawn='true']", timeout=30_000)
+        page.wait_for_selector(f"{FIGURE}[data-drawn='true']")
         yield page
         page.close()
 
@@ -51,11 +51,7 @@ def test_a_learners_function_answers_and_python_has_what_was_dragged(page):
     handle.focus()
     handle.press("ArrowUp")
     page.wait_for_selector(f"{FIGURE}[data-drawn='true']")
-    for _ in range(20):
-        if (seen := "".join(output["text"] for output in run_cell(page, 2)).strip()) == "2 [0.4, -1.7]":
-            break
-        page.wait_for_timeout(100)
-    assert seen == "2 [0.4, -1.7]"
+    until(lambda: "".join(output["text"] for output in run_cell(page, 2)).strip() == "2 [0.4, -1.7]", page)
     page.screenshot(path=SCREENSHOTS / "play_lab.png")
 
 

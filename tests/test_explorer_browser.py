@@ -5,7 +5,7 @@ import json
 import pytest
 from conftest import cases
 from explored import FIELD, NEEDS_CHROMIUM, SCREENSHOTS, drawn, hears, patch, point, says, violations, watch, words
-from lab import run_cell, running_lab, wait_for_kernel, write_notebook
+from lab import run_cell, running_lab, until, wait_for_kernel, write_notebook
 from pictures import sideways
 from regenerate import regenerate
 
@@ -61,7 +61,7 @@ def opened(browser, folder):
 @pytest.fixture(scope="module")
 def notebook(opened):
     page = opened("explorer")
-    page.wait_for_selector(READY, timeout=30_000)
+    page.wait_for_selector(READY)
     yield page
     page.close()
 
@@ -71,7 +71,7 @@ def test_its_top_is_in_view_after_shift_and_enter(opened):
     page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1; }")
     page.locator(".jp-Notebook").focus()
     page.keyboard.press("Shift+Enter")
-    page.wait_for_selector(READY, timeout=60_000)
+    page.wait_for_selector(READY)
     box = "document.querySelector('.jp-OutputArea .vit-explorer').getBoundingClientRect()"
     page.wait_for_function(f"() => {box}.top > 60 && {box}.top < 200")
     assert page.evaluate(f"() => {box}.height") < 900
@@ -82,19 +82,14 @@ def test_its_top_is_in_view_after_shift_and_enter(opened):
 @pytest.fixture(scope="module")
 def mine(opened):
     page = opened("upload")
-    page.wait_for_selector(f"{FIELD}[data-ready]", timeout=30_000)
+    page.wait_for_selector(f"{FIELD}[data-ready]")
     yield page
     page.close()
 
 
-def python_sees(page, expected: str) -> bool:
-    """Whether the kernel's explorer has this state; changes reach it one after the other, as it answers them."""
-    for _ in range(20):
-        if (seen := "".join(output["text"] for output in run_cell(page, 2)).strip()) == expected:
-            return True
-        page.wait_for_timeout(100)
-    print("Python sees", seen)
-    return False
+def python_sees(page, expected: str) -> None:
+    """Waits until the kernel's explorer has this state: changes reach it one after the other, as it answers them."""
+    until(lambda: "".join(output["text"] for output in run_cell(page, 2)).strip() == expected, page)
 
 
 def test_hovering_redraws_and_sends_nothing_to_the_kernel(notebook):
@@ -116,10 +111,10 @@ def test_click_pins_and_python_knows(notebook):
     notebook.mouse.click(*patch(notebook, 3, 6, SIDE, SIDE))
     drawn(notebook)
     assert words(notebook).startswith("Pinned: in layer 3, head 0, the patch in row 3, column 6 looks")
-    assert python_sees(notebook, f"3 0 {1 + 3 * SIDE + 6} head True")
+    python_sees(notebook, f"3 0 {1 + 3 * SIDE + 6} head True")
     notebook.locator(".vit-main").focus()
     notebook.keyboard.press("Escape")
-    assert python_sees(notebook, "3 0 0 head False"), "back to the class token"
+    python_sees(notebook, "3 0 0 head False"), "back to the class token"
 
 
 def test_keys_move_and_leave_the_notebook_alone(notebook):
@@ -138,7 +133,7 @@ def test_keys_move_and_leave_the_notebook_alone(notebook):
             notebook.keyboard.press(key)
     notebook.keyboard.press("Escape")
     assert notebook.evaluate(KINDS) == before
-    assert python_sees(notebook, "0 1 10 mean False")
+    python_sees(notebook, "0 1 10 mean False")
 
 
 def test_ctrl_s_still_saves(notebook, folder):
@@ -146,11 +141,7 @@ def test_ctrl_s_still_saves(notebook, folder):
     notebook.keyboard.press("l")
     before = (folder / "explorer.ipynb").stat().st_mtime_ns
     notebook.keyboard.press("Control+s")
-    for _ in range(50):
-        notebook.wait_for_timeout(100)
-        if (folder / "explorer.ipynb").stat().st_mtime_ns != before:
-            break
-    assert (folder / "explorer.ipynb").stat().st_mtime_ns != before
+    until(lambda: (folder / "explorer.ipynb").stat().st_mtime_ns != before, notebook)
     notebook.keyboard.press("b")
     assert notebook.evaluate("() => window.jupyterapp.shell.currentWidget.content.widgets.length") == len(EXPLORER)
 
@@ -290,7 +281,7 @@ def test_reopened_there_is_a_picture_and_words_and_no_error(opened, notebook, mi
     page.screenshot(path=SCREENSHOTS / f"explorer-reopened-{name}.png")
     for index in range(2):
         run_cell(page, index)
-    page.wait_for_selector(READY, timeout=30_000)
+    page.wait_for_selector(READY)
     picture.wait_for(state="hidden")
     assert page.errors == [] and page.outside == []
     page.close()

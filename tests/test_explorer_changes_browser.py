@@ -15,7 +15,6 @@ from served import served
 from vit_course import data, maps, pretrained
 from vit_course.explorer import explore
 from vit_course.explorer.changes import family, key
-from vit_course.live import write_live
 
 pytestmark = NEEDS_CHROMIUM
 MATTERS, SAID, AGAINST = ".vit-matters-words", ".vit-without-said", ".vit-against"
@@ -139,6 +138,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.thorough
 def test_a_kernel_answers_and_a_saved_page_keeps_it(browser, tmp_path, shapes):
     model, image, normalise = shapes
     images = normalise(image[None])
@@ -150,7 +150,7 @@ def test_a_kernel_answers_and_a_saved_page_keeps_it(browser, tmp_path, shapes):
         wait_for_kernel(page)
         for index in range(2):
             run_cell(page, index)
-        page.wait_for_selector(".jp-OutputArea .vit-explorer[data-ready]", timeout=30_000)
+        page.wait_for_selector(".jp-OutputArea .vit-explorer[data-ready]")
         page.locator(".vit-lab > summary").click()
         take(page, "Layer 3, head 1")
         row = turned(model, images, maps.without_head(3, 1))
@@ -181,13 +181,12 @@ def test_a_kernel_answers_and_a_saved_page_keeps_it(browser, tmp_path, shapes):
         page.close()
 
 
-def test_on_the_live_page_the_browser_answers(browser, tmp_path):
-    write_live(tmp_path / "live")
+@pytest.mark.thorough
+def test_on_the_live_page_the_browser_answers(browser, live_folder):
     run = pretrained.load_run("vit-s14-cifar10", image_size=224)
     images = run.preprocess(data.photographs()["cat"].open())
-    with served(tmp_path / "live") as server:
+    with served(live_folder) as server:
         context = browser.new_context(viewport={"width": 1280, "height": 1400})
-        context.set_default_timeout(180_000)  # 64 passes, perhaps beside other tests
         page = visit(context, server.address)
         wait_shown(page, "vit-s14 224")
         page.locator(".vit-lab > summary").click()

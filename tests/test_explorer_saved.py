@@ -85,7 +85,7 @@ def test_a_swipe_scrolls_a_hold_or_a_move_sideways_asks_and_a_tap_pins(opened):
     for up in range(12, 150, 12):
         touch("touchMove", (x, y - up))
     touch("touchEnd")
-    page.wait_for_function("scrollY > 50", timeout=5_000)
+    page.wait_for_function("scrollY > 50")
     assert words(page) == before, "a swipe over the picture asks nothing"
     page.evaluate("scrollTo(0, 0)")
     for held in (False, True):

@@ -12,6 +12,7 @@ import nbformat
 import numpy as np
 import pace
 import pytest
+import spread
 import torch
 from conftest import ROOT, cases
 from explored import NEEDS_CHROMIUM
@@ -198,25 +199,26 @@ def test_every_file_of_the_order_exists():
     assert set(pace.FIRST) <= {path.stem for path in paths} and len(set(pace.FIRST)) == len(pace.FIRST)
 
 
-def test_the_processors_time_is_added_up_and_has_a_limit():
-    plugin = pace.NotebookTimes()
-    for seconds in (100.0, 61.0):
+def test_the_processors_time_of_a_notebook_is_printed():
+    plugin, lines = pace.NotebookTimes(), []
+    for cell, seconds in enumerate((40.0, 61.0)):
         taken = [("processor_seconds", seconds)]
-        report = SimpleNamespace(when="call", nodeid="07.ipynb::Cell 0", user_properties=taken)
+        report = SimpleNamespace(nodeid=f"07.ipynb::Cell {cell}", user_properties=taken)
         plugin.pytest_runtest_logreport(report)
-        session = SimpleNamespace(exitstatus=0)
-        plugin.pytest_sessionfinish(session, 0)
-        assert session.exitstatus == (seconds < 100)
+    plugin.pytest_terminal_summary(SimpleNamespace(write_line=lines.append))
+    assert lines == ["07.ipynb: 101 s of a processor, 61 in one cell"]
 
 
 # ---- threads
 
 
 @in_a_worker
-def test_every_library_computes_with_one_thread():
+def test_every_library_computes_with_as_many_threads_as_are_asked_for_and_that_is_one():
     import numpy as np
 
     np.ones((300, 300)) @ np.ones((300, 300))
-    assert torch.get_num_threads() == 1
-    assert {(pool["user_api"], pool["num_threads"]) for pool in threadpool_info()} <= {("openmp", 1), ("blas", 1)}
-    assert {os.environ[name] for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")} == {"1"}
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    asked = {int(os.environ[name]) for name in names}
+    assert asked == {1} or spread.is_asked_for(), "tests/portable.py asks for two"
+    assert torch.get_num_threads() == int(os.environ["OMP_NUM_THREADS"])
+    assert {pool["num_threads"] for pool in threadpool_info()} <= asked

@@ -44,7 +44,7 @@ def stopped(code: str, *arguments: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=environment, check=False,
-        cwd=ROOT, timeout=120, preexec_fn=heard,
+        cwd=ROOT, timeout=1800, preexec_fn=heard,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped\n")
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 import bundle
 import pytest
@@ -37,10 +38,9 @@ def test_the_runtime_is_the_published_one():
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    out = tmp_path_factory.mktemp("live") / "page"
-    assert write_live(out) == sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
-    return out
+def folder(live_folder, tmp_path_factory):
+    """A copy that tests may change, with all that belongs to it."""
+    return Path(shutil.copytree(live_folder, tmp_path_factory.mktemp("live") / "page"))
 
 
 def page_of(folder) -> dict:
@@ -87,7 +87,8 @@ def test_first_comes_the_cat_and_a_link_only_where_there_is_a_place_for_it(folde
     text = (folder / "index.html").read_text(encoding="utf-8")
     assert re.search(r'data-photograph="([^"]+)"', text)[1] == "photographs/cat.jpg"
     assert "The course</a>" not in text
-    write_live(tmp_path, home="../index.html?a=1&b=2")
+    bytes_written = write_live(tmp_path, home="../index.html?a=1&b=2")
+    assert bytes_written == sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
     assert '<a href="../index.html?a=1&amp;b=2">The course</a>' in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 

@@ -10,9 +10,7 @@ from explored import NEEDS_CHROMIUM, drawn, pixels
 from live_page import computed_here, question, visit, wait_shown
 from served import Handler, answering, served
 
-from vit_course.live import write_live
-
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
 WORDS = "() => document.querySelector('.live-words').textContent"
 # Puts another answer in place of what the browser has kept of a file: as long, or what WebAssembly begins with.
 DAMAGE = """async (path) => {
@@ -25,11 +23,9 @@ DAMAGE = """async (path) => {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("broken live page") / "page"
-    write_live(folder)
-    with served(folder) as server:
-        server.folder = folder
+def server(live_folder):
+    with served(live_folder) as server:
+        server.folder = live_folder
         yield server
 
 
@@ -62,7 +58,7 @@ def test_a_script_that_is_not_whole_is_said_in_the_place_of_loading(script, how,
     context.route(f"**/{script}", BROKEN[how])
     page = visit(context, server.address)
     line = "start => document.querySelector('.live-words').textContent.startsWith(start)"
-    page.wait_for_function(line, arg="Nothing can be computed: ", timeout=15_000)
+    page.wait_for_function(line, arg="Nothing can be computed: ")
     assert script in page.evaluate(WORDS) and "eload the page" in page.evaluate(WORDS)
     assert page.locator(".live-words.live-refused").is_visible()
     context.close()
@@ -95,7 +91,6 @@ def says(page, words: str, where: str = ".live-words") -> None:
     page.wait_for_function(
         "([where, words]) => document.querySelector(where).textContent.includes(words)",
         arg=[where, words],
-        timeout=30_000,
     )
 
 

@@ -18,17 +18,14 @@ from torch import softmax
 
 from vit_course import data, pretrained
 from vit_course.explorer import explore
-from vit_course.live import write_live
 
 pytestmark = NEEDS_CHROMIUM
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("live page") / "to serve"
-    write_live(folder)
-    with served(folder) as server:
-        server.folder = folder
+def server(live_folder):
+    with served(live_folder) as server:
+        server.folder = live_folder
         yield server
 
 
@@ -242,7 +239,7 @@ def test_what_does_not_come_is_said_and_asked_for_again(browser, server):
     context.route("**/vit-s14-block.onnx", lambda route: route.fulfill(body=b"x" * 100))
     page = visit(context, server.address)
     line = "words => document.querySelector('.live-progress-words').textContent.includes(words)"
-    page.wait_for_function(line, arg="models/vit-s14-block.onnx has 100 bytes instead of", timeout=30_000)
+    page.wait_for_function(line, arg="models/vit-s14-block.onnx has 100 bytes instead of")
     wait_shown(page, "vit-s14 224")
     graph = bytearray((server.folder / "models" / "vit-s14-block.onnx").read_bytes())
     graph[-1] ^= 1

@@ -10,9 +10,7 @@ from live_camera import film, opened, with_camera
 from live_page import question, take, visit, wait_shown
 from served import served
 
-from vit_course.live import write_live
-
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
 HIDE = """() => {
     Object.defineProperty(document, "hidden", { get: () => true, configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));
@@ -43,10 +41,9 @@ PROMISE = "The pictures of your camera stay in this browser: they are neither st
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    write_live(folder := tmp_path_factory.mktemp("camera") / "page")
-    with served(folder) as server:
-        server.folder = folder
+def server(live_folder):
+    with served(live_folder) as server:
+        server.folder = live_folder
         yield server
 
 

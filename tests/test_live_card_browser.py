@@ -13,9 +13,8 @@ from test_live_change_browser import TWENTY, branch, head, hide
 from test_live_change_browser import compare as compare_changed
 
 from vit_course import pretrained
-from vit_course.live import write_live
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
 SCRIPTS = {"card": "runtime/ort.jspi.bundle.min.mjs", "processor": "runtime/ort.wasm.bundle.min.mjs"}
 BY_PROCESSOR = "The small model is computed by the processor (one thread)"
 CHANGES = [head(1, 2, by="zero"), head(2, 0), hide(range(10, 40), layers=[1, 3]), branch(2, "mlp")]
@@ -56,17 +55,12 @@ def carded(browser):
         yield found
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    write_live(folder := tmp_path_factory.mktemp("live page with a card") / "page")
-    return folder
-
-
 @contextmanager
-def opening(browser, folder, address: str, script: str = ""):
+def opening(browser, live_folder, address: str, script: str = ""):
     """The page with the small model, and a script before the worker's own, once it shows a photograph."""
-    worker = script + (folder / "live_worker.js").read_text(encoding="utf-8")
-    with served(folder) as server, browser.new_context(service_workers="block", reduced_motion="reduce") as context:
+    worker = script + (live_folder / "live_worker.js").read_text(encoding="utf-8")
+    calm = {"service_workers": "block", "reduced_motion": "reduce"}
+    with served(live_folder) as server, browser.new_context(**calm) as context:
         context.route("**/models/vit-s14*", lambda route: route.abort())  # it would be loaded next
         context.route("**/live_worker.js", lambda route: route.fulfill(body=worker, content_type="text/javascript"))
         page = visit(context, f"{server.address}/?model=tiny-cifar&{address}")
@@ -85,14 +79,13 @@ def opening(browser, folder, address: str, script: str = ""):
     ("gpu=1", WRONG, ["card"], ": the graphics card gives other numbers."),
     ("", REAL + WAIT.format(1e9), ["card"], ": a layer takes "),
 )
-def test_the_processor_computes_where_a_card_cannot(carded, folder, address, script, loaded, told):
-    with opening(carded, folder, address, script) as page:
+def test_the_processor_computes_where_a_card_cannot(carded, live_folder, address, script, loaded, told):
+    with opening(carded, live_folder, address, script) as page:
         assert page.loaded == loaded
         assert page.inner_text(".live-computes").startswith(BY_PROCESSOR + told)
         compare(page, pretrained.load_run("tiny-cifar"), "cat", (0, 3))
 
 
-@pytest.mark.thorough
 @cases(
     ("address", "script", "loaded", "told"),
     ("gpu=0", REAL, ["processor"], "."),
@@ -100,12 +93,12 @@ def test_the_processor_computes_where_a_card_cannot(carded, folder, address, scr
     ("gpu=1", FULL % 0, ["card", "processor"], "."),  # within the runtime, which is of no use then
     ("", REAL + WAIT.format(0), ["card"], ": the graphics card cannot compute a layer, or not in time."),
 )
-def test_the_processor_computes_where_a_card_fails_at_once(carded, folder, address, script, loaded, told):
-    test_the_processor_computes_where_a_card_cannot.__wrapped__(carded, folder, address, script, loaded, told)
+def test_the_processor_computes_where_a_card_fails_at_once(carded, live_folder, address, script, loaded, told):
+    test_the_processor_computes_where_a_card_cannot.__wrapped__(carded, live_folder, address, script, loaded, told)
 
 
-def test_a_card_that_is_lost_leaves_the_question_to_the_processor(carded, folder):
-    with opening(carded, folder, "gpu=1", LOST) as page:
+def test_a_card_that_is_lost_leaves_the_question_to_the_processor(carded, live_folder):
+    with opening(carded, live_folder, "gpu=1", LOST) as page:
         page.evaluate("""window.handed = []; workers.at(-1).addEventListener("message", ({ data: { kind, handed } }) =>
             kind === "handed" && window.handed.push(handed))""")
         assert "by the graphics card: a layer takes" in page.inner_text(".live-computes") and "&gpu=1" in page.url
@@ -124,20 +117,19 @@ def test_a_card_that_is_lost_leaves_the_question_to_the_processor(carded, folder
         assert page.inner_text(".live-computes") == f"{BY_PROCESSOR}: the graphics card is no longer available."
 
 
-@pytest.mark.thorough
-def test_the_large_model_and_changes_of_it_by_a_card_as_in_pytorch(carded, tmp_path):
+def test_the_large_model_and_changes_of_it_by_a_card_as_in_pytorch(carded, live_folder):
     run = pretrained.load_run("vit-s14-cifar10", image_size=224)
-    by_card(carded, tmp_path / "page", "vit-s14", run, [TWENTY[19], TWENTY[10]])
+    by_card(carded, live_folder, "vit-s14", run, [TWENTY[19], TWENTY[10]])
 
 
-def test_the_small_model_and_a_change_of_it_by_a_card_as_in_pytorch(carded, tmp_path):
-    by_card(carded, tmp_path / "page", "tiny-cifar", pretrained.load_run("tiny-cifar"), [CHANGES])
+def test_the_small_model_and_a_change_of_it_by_a_card_as_in_pytorch(carded, live_folder):
+    by_card(carded, live_folder, "tiny-cifar", pretrained.load_run("tiny-cifar"), [CHANGES])
 
 
-def by_card(carded, folder, model: str, run, changes: list[list[dict]]) -> None:
+def by_card(carded, live_folder, model: str, run, changes: list[list[dict]]) -> None:
     """A model on its worker, as it is and changed, beside PyTorch."""
     shape = run[0].config
-    with worker_page(carded, folder, query="?gpu=1", patience=600_000) as page:
+    with worker_page(carded, live_folder, query="?gpu=1") as page:
         open_model(page, model)
         assert page.evaluate(LOOK, [model, shape.image_size[0], "cat"]) is None
         compare(page, run, "cat", (0, shape.num_layers - 1))

@@ -40,8 +40,8 @@ TWENTY = [
 
 
 @pytest.fixture(scope="module")
-def page(browser, tmp_path_factory):
-    with worker_page(browser, tmp_path_factory.mktemp("live engine") / "page") as page:
+def page(browser, live_folder):
+    with worker_page(browser, live_folder) as page:
         yield page
 
 

@@ -6,25 +6,19 @@ from functools import partial
 import pytest
 from conftest import cases
 from explored import NEEDS_CHROMIUM
+from lab import until
 from live_page import computed_here, question, visit, wait_shown
 from served import Handler, answering, served
 
-from vit_course.live import serving, write_live
+from vit_course.live import serving
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
 CONTROLLED = "navigator.serviceWorker.controller !== null"
 SMALL = "?model=tiny-cifar"
 
 
 class Sent(serving.Handler, Handler):
     """As `live --serve`, and notes what is asked for."""
-
-
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("offline live page") / "page"
-    write_live(folder)
-    return folder
 
 
 @pytest.fixture
@@ -41,30 +35,19 @@ def counted(context) -> list[str]:
     return loads
 
 
-def until(page, promised: str) -> None:
-    """Waits until this is true, asked again and again."""
-    for _ in range(500):
-        if page.evaluate(promised):
-            return
-        page.wait_for_timeout(20)
-    raise AssertionError(f"it did not come to {promised}")
-
-
 def kept(page) -> None:
     """Waits until the browser has all files of the page."""
-    until(
-        page,
-        """async () => {
-            const { shell } = JSON.parse(document.querySelector("#live-page").textContent);
-            const store = await caches.open("vit-course-page");
-            return !(await Promise.all(shell.map((file) => store.match(file)))).includes(undefined);
-        }""",
-    )
+    kept = """async () => {
+        const { shell } = JSON.parse(document.querySelector("#live-page").textContent);
+        const store = await caches.open("vit-course-page");
+        return !(await Promise.all(shell.map((file) => store.match(file)))).includes(undefined);
+    }"""
+    until(lambda: page.evaluate(kept), page)
 
 
-def test_any_server_gives_threads_and_the_second_visit_needs_none(context, written):
+def test_any_server_gives_threads_and_the_second_visit_needs_none(context, live_folder):
     loads = counted(context)
-    with served(written) as server:
+    with served(live_folder) as server:
         page = visit(context, server.address)
         computed_here(page)
         assert page.evaluate("crossOriginIsolated") and len(loads) == 2, "loaded anew once"
@@ -92,9 +75,9 @@ def test_any_server_gives_threads_and_the_second_visit_needs_none(context, writt
     assert page.errors == [] and page.outside == []
 
 
-def test_a_server_with_the_headers_has_its_page_loaded_once(context, written):
+def test_a_server_with_the_headers_has_its_page_loaded_once(context, live_folder):
     loads = counted(context)
-    with answering(partial(Sent, directory=str(written))) as server:
+    with answering(partial(Sent, directory=str(live_folder))) as server:
         page = visit(context, server.address + SMALL)
         wait_shown(page, "tiny-cifar")
         assert page.evaluate("crossOriginIsolated") and len(loads) == 1
@@ -105,9 +88,9 @@ def test_a_server_with_the_headers_has_its_page_loaded_once(context, written):
     assert page.errors == []
 
 
-def test_threads_are_as_many_as_the_headers_allow(browser, written):
+def test_threads_are_as_many_as_the_headers_allow(browser, live_folder):
     for handler, most in ((Sent, 4), (Handler, 1)):
-        with answering(partial(handler, directory=str(written))) as server:
+        with answering(partial(handler, directory=str(live_folder))) as server:
             page = browser.new_page(service_workers="block")
             page.add_init_script("const Plain = Worker; window.told = []; window.Worker = class extends Plain {"
                                  "postMessage(one) { told.push(one); super.postMessage(one); } }")  # fmt: skip
@@ -127,9 +110,9 @@ setInterval(() => navigator.serviceWorker.dispatchEvent(new Event('controllercha
 
 
 @cases("how", ["no headers", "forgets", "touched", "no script", "no storage"])
-def test_it_is_never_loaded_in_a_circle_nor_away_from_a_visitor(how, browser, written, tmp_path):
+def test_it_is_never_loaded_in_a_circle_nor_away_from_a_visitor(how, browser, live_folder, tmp_path):
     folder = tmp_path / "page"
-    shutil.copytree(written, folder)
+    shutil.copytree(live_folder, folder)
     script = {
         "forgets": FORGETS,
         "no headers": "Object.defineProperty(window, 'crossOriginIsolated', { get: () => false })",
@@ -152,9 +135,9 @@ def test_it_is_never_loaded_in_a_circle_nor_away_from_a_visitor(how, browser, wr
         assert len(loads) == once + 1 and page.errors == []
 
 
-def test_what_the_server_has_is_shown_and_another_owner_of_the_address_gets_it(context, written, tmp_path):
+def test_what_the_server_has_is_shown_and_another_owner_of_the_address_gets_it(context, live_folder, tmp_path):
     folder = tmp_path / "page"
-    shutil.copytree(written, folder)
+    shutil.copytree(live_folder, folder)
     with served(folder) as server:
         page = visit(context, server.address + SMALL)
         wait_shown(page, "tiny-cifar")
@@ -166,7 +149,7 @@ def test_what_the_server_has_is_shown_and_another_owner_of_the_address_gets_it(c
         assert page.inner_text("h1").startswith("Anew: ")
         (folder / "index.html").write_text("<!DOCTYPE html><title>Another</title><h1>Another project</h1>")
         page.goto(server.address)
-        until(page, "navigator.serviceWorker.getRegistration().then((found) => !found)")
+        until(lambda: page.evaluate("navigator.serviceWorker.getRegistration().then((found) => !found)"), page)
         assert page.inner_text("h1") == "Another project" and not page.evaluate("crossOriginIsolated")
         left = "caches.open('vit-course-page').then((store) => store.keys()).then((keys) => keys.length)"
         assert page.evaluate(left) == 0

@@ -15,7 +15,6 @@ from served import served
 
 from vit_course import data, pretrained
 from vit_course.explorer import AttentionExplorer
-from vit_course.live import write_live
 
 pytestmark = NEEDS_CHROMIUM
 PARTS = re.compile(r'(.*class="vit-explorer-state">)(.*?)(</script>.*data-coding="dense">)([^<]*)(.*)', re.DOTALL)
@@ -23,10 +22,9 @@ CANVAS = ".live-square canvas"
 
 
 @pytest.fixture(scope="module")
-def opened(browser, tmp_path_factory):
+def opened(browser, live_folder):
     """A function that opens the live page with what follows its address."""
-    write_live(folder := tmp_path_factory.mktemp("live page") / "page")
-    with served(folder) as server, browser.new_context(service_workers="block") as context:
+    with served(live_folder) as server, browser.new_context(service_workers="block") as context:
         yield lambda search: visit(context, f"{server.address}/{search}")
 
 

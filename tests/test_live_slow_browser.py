@@ -12,24 +12,16 @@ from served import Ranged, answering
 
 from vit_course import data, pretrained
 from vit_course.explorer import explore
-from vit_course.live import write_live
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
 WEIGHTS = "models/vit-s14.safetensors"
 HALF = 20_000_000  # bytes, of 44 million
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("slow live page") / "page"
-    write_live(folder)
-    return folder
-
-
 @contextmanager
-def visiting(browser, written):
+def visiting(browser, live_folder):
     """A browser that has never seen the page, and its server, which gives parts of files."""
-    with answering(partial(Ranged, directory=str(written))) as server:
+    with answering(partial(Ranged, directory=str(live_folder))) as server:
         server.parts, server.ends, server.change = True, {}, lambda content: content
         context = browser.new_context(service_workers="block")  # what those ask for, no route sees
         yield context, server
@@ -39,12 +31,12 @@ def visiting(browser, written):
 def line(page, words: str, where: str = ".live-progress-words") -> None:
     """Waits for words in a line of the page."""
     script = "([where, words]) => document.querySelector(where).textContent.includes(words)"
-    page.wait_for_function(script, arg=[where, words], timeout=30_000)
+    page.wait_for_function(script, arg=[where, words])
 
 
 @pytest.fixture
-def fresh(browser, written):
-    with visiting(browser, written) as both:
+def fresh(browser, live_folder):
+    with visiting(browser, live_folder) as both:
         yield both
 
 
@@ -99,8 +91,8 @@ def test_a_file_that_breaks_off_goes_on_by_itself(fresh):
 
 
 @cases("after", ["online", "the next visit", "another file", "a server without parts"])
-def test_what_has_come_is_kept(browser, written, after):
-    with visiting(browser, written) as (context, server):
+def test_what_has_come_is_kept(browser, live_folder, after):
+    with visiting(browser, live_folder) as (context, server):
         goes_on(context, server, after)
 
 

@@ -148,7 +148,7 @@ def test_mixed_precision_keeps_weights_and_loss_in_float32(dataset, monkeypatch)
 
 
 @pytest.mark.slow
-def test_parts_of_a_batch_and_a_compiled_model_give_the_same_gradient(dataset, monkeypatch):
+def test_parts_of_a_batch_and_a_compiled_model_give_the_same_gradient(dataset, monkeypatch, float64):
     # The default backend needs a C++ compiler; which backend it is makes no difference to the loop.
     real = torch.compile
     monkeypatch.setattr(torch, "compile", lambda model: real(model, backend="aot_eager"))
@@ -160,7 +160,7 @@ def test_parts_of_a_batch_and_a_compiled_model_give_the_same_gradient(dataset, m
         train(models[-1], dataset, recipe, progress=False, **options)
     for one, *others in zip(*(model.state_dict().values() for model in models), strict=True):
         for other in others:
-            torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
 
 def test_training_images_are_cut_and_validation_images_are_not(dataset):

@@ -59,7 +59,6 @@ def browsers(playwright, cores: set[int]):
 
 def visits(browser, folder: Path, options) -> None:
     """A cold visit, a warm one, and photographs."""
-    write_live(folder)
     with served(folder) as server:
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         for kind in ("cold", "warm"):
@@ -91,17 +90,17 @@ def change(page, layer: int) -> float:
     return times["computing"] / times["layers"]
 
 
-def changes(playwright, folder: Path, options, cores: set[int]) -> None:
+def changes(playwright, live_folder: Path, options, cores: set[int]) -> None:
     """What a layer takes: in changes of three layers, and with one thread beside two."""
     for size in options.sizes:
-        with browsers(playwright, {min(cores)}) as browser, worker_page(browser, folder, Sent) as page:
+        with browsers(playwright, {min(cores)}) as browser, worker_page(browser, live_folder, Sent) as page:
             engine(page, size, 1)
             for layer in (0, 6, 11):
                 times = [change(page, layer) for _ in range(options.changes)]
                 print(f"{size} px, one core, change of layer {layer}: a layer takes median "
                       f"{statistics.median(times):.0f} ms, slowest {max(times):.0f} ms")  # fmt: skip
         with browsers(playwright, cores) as browser, ExitStack() as stack:
-            pages = [stack.enter_context(worker_page(browser, folder, Sent)) for _ in (1, 2)]
+            pages = [stack.enter_context(worker_page(browser, live_folder, Sent)) for _ in (1, 2)]
             for page, threads in zip(pages, (1, 2), strict=True):
                 engine(page, size, threads)
             one, two = zip(*([change(page, 0) for page in pages] for _ in range(options.changes)), strict=True)
@@ -121,7 +120,7 @@ def main() -> None:
     options = parser.parse_args()
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else {0}
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
-        folder = Path(name, "live")
+        write_live(folder := Path(name, "live"))
         if options.changes:
             return changes(playwright, folder, options, cores)
         with browsers(playwright, cores if options.all_cores else {min(cores)}) as browser:

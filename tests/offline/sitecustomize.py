@@ -1,5 +1,9 @@
-"""On PYTHONPATH while notebooks run in the tests: a process that reads this reaches nothing beyond this machine."""
+"""On PYTHONPATH in the tests: a process that reads this reaches nothing beyond this machine.
 
+Where VIT_COURSE_FLOAT64 is set it computes in float64, for tests of what is equal in mathematics.
+"""
+
+import os
 import socket
 
 _connect = socket.socket.connect
@@ -24,5 +28,9 @@ def _checked_getaddrinfo(host, *arguments, **options):
     return _getaddrinfo(host, *arguments, **options)
 
 
+if "VIT_COURSE_FLOAT64" in os.environ:
+    import torch
+
+    torch.set_default_dtype(torch.float64)
 socket.socket.connect = _checked_connect
 socket.getaddrinfo = _checked_getaddrinfo

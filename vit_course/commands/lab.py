@@ -9,6 +9,9 @@ from vit_course.files.stored import FIRST_CHAPTER, course, is_checkout
 from vit_course.inputs.extras import extra
 
 COPY = "my_course"
+# Defaults for JupyterLab's settings, in the form that it looks for in each folder of JUPYTER_CONFIG_PATH. Without them
+# it asks at its first start whether to fetch news. The user's own settings still win.
+DEFAULTS = Path(__file__).parents[1] / "learner" / "jupyter"
 
 
 def add_to(commands) -> None:
@@ -43,6 +46,9 @@ def run(options) -> int:
         said.append(fresh(folder, options.fresh))
     for line in said:
         say(line)
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(
+        filter(None, [str(DEFAULTS), os.environ.get("JUPYTER_CONFIG_PATH")])
+    )
     LabApp.launch_instance(argv=with_ours(options.rest, folder))
     return 0
 
@@ -61,7 +67,7 @@ def with_ours(flags: list[str], folder: Path) -> list[str]:
         f"--ServerApp.root_dir={folder}",
         f"--LabApp.default_url=/lab/tree/{Path(FIRST_CHAPTER).name}",
         "--ServerApp.ip=127.0.0.1",
-        "--LabApp.news_url=None",  # at its first start it would ask about news, over the chapter
+        "--LabApp.news_url=None",  # the course needs no network
     ]
     if hasattr(os, "geteuid") and os.geteuid() == 0:  # in a container there is often no other user
         ours.append("--allow-root")

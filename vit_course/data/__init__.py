@@ -10,6 +10,7 @@ from vit_course.data.seed import seed_everything
 from vit_course.data.sets import ImageFiles, Images, ImageSet
 from vit_course.data.shapes import SHAPES
 from vit_course.data.sources import KNOWN, from_recipe
+from vit_course.data.stored_runs import stored_runs
 
 globals().update(KNOWN)  # each source's function: shapes, digits, ...
 __all__ = [
@@ -32,5 +33,6 @@ __all__ = [
     "seed_everything",
     "shift_and_flip",
     "shift_images",
+    "stored_runs",
     "unreadable",
 ]

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from vit_course.config import ViTConfig
 from vit_course.files.validated import check_shapes, check_tensors, vit_config
@@ -23,9 +25,29 @@ def build(config: ViTConfig, tensors: Mapping[str, torch.Tensor]) -> ViT:
         raise ValueError(f"num_layers is {config.num_layers} in the config, but the weights have {blocks} blocks")
     check_shapes(tensors, shapes(config))
     check_tensors(tensors)
-    model = new_model(config)
+    model = unfilled(config)
     model.load_state_dict(tensors)
     return model.eval()
+
+
+class _DrawsNothing(TorchFunctionMode):
+    """Leaves a new tensor as it is where it would be filled with random numbers."""
+
+    FILLS = (
+        *(nn.init.kaiming_uniform_, nn.init.xavier_uniform_, nn.init.uniform_, nn.init.normal_),
+        *(torch.Tensor.uniform_, torch.Tensor.normal_),
+    )
+
+    def __torch_function__(self, function, types, arguments=(), options=None):
+        if function in self.FILLS:
+            return arguments[0] if arguments else (options or {})["tensor"]
+        return function(*arguments, **(options or {}))
+
+
+def unfilled(config: ViTConfig) -> ViT:
+    """A model whose weights are all to be loaded: none is drawn, which takes time and changes the random state."""
+    with _DrawsNothing():
+        return new_model(config)
 
 
 def config_of(content: object) -> ViTConfig:
@@ -43,8 +65,8 @@ def shapes(config: ViTConfig) -> dict[str, torch.Size]:
     Raises:
         ValueError: sizes that do not fit together.
     """
-    with torch.device("meta"):
-        return {key: value.shape for key, value in new_model(config).state_dict().items()}
+    with torch.device("meta"):  # the device is asked for what is drawn, too, and would import half of PyTorch for it
+        return {key: value.shape for key, value in unfilled(config).state_dict().items()}
 
 
 def changed(config: ViTConfig, **changes) -> ViTConfig:

@@ -13,7 +13,7 @@ from vit_course.files.validated import check_tensors
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.rules import shown
 from vit_course.pretrained import said
-from vit_course.pretrained.building import changed, our_vit, shapes
+from vit_course.pretrained.building import changed, our_vit, shapes, unfilled
 from vit_course.pretrained.families import part, simplified, without_the_rest
 from vit_course.pretrained.libraries import (
     DINOV2_AUTHORS,
@@ -135,7 +135,7 @@ def resize(model: ViT, image_size: int | tuple[int, int], antialias: bool = Fals
     if config.position == "learned":
         grids, table = (model.config.grid, config.grid), state["positions.table"]
         state["positions.table"] = interpolate_positions(table, *grids, config.pool == "cls", antialias)
-    resized = new_model(config).to(state["patch_embedding.projection.weight"])
+    resized = unfilled(config).to(state["patch_embedding.projection.weight"])
     resized.load_state_dict(state)
     return resized.train(model.training)
 
@@ -192,7 +192,8 @@ def _load(library: Library, weights: Weights, found: Said, num_classes: int | No
                 f"num_classes is for weights without a head, and these have key {library.keys(HEAD[0])[0]!r}"
             )
         config = _completed(library, state, config, found, headless=bool(fresh) or not config.num_classes)
-        model = new_model(config).to(tensors["patch_embedding.projection.weight"].dtype)
+        made = new_model(config) if fresh and config.num_classes else unfilled(config)
+        model = made.to(tensors["patch_embedding.projection.weight"].dtype)
     model.load_state_dict(tensors, strict=not fresh)
     return model.eval()
 

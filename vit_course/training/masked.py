@@ -8,7 +8,7 @@ from vit_course.encoder import Encoder
 from vit_course.inputs.arguments import check_arguments
 from vit_course.patches import patchify
 from vit_course.training.checking import need_kind
-from vit_course.training.objective import Objective
+from vit_course.training.objective import Objective, full_precision
 from vit_course.vit import ViT
 
 HEAD_DIM = 32
@@ -71,7 +71,7 @@ class MaskedAutoencoder(Objective):
         target = patchify(images, self.model.config.patch_size)  # (B, N, P*P*C)
         if self.options["normalise_patches"]:
             target = normalised(target)
-        return masked_loss(predicted.float(), target, hidden=restore >= self.num_visible), {}
+        return masked_loss(full_precision(predicted), target, hidden=restore >= self.num_visible), {}
 
     def encode(self, images: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
         """(B, C, H, W), (B, V) -> (B, R + V, D): only what is visible goes through the blocks, with its position."""

@@ -6,6 +6,11 @@ from torch import nn
 from vit_course.training.processes import Engine
 
 
+def full_precision(values: torch.Tensor) -> torch.Tensor:
+    """The values in float32 where mixed precision gave them fewer bits; float64 stays float64."""
+    return values.to(torch.promote_types(values.dtype, torch.float32))
+
+
 class Objective(nn.Module):
     """(B, C, H, W), (B,), (B, k), int -> (), {name: (B,)}
 
@@ -15,7 +20,8 @@ class Objective(nn.Module):
         model: what is trained and kept; the course's objectives other than `Supervised` need a `ViT`.
         options: what else rules the training, by name: kept with the run, and compared where it goes on.
 
-    `count` is B, or 0 where the one image stands for none. The loss is a float32 number, whatever the precision.
+    `count` is B, or 0 where the one image stands for none. The loss is a float32 number, whatever the precision,
+    or a float64 number for a float64 model.
     """
 
     name = "objective"

@@ -9,7 +9,7 @@ from torch import nn
 
 from vit_course.inputs.arguments import check_arguments
 from vit_course.training.checking import need_kind
-from vit_course.training.objective import Objective
+from vit_course.training.objective import Objective, full_precision
 from vit_course.training.processes import Engine
 from vit_course.vit import ViT
 
@@ -153,8 +153,8 @@ def pooled(vit: ViT, images: torch.Tensor) -> torch.Tensor:
 
 
 def answers(vit: ViT, head: nn.Module, same: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """v of (B, C, h, w) -> v of (B, K), float32"""
-    return head(pooled(vit, torch.cat(same))).float().chunk(len(same)) if same else ()
+    """v of (B, C, h, w) -> v of (B, K), float32 at least"""
+    return full_precision(head(pooled(vit, torch.cat(same)))).chunk(len(same)) if same else ()
 
 
 def views(images: torch.Tensor, draws: torch.Tensor, patch_size: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:

@@ -7,7 +7,7 @@ from torch import nn
 
 from vit_course.data import Dataset
 from vit_course.training.checking import check_logits
-from vit_course.training.objective import Objective
+from vit_course.training.objective import Objective, full_precision
 
 
 class Supervised(Objective):
@@ -39,7 +39,7 @@ class Supervised(Objective):
         if labels.ndim == 2:  # mixed; the model may have classes beyond those of the data
             labels, right = F.pad(labels, (0, logits.shape[1] - labels.shape[1])), labels.argmax(dim=1)
         smoothing = self.label_smoothing if self.training else 0.0
-        loss = F.cross_entropy(logits.float(), labels, label_smoothing=smoothing)
+        loss = F.cross_entropy(full_precision(logits), labels, label_smoothing=smoothing)
         if not self.training and not logits.isfinite().all():
             loss = loss * math.nan  # of a logit that is minus infinity the loss alone would not tell
         return loss, {"accuracy": (logits.argmax(dim=1) == right).double()}
