@@ -3,6 +3,7 @@
 import functools
 import inspect
 import os
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -72,6 +73,11 @@ def python(*arguments, cwd=ROOT, timeout=None, **environment) -> subprocess.Comp
     """This Python with these arguments, once it has ended: its exit code, and as text what it printed."""
     command, given = [sys.executable, *map(str, arguments)], {**os.environ, **environment}
     return subprocess.run(command, cwd=cwd, env=given, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+def hears_interrupts() -> None:
+    """Run in a new process, lets it hear Ctrl+C, which all ignore that a shell has started in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def seed() -> None:

@@ -156,6 +156,7 @@ def parts_of(model: nn.Module) -> set[str]:
     return found | ({"registers"} if model.config.num_registers else set())
 
 
+@pytest.mark.slow
 def test_the_table_is_added_to_and_what_is_there_is_not_run_again(tmp_path, monkeypatch, capsys):
     small = data.shapes(12, 6, 6, image_size=32)
     cifar = replace(small, class_names=[f"class {i}" for i in range(10)])

@@ -80,6 +80,7 @@ def test_every_answer_is_judged_as_it_should_be(name, thorough):
     assert "\n\n".join(misjudged(name, right, wrong, unforeseen, seeds)) == ""
 
 
+@pytest.mark.slow
 def test_a_right_and_a_wrong_answer_to_every_third_exercise():
     some = [name for name in NAMES if not named_by_training(name)][::3]
     found = [fault for name in some for fault in misjudged(name, answers.RIGHT[name][:1], answers.WRONG[name][:1])]

@@ -99,6 +99,7 @@ def test_validation_images_are_neither_changed_nor_mixed(dataset):
     assert torch.equal(validation, dataset.normalise(dataset.validation.images))
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_is_the_whole_one(dataset, tmp_path, monkeypatch):
     recipe = replace(RECIPE, cutout=3, **BOTH)
     train(new_model(), dataset, recipe, tmp_path / "whole", progress=False)  # with dropout
@@ -117,6 +118,7 @@ def test_two_processes_change_each_image_as_one_does(tmp_path):
     assert_the_same_run(tmp_path / "run", tmp_path / "alone")
 
 
+@pytest.mark.slow
 def test_a_run_of_before_these_fields_goes_on(dataset, tmp_path, monkeypatch):
     cut_after(1, monkeypatch, tmp_path, dataset, RECIPE)
     path = tmp_path / "config.json"

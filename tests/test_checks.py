@@ -27,6 +27,7 @@ def check(name, answer, **options):
     return EXERCISES[name].check(answer, **options)
 
 
+@pytest.mark.slow
 def test_a_text_is_the_same_each_time(some):
     for name in some(NAMES, 5):
         for answer, _ in some(answers.WRONG[name], 2):
@@ -40,6 +41,7 @@ def test_a_check_that_takes_a_draw_uses_it():
         assert one.draws == any(isinstance(node, ast.Name) and node.id == "draw" for node in nodes), name
 
 
+@pytest.mark.slow
 def test_no_stub_is_attempted():
     for name in NAMES:
         report = check(name, exercises.stub(name))
@@ -101,6 +103,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 def test_nothing_makes_a_check_raise(thorough):
     things = list(HOSTILE)
     for place, name in enumerate(NAMES):
@@ -129,6 +132,7 @@ SPOILT = [
 ]
 
 
+@pytest.mark.slow
 def test_what_comes_back_is_looked_at_in_every_way():
     for mistake, change in SPOILT:
         report = check("attention.weights", spoilt(change))
@@ -156,6 +160,7 @@ def within(monkeypatch):
     return check_within
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [endless, Endless])
 def test_what_never_returns_is_stopped(within, answer):
     report = within("attention.weights" if answer is endless else "capstone.attention", answer, 0.5)
@@ -170,6 +175,7 @@ def test_what_waits_is_not_stopped_by_its_processor_time(within):
     assert "restart the kernel" in report.text
 
 
+@pytest.mark.slow
 def test_on_a_busy_machine_nothing_is_said_of_an_answer(within, monkeypatch):
     used = itertools.chain([0.0, 0.25], itertools.repeat(0.45))  # of the second that the check gives
     monkeypatch.setattr(limited, "_processor_time", lambda threads: next(used))

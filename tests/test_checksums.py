@@ -97,6 +97,7 @@ def installed(tmp_path, monkeypatch):
     return res
 
 
+@pytest.mark.slow
 @cases(
     ("name", "file"),
     [

@@ -213,6 +213,7 @@ def test_releasing_makes_no_folder_that_others_can_write_to(course):
 # ---- the command
 
 
+@pytest.mark.slow
 def test_all_chapters_become_assignments(tmp_path, capsys):
     assert main(["classroom", "make", str(tmp_path / "course")]) == 0
     names = sorted(path.name for path in (tmp_path / "course" / "source").iterdir())

@@ -95,6 +95,7 @@ def test_a_python_without_the_course_is_told_how_to_activate_it(checkout):
     assert "PowerShell" in done.stdout and "conda activate vit-course" in done.stdout
 
 
+@pytest.mark.slow
 @cases("arguments", [["lab"], ["classify", "pyproject.toml"], ["train", "--out", "run"]], ids=" ".join)
 def test_other_commands_send_it_there(checkout, arguments):
     done = bare(checkout, *arguments)
@@ -139,6 +140,7 @@ def test_lab_opens_at_chapter_00_for_whoever_runs_it_with_a_token_and_for_this_m
             urllib.request.urlopen(address, timeout=30)
 
 
+@pytest.mark.slow
 def test_lab_starts_as_root_also_where_the_user_says_so_and_other_users_need_no_leave(monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
     assert "--allow-root" in with_ours([], HERE) and "--allow-root" in with_ours(["--no-browser"], HERE)

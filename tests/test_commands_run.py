@@ -19,6 +19,8 @@ from vit_course.commands.recipes import known_recipes, read_recipe
 from vit_course.explorer.beside import CHANGES
 from vit_course.training.features import knn_accuracy
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"]
 
 
@@ -90,7 +92,6 @@ def table(text: str) -> list[tuple[str, float]]:
     return [(line[9:], float(line[:6]) / 100) for line in lines]
 
 
-@pytest.mark.slow
 def test_classify_has_ten_words_by_default(capsys):
     hopper, cat = (str(ROOT / "res" / "photographs" / f"{name}.jpg") for name in ("grace_hopper", "cat"))
     assert main(["classify", hopper]) == 0
@@ -107,7 +108,6 @@ def test_classify_has_ten_words_by_default(capsys):
     assert [p for _, p in rows] == pytest.approx([p for _, p in expected], abs=6e-4)
 
 
-@pytest.mark.slow
 def test_classify_takes_the_checkpoint_of_the_course(tmp_path, capsys):
     dataset = data.shapes(num_train=1, num_validation=1, num_test=20)
     model, statistics = pretrained.load("shapes"), data.shapes()
@@ -202,7 +202,6 @@ def test_train_writes_a_whole_run_folder(tmp_path, capsys):
     assert f"model: {sum(p.numel() for p in model.parameters())} parameters" in out
 
 
-@pytest.mark.slow
 @cases(("objective", "row"), ("masked", "loss"), ("self-distilled", "entropy"))
 def test_train_without_labels_tells_what_the_neighbours_know(objective, row, tmp_path, capsys):
     sizes = ["--epochs", "1", "--patch-size", "2", "--hidden-dim", "8", "--num-layers", "1", "--num-heads", "2"]

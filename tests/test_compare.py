@@ -34,6 +34,7 @@ def small(**changes) -> ViT:
 # ---- the stages
 
 
+@pytest.mark.slow
 @cases("name", PUBLISHED)
 def test_a_published_model_and_ours_agree_in_every_stage_that_both_show(name):
     case = PUBLISHED[name]

@@ -27,6 +27,7 @@ def assert_same(actual, expected, dtype):
 # ---- parity
 
 
+@pytest.mark.slow
 @cases("dtype", EXACT, ids=str)
 @cases("name", PUBLISHED)
 @torch.no_grad()
@@ -67,6 +68,7 @@ def test_half_weights_stay_half(dtype):
             torch.testing.assert_close(larger(images.to(dtype)).double(), expected, atol=0.1, rtol=0)
 
 
+@pytest.mark.slow
 def test_the_callers_dict_is_untouched_and_shares_no_memory():
     for case in PUBLISHED.values():
         state = case.rename(case.theirs().state_dict())
@@ -99,6 +101,7 @@ def test_a_backbone_of_hugging_face_and_back(pooler):
     assert all(torch.equal(back[key], value) for key, value in theirs.state_dict().items())
 
 
+@pytest.mark.slow
 @cases("name", PUBLISHED)
 @torch.no_grad()
 def test_back_the_names_are_the_librarys_own_and_it_loads_them_strictly(name):

@@ -44,6 +44,7 @@ def test_a_folder_left_on_disk_is_the_folder_in_memory(tmp_path):
             assert torch.equal(ours[index].labels, theirs[index].labels)
 
 
+@pytest.mark.slow
 @cases("workers", [0, 2])
 def test_batches_from_disk_come_in_order_and_leave_damaged_files_out(workers, tmp_path):
     root = write_pictures(tmp_path / "pictures")

@@ -89,6 +89,7 @@ def test_the_edge_of_a_mask_runs_between_pixels_and_a_polygon_inside_another_is_
     assert square(tmp_path, [BLOCK, apart]).mask().sum() == 10 * 20 + 6 * 10
 
 
+@pytest.mark.slow
 @cases("size", [(28, 42), (56, 28), (98, 98), (24, 40)])
 @cases("name", ["cat", "rocket", "grace_hopper"])
 def test_a_mask_goes_where_its_photograph_goes(name, size):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 import torch
 from conftest import cases
 from sklearn.datasets import load_digits
@@ -126,6 +127,7 @@ def test_a_batch_of_nothing_is_augmented_to_nothing():
     assert augmented("cut_out", images=empty, places=torch.empty(0, 2).long()).shape == empty.shape
 
 
+@pytest.mark.slow
 def test_crops_are_of_the_photographs_and_no_pixel_is_in_two_parts():
     d = data.crops(44, 22, 11)
     assert d.class_names == tuple(data.photographs()) and d.image_size == (32, 32)

@@ -88,6 +88,7 @@ def test_minutes_and_exercises_are_said_alike_everywhere():
     assert wrong == [], "written by tests/tables.py"
 
 
+@pytest.mark.slow
 def test_figures_exercises_and_sections_that_a_chapter_names_are_there():
     assert first_uses.missing() == []
     known = {"04": "## Deeper: a cost\n\n*Figure 2. A map.*"}
@@ -96,6 +97,7 @@ def test_figures_exercises_and_sections_that_a_chapter_names_are_there():
     assert not first_uses.lost("See Figure 2, exercise 4.1 and *Deeper: a cost*.", "04", known)
 
 
+@pytest.mark.slow
 def test_no_common_misspelling_and_formatted_by_ruff(tmp_path):
     for page in [*PAGES, *KIT]:
         (tmp_path / f"{page.name}.txt").write_text(prose(page), encoding="utf-8")
@@ -116,6 +118,7 @@ def test_diagrams_are_valid_small_and_described():
         assert "@keyframes" not in text or "prefers-reduced-motion" in text, diagram
 
 
+@pytest.mark.slow
 def test_the_diagrams_are_what_their_scripts_draw(tmp_path):
     folder = ROOT / "res" / "diagrams"
     scripts = [shutil.copy(script, tmp_path) for script in sorted(folder.glob("*.py"))]

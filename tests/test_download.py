@@ -95,6 +95,7 @@ def files_of(folder: Path, repository: str) -> dict[str, bytes]:
     return {f"/{repository}/resolve/main/{path.name}": path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_a_download_from_the_hub_is_kept(tmp_path, use_hub, capsys, monkeypatch):
     monkeypatch.setenv("TQDM_POSITION", "-1")  # a bar although nobody looks
     theirs, images = huggingface(tmp_path / "made", shards="5KB"), torch.randn(2, 3, 24, 24)  # in several parts
@@ -184,6 +185,7 @@ def small_torchvision():
     return model, old_torchvision_names(model.state_dict())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "entry"),
     [

@@ -51,6 +51,7 @@ def one_by_one(model, image, interventions, of):
     return torch.stack(found).float()
 
 
+@pytest.mark.slow
 @cases("name", LIBRARIES)
 @cases("of", ["logits", "class token", 3])
 def test_they_are_those_of_passes_with_one_change_each(name, of):

@@ -104,6 +104,7 @@ def test_the_pythons_of_the_classifiers_are_those_that_are_required():
     assert named == {f"3.{minor}" for minor in range(30) if f"3.{minor}.1" in SpecifierSet(PROJECT["requires-python"])}
 
 
+@pytest.mark.slow
 def test_the_package_imports_only_what_it_declares():
     for module in FILES:
         extra = next((name for part, name in EXTRA_OF.items() if f"{module}.".startswith(f"{part}.")), "")

@@ -103,6 +103,7 @@ def test_occlusion_finds_what_counts_in_blocks_over_8_x_8():
         assert map.shape == (2, *grid) and (map[0] == map[0].max()).nonzero().tolist() == found
 
 
+@pytest.mark.slow
 def test_objects_are_pasted_into_pictures_of_any_size(monkeypatch):
     monkeypatch.setattr(measures, "SEEDS", 2)
     case = measures.on_photographs(*with_pictures(small(), [])[:2], False)
@@ -151,6 +152,7 @@ def test_models_of_any_library_are_compared(few, name):
     assert all(torch.equal(*two) for two in zip(before, net.parameters(), strict=True))
 
 
+@pytest.mark.slow
 def test_finished_lines_are_kept_and_those_of_other_weights_replaced(few, tmp_path, monkeypatch, capsys):
     made, out = {"one": small(), "two": small(num_classes=0)}, tmp_path / "table.csv"
     monkeypatch.setattr(

@@ -50,6 +50,7 @@ def rows(buffer, tokens) -> np.ndarray:
     return np.frombuffer(buffer, "<f4").reshape(-1, tokens)
 
 
+@pytest.mark.slow
 def test_rows_are_what_intervene_gives_for_every_token(explorer, shapes):
     model, image, normalise = shapes
     images = normalise(image[None])

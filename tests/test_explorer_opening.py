@@ -228,6 +228,7 @@ def test_a_wide_screen_has_a_large_photograph(opened, width, least):
     assert box["width"] >= least and box["y"] + box["height"] < 1000
 
 
+@pytest.mark.slow
 def test_explore_warns_of_a_page_that_grows_large(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Image.effect_noise((90, 60), 80).save("photograph.png")

@@ -1,6 +1,7 @@
 """What the explorer gives a model of a picture, by whatever preprocessing, and that it shows what the model sees."""
 
 import numpy as np
+import pytest
 import timm
 import torch
 import torchvision
@@ -104,6 +105,7 @@ TRANSFORMS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @mark.parametrize("name", TRANSFORMS)
 def test_a_transform_gets_the_picture_and_the_model_what_comes_of_it(picture, name):
     transform = TRANSFORMS[name]

@@ -116,6 +116,7 @@ def write(path, *cells):
     path.write_text(json.dumps(new_notebook(cells=list(cells))), encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="here a file system takes no such name")
 def test_a_folder_whose_name_is_no_utf8_is_read_like_any_other(tmp_path):
     for name in ("ada", os.fsdecode(b"Jos\xe9"), os.fsdecode(b"Jos\xe8")):
@@ -129,6 +130,7 @@ def test_a_folder_whose_name_is_no_utf8_is_read_like_any_other(tmp_path):
     assert (tmp_path / "readable" / "0" / "Jos%E9" / "14_several_processes" / "14_several_processes.ipynb").is_file()
 
 
+@pytest.mark.slow
 def test_links_and_what_is_not_a_learners_do_not_come_along(tmp_path):
     place = tmp_path / "submitted" / "ada" / "final"
     write(place / "14-Several processes (2).ipynb", new_code_cell(RIGHT))
@@ -212,6 +214,7 @@ def test_whatever_is_handed_in_ends_in_an_answer_or_a_sentence(tmp_path):
             assert any(RIGHT in cell.source for cell in nbformat.read(path, 4).cells), student
 
 
+@pytest.mark.slow
 def test_the_notebook_that_was_worked_in_counts(tmp_path):
     place = tmp_path / "submitted" / "ada" / "14_several_processes"
     write(place / "14_several_processes.ipynb", ANSWER.cell(STUB), CHECK.cell())
@@ -230,6 +233,7 @@ def test_names_of_files_speak_to_no_terminal(tmp_path):
     assert one.is_read and r"\x1b]0;mine\x07.ipynb" in one.notes[0] and "\x1b" not in "".join(one.notes)
 
 
+@pytest.mark.slow
 def test_only_other_bytes_are_graded_again(tmp_path):
     place, graded = (
         tmp_path / "submitted" / "ada" / "14_several_processes",

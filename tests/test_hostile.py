@@ -69,6 +69,7 @@ def test_what_gives_itself_out_for_a_tensor_is_refused():
     assert report.mistake == "wrong-type" and "pretends to be" in report.text
 
 
+@pytest.mark.slow
 @cases(("owner", "name"), [(tensors, "agree"), (torch, "allclose"), (builtins, "isinstance")], ids=str)
 def test_a_function_that_an_answer_replaced_is_put_back(owner, name):
     def replaces(q, k, keep):

@@ -190,6 +190,7 @@ TIMM_SIZES = ["img_size", "patch_size", "in_chans", "embed_dim", "depth", "num_h
 TIMM_PICTURES = ["input_size", "crop_pct", "interpolation", "mean", "std", "crop_mode"]
 
 
+@pytest.mark.slow
 @cases(
     ("save", "file", "part", "fields", "unsaid"),
     (huggingface, "config.json", None, SIZES, []),

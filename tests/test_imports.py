@@ -7,6 +7,7 @@ import pkgutil
 import re
 import sys
 
+import pytest
 from conftest import ROOT, cases, python
 from torch import nn
 
@@ -126,6 +127,7 @@ def test_the_model_is_six_files():
     assert {path.stem for path in PACKAGE.glob("*.py")} == {*MODEL, "__init__", "__main__"}
 
 
+@pytest.mark.slow
 @cases("module", sorted(FILES))
 def test_directions(module):
     allowed = {*MAY_IMPORT[entry(module)], module.split(".")[0]}
@@ -133,6 +135,7 @@ def test_directions(module):
     assert found == set(), f"{module} may not import {found}"
 
 
+@pytest.mark.slow
 def test_there_is_no_circle():
     files = {module.removesuffix(".__init__"): module for module in FILES if module != "__init__"}
     finished: set[str] = set()
@@ -155,6 +158,7 @@ def test_components_need_torch_alone(module):
     assert roots <= {"torch", "vit_course"}
 
 
+@pytest.mark.slow
 @cases(
     ("modules", "heavy"),
     *(([f"vit_course.{module}"], {"torch"}) for module in WITHOUT_TORCH),
@@ -201,6 +205,7 @@ def lines(node: ast.AST) -> int:
     return node.end_lineno - node.lineno + 1 - (first.end_lineno - first.lineno + 1 if has_doc else 0)
 
 
+@pytest.mark.slow
 def test_files_and_functions_stay_readable():
     for name in MODEL:
         assert len(FILES[name].read_text(encoding="utf-8").splitlines()) <= 180, name

@@ -178,6 +178,7 @@ def test_the_checks_compile_without_a_break(changes, dynamic, dynamo):
         torch.testing.assert_close(compiled(images), model(images), atol=0.02, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_a_compiled_model_says_the_same(dynamo):
     compiled = torch.compile(ViT(CONFIG), backend="eager")
     for images, sentence in (

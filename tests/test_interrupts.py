@@ -1,12 +1,11 @@
 """Ctrl+C at any moment of a command: one line, exit code 130, and nothing swallowed."""
 
 import os
-import signal
 import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, cases
+from conftest import ROOT, cases, hears_interrupts
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows sends no signal to one process")
 # Presses Ctrl+C while a module is looked for, as often as it is.
@@ -35,16 +34,11 @@ sys.exit(main())
 """
 
 
-def heard() -> None:
-    """Ctrl+C is heard: what a shell starts in the background ignores it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
 def stopped(code: str, *arguments: str) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=environment, check=False,
-        cwd=ROOT, timeout=1800, preexec_fn=heard,
+        cwd=ROOT, timeout=1800, preexec_fn=hears_interrupts,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped\n")
 
@@ -59,6 +53,7 @@ def test_while_something_is_imported(module):
     stopped(AT_AN_IMPORT, module, "classify", "res/photographs/cat.jpg")
 
 
+@pytest.mark.slow
 @cases(
     "lines",
     [

@@ -25,6 +25,8 @@ from vit_course.maps import (
     without_layer,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def close(found, expected):
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)

@@ -37,6 +37,7 @@ def test_a_kill_at_any_moment_changes_nothing(tmp_path):
     assert result["wrong"] == []
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_named_and_the_run_goes_on_later(dataset, tmp_path, monkeypatch):
     history = train(new_model(), dataset, RECIPE, tmp_path / "whole", progress=False)
     calls, real = [], atomic.os.fsync
@@ -260,6 +261,7 @@ def test_a_batch_with_damaged_pictures_is_the_mean_over_the_others(accumulate, p
         torch.testing.assert_close(ours, p.grad, rtol=1e-4, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_unreadable_files_are_listed_with_every_checkpoint(pictures, tmp_path, monkeypatch, capsys):
     dataset = data.folder(pictures, image_size=8, on_disk=True)
     early, late = sorted(str(dataset.train.paths[i]) for i in (3, 8))

@@ -23,6 +23,7 @@ TINY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load, make, message", [
     (pretrained.load_timm, lambda: timm.create_model("swin_tiny_patch4_window7_224", embed_dim=12, depths=(1, 1, 1, 1)),
      "'pos_embed' is missing .*a Swin Transformer"),

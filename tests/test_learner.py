@@ -81,6 +81,7 @@ def test_what_is_there_is_never_overwritten(folder):
     assert everything(folder) == before
 
 
+@pytest.mark.slow
 def test_a_lost_chapter_and_a_lost_record_come_back(folder):
     (folder / "02_class_token.ipynb").unlink()
     assert open_folder(folder)[0].endswith("chapters added: 1.")
@@ -200,6 +201,7 @@ def test_a_diagram_follows_the_course_but_for_one_that_was_changed(course, tmp_p
         assert open_folder(folder) == [] and (folder / "files" / diagram).read_text() == "my notes on it"
 
 
+@pytest.mark.slow
 @cases("number", ["3", "03"])
 def test_fresh_gives_a_new_copy_and_keeps_the_old(tmp_path, number):
     folder = tmp_path / "my_course"

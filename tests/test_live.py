@@ -14,7 +14,8 @@ from pathlib import Path
 
 import bundle
 import pytest
-from conftest import ROOT, cases
+from conftest import ROOT, cases, hears_interrupts
+from lab import PATIENCE
 
 from vit_course import data
 from vit_course.__main__ import main
@@ -49,6 +50,7 @@ def page_of(folder) -> dict:
     return json.loads(re.search(r'id="live-page">(.*?)</script>', text, re.DOTALL)[1])
 
 
+@pytest.mark.slow
 def test_the_folder_holds_all_that_its_page_names(folder):
     page = page_of(folder)
     files = [file for build in page["runtime"].values() for file in build.values()]
@@ -83,6 +85,7 @@ def test_the_folder_holds_all_that_its_page_names(folder):
     assert "It is not the DINOv2 that Meta published" in text
 
 
+@pytest.mark.slow
 def test_first_comes_the_cat_and_a_link_only_where_there_is_a_place_for_it(folder, tmp_path):
     text = (folder / "index.html").read_text(encoding="utf-8")
     assert re.search(r'data-photograph="([^"]+)"', text)[1] == "photographs/cat.jpg"
@@ -92,6 +95,7 @@ def test_first_comes_the_cat_and_a_link_only_where_there_is_a_place_for_it(folde
     assert '<a href="../index.html?a=1&amp;b=2">The course</a>' in (tmp_path / "index.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_says_how_to_open_it(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["live"]) == 0
@@ -103,7 +107,8 @@ def test_the_command_says_how_to_open_it(tmp_path, capsys, monkeypatch):
 def test_it_is_served_with_the_headers_for_threads_until_it_is_interrupted(folder):
     before = (folder / "index.html").stat().st_mtime_ns
     command = [sys.executable, "-m", "vit_course", "live", str(folder), "--serve", "--port", "0", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=hears_interrupts, **pipes) as served:
         address = re.search(r"is served at (http://localhost:\d+) until", served.stdout.readline())[1]
         with urllib.request.urlopen(f"{address}/live_worker.js", timeout=30) as answer:
             assert answer.read() == (folder / "live_worker.js").read_bytes()
@@ -112,10 +117,11 @@ def test_it_is_served_with_the_headers_for_threads_until_it_is_interrupted(folde
         port = address.rpartition(":")[2]
         assert main(["live", str(folder), "--serve", "--port", port, "--no-browser"]) == 2
         served.send_signal(signal.SIGINT)
-        assert served.wait(30) == 130
+        assert served.wait(PATIENCE) == 130
     assert (folder / "index.html").stat().st_mtime_ns == before, "what is there is served as it is"
 
 
+@pytest.mark.slow
 def test_nothing_is_overwritten_unasked(folder, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
     assert main(["live", str(tmp_path), "--force"]) == 2
@@ -128,6 +134,7 @@ def test_nothing_is_overwritten_unasked(folder, tmp_path, capsys):
     assert (folder / "old").exists() and (folder / "index.html").is_file()
 
 
+@pytest.mark.slow
 def test_a_half_written_folder_can_be_replaced(tmp_path, monkeypatch):
     def broken(*_):
         raise OSError("the disk is full")
@@ -141,6 +148,7 @@ def test_a_half_written_folder_can_be_replaced(tmp_path, monkeypatch):
     assert (tmp_path / "index.html").exists()
 
 
+@pytest.mark.slow
 def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):  # by which a browser forgets the old one
     version = page_of(folder)["version"]
     copied = tmp_path / "live"

@@ -40,6 +40,7 @@ class _Chapters:
 
 
 class TestEveryDay(_Chapters):
+    @pytest.mark.slow
     def test_every_slip_is_refused(self, monkeypatch):
         for name in EVERY_DAY:
             self.refuses(name, monkeypatch)
@@ -48,6 +49,7 @@ class TestEveryDay(_Chapters):
 # A class is what one test process takes.
 @pytest.mark.thorough
 class TestFirstChapters(_Chapters):
+    @pytest.mark.slow
     @cases("name", NAMES[: len(NAMES) // 2])
     def test_every_slip_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)
@@ -55,6 +57,7 @@ class TestFirstChapters(_Chapters):
 
 @pytest.mark.thorough
 class TestLastChapters(_Chapters):
+    @pytest.mark.slow
     @cases("name", NAMES[len(NAMES) // 2 :])
     def test_every_slip_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)

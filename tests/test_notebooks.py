@@ -5,6 +5,7 @@ import re
 import about
 import figures
 import nbformat
+import pytest
 import tables
 from conftest import ROOT, cases, python
 
@@ -58,6 +59,7 @@ def test_the_form_of_a_chapter(path):
         assert f"({neighbour})" in last, f"the last cell links to {neighbour}"
 
 
+@pytest.mark.slow
 @every
 def test_a_chapter_fits_an_evening_its_cells_are_short_and_its_file_is_small(path):
     assert all(len(cell.source.splitlines()) <= 30 for cell in cells(path, "code"))
@@ -96,6 +98,7 @@ def test_outputs_are_compared_folded_and_numbers(path):
     assert truths <= 3, "numbers are shown, and True only of equalities that are the point"
 
 
+@pytest.mark.slow
 @every
 def test_the_form_of_the_exercises(path):
     notebook = nbformat.read(path, as_version=4)
@@ -125,6 +128,7 @@ def test_every_exercise_is_in_a_chapter_and_chapters_are_numbered():
     assert found == list(EXERCISES) and len(found) >= 30
 
 
+@pytest.mark.slow
 @every
 def test_nothing_of_this_machine_is_stored(path):
     # In the megabytes of an explorer any short word comes up by chance; a path is shorter than 200 characters.

@@ -248,6 +248,7 @@ def test_what_the_head_reads_also_of_smaller_images(changes):
 BOTH, ONCE = [masked, distilled], TrainingConfig(epochs=1, batch_size=50)
 
 
+@pytest.mark.slow
 @cases("make", BOTH, ids=lambda make: make.__name__)
 def test_a_run_that_was_cut_goes_on_exactly(make, dataset, tmp_path, monkeypatch):
     whole, resumed = make(), make()
@@ -259,6 +260,7 @@ def test_a_run_that_was_cut_goes_on_exactly(make, dataset, tmp_path, monkeypatch
     assert same(whole, resumed) and files(tmp_path / "whole") == files(tmp_path / "cut")
 
 
+@pytest.mark.slow
 @cases("make", BOTH, ids=lambda make: make.__name__)
 def test_the_weights_of_the_last_epoch_are_kept_though_its_loss_be_higher(make, dataset, tmp_path, monkeypatch):
     real, losses = loop.measured, iter((1.0, 2.0, 3.0))
@@ -272,6 +274,7 @@ def test_the_weights_of_the_last_epoch_are_kept_though_its_loss_be_higher(make, 
     assert kept == {"name": objective.name, **objective.options}
 
 
+@pytest.mark.slow
 @cases("make", BOTH, ids=lambda make: make.__name__)
 def test_parts_of_a_batch_give_the_same_weights(make, dataset, float64):
     # A bias of the keys has no gradient but rounding, of which AdamW makes whole steps.
@@ -283,8 +286,7 @@ def test_parts_of_a_batch_give_the_same_weights(make, dataset, float64):
 
 
 def test_a_run_of_another_objective_is_refused_by_name(dataset, tmp_path):
-    for make in (*BOTH, new_model):
-        train(make(), dataset, ONCE, tmp_path / make.__name__, progress=False)
+    [train(make(), dataset, ONCE, tmp_path / make.__name__, progress=False) for make in (*BOTH, new_model)]
     for of, objective, message in (
         ("masked", masked(0.7), "by an objective with mask_ratio 0.5, this run's has mask_ratio 0.7"),
         ("masked", distilled(), "by an objective with name 'masked', this run's has name 'self-distilled'"),

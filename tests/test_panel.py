@@ -35,6 +35,7 @@ def shown(report) -> dict[str, str]:
     return report._repr_mimebundle_()
 
 
+@pytest.mark.slow
 def test_a_panel_says_what_the_text_says():
     report = checks.attention.weights(WRONG)
     bundle = shown(report)
@@ -158,6 +159,7 @@ def test_two_numbers_are_shown_in_as_many_digits_as_it_takes():
     assert told_apart(2, 3) == ("2", "3") and told_apart(torch.tensor(1e-9), 0.0) == ("1e-09", "0")
 
 
+@pytest.mark.slow
 def test_numbers_of_hidden_weights_are_not_shown():
     report = checks.capstone.block(
         lambda *sizes: torch.nn.Sequential(EncoderBlock(*sizes), torch.nn.Hardsigmoid()), seed=1
@@ -166,6 +168,7 @@ def test_numbers_of_hidden_weights_are_not_shown():
     assert report.figure().axes
 
 
+@pytest.mark.slow
 def test_a_kink_is_no_cut_gradient():
     # With this seed the long steps alone, from kink to kink, look like a cut.
     report = checks.capstone.block(
@@ -190,6 +193,7 @@ def test_what_is_wrong_stands_before_what_is_right():
     assert [line.split()[0] for line in lines[1:7]] == ["wrong", *["right"] * 5]
 
 
+@pytest.mark.slow
 @cases(
     ("mistake", "said", "code"),
     ("view-of-transposed", "not stored in that order", lambda q: q.transpose(1, 2).view(-1)),

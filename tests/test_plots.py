@@ -37,6 +37,7 @@ ALL = {
 }
 
 
+@pytest.mark.slow
 @cases("name", ALL)
 def test_a_figure_with_words_on_it(name):
     figure = drawn(ALL[name]())
@@ -90,6 +91,7 @@ def test_a_wrong_prediction_says_so():
     assert figure.axes[2].get_title() == "z 100%"
 
 
+@pytest.mark.slow
 def test_expected_and_received_show_the_plane_where_they_part_and_mark_it():
     expected = torch.zeros(2, 3, 4, 5)
     received = expected.clone()

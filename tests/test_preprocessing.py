@@ -50,6 +50,7 @@ def same(ours, theirs):
     torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
 
 
+@pytest.mark.slow
 @cases(
     "entry",
     [entry for name in ("vit_b_16", "vit_b_32", "vit_l_16", "vit_h_14") for entry in models.get_model_weights(name)],

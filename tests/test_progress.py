@@ -61,6 +61,7 @@ DAMAGED = ["", "{", "[]", "{}", '{"best": 3}', '{"best": {"attention.weights": "
            '{"best": {"attention.weights": NaN}}', '{"best": {"attention.weights": [[1]]}}']  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_ignored_with_a_message_and_kept_under_a_name_of_its_own(file):
     file.parent.mkdir()
     for number, content in enumerate(DAMAGED, start=1):

@@ -59,6 +59,7 @@ def test_each_of_the_three_is_short():
     assert all(len(recipe.strip().splitlines()) <= 15 for recipe in recipes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "page", "grid", "names"),
     [

@@ -48,6 +48,7 @@ def hooks(model) -> int:
     return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in model.modules())
 
 
+@pytest.mark.slow
 @cases("name", MODELS)
 def test_each_thread_records_its_own_passes(name):
     model = MODELS[name]()
@@ -70,6 +71,7 @@ def test_each_thread_records_its_own_passes(name):
     assert hooks(model) == 0 and eval_frame._stance == stance
 
 
+@pytest.mark.slow
 @cases("name", MODELS)
 @cases("other", MODELS)
 def test_another_model_inside_the_block_does_not_count(name, other):

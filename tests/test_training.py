@@ -177,6 +177,7 @@ def test_training_images_are_cut_and_validation_images_are_not(dataset):
 # ---- numbers that are none any more, and no compiler
 
 
+@pytest.mark.slow
 def test_a_loss_that_is_no_number_leaves_the_last_epoch(dataset, tmp_path, monkeypatch):
     real, calls = supervised.F.cross_entropy, []
 
@@ -193,6 +194,7 @@ def test_a_loss_that_is_no_number_leaves_the_last_epoch(dataset, tmp_path, monke
     assert train(new_model(), dataset, RUN, tmp_path / "cut", resume=True, progress=False) == history
 
 
+@pytest.mark.slow
 @cases("clip_norm", [1.0, 0.0])
 def test_a_gradient_that_is_no_number_is_not_stepped_with(clip_norm, dataset, tmp_path):
     recipe = replace(RUN, clip_norm=clip_norm)

@@ -174,6 +174,7 @@ def typed(key, dtype):
     return lambda tensors, metadata: (tensors | {key: tensors[key].to(dtype)}, metadata)
 
 
+@pytest.mark.slow
 @cases(
     ("change", "message"),
     [

@@ -207,6 +207,7 @@ def test_a_config_file_that_is_none(content, words, run):
     refused(lambda: pretrained.load_run(run), str(run / "config.json"), words)
 
 
+@pytest.mark.slow
 @cases("name", ["mean", "std", "class_names"])
 def test_every_entry_of_the_images_is_looked_at(name, tmp_path):
     run = new_run(tmp_path)

@@ -153,6 +153,7 @@ OPTIONS = dict(
 )
 
 
+@pytest.mark.slow
 @cases("options", list(itertools.product(*OPTIONS.values())))
 def test_parameters_are_counted_as_they_are(options):
     config = ViTConfig(**{**SMALL, **dict(zip(OPTIONS, options, strict=True))})
