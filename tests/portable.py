@@ -44,7 +44,8 @@ def run(setting: str, arguments: list[str], folder: Path) -> int:
     (startup / "listen.py").write_text("import spread\n\nspread.listen()\n")
     path = os.pathsep.join(filter(None, [str(ROOT / "tests"), os.environ.get("PYTHONPATH")]))
     environment = {FOLDER: str(folder), "IPYTHONDIR": str(folder / "ipython"), "PYTHONPATH": path}
-    command = [sys.executable, "-m", "pytest", "-q", "-o", "enable_assertion_pass_hook=true", *arguments]
+    settings = ["-c", str(ROOT / "pyproject.toml"), "-o", "enable_assertion_pass_hook=true"]
+    command = [sys.executable, "-m", "pytest", "-q", *settings, *arguments]
     started = time.monotonic()
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, **SETTINGS[setting], **environment}, capture_output=True, text=True

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 FOLDER = "VIT_COURSE_SPREAD"
-ROOT = Path(__file__).parents[1]
 NUMBER = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
 # What pytest says of an assertion such as `assert (a - b).abs().max() < 1e-5`, with the values in it.
 BELOW = re.compile(rf"^\(?({NUMBER}) <=? ({NUMBER})\b")
@@ -60,8 +59,8 @@ def _test_line() -> str:
     frame = sys._getframe(2)
     while frame:
         path = Path(frame.f_code.co_filename)
-        if path.parent == ROOT / "tests" and path.name != Path(__file__).name:
-            return f"tests/{path.name}:{frame.f_lineno}"
+        if path.name.startswith("test_") and "site-packages" not in path.parts:
+            return f"{path.name}:{frame.f_lineno}"
         if "ipykernel" in path.parent.name:
             return f"a cell: {linecache.getline(str(path), frame.f_lineno).strip()}"
         frame = frame.f_back
@@ -73,7 +72,7 @@ def pytest_assertion_pass(item, lineno, orig, expl):
     if found := BELOW.match(expl):
         value, bound = map(float, found.groups())
         if 0 < bound <= LARGEST_ERROR:
-            note(f"tests/{item.path.name}:{lineno}", 0.0, value, abs(value) / bound)
+            note(f"{item.path.name}:{lineno}", 0.0, value, abs(value) / bound)
 
 
 @pytest.hookimpl

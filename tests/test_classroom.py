@@ -1,7 +1,6 @@
 """A class from the list of its learners to its marks, by the commands of the teacher's guide, on real nbgrader."""
 
 import csv
-import os
 import re
 import stat
 import subprocess
@@ -57,10 +56,10 @@ class Class:
 
 def run(command: str, folder: Path) -> subprocess.CompletedProcess:
     """A line of the guide, for the small chapter."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
-    command = command.replace("04_attention", ASSIGNMENT)
-    return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, text=True)
+    command = re.sub(r"\b(?=nbgrader )", "python -m ", command.replace("04_attention", ASSIGNMENT))
+    # By the path of this Python: its programs need not be on the PATH, the course's commands find them.
+    command = re.sub(r"\bpython -m", lambda _: f'"{sys.executable}" -m', command)
+    return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
 
 
 def commands(step: str) -> list[str]:

@@ -35,9 +35,8 @@ sys.exit(main())
 
 
 def stopped(code: str, *arguments: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, env=environment, check=False,
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False,
         cwd=ROOT, timeout=1800, preexec_fn=hears_interrupts,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\nstopped\n")

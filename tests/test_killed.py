@@ -28,7 +28,7 @@ from vit_course.training.run_folder import FILES
 @pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the children are forked, which this system cannot")
 def test_a_kill_at_any_moment_changes_nothing(tmp_path):
-    outcome = python(ROOT / "tests" / "kills.py", tmp_path, timeout=1800, PYTHONPATH=str(ROOT), OMP_NUM_THREADS="1")
+    outcome = python(ROOT / "tests" / "kills.py", tmp_path, timeout=1800, OMP_NUM_THREADS="1")
     assert outcome.returncode == 0, outcome.stderr
     result = json.loads(outcome.stdout.splitlines()[-1])
     assert result["files"] == ["best.safetensors", "config.json", "last.safetensors", "log.csv"]

@@ -15,7 +15,7 @@ from vit_course.commands import failures, interrupts
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 SCRIPTS = sorted((ROOT / ".ci").iterdir())
-MODES = ["pinned", "thorough", "oldest", "newest"]
+MODES = ["pinned", "thorough", "portable", "oldest", "newest"]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 bash = pytest.mark.skipif(sys.platform == "win32", reason="the bash that Windows finds first may be another system's")
 
@@ -74,7 +74,7 @@ def test_every_system_and_every_python_of_ours():
     systems = ("ubuntu-latest", "windows-latest", "macos-latest")
     newest = {(system, python, "newest") for system in systems for python in pythons}
     assert quick == newest | {(system, pythons[0], "oldest") for system in systems}
-    for job in (loaded("pages")["jobs"]["build"], loaded("nightly")["jobs"]["thorough"]):
+    for job in (loaded("pages")["jobs"]["build"], loaded("nightly")["jobs"]["tests"]):
         (chosen,) = [step["with"] for step in job["steps"] if "setup" in step.get("uses", "")]
         assert chosen["python-version"] in pythons
 
@@ -123,18 +123,20 @@ def with_stand_ins(folder, script: str, arguments: list[str], venv: str = ".venv
 
 @bash
 def test_what_a_reader_would_type_is_what_is_run(tmp_path):
-    for script, mode, page, more in [
-        ("run", None, "README.md", ""),
-        ("run", "pinned", "README.md", ""),
-        ("run", "thorough", "README.md", " --thorough"),
+    for script, mode, page, tests in [
+        ("run", None, "README.md", "-m pytest"),
+        ("run", "pinned", "README.md", "-m pytest"),
+        ("run", "thorough", "README.md", "-m pytest --thorough"),
+        ("run", "portable", "README.md", "tests/portable.py"),
         ("site", None, "docs/use.md", ""),
     ]:
         text = (ROOT / page).read_text(encoding="utf-8")
         mark = "site" if script == "site" else "test"
         (line,) = re.findall(rf"<!-- {mark} command -->\n```bash\n(.+)\n```", text)
         printed, called = with_stand_ins(tmp_path / f"{script} {mode}", script, [mode] if mode else [])
-        assert printed == f"+ {line}{more}\n"
-        expected = [part.split(maxsplit=1)[1].replace('"', "") for part in f"{line}{more}".split(" && ")]
+        line = line.replace("-m pytest", tests)
+        assert printed == f"+ {line}\n"
+        expected = [part.split(maxsplit=1)[1].replace('"', "") for part in line.split(" && ")]
         assert called == ["-m venv .venv"] * (script == "site") + expected
 
 

@@ -53,7 +53,6 @@ def training_process(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-c", WAITS, str(tmp_path / "run")],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
