@@ -19,9 +19,16 @@ ROOT = Path(__file__).parents[2]
 TAG = "experiment"
 
 
+class Shell(InteractiveShell):
+    """Runs cells as a notebook does, without a window for figures."""
+
+    def enable_gui(self, gui=None):
+        pass
+
+
 def defined_in(name: str) -> SimpleNamespace:
     """What a chapter defines, such as "05_encoder", by running its cells that have the tag "experiment", in order."""
-    shell = InteractiveShell()  # which knows %matplotlib, too
+    shell = Shell()
     for cell in nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4).cells:
         if TAG in cell.metadata.get("tags", []):
             shell.run_cell(cell.source).raise_error()
@@ -29,7 +36,7 @@ def defined_in(name: str) -> SimpleNamespace:
 
 
 def write_table(script: str, *experiments: Callable[[int], Iterator[tuple[str, float]]]) -> None:
-    """Runs the experiments with each seed and writes the table beside the script, after each run.
+    """Runs the experiments with each seed and writes the table beside the script, whole after each run.
 
     Args:
         script: the path of the script; the table has its name, with the ending csv.
@@ -39,8 +46,9 @@ def write_table(script: str, *experiments: Callable[[int], Iterator[tuple[str, f
     parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--seeds", type=int, default=5, help="how many runs of each experiment")
     parser.add_argument("--only", choices=names, help="run this experiment alone, and keep the others' rows")
+    parser.add_argument("--out", type=Path, help="the table (default: beside the script)")
     options = parser.parse_args()
-    path = Path(script).with_suffix(".csv")
+    path = options.out or Path(script).with_suffix(".csv")
     rows = list(csv.DictReader(path.open(encoding="utf-8"))) if options.only and path.exists() else []
     rows = [row for row in rows if row["experiment"] != options.only]
     for one in experiments:
