@@ -69,7 +69,7 @@ class NotebookTimes:
             item.user_properties.append(("processor_seconds", processor_seconds(item.parent.kernel) - before))
 
     def pytest_runtest_logreport(self, report):
-        if taken := dict(report.user_properties).get("processor_seconds"):
+        if report.when == "call" and (taken := dict(report.user_properties).get("processor_seconds")):
             self.seconds[report.nodeid.split("::")[0]].append(taken)
 
     def pytest_terminal_summary(self, terminalreporter):

@@ -203,7 +203,7 @@ def test_the_processors_time_of_a_notebook_is_printed():
     plugin, lines = pace.NotebookTimes(), []
     for cell, seconds in enumerate((40.0, 61.0)):
         taken = [("processor_seconds", seconds)]
-        report = SimpleNamespace(nodeid=f"07.ipynb::Cell {cell}", user_properties=taken)
+        report = SimpleNamespace(when="call", nodeid=f"07.ipynb::Cell {cell}", user_properties=taken)
         plugin.pytest_runtest_logreport(report)
     plugin.pytest_terminal_summary(SimpleNamespace(write_line=lines.append))
     assert lines == ["07.ipynb: 101 s of a processor, 61 in one cell"]
