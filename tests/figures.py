@@ -7,9 +7,9 @@ is averaged over squares the size of a letter; and the worst square decides.
 
 A training of hundreds of steps ends a little elsewhere with each processor and number of threads, because rounding
 errors grow in it. A cell that draws one has the tag `DRIFTS`: there a pixel is compared with all within 8 pixels, and
-loosely, which still finds a lost or a strange curve, another colour and a lost panel. A cell that draws measured times, or single
-answers of a model trained in it, or a run that diverges, has the tag `OF_THIS_MACHINE`: there only the number of
-pictures is compared.
+loosely, which still finds a lost or a strange curve, another colour and a lost panel. A cell that draws measured times,
+or single answers of a model trained in it, or a run that diverges, has the tag `OF_THIS_MACHINE`: there only the number
+of pictures is compared.
 """
 
 import base64
