@@ -1,6 +1,6 @@
 """Controls of chapter 09 with six models or orders each: random weights, shuffled patches, grey patches, random blocks.
 
-python res/experiments/what_maps_tell.py --seeds 6 takes about three minutes of one core and writes what_maps_tell.csv:
+python res/experiments/what_maps_tell.py --seeds 6 takes about two minutes of one core and writes what_maps_tell.csv:
 
 - random_weights: the real ViT with its weights in a random order. Of each head the mean AUC over the photographs, and
   of each photograph the AUC of the head that is best on the others.
