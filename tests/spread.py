@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 FOLDER = "VIT_COURSE_SPREAD"
+PACKAGE = Path(__file__).parents[1] / "vit_course"
 NUMBER = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
 # What pytest says of an assertion such as `assert (a - b).abs().max() < 1e-5`, with the values in it.
 BELOW = re.compile(rf"^\(?({NUMBER}) <=? ({NUMBER})\b")
@@ -67,7 +68,7 @@ def _test_line() -> str | None:
             return f"{path.name}:{frame.f_lineno}"
         if "ipykernel" in path.parent.name:
             return f"a cell: {linecache.getline(str(path), frame.f_lineno).strip()}"
-        if "vit_course" in path.parts:
+        if PACKAGE in path.parents:
             return None
         frame = frame.f_back
     return None
