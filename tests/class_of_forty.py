@@ -196,7 +196,7 @@ def submissions(course: Path) -> dict[str, Submission]:
         "endless_cell": Submission(only("while True:\n    pass")),
         "hog": Submission(only("big = [bytearray(2**28) for _ in range(64)]", padded=heavy), {PADDED: 4.0}),
         "floods": Submission(only("for i in range(10**6): print('x' * 100)")),
-        "scripts": Submission(scripts, daily=True),
+        "scripts": Submission(scripts),
         "merged": Submission(merged, says=("other lines were in one cell",)),
         "beside": Submission(only(), where=beside, says=("04_small-Copy1.ipynb was graded, and not 04_small.ipynb",)),
         "archive": Submission(only(), POINTS, "not graded", archive, ("04_small.zip; unpack it",)),

@@ -69,6 +69,11 @@ def fresh(fixtures: dict, place: int):
         yield own
 
 
+def thoroughly(*values) -> list:
+    """Values for `pytest.mark.parametrize` that only the thorough tests try."""
+    return [pytest.param(*(one if isinstance(one, tuple) else (one,)), marks=pytest.mark.thorough) for one in values]
+
+
 def python(*arguments, cwd=ROOT, timeout=None, **environment) -> subprocess.CompletedProcess:
     """This Python with these arguments, once it has ended: its exit code, and as text what it printed."""
     command, given = [sys.executable, *map(str, arguments)], {**os.environ, **environment}

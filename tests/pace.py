@@ -41,6 +41,8 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if not is_slow(item):
             item.add_marker("quick")
+        if "browser" in getattr(item, "fixturenames", ()):  # a cell has none
+            item.add_marker("browser")
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path.stem, len(places)))
 

@@ -123,6 +123,7 @@ def test_no_attack_in_the_notebook_wins_a_mark_and_honest_answers_keep_theirs(fo
     assert verdicts["further.gradient"].report.mistake == "mean-of-means"
 
 
+@pytest.mark.thorough
 def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
     verdicts, texts = graded(
         folder,

@@ -69,8 +69,8 @@ def test_two_processes_give_the_run_of_one(alone, tmp_path):
     assert_the_same_run(tmp_path / "run", alone)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("objective", ["masked", pytest.param("self-distilled", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("objective", ["masked", "self-distilled"])
 def test_two_processes_learn_without_labels_what_one_does(objective, tmp_path, float64):
     # The last batch of 17 goes into three parts of uneven shares.
     without = [*TRAIN, "--num-train=145", "--epochs=2", "--label-smoothing=0", "--objective", objective]

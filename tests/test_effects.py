@@ -227,7 +227,7 @@ def test_what_it_refuses():
     assert untouched(model)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_heads_that_matter_on_a_photograph_as_the_docs_say(monkeypatch):
     monkeypatch.chdir(ROOT)
     names, text = {}, (ROOT / "docs" / "use.md").read_text(encoding="utf-8")

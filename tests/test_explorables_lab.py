@@ -6,7 +6,7 @@ import pytest
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, watch
 from lab import run_cell, running_lab, until, wait_for_kernel, write_notebook
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.thorough]
 CELLS = [
     "import torch\nfrom vit_course import explorables\n\n"
     "def even(q, k):\n    return torch.full((1, q.shape[1], 4, 4), 0.25)\n\n"

@@ -13,7 +13,7 @@ from vit_course.maps import record_attention
 
 
 @NEEDS_CHROMIUM
-@pytest.mark.parametrize("count", [10, pytest.param(100, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("count", [3, pytest.param(100, marks=pytest.mark.thorough)])
 def test_the_small_vit_of_the_page_is_that_of_chapter_06(count, browser, tmp_path):
     draw, crops = np.random.default_rng(0), []
     for photograph in photographs().values():  # crops of photographs, and as many pictures of noise

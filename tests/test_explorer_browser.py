@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import cases
+from conftest import cases, thoroughly
 from explored import FIELD, NEEDS_CHROMIUM, SCREENSHOTS, drawn, hears, patch, point, says, violations, watch, words
 from lab import run_cell, running_lab, until, wait_for_kernel, write_notebook
 from pictures import sideways
@@ -66,6 +66,7 @@ def notebook(opened):
     page.close()
 
 
+@pytest.mark.thorough
 def test_its_top_is_in_view_after_shift_and_enter(opened):
     page = opened("between", run=False)
     page.evaluate("() => { window.jupyterapp.shell.currentWidget.content.activeCellIndex = 1; }")
@@ -233,9 +234,9 @@ def test_a_key_opens_the_field_and_leaves_the_notebook_alone(mine):
     assert mine.evaluate("() => window.jupyterapp.shell.currentWidget.content.mode") == "command"
 
 
-@cases("width", [1280, 480])
-@cases("theme", ["JupyterLab Light", "JupyterLab Dark"])
-@cases("which", ["notebook", "mine"])
+@pytest.mark.parametrize("width", [480, *thoroughly(1280)])
+@pytest.mark.parametrize("theme", ["JupyterLab Dark", *thoroughly("JupyterLab Light")])
+@pytest.mark.parametrize("which", ["notebook", "mine"])
 def test_accessible_at_every_width_and_in_both_themes(notebook, mine, which, width, theme):
     page, place = (notebook, WIDGET) if which == "notebook" else (mine, ".jp-OutputArea .widget-vbox")
     page.set_viewport_size({"width": width, "height": 1000})

@@ -147,6 +147,7 @@ def test_the_hand_does_not_begin_where_motion_is_reduced(browser):
     page.close()
 
 
+@pytest.mark.thorough
 @NEEDS_CHROMIUM
 def test_what_was_cut_off_is_said_and_shown_and_the_rest_is_sharp(opened):
     photograph = Image.new("RGB", (900, 600), "red")

@@ -54,6 +54,7 @@ def at(page, row, column, panel=0):
     return patch(page, row, column, 5, 8, panel)
 
 
+@pytest.mark.thorough
 def test_why_follows_a_pinned_query_and_what_is_clicked_next(opened, given):
     page = opened(layer=2, head=1)
     page.mouse.click(*at(page, 1, 3))
@@ -126,6 +127,7 @@ def test_the_table_and_the_file_hold_the_weights_on_screen(opened, given):
 
 
 @cases(("panels", "scheme"), [(1, "light"), (2, "dark")])
+@pytest.mark.thorough
 def test_the_picture_is_twice_as_large_as_on_screen_and_shows_the_same(opened, panels, scheme):
     page = opened(panels, {"color_scheme": scheme}, overlay="heat", smooth=False, query=12, pinned=True)
     with page.expect_download() as download:
@@ -177,6 +179,7 @@ def test_the_tour_sees_what_was_found_and_goes_on(opened):
     says(page, ".vit-tour", "1 of 8")
 
 
+@pytest.mark.thorough
 def test_show_me_one_passes_where_there_is_one_and_the_others_say_so(opened):
     page = opened(tour="look")
     top = page.locator(".vit-main").evaluate("e => e.getBoundingClientRect().top + scrollY")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import cases
+from conftest import cases, thoroughly
 from explored import NEEDS_CHROMIUM, drawn, opening, patch, point, random_panel, says, words
 
 from vit_course.explorer import AttentionExplorer, embedded
@@ -23,7 +23,7 @@ def opened(browser, tmp_path):
         yield opened
 
 
-@cases("width", [390, 850, 1280])
+@pytest.mark.parametrize("width", [390, *thoroughly(850, 1280)])
 def test_the_layout_fits_and_nothing_moves(opened, width):
     def boxes():
         return [page.locator(name).first.bounding_box() for name in BOXES]

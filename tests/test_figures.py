@@ -123,6 +123,7 @@ CELLS = [
 ]
 
 
+@pytest.mark.thorough
 def test_nbval_compares_by_it(tmp_path):
     """A notebook whose cells are changed after their outputs were stored, and what nbval says of it."""
     path = tmp_path / "07_one.ipynb"

@@ -127,7 +127,7 @@ NAME, OTHER = "01_patchify.ipynb", "00_start_here.ipynb"
         {"hash": "0" * 64, "chapter": "é"}, {"hash": "0" * 64, "chapter": base64.b64encode(b"no zlib").decode()},
         {**packed(b'{"cells": []}'), "hash": "0" * 64}, packed(b""), packed(b"{}"), packed(b"[1]"), packed(b"\xff"),
         packed(b'{"cells": 3}'), packed(b'{"cells": [3]}'), packed(b'{"cells": [{"source": 3}]}'),
-        packed(b'{"cells": [{"source": [3]}]}'), packed(b'{"cells": ' + b"[" * 10**5), packed(b" " * 2**27),
+        packed(b'{"cells": [{"source": [3]}]}'), packed(b'{"cells": ' + b"[" * 10**5), lambda: packed(b" " * 2**27),
     ],
     ids=lambda row: str(row)[:80],
 )  # fmt: skip
@@ -136,6 +136,7 @@ def test_a_damaged_entry_of_the_record_costs_that_entry_alone(entry, course, tmp
     open_folder(folder)
     record = json.loads((folder / ".course.json").read_text())
     picture = next(name for name in record if name.startswith("files/"))
+    entry = entry() if callable(entry) else entry  # 128 MB are not made while the tests are collected
     record |= {NAME: entry, picture: entry, "nobody knows": entry, OTHER: packed(b'{"cells": []}')}
     (folder / ".course.json").write_text(json.dumps(record))
     (said,) = open_folder(folder)

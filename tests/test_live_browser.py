@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from conftest import cases
+from conftest import cases, thoroughly
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 from live_page import HAND_OVER, TAKE, compare, computed_here, give, question, take, visit, wait_shown, words
 from pictures import encoded
@@ -269,8 +269,10 @@ def test_from_a_file_it_says_what_to_do(context, server):
     page.close()
 
 
-@cases("width", [390, 850, 1280])
-@cases("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [(390, "dark"), (1280, "light"), *thoroughly((390, "light"), (850, "light"), (850, "dark"), (1280, "dark"))],
+)
 def test_accessible_at_every_width_and_in_both_schemes(live, width, scheme):
     live.emulate_media(color_scheme=scheme)
     live.set_viewport_size({"width": width, "height": 900})

@@ -50,6 +50,7 @@ def seen(page) -> tuple[list, np.ndarray]:
     return [*words, *checked], np.array(page.locator(".vit-table td").all_text_contents(), float)
 
 
+@pytest.mark.thorough
 def test_the_saved_page_is_that_of_save_html_and_shows_what_was_left(opened, browser, tmp_path):
     page = opened("?photograph=coffee&square=100-20-75#layer=9&head=2&query=77&pinned=1&overlay=heat&details=1")
     wait_shown(page, "vit-s14")

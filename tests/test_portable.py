@@ -21,9 +21,13 @@ def test_numbers():
 
 def test_the_instruction_set():
     assert torch.backends.cpu.get_cpu_capability() == "DEFAULT"
+
+
+def test_the_machine():
+    assert torch.backends.cpu.get_cpu_capability() == "another"
 """
 # Where sums of many numbers, a training and a chapter's printed numbers would show another processor first.
-TELLING = ["tests/test_layers.py", "tests/test_vit.py", "tests/test_objectives.py", "notebooks/01_patchify.ipynb"]
+TELLING = ["tests/test_layers.py", "tests/test_objectives.py", "notebooks/13_capstone.ipynb"]
 
 
 def portable(*arguments):
@@ -31,20 +35,17 @@ def portable(*arguments):
 
 
 @pytest.mark.slow
-def test_what_uses_more_than_a_third_of_its_tolerance_is_marked(tmp_path):
+def test_what_uses_more_than_a_third_of_its_tolerance_is_marked_and_a_failure_is_named(tmp_path):
     (tmp_path / "test_numbers.py").write_text(COMPARISONS)
     done = portable("--settings", "sse", tmp_path / "test_numbers.py")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 1 and "::test_the_machine" in done.stdout, done.stdout + done.stderr
+    assert "::test_the_instruction_set" not in done.stdout
     rows = re.findall(r"^ *([\d.]+) (>?) +\S+ +\S+ +\S+ +test_numbers\.py:(\d+)$", done.stdout, re.MULTILINE)
     assert rows == [("0.50", ">", "8"), ("0.40", ">", "11"), ("0.30", "", "9"), ("0.10", "", "10")]
     assert "4 places compare numbers; 2 of them use more than a third" in done.stdout
 
 
-@pytest.mark.slow
-def test_a_failure_under_a_setting_is_the_exit_code_and_named(tmp_path):
-    (tmp_path / "test_numbers.py").write_text(COMPARISONS.replace("DEFAULT", "another"))
-    done = portable("--settings", "sse", tmp_path / "test_numbers.py")
-    assert done.returncode == 1 and "::test_the_instruction_set" in done.stdout
+def test_a_setting_that_there_is_not_is_refused():
     done = portable("--settings", "sse,mmx")
     assert done.returncode == 2 and "--settings takes some of sse, avx2, " in done.stderr
 

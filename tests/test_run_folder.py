@@ -9,7 +9,7 @@ import sys
 
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, thoroughly
 from runs import CONFIG, cut_after, new_model, same
 from torch import nn
 
@@ -64,7 +64,7 @@ def training_process(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("killed", [True, *thoroughly(False)])
 def test_a_second_training_is_refused_while_the_first_lives(killed, training_process, tmp_path):
     folder = tmp_path / "run"
     before = {path.name: path.read_bytes() for path in folder.iterdir()}

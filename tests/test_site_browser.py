@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from conftest import ROOT
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, at_rest, violations
 
@@ -26,6 +27,7 @@ def look(page, name: str) -> None:
     page.screenshot(path=SCREENSHOTS / f"site-{name}.png")
 
 
+@pytest.mark.thorough
 def test_without_scripts_the_picture_is_there(opened):
     page = opened("notebooks/08_attention_maps.html", java_script_enabled=False)
     picture = page.locator("noscript img").first
@@ -87,7 +89,7 @@ def test_nothing_is_wider_than_a_telephone(opened, some):
     names += sorted({f"notebooks/{path.stem}.html" for path in NOTEBOOKS} - {*names})
     names += sorted({f"reference/{part.page}.html" for part in PARTS} - {*names})
     wide = {}
-    for name in some(names, daily=4):
+    for name in some(names, daily=2):
         page = opened(name, WIDEST, viewport={"width": 400, "height": 900})
         for explorer in page.locator(".vit-explorer").all():
             explorer.locator("xpath=self::*[@data-ready]").wait_for()
@@ -109,6 +111,7 @@ def test_dark_pages_have_dark_explorers(opened):
         assert max(colour[:3]) < 60
 
 
+@pytest.mark.thorough
 def test_in_the_dark_a_figure_stands_undimmed_on_one_light_card(opened, some):
     looks = """all => all.map((image) => {
         const styles = [];
@@ -131,6 +134,7 @@ def test_in_the_dark_a_figure_stands_undimmed_on_one_light_card(opened, some):
         assert len(frame["backgrounds"]) <= 2, "and the page behind it"
 
 
+@pytest.mark.thorough
 def test_a_figure_keeps_its_place_until_it_is_there(opened):
     page = opened("notebooks/04_attention.html", viewport={"width": 390, "height": 844})
     shapes = page.locator("div.cell_output img").evaluate_all(
@@ -139,6 +143,7 @@ def test_a_figure_keeps_its_place_until_it_is_there(opened):
     assert len(shapes) > 5 and all(abs(shown - told) < 0.05 for shown, told in shapes)
 
 
+@pytest.mark.thorough
 def test_from_a_server_and_from_the_disk_the_notebook_is_offered(opened):
     page = opened("notebooks/01_patchify.html")
     line = page.locator(".notebook-file")
@@ -179,6 +184,7 @@ def test_the_search_works_on_pages_opened_from_the_disk(opened):
     assert page.url.split("?")[0].split("#")[0].endswith("notebooks/04_attention.html")
 
 
+@pytest.mark.thorough
 def test_no_code_and_no_output_is_cut(opened, some):
     for width in some((390, 1280)):
         page = opened("notebooks/04_attention.html", viewport={"width": width, "height": 900})
@@ -203,6 +209,7 @@ def test_no_code_and_no_output_is_cut(opened, some):
             assert min(left for top, left in line if top >= line[0][0] + 8) > first + 20
 
 
+@pytest.mark.thorough
 def test_a_button_copies_the_code(opened, browser):
     page = opened("notebooks/04_attention.html", permissions=["clipboard-read"])
     code = page.locator("div.cell_input pre", has_text="def ").first
@@ -244,6 +251,7 @@ def test_the_explorer_is_in_the_first_view_and_answers(opened, some):
         page.wait_for_url("**/notebooks/08_attention_maps.html")
 
 
+@pytest.mark.thorough
 def test_a_reader_finds_a_function_and_its_types(opened):
     page = opened("search.html?q=record_attention")
     page.locator("#search-results a[href*='reference/maps.html'][href$='record_attention']").first.click()
@@ -253,6 +261,7 @@ def test_a_reader_finds_a_function_and_its_types(opened):
     page.wait_for_url("**#vit_course.maps.RecordedMaps")
 
 
+@pytest.mark.thorough
 def test_no_name_in_the_contents_beside_a_page_is_cut(opened, some):
     sticking_out = """(contents) => {
         const names = [...contents.querySelectorAll("a")].filter((name) => name.offsetParent);

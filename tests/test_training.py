@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from conftest import cases
+from conftest import cases, thoroughly
 from PIL import Image
 from runs import RECIPE as RUN
 from runs import new_model, same
@@ -148,19 +148,19 @@ def test_mixed_precision_keeps_weights_and_loss_in_float32(dataset, monkeypatch)
 
 
 @pytest.mark.slow
-def test_parts_of_a_batch_and_a_compiled_model_give_the_same_gradient(dataset, monkeypatch, float64):
+@pytest.mark.parametrize("options", [{"accumulate": 5}, *thoroughly({"compiled": True})], ids=str)
+def test_parts_of_a_batch_and_a_compiled_model_give_the_same_gradient(options, dataset, monkeypatch, float64):
     # The default backend needs a C++ compiler; which backend it is makes no difference to the loop.
     real = torch.compile
     monkeypatch.setattr(torch, "compile", lambda model: real(model, backend="aot_eager"))
     recipe = TrainingConfig(epochs=2, batch_size=48, padding=2, flip=True)
     models = []
-    for options in ({}, {"accumulate": 5}, {"compiled": True}):
+    for each in ({}, options):
         # A bias of the keys has no gradient but rounding, of which AdamW makes whole steps.
         models.append(new_model(dropout=0.0, qkv_bias=False))
-        train(models[-1], dataset, recipe, progress=False, **options)
-    for one, *others in zip(*(model.state_dict().values() for model in models), strict=True):
-        for other in others:
-            torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
+        train(models[-1], dataset, recipe, progress=False, **each)
+    for one, other in zip(*(model.state_dict().values() for model in models), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-10)
 
 
 def test_training_images_are_cut_and_validation_images_are_not(dataset):

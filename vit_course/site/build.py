@@ -92,6 +92,7 @@ def settings(sources: Path, static: Path) -> dict:
             "sphinx_copybutton",
             "sphinx.ext.autodoc",
             "sphinx.ext.napoleon",
+            "sphinx.ext.viewcode",
             "vit_course.site.docstrings",
             "vit_course.site.mathml",
             "vit_course.site.code",
@@ -107,7 +108,9 @@ def settings(sources: Path, static: Path) -> dict:
             "search_bar_text": "Search the course",
         },
         # Pages of code, most of all pages, have no contents beside them: a third of the build went into these copies.
-        "html_sidebars": {"vit_course/**": ["navbar-logo.html", "search-button-field.html"]},
+        "html_sidebars": {
+            place: ["navbar-logo.html", "search-button-field.html"] for place in ("vit_course/**", "_modules/**")
+        },
         "html_context": {"default_mode": "auto"},  # light or dark as the reader's system is
         "templates_path": [str(HERE / "templates")],
         "html_static_path": [str(static)],

@@ -18,7 +18,6 @@ CODE = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".js": "javascript", ".css": "css"}
 LANGUAGES |= {name: "text" for name in ("", ".md", ".csv", ".txt", ".sha256")}
 LEFT_OUT = ("__pycache__", "course")
-BUNDLES = "*/static/*.js"  # written by a machine for a machine
 # No entry in the table of contents, and no hit in the search: the chapters are what is searched.
 SOURCE_HEAD = "---\norphan: true\nnosearch: true\n---\n\n"
 WIDE_HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
@@ -72,7 +71,7 @@ def write_sources(repository: Path, folder: Path) -> None:
             text = lead_to_pages(text, path, repository, linked)
         target.write_text(text, encoding="utf-8")
     for path in linked:
-        write_source_page(path, repository, folder)
+        write_source_page(path, repository, folder, linked)
     shutil.copytree(repository / "res" / "diagrams", folder / "res" / "diagrams", dirs_exist_ok=True)
     for picture in [*(repository / "res").glob("*.png"), *(repository / "res").glob("*.webp")]:
         shutil.copy(picture, folder / "res")
@@ -134,16 +133,13 @@ def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) ->
     return "".join(parts)
 
 
-def write_source_page(path: Path, repository: Path, folder: Path) -> None:
-    """Writes the page of one file, its text highlighted, or of a folder, a list of the pages of its files."""
+def write_source_page(path: Path, repository: Path, folder: Path, linked: set[Path]) -> None:
+    """Writes the page of one file, its text highlighted, or of a folder, a list of its files; `linked` have a page."""
     name, place = path.relative_to(repository).as_posix(), _place(path, repository)
     if place.is_dir():
         inner = sorted(file.relative_to(place) for file in place.rglob("*") if file.is_file())
         files = [path / file for file in inner if not any(part[0] == "." or part in LEFT_OUT for part in file.parts)]
-        shown = [file for file in files if file.suffix in LANGUAGES and not file.match(BUNDLES)]
-        for file in shown:
-            write_source_page(file, repository, folder)
-        places = [(file.relative_to(path).as_posix(), file in shown) for file in files]
+        places = [(file.relative_to(path).as_posix(), file in linked) for file in files]
         text = "\n".join(f"- [`{place}`]({place}.md)" if page else f"- `{place}`" for place, page in places)
         target = folder / name / "index.md"
     else:
