@@ -49,6 +49,8 @@ LOOSE = Tolerance(2, 9, 25.0)
 
 def distance(stored: Image.Image, fresh: Image.Image, tolerance: Tolerance = EXACT) -> float:
     """How far two pictures of about one size are apart, in levels of 255: 0 for the same, 255 for black and white."""
+    if stored == fresh:
+        return 0.0
     size = min(stored.width, fresh.width), min(stored.height, fresh.height)
     blurred = [picture.crop((0, 0, *size)).filter(ImageFilter.GaussianBlur(BLUR)) for picture in (stored, fresh)]
     pair = [picture.reduce(tolerance.shrink) for picture in blurred]

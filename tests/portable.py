@@ -2,7 +2,7 @@
 
 A processor without AVX-512, or one more thread, adds the same numbers in another order, and the last digits change. One
 machine can do the same: PyTorch (ATen), oneDNN, MKL and OpenBLAS each take their instruction set from a variable. This
-runs what it is given under each of `SETTINGS`, by default all chapters and all tests but those of pages, and prints
+runs what it is given under each of `SETTINGS`, by default all chapters and all tests of numbers, and prints
 the comparisons that use most of their tolerance: what is stored or expected, the least and the most that was found, and
 the share of the tolerance that the difference uses. A share above a third is marked: such a number may well leave its
 tolerance on a processor that nobody here has. The exit code is that of the worst run.
@@ -34,7 +34,9 @@ SETTINGS = {
     "two-threads": {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"},
     "as-it-is": {},
 }
-EVERYTHING = ["notebooks", "tests", "-m", "not browser", "--ignore-glob=tests/test_site*"]
+# Tests of files, pages and commands compare no numbers.
+WITHOUT = ("site", "classroom", "kit", "learner", "interrupts", "environment", "commands_check", "portable")
+EVERYTHING = ["notebooks", "tests", "-m", "not browser", *(f"--ignore-glob=tests/test_{name}*" for name in WITHOUT)]
 A_THIRD = 1 / 3
 
 

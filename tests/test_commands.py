@@ -97,6 +97,7 @@ BAD_INPUT = [
 ]
 
 
+@pytest.mark.slow
 def test_bad_input_needs_no_torch(tmp_path, subtests):
     folders = [tmp_path / str(number) for number in range(len(BAD_INPUT))]
     for folder in folders:

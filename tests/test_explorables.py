@@ -281,6 +281,7 @@ def test_an_address_that_cannot_be_is_refused_and_the_rest_is_shown(opened, name
     assert f"{said}{part} must be " in page.inner_text("[role=alert]")
 
 
+@pytest.mark.thorough
 @NEEDS_CHROMIUM
 def test_figures_of_one_page_keep_apart(browser, figures, tmp_path):
     path = tmp_path / "all.html"

@@ -201,6 +201,7 @@ def test_a_large_photograph_is_made_smaller_and_the_connection_holds(mine):
     assert upright(mine) and mine.closed == []
 
 
+@pytest.mark.thorough
 def test_what_is_too_large_is_refused_in_words_and_a_picture_can_be_dropped(mine):
     choose(mine, "heavy.raw", bytes(9_000_000))
     words = hears(mine, "heavy.raw has 9.0 MB: at most 8.0 MB can be sent, and this browser could not")

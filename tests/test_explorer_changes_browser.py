@@ -82,6 +82,7 @@ def test_rank_correlation_is_that_of_mean_ranks(browser):
     page.close()
 
 
+@pytest.mark.thorough
 def test_a_saved_page_shows_what_was_computed_and_says_what_was_not(opened, shapes):
     model, image, normalise = shapes
     explorer = explore(model, image, preprocess=normalise, effects=["mean", "patches"], query=0, layer=3, head=1)

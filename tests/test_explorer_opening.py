@@ -121,6 +121,7 @@ def test_a_ring_marks_the_strongest_patch(opened):
     assert rings[0] > 40 and rings[1] < 5
 
 
+@pytest.mark.thorough
 @NEEDS_CHROMIUM
 def test_the_hand_moves_once(opened):
     page = opened(AttentionExplorer(**random_panel()), reduced_motion="no-preference")
@@ -172,6 +173,7 @@ def test_what_was_cut_off_is_said_and_shown_and_the_rest_is_sharp(opened):
     assert picture_of(explore(pretrained.load_run("tiny-cifar"), photograph)).shape == (32, 32, 3)
 
 
+@pytest.mark.thorough
 @NEEDS_CHROMIUM
 def test_why_there_speaks_of_what_is_shown_and_of_the_ringed_patch(opened):
     given = random_panel()
@@ -221,6 +223,7 @@ def test_a_page_says_what_it_is_to_who_links_to_it_and_to_who_has_no_javascript(
     page.close()
 
 
+@pytest.mark.thorough
 @NEEDS_CHROMIUM
 @cases(("width", "least"), [(1280, 550), (1920, 750)])
 def test_a_wide_screen_has_a_large_photograph(opened, width, least):

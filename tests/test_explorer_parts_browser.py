@@ -79,6 +79,7 @@ def test_why_follows_a_pinned_query_and_what_is_clicked_next(opened, given):
     says(page, ".vit-why-words", "Picture 1: The patch in row 2, column 2 gives")
 
 
+@pytest.mark.thorough
 def test_one_dimension_of_the_strips_in_numbers(opened, given):
     page = opened(layer=2, head=1, query=12, pinned=True, key=20)
     strip = page.locator(".vit-vector svg").first
@@ -90,6 +91,7 @@ def test_one_dimension_of_the_strips_in_numbers(opened, given):
     np.testing.assert_allclose([float(n) for n in numbers], [q, k, q * k], atol=0.02)
 
 
+@pytest.mark.thorough
 def test_what_the_model_says_and_its_curve(opened):
     page = opened(layer=1)
     assert page.locator(".vit-classes li").all_inner_texts()[0].split() == ["cat", "60", "%"]

@@ -156,6 +156,7 @@ def solved(page, step, values=None):
     return done["found"], [float(n.replace("−", "-")) for n in re.findall(r"−?\d+(?:\.\d+)?", done["said"])]
 
 
+@pytest.mark.thorough
 @cases("step", range(8))
 def test_each_step_can_be_done_on_the_photograph_and_not_with_one_thing_missing(page, step):
     start, done = run(page, step), run(page, step, solve=True)

@@ -208,6 +208,7 @@ def test_the_address_is_put_where_it_belongs(kit, tmp_path):
     assert "{{" not in text and "ADDRESS` stands" not in text
 
 
+@pytest.mark.slow
 @cases("address", ["", "two words", "a'b", 'a"b', "$(rm)", "a&b", "a%b"])
 def test_an_address_that_a_shell_would_change_is_refused(address, tmp_path, capsys):
     assert main(["kit", str(tmp_path / "new"), "--from", address]) == 2

@@ -9,7 +9,7 @@ from live_changed import LOOK, by_python, changed, open_model, worker_page
 
 from vit_course import data, pretrained
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.thorough]
 SIZES = {"vit-s14": 224, "tiny-cifar": 32}
 PHOTOGRAPHS = list(data.photographs())[:10]
 ROW = np.random.default_rng(0).normal(size=2 * 384).round(3).tolist()
@@ -116,7 +116,6 @@ def test_a_change_of_what_was_computed_beforehand_looks_at_the_picture_by_itself
     np.testing.assert_array_equal(changed(page, [head(1, 2)])["cosines"], wanted)
 
 
-@pytest.mark.thorough
 @cases("photograph", PHOTOGRAPHS)
 def test_twenty_changes_of_each_of_ten_photographs_as_in_pytorch(page, runs, photograph):
     assert len(TWENTY) == 20 and len(PHOTOGRAPHS) == 10

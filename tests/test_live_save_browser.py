@@ -16,7 +16,7 @@ from served import served
 from vit_course import data, pretrained
 from vit_course.explorer import AttentionExplorer
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [NEEDS_CHROMIUM, pytest.mark.thorough]
 PARTS = re.compile(r'(.*class="vit-explorer-state">)(.*?)(</script>.*data-coding="dense">)([^<]*)(.*)', re.DOTALL)
 CANVAS = ".live-square canvas"
 
@@ -50,7 +50,6 @@ def seen(page) -> tuple[list, np.ndarray]:
     return [*words, *checked], np.array(page.locator(".vit-table td").all_text_contents(), float)
 
 
-@pytest.mark.thorough
 def test_the_saved_page_is_that_of_save_html_and_shows_what_was_left(opened, browser, tmp_path):
     page = opened("?photograph=coffee&square=100-20-75#layer=9&head=2&query=77&pinned=1&overlay=heat&details=1")
     wait_shown(page, "vit-s14")
