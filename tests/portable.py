@@ -49,6 +49,8 @@ def run(setting: str, arguments: list[str], folder: Path) -> int:
     path = os.pathsep.join(filter(None, [str(ROOT / "tests"), os.environ.get("PYTHONPATH")]))
     environment = {FOLDER: str(folder), "IPYTHONDIR": str(folder / "ipython"), "PYTHONPATH": path}
     settings = ["-c", str(ROOT / "pyproject.toml"), "-o", "enable_assertion_pass_hook=true"]
+    if "OMP_NUM_THREADS" in SETTINGS[setting]:
+        settings += ["-n", "1"]  # two tests of two threads each would wait for one another
     command = [sys.executable, "-m", "pytest", "-q", *settings, *arguments]
     started = time.monotonic()
     done = subprocess.run(
