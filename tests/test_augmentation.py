@@ -109,7 +109,7 @@ def test_a_run_that_was_cut_is_the_whole_one(dataset, tmp_path, monkeypatch):
 
 
 @pytest.mark.thorough
-def test_two_processes_change_each_image_as_one_does(tmp_path):
+def test_two_processes_change_each_image_as_one_does(tmp_path, float64):
     # The last batch of 17 goes into three parts of uneven shares.
     command = [*TRAIN, "--num-train", "145", "--epochs", "2", "--randaugment", "20"]
     assert main([*command, "--out", str(tmp_path / "alone")]) == 0

@@ -1,7 +1,6 @@
 """The figures that can be dragged: their Python, and in Chromium each against the same numbers in Python."""
 
 import json
-import math
 import os
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from vit_course import explorables
 from vit_course.__main__ import main
 from vit_course.explorables import explorable
 from vit_course.explorables.together import ABOUT, every, together
-from vit_course.widgets.state import refusal
 
 NAMES = explorables.__all__
 TRIED = os.environ.get("EXPLORABLE", "").split() or NAMES  # while one is being made, EXPLORABLE=NAME chooses it
@@ -136,23 +134,6 @@ def test_a_state_that_cannot_be_is_refused_in_a_sentence(figures, name):
         assert figure.state == before
 
 
-def test_a_table_says_what_it_takes():
-    table = {
-        "a": {"usual": 0, "least": 0, "counts": "patches", "whole": True},
-        "b": {"usual": True, "flag": True},
-        "c": {"usual": [[0, 1]], "shape": [1, 2], "least": -1, "most": 1},
-        "d": {"usual": "x", "choices": ["x", 2]},
-    }
-    say = lambda name, value: refusal(table, name, value, {"patches": 4})  # noqa: E731
-    assert not any(say(*one) for one in (("a", 3), ("b", False), ("c", [[-1, 0.5]]), ("d", 2)))
-    assert say("a", 4) == "a must be a whole number from 0 to 3, got 4"
-    assert say("a", 1.5).startswith("a must be") and say("a", True).startswith("a must be")
-    assert say("b", 1) == "b must be True or False, got 1"
-    assert say("c", [[0, math.nan]]).startswith("c must be 1 x 2 numbers from -1 to 1, got")
-    assert say("c", [0, 1]) and say("c", [[0, 1], [0, 1]])
-    assert say("d", "2") == "d must be one of \"x\", 2, got '2'"
-
-
 def test_the_command_writes_pages_and_renews_only_its_own(tmp_path, capsys):
     folder = tmp_path / "play"
     assert main(["play", str(folder)]) == 0
@@ -212,15 +193,15 @@ def a_pointer_moves_it_and_the_state_lasts(page, name: str) -> None:
     grips = handle.locator(".play-grip")  # an arrow is taken by its head
     box = (grips.first if grips.count() else handle).bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    before = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.state)")
+    play = "document.querySelector('.vit-play').play"
+    before = page.evaluate(f"JSON.stringify({play}.state)")
     page.mouse.move(x, y)
     page.mouse.down()
     for step in range(1, 6):
         page.mouse.move(x - 12 * step, y - 9 * step)
     page.mouse.up()
     page.wait_for_selector(SHOWN)
-    state = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.state)")
-    kept = page.evaluate("JSON.stringify(document.querySelector('.vit-play').play.model.get('state'))")
+    state, kept = page.evaluate(f"[{play}.state, {play}.model.get('state')].map(JSON.stringify)")
     assert state != before and kept == state and f"#{name}?" in page.url
     page.get_by_role("button", name="Start again").click()
     page.wait_for_selector(SHOWN)
@@ -285,8 +266,8 @@ def test_an_address_that_cannot_be_is_refused_and_the_rest_is_shown(opened, name
 @NEEDS_CHROMIUM
 def test_figures_of_one_page_keep_apart(browser, figures, tmp_path):
     path = tmp_path / "all.html"
-    first = explorables.attention_by_hand(asking=2)
-    body = together(figures).replace("<p>", explorable.markup(first.everything()) + "<p>", 1)
+    first = explorable.markup(explorables.attention_by_hand(asking=2).everything())
+    body = together(figures).replace("<p>", f"{first}<p>", 1)
     path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>all</title>{body}")
     page = browser.new_page()
     page.goto(path.as_uri())

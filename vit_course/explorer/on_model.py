@@ -191,7 +191,7 @@ def _seen(
     if isinstance(answered, torch.Tensor):
         finite("what the model says", answered)
     none = none_fits(model, answer) if isinstance(answer, torch.Tensor) else None
-    panel = {
+    panel: dict[str, Any] = {
         **dict(maps=maps, image=prepared.shown, grid=order.grid, prefix=order.prefix),
         "features": features[0] if features is not None and features.shape[:2] == (1, maps[0].shape[-2]) else None,
         "says": says_of(parts, heard, answer, labels_in(model, preprocess) if labels is None else labels, none),

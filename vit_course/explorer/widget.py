@@ -127,8 +127,8 @@ class AttentionExplorer(StillWidget):
         # A sharp one beside another that is not would seem to be what the model sees.
         sharp = all(panel.whole for panel in self._shown)
         panels = [panel.write(sections, sharp=sharp) for panel in self._shown]
-        one = self._shown[0]
-        found = None if CHOSEN & state.keys() else telling(one.attention, one.order)
+        first = self._shown[0]
+        found = None if CHOSEN & state.keys() else telling(first.attention, first.order)
         panels[0]["telling"] = found  # so that the page can say why it opens there
         for panel, own in zip(panels, self._changes, strict=True):
             panel["asks"] = own is not None  # so that the page knows who answers
@@ -137,8 +137,8 @@ class AttentionExplorer(StillWidget):
         self.on_msg(self._asked)
         # After the panels, because the limits of these come from them.
         limits = self._limits()
-        first = found or {"layer": limits["layers"] - 1, "query": _first_query(one)}
-        for name, value in (first | state).items():
+        opens = found or {"layer": limits["layers"] - 1, "query": _first_query(first)}
+        for name, value in (opens | state).items():
             if refused := refusal(STATE, name, value, limits):
                 raise ValueError(refused)
             setattr(self, name, value)
