@@ -34,5 +34,5 @@ def setup(app) -> dict:
 
 
 def _wrap(app, name, template, context, doctree) -> None:
-    if "body" in context:
+    if "body" in context and not name.startswith("_modules/"):  # there a block reaches over many lines
         context["body"] = CODE.sub(lambda match: match[1] + hang(match[2]) + match[3], context["body"])
