@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import nbformat
 import pytest
-from conftest import ROOT, cases, python
+from conftest import ROOT, cases, python, thoroughly
 
 from vit_course import data
 
@@ -24,6 +24,10 @@ def rows(path) -> dict[str, dict[str, list[float]]]:
     return found
 
 
+EXPERIMENTS = [(name, one) for name in TABLES for one in rows(FOLDER / f"{name}.csv")]
+DAILY = ("class_token", "by_token")
+
+
 @cases("name", TABLES)
 def test_a_table_has_what_its_script_measures_and_its_chapter_names_the_command(name):
     script = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
@@ -37,7 +41,9 @@ def test_a_table_has_what_its_script_measures_and_its_chapter_names_the_command(
     assert any("experiment" in cell.metadata.get("tags", []) for cell in cells)
 
 
-def again(tmp_path, name: str, experiment: str) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "experiment"), [DAILY, *thoroughly(*(one for one in EXPERIMENTS if one != DAILY))])
+def test_a_script_measures_its_table_again(name, experiment, tmp_path):
     """Runs seed 0 of an experiment: near the stored number, as far as the seeds differ."""
     out = tmp_path / f"{name}-{experiment}.csv"
     done = python(FOLDER / f"{name}.py", "--seeds", 1, "--only", experiment, "--out", out)
@@ -48,17 +54,6 @@ def again(tmp_path, name: str, experiment: str) -> None:
     for setting, (value,) in measured.items():
         allowed = max(stored[setting]) - min(stored[setting]) + 0.1 * abs(stored[setting][0]) + 0.01
         assert abs(value - stored[setting][0]) <= allowed, (setting, value, stored[setting])
-
-
-@pytest.mark.slow
-def test_a_script_measures_its_table_again(tmp_path):
-    again(tmp_path, "class_token", "by_token")
-
-
-@pytest.mark.thorough
-@cases(("name", "experiment"), [(name, one) for name in TABLES for one in rows(FOLDER / f"{name}.csv")])
-def test_every_script_measures_its_table_again(name, experiment, tmp_path):
-    again(tmp_path, name, experiment)
 
 
 def test_a_table_or_an_experiment_that_is_not_there_is_named():
