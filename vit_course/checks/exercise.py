@@ -17,7 +17,6 @@ from vit_course.checks.draw import Draw
 from vit_course.checks.errors import in_words, raised
 from vit_course.checks.limited import Outcome, run_limited
 from vit_course.checks.report import FAILED, NOT_ATTEMPTED, PASSED, NotAttempted, Parts, Report, Wrong
-from vit_course.checks.tools.by_hand import worked_out
 
 SECONDS = 20.0
 
@@ -72,9 +71,8 @@ def load_exercises(package: str) -> list[str]:
     """
     folders: dict[str, list[str]] = {}
     for name, row in LISTED["exercises"].items():
-        (folder, own), by_hand = name.split("."), LISTED["worked-out"]
-        place = f"{package}.{name}"
-        check = worked_out(place, by_hand[name]) if name in by_hand else vars(importlib.import_module(place))[own]
+        folder, own = name.split(".")
+        check = vars(importlib.import_module(f"{package}.{name}"))[own]
         EXERCISES[name] = _exercise(name, check, *row)
         folders.setdefault(folder, []).append(own)
         module = importlib.import_module(f"{package}.{folder}")

@@ -10,6 +10,7 @@ from vit_course.checks.tools.flat import Flat
 from vit_course.checks.tools.heads import Vectors, attend, close, heads_of, name_the_slip
 from vit_course.checks.tools.modules import alone, build, feed, repeats, trained_by
 from vit_course.checks.tools.roles import Watched, find_roles
+from vit_course.checks.tools.slips import Slip
 from vit_course.checks.tools.tensors import equal, tensor
 from vit_course.checks.tools.tokens_meet import tokens_meet
 
@@ -26,7 +27,9 @@ def attention(answer, draw):
         layer.eval()
         small = any(tuple(p.shape)[-2:] == (d, d) for p in layer.parameters())
         right = [4 * hidden * hidden + biases * hidden for biases in (4, 3, 2, 1, 0)]
-        counted(layer, right, __name__, locals(), f"D = {hidden}, h = {heads}")
+        counted(
+            layer, right, PARAMETERS, dict(hidden=hidden, small=small, heads=heads, d=d), f"D = {hidden}, h = {heads}"
+        )
         tensor(feed(layer, x), x.shape, "(B, T, D)", "the output in eval mode")
         _draw_matrices(layer, hidden, draw)
         repeats(layer, x)
@@ -82,3 +85,59 @@ def _same_attention(layer: nn.Module, x: torch.Tensor, heads: int, draw) -> None
     vectors, last = draw_biases(watched, found, spare, lambda: draw.normal(4, hidden), draw)
     expected, received = attend(vectors, x) + last, feed(layer, x).detach()
     same_with_biases(received, expected, "(B, T, D)")
+
+
+PARAMETERS = [
+    Slip(
+        "shared-query-key",
+        "Queries, keys and values do not have separate matrices.",
+        lambda hidden: -2 * hidden * hidden,
+    ),
+    Slip(
+        "no-parameters",
+        "The module has no parameters: its layers are not attributes, or are in a plain list.",
+        lambda right: -right,
+    ),
+    Slip(
+        "heads-not-registered",
+        "The layers of the heads are not part of the module: a plain list hides them.",
+        lambda hidden: -3 * hidden * hidden,
+    ),
+    Slip(
+        "no-projection",
+        "There are parameters for queries, keys and values, but none after them.",
+        lambda hidden: -hidden * hidden,
+    ),
+    Slip(
+        "heads-see-a-part",
+        (
+            "The matrices of a head are d x d, so it reads only its own part of a token; every head should read "
+            "the whole token."
+        ),
+        lambda hidden, d, small: 3 * hidden * (d - hidden) if small else None,
+        lambda hidden, d, small: 3 * hidden * (d - hidden) + 3 * d if small else None,
+    ),
+    Slip(
+        "one-head-shared",
+        "All heads share one set of matrices.",
+        lambda small, hidden, d: None if small else 3 * hidden * (d - hidden),
+        lambda small, hidden, d: None if small else 3 * hidden * (d - hidden) + 3 * d,
+    ),
+    Slip(
+        "one-head-shared",
+        "All heads share one set of matrices of d x d numbers.",
+        lambda d, hidden: 3 * d * d - 3 * hidden * hidden,
+        lambda d, hidden: 3 * d * d - 3 * hidden * hidden + 3 * d,
+    ),
+    Slip("norm-added", "There is a norm in the module: that is the job of the block.", lambda hidden: 2 * hidden),
+    Slip(
+        "heads-of-full-width",
+        "Each head has matrices of the full width D; the heads should share that width.",
+        lambda hidden, heads: 3 * hidden * hidden * (heads - 1),
+        lambda hidden, heads: 3 * hidden * hidden * (heads - 1) + 3 * hidden * (heads - 1),
+        lambda hidden, heads: (3 * hidden * hidden + hidden * hidden) * (heads - 1),
+        lambda hidden, heads: (
+            3 * hidden * hidden * (heads - 1) + 3 * hidden * (heads - 1) + hidden * hidden * (heads - 1)
+        ),
+    ),
+]

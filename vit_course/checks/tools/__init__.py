@@ -4,7 +4,6 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
 
     calling     call: the learner's result, or the error as a `Wrong`
     functions   Mistake, same_function, same_values: a function beside the right one and the wrong ones
-    table       table, known, values, by_answer, refuse: what goes wrong, read from NAME.toml beside the exercise
     slips       by_results, named_by_details: a mistake known by its result, an error or a shape known by what it says
     usual       usual_slips: what happens in any function, told by its axes (`same_function` knows them); right_at
     modules     build, feed, count, repeats, alone, trained_by, ...: a module of the learner's, whatever its parts

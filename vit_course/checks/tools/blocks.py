@@ -17,7 +17,7 @@ from vit_course.checks.tools.parts import Branch, Norm, Parts, normed
 from vit_course.checks.tools.roles import Head, Roles
 from vit_course.checks.tools.rows_of_blocks import run as run_in_a_row
 from vit_course.checks.tools.rows_of_blocks import slips
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.slips import Slip, wrong_functions
 from vit_course.checks.tools.tensors import equal
 
 
@@ -162,7 +162,7 @@ def _arrangements(blocks: Blocks) -> Iterator[Blocks]:
 
 
 def _named(blocks: Blocks, roles: Sequence[Roles], number: int, received: torch.Tensor):
-    inner = table(__name__, "mistakes", lambda run, heads, **steps: run(heads, **steps))
+    inner = wrong_functions(MISTAKES, lambda run, heads, **steps: run(heads, **steps), pairs=0)
     outer = [replace(slip, function=_around(slip.function)) for slip in slips()] if blocks.norm else []
     width, around = blocks.parts.width, {slip.sentence for slip in outer}
     no_mlp, nothing = blocks.row.clone(), blocks.row.clone()
@@ -191,3 +191,125 @@ def _named(blocks: Blocks, roles: Sequence[Roles], number: int, received: torch.
 
 def _around(function: Callable) -> Callable:
     return lambda run, heads: run(heads, around=function)
+
+
+# The slips of a pre-norm block, one beside the other: z goes in; a and m are attention and MLP, n and k their norms.
+MISTAKES = {
+    "way": [
+        Slip("mlp-first", "The MLP comes before the attention.", lambda z, a, m, n, k: (y := z + m(k(z))) + a(n(y))),
+        Slip(
+            "parallel",
+            "Both branches read the block's input; the second should read the result of the first.",
+            lambda z, a, m, n, k: z + a(n(z)) + m(k(z)),
+        ),
+        Slip(
+            "post-norm",
+            (
+                "A norm comes after a branch and its addition; in this model, it comes before the branch and "
+                "outside the stream."
+            ),
+            lambda z, a, m, n, k: k((y := n(z + a(z))) + m(y)),
+            lambda z, a, m, n, k: (y := n(z + a(z))) + m(k(y)),
+            lambda z, a, m, n, k: k((y := z + a(n(z))) + m(y)),
+        ),
+        Slip("no-norm", "Neither branch has a norm before it.", lambda z, a, m, n, k: (y := z + a(z)) + m(y)),
+        Slip(
+            "no-norm",
+            "The input of the attention has not passed through a norm.",
+            lambda z, a, m, n, k: (y := z + a(z)) + m(k(y)),
+        ),
+        Slip(
+            "no-norm",
+            "The input of the MLP has not passed through a norm.",
+            lambda z, a, m, n, k: (y := z + a(n(z))) + m(y),
+        ),
+        Slip(
+            "norm-after-branch",
+            "A norm comes after a branch, before the addition; in this model, it comes before the branch.",
+            lambda z, a, m, n, k: (y := z + n(a(z))) + k(m(y)),
+            lambda z, a, m, n, k: (y := z + n(a(z))) + m(k(y)),
+            lambda z, a, m, n, k: (y := z + a(n(z))) + k(m(y)),
+        ),
+        Slip("no-residual", "The input of a branch is not added to its output.", lambda z, a, m, n, k: m(k(a(n(z))))),
+        Slip(
+            "no-first-residual",
+            "The attention's output replaces its input instead of being added to it.",
+            lambda z, a, m, n, k: (y := a(n(z))) + m(k(y)),
+        ),
+        Slip(
+            "no-second-residual",
+            "The MLP's output replaces its input instead of being added to it.",
+            lambda z, a, m, n, k: m(k(z + a(n(z)))),
+        ),
+        Slip(
+            "second-residual-around-both",
+            "The MLP's output is added to the block's input, so the result of the attention reaches only the MLP.",
+            lambda z, a, m, n, k: z + m(k(z + a(n(z)))),
+        ),
+        Slip(
+            "residual-twice",
+            "The input of a branch, or of the block, is added twice.",
+            lambda z, a, m, n, k: 2 * (y := 2 * z + a(n(z))) + m(k(y)),
+            lambda z, a, m, n, k: (y := 2 * z + a(n(z))) + m(k(y)),
+            lambda z, a, m, n, k: 2 * (y := z + a(n(z))) + m(k(y)),
+            lambda z, a, m, n, k: z + (y := z + a(n(z))) + m(k(y)),
+        ),
+        Slip(
+            "residual-from-norm",
+            "The normed input of a branch is added to its output, not the input itself.",
+            lambda z, a, m, n, k: (y := k((x := n(z)) + a(x))) + m(y),
+            lambda z, a, m, n, k: (y := k(z + a(n(z)))) + m(y),
+            lambda z, a, m, n, k: (y := (x := n(z)) + a(x)) + m(k(y)),
+        ),
+        Slip(
+            "doubled",
+            "The output of the attention is added twice.",
+            lambda z, a, m, n, k: (y := z + 2 * a(n(z))) + m(k(y)),
+        ),
+    ],
+    "mlp": [
+        Slip(
+            "relu",
+            "There is a ReLU between the two layers of the MLP; this model has a GELU there.",
+            lambda x, first, second: second(first(x).relu()),
+        ),
+        Slip(
+            "no-activation",
+            "There is nothing between the two layers of the MLP, so together they act as one matrix.",
+            lambda x, first, second: second(first(x)),
+        ),
+        Slip(
+            "not-gelu",
+            "The function between the two layers of the MLP is not a GELU.",
+            lambda x, first, second: second(F.silu(first(x))),
+            lambda x, first, second: second(first(x).tanh()),
+            lambda x, first, second: second(first(x).sigmoid()),
+            lambda x, first, second: second((z := first(x)) * (1.702 * z).sigmoid()),
+            lambda x, first, second: second(F.leaky_relu(first(x))),
+            lambda x, first, second: second(F.elu(first(x))),
+        ),
+        Slip(
+            "gelu-at-the-end",
+            "A GELU follows the last layer of the MLP.",
+            lambda x, first, second: F.gelu(second(first(x))),
+            lambda x, first, second: F.gelu(second(F.gelu(first(x)))),
+        ),
+        Slip(
+            "gelu-first",
+            "A GELU comes before the first layer of the MLP; in this model, it comes after that layer.",
+            lambda x, first, second: second(first(F.gelu(x))),
+        ),
+    ],
+    "norm": [
+        Slip(
+            "no-mean-in-norm",
+            "The norms do not subtract the mean; they work like RMSNorm.",
+            lambda z: F.rms_norm(z, z.shape[-1:]),
+        ),
+        Slip(
+            "norm-over-tokens",
+            "A norm runs over tokens and width together; each token should be normed separately.",
+            lambda z: F.layer_norm(z, z.shape[-2:]),
+        ),
+    ],
+}

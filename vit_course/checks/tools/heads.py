@@ -1,14 +1,16 @@
 """What attention gives for the units that `roles` has found, step by step, and which slip gives something else."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.attention_slips import SCALE_NONE, SCALE_OTHERS, SCALE_ROOT_OF_ALL_HEADS
 from vit_course.checks.tools.functions import Mistake
 from vit_course.checks.tools.roles import Head, Roles
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.slips import Slip, wrong_functions
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def name_the_slip(
             if _gives(run, cut, received, **({"scale": scale} if scale else {})):
                 sentence = "There is one head of the full width: the heads are not cut, or are joined too early."
                 return "one-head", sentence, []
-    mistakes = [*table(__name__, "mistakes", lambda run, heads, **steps: run(heads, **steps)), *more]
+    mistakes = [*wrong_functions(MISTAKES, lambda run, heads, **steps: run(heads, **steps), pairs=3), *more]
     for cut in zip(*(_cuts(roles, width, number) for roles in layers), strict=False):
         if _gives(run, cut, received):
             return None
@@ -168,3 +170,86 @@ def _cuts(roles: Roles, width: int, number: int) -> Iterator[list[Head]]:
 def close(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Whether two outputs agree up to what the order of sums makes of float32."""
     return bool((a - b).norm() < 1e-4 * b.norm())
+
+
+# The slips of self-attention, for attention, block and whole model alike. Which projection makes queries and which keys
+# is found by what they do; so a softmax over the queries and weights that are transposed are one slip here.
+MISTAKES = {
+    "share": [
+        Slip(
+            "softmax-over-queries",
+            "The softmax runs over the queries, or the weights are transposed after it.",
+            lambda s: s.softmax(-2),
+            lambda s: s.softmax(-1).mT,
+        ),
+        Slip("softmax-over-heads", "The softmax runs over the heads.", lambda s: s.softmax(1)),
+        Slip(
+            "heads-averaged",
+            "The weights of the heads are averaged or added up before they are applied to the values.",
+            lambda s: s.softmax(-1).mean(1, keepdim=True).expand_as(s),
+            lambda s: s.softmax(-1).sum(1, keepdim=True).expand_as(s),
+        ),
+        Slip(
+            "softmax-over-all",
+            "The softmax runs over queries and keys together.",
+            lambda s: s.flatten(2).softmax(-1).unflatten(-1, s.shape[-2:]),
+        ),
+        Slip(
+            "no-softmax",
+            "The scores are used as weights without a softmax.",
+            lambda s: s,
+            lambda s: s / s.sum(-1, keepdim=True),
+        ),
+        Slip(
+            "not-a-softmax",
+            "A function other than a softmax turns the scores into weights.",
+            torch.sigmoid,
+            lambda s: s.log_softmax(-1),
+            lambda s: (-s).softmax(-1),
+            torch.relu,
+            torch.exp,
+        ),
+        Slip("softmax-twice", "The softmax is applied twice.", lambda s: s.softmax(-1).softmax(-1)),
+        Slip(
+            "scores-averaged",
+            "The scores of the heads are averaged or added up, so there is one set of weights for all heads.",
+            lambda s: s.mean(1, keepdim=True).softmax(-1).expand_as(s),
+            lambda s: s.sum(1, keepdim=True).softmax(-1).expand_as(s),
+        ),
+        Slip(
+            "own-token-masked",
+            "No token attends to itself.",
+            lambda s: s.masked_fill(torch.eye(s.shape[-1], dtype=torch.bool), -math.inf).softmax(-1),
+        ),
+    ],
+    "scale": [
+        *SCALE_NONE,
+        *SCALE_ROOT_OF_ALL_HEADS,
+        *SCALE_OTHERS,
+    ],
+    "after": [
+        Slip(
+            "input-added",
+            "The input is added to the output: that is the job of the block, not of the attention.",
+            lambda out, x: out + x,
+        ),
+    ],
+    "result": [
+        Slip(
+            "scale-after-softmax",
+            "The division by the square root of d comes after the softmax.",
+            lambda run, heads: run(heads, scale=one, after=lambda out, x: out / root(heads, x)),
+        ),
+        Slip(
+            "no-softmax",
+            "The scores are used as weights without scaling and without a softmax.",
+            lambda run, heads: run(heads, scale=one, share=lambda s: s),
+            lambda run, heads: run(heads, scale=one, share=lambda s: s / s.sum(-1, keepdim=True)),
+        ),
+        Slip(
+            "not-a-softmax",
+            "A sigmoid turns the scores into weights, and they are not scaled.",
+            lambda run, heads: run(heads, scale=one, share=torch.sigmoid),
+        ),
+    ],
+}
