@@ -4,7 +4,8 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
 
     calling     call: the learner's result, or the error as a `Wrong`
     functions   Mistake, same_function, same_values: a function beside the right one and the wrong ones
-    slips       by_results, named_by_details: a mistake known by its result, an error or a shape known by what it says
+    slips       Slip, wrong_functions, by_value, by_answer, refuse: what people do wrong, by a wrong function, value or
+                condition; named_by_details: an error or a shape known by what it says
     usual       usual_slips: what happens in any function, told by its axes (`same_function` knows them); right_at
     modules     build, feed, count, repeats, alone, trained_by, ...: a module of the learner's, whatever its parts
     flat        Flat: all numbers that a module learns as one row
@@ -17,7 +18,7 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
     whole_embedding             its patches and positions
     watched_steps               what the optimisers do while a learner's code trains
     tensors     tensor, equal, agree: one tensor that came back
-    by_hand     worked_out, same_answers: numbers and choices, the right ones never shown; truth: True or False
+    by_hand     same_answers: numbers and choices, the right ones never shown; truth: True or False
     returned    real: one number, whatever its type; named: a dict, with the names that were asked for
     experiments reported, shares, made_again, follows, ...: what several runs gave, and whether the conclusion follows
     chapter     of_chapter: what a chapter's cells define, for runs that are made again

@@ -50,7 +50,7 @@ def _often(norm: Callable, times: int, z: torch.Tensor) -> torch.Tensor:
 
 def slips(steps: Sequence[str] = ()) -> list[Mistake]:
     """What people do wrong with a row of blocks, as functions of x, blocks and norm; of these steps alone, if given."""
-    return wrong_functions(MISTAKES, run, steps, pairs=3)
+    return wrong_functions(MISTAKES, run, only=steps, pairs=3)
 
 
 MISTAKES = {
