@@ -4,7 +4,6 @@ import io
 
 import pytest
 import torch
-from conftest import cases
 
 from vit_course.checks.worker import Left
 from vit_course.classroom.apart.wire import Packer, Unpacker, WireError, read_frame, write_frame
@@ -23,19 +22,31 @@ def there_and_back(value):
     return Unpacker(blobs, lambda node: pytest.fail(f"not plain: {node!r}")).unpack(tree)
 
 
-@cases(
+@pytest.mark.parametrize(
     "value",
     [
-        None, True, 3, -(2**80), 0.1, float("inf"), "é\n", (1, [2, {"a": (3,)}]), {(1, 2): 0.5}, {1, 2}, range(2, 9, 3),
-        torch.Size([2, 3]), torch.float16, slice(1, None, 2),
+        None,
+        True,
+        3,
+        -(2**80),
+        0.1,
+        float("inf"),
+        "é\n",
+        (1, [2, {"a": (3,)}]),
+        {(1, 2): 0.5},
+        {1, 2},
+        range(2, 9, 3),
+        torch.Size([2, 3]),
+        torch.float16,
+        slice(1, None, 2),
     ],
-)  # fmt: skip
+)
 def test_plain_values_come_back_as_they_went(value):
     found = there_and_back(value)
     assert found == value and type(found) is type(value)
 
 
-@cases("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
 def test_tensors_keep_numbers_shape_and_order(dtype):
     tensor = (torch.randn(2, 3, 5) * 3).to(dtype).permute(2, 0, 1)
     found = there_and_back(tensor)
@@ -44,7 +55,7 @@ def test_tensors_keep_numbers_shape_and_order(dtype):
     assert there_and_back(torch.tensor(7)).item() == 7
 
 
-@cases(
+@pytest.mark.parametrize(
     "node",
     [
         {"k": "tensor", "dtype": "float32", "shape": [3], "b": 0},

@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 
 import pytest
 import torch
-from conftest import cases
 from runs import RECIPE, cut_after, files, new_model, rewritten
 from test_distributed import TORCHRUN, TRAIN, assert_the_same_run, run
 from test_training import Spy
@@ -32,7 +31,7 @@ def first_part(dataset, **changes):
     return next(next(batches.epoch())), batches.generator
 
 
-@cases("channels", [1, 3])
+@pytest.mark.parametrize("channels", [1, 3])
 def test_randaugment_is_torchvision_s_by_each_image_s_seed(channels):
     images = torch.randint(0, 256, (20, channels, 12, 8), dtype=torch.uint8)
     seeds, before = torch.randint(2**63 - 1, (20,)), torch.get_rng_state()

@@ -8,7 +8,6 @@ import re
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from pictures import encoded
 from PIL import Image
 from sent import maps_of, picture_of
@@ -59,7 +58,7 @@ def test_the_middle_is_enlarged_and_linked():
     assert link[0] == 0 and link[-1] == 127, "beyond the edge the nearest"
 
 
-@cases("how", CHANGES)
+@pytest.mark.parametrize("how", CHANGES)
 def test_one_picture_changed_stands_beside_itself(model, how):
     image = 2 * torch.rand(3, 12, 20) - 1
     explorer = explore(model, image, beside=how, query=9)
@@ -206,12 +205,14 @@ def test_another_picture_takes_the_place_and_the_note_is_told(model):
     assert said(button).startswith("Your browser made it smaller. Below: second.jpg, ")
 
 
-@cases(
+@pytest.mark.parametrize(
     ("content", "refusal", "message"),
-    (b"no picture", "", "photo.jpg is not a readable image: its content is in no image format known here. "),
-    (photograph()[:700], "", "photo.jpg is not a readable image: image file is truncated"),
-    (b"", "", "photo.jpg is not a readable image: it is empty. "),
-    (b"", "photo.jpg has 12.0 MB: at most 8.0 MB can be sent. Please choose another picture.", "photo.jpg has 12"),
+    [
+        (b"no picture", "", "photo.jpg is not a readable image: its content is in no image format known here. "),
+        (photograph()[:700], "", "photo.jpg is not a readable image: image file is truncated"),
+        (b"", "", "photo.jpg is not a readable image: it is empty. "),
+        (b"", "photo.jpg has 12.0 MB: at most 8.0 MB can be sent. Please choose another picture.", "photo.jpg has 12"),
+    ],
 )
 def test_what_cannot_be_used_takes_the_explorer_away(model, content, refusal, message):
     button, heard = upload(model), []

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from runs import new_run, refused
 from safetensors.torch import load_file, save_file
 
@@ -25,7 +25,7 @@ def flipped(path, at: int, bit: int = 0) -> None:
     path.write_bytes(content)
 
 
-@cases("part", range(12))
+@pytest.mark.parametrize("part", range(12))
 def test_a_flipped_bit_is_refused_by_name_or_changes_nothing(part, tmp_path):
     path = new_run(tmp_path) / "best.safetensors"
     whole, (tensors, metadata) = path.read_bytes(), load_weights(path)
@@ -98,7 +98,7 @@ def installed(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@cases(
+@pytest.mark.parametrize(
     ("name", "file"),
     [
         ("shapes", "shapes/best.safetensors"),

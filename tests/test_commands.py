@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases, python
+from conftest import ROOT, python
 
 from vit_course.__main__ import main
 from vit_course.commands import check
@@ -135,16 +135,17 @@ def failing(monkeypatch, error):
     monkeypatch.setattr(check, "run", run)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("error", "code", "line"),
-    (RuntimeError("two\n  lines"), 1, "unexpected RuntimeError: two lines (add --debug for the traceback)"),
-    (KeyError("a"), 1, "unexpected KeyError: 'a' (add --debug for the traceback)"),
-    (AssertionError(), 1, "unexpected AssertionError: no reason is given (add --debug for the traceback)"),
-    (torch.OutOfMemoryError("CUDA out of memory."), 1, "not enough memory: CUDA out of memory."),
-    (MemoryError("Unable to allocate 8 TiB"), 1, "not enough memory: Unable to allocate 8 TiB"),
-    (ValueError("images are of yesterday"), 2, "images are of yesterday"),
-    (FileNotFoundError(2, "No such file", "a.b"), 2, "a.b: No such file"),
-    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+    [
+        (RuntimeError("two\n  lines"), 1, "unexpected RuntimeError: two lines (add --debug for the traceback)"),
+        (KeyError("a"), 1, "unexpected KeyError: 'a' (add --debug for the traceback)"),
+        (AssertionError(), 1, "unexpected AssertionError: no reason is given (add --debug for the traceback)"),
+        (torch.OutOfMemoryError("CUDA out of memory."), 1, "not enough memory: CUDA out of memory."),
+        (MemoryError("Unable to allocate 8 TiB"), 1, "not enough memory: Unable to allocate 8 TiB"),
+        (ValueError("images are of yesterday"), 2, "images are of yesterday"),
+        (FileNotFoundError(2, "No such file", "a.b"), 2, "a.b: No such file"),
+    ],
 )
 def test_an_error_is_one_line_and_a_traceback_if_asked(error, code, line, monkeypatch, capsys):
     failing(monkeypatch, error)
@@ -165,7 +166,7 @@ def test_memory_that_is_not_there_is_said_as_what_it_is(allocate, monkeypatch, c
     assert error.startswith("error: not enough memory: ") and error.count("\n") == 1
 
 
-@cases(
+@pytest.mark.parametrize(
     "arguments",
     [["check", "\x1b[2Jx"], ["classify", "\x1b[2J\u202e\n.jpg"], ["explore", "a\udcff\x9b.jpg"], ["live", "\a"]],
 )

@@ -10,7 +10,6 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 import torch
-from conftest import cases
 from PIL import Image
 from published import old_torchvision_names
 from saved import HOPPER, NAMES, Payload, huggingface, same, shaken, timm_folder
@@ -113,8 +112,8 @@ def test_a_download_from_the_hub_is_kept(tmp_path, use_hub, capsys, monkeypatch)
     same(from_pretrained("someone/small-vit").model(images), theirs(images).logits)
 
 
-@cases("name", ["vit_tiny_patch16_224.mine", "timm/vit_tiny_patch16_224.mine"])
-@cases("safe", [True, False])
+@pytest.mark.parametrize("name", ["vit_tiny_patch16_224.mine", "timm/vit_tiny_patch16_224.mine"])
+@pytest.mark.parametrize("safe", [True, False])
 def test_the_names_of_timm_lie_under_timm(name, safe, tmp_path, use_hub):
     theirs, images = timm_folder(tmp_path / "made", safe=safe), torch.randn(2, 3, 32, 32)
     with serving(files_of(tmp_path / "made", "timm/vit_tiny_patch16_224.mine")) as server:

@@ -6,7 +6,7 @@ import sys
 import published
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from sklearn.metrics import roc_auc_score
 from torch import nn
 
@@ -133,7 +133,7 @@ MODELS = {
 
 
 @pytest.mark.slow
-@cases("name", [*MODELS])
+@pytest.mark.parametrize("name", [*MODELS])
 def test_models_of_any_library_are_compared(few, name):
     make, classes = MODELS[name]
     net, table = make().eval(), {}

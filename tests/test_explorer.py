@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from PIL import Image
 from sent import features_of, layer_of, maps_of, picture_of
 
@@ -133,7 +133,7 @@ def test_several_images_side_by_side(maps, pair, image):
     np.testing.assert_allclose(finer.attention(1), four[2, 0, 3 + 3 * 8 + 5])
 
 
-@cases("kind", ["pair", "maps"])
+@pytest.mark.parametrize("kind", ["pair", "maps"])
 def test_attention_follows_the_state(maps, pair, image, kind):
     given = pair if kind == "pair" else maps
     maps = attention_weights(*pair) if kind == "pair" else maps
@@ -193,7 +193,7 @@ def test_a_state_packed_for_a_stored_notebook_comes_back(maps, pair, image):
     assert view["model_id"] == "" and embedded.unpack({"model_id": "123"}) is None
 
 
-@cases("kind", ["pair", "maps"])
+@pytest.mark.parametrize("kind", ["pair", "maps"])
 def test_of_a_large_one_some_layers_are_kept(kind, image):
     q, k = torch.randn(2, 7, H, T, D)
     maps = attention_weights(q, k)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from explored import NEEDS_CHROMIUM, choose, drawn, maps_of, opening, pixels, random_panel, says
 from explorer_parts import arrays, call, module_page, small_panel
 from PIL import Image
@@ -63,7 +62,7 @@ def test_it_opens_where_one_patch_looks_at_distant_ones_that_others_do_not_look_
         assert {name: getattr(explorer, name) for name in wanted} == wanted and not explorer._panels[0]["telling"]
 
 
-@cases("grid", [(1, 1), (1, 2), (2, 2), (1, 6), (3, 3)])
+@pytest.mark.parametrize("grid", [(1, 1), (1, 2), (2, 2), (1, 6), (3, 3)])
 def test_a_picture_of_few_patches_opens_all_the_same(grid):
     explorer = AttentionExplorer(**random_panel(grid=grid))
     assert explorer.layer >= (0 if explorer._panels[0]["telling"] else 2)
@@ -225,7 +224,7 @@ def test_a_page_says_what_it_is_to_who_links_to_it_and_to_who_has_no_javascript(
 
 @pytest.mark.thorough
 @NEEDS_CHROMIUM
-@cases(("width", "least"), [(1280, 550), (1920, 750)])
+@pytest.mark.parametrize(("width", "least"), [(1280, 550), (1920, 750)])
 def test_a_wide_screen_has_a_large_photograph(opened, width, least):
     page = opened(AttentionExplorer(**random_panel(grid=(8, 8)), head=0), width=width, height=1000)
     box = page.locator(".vit-main").bounding_box()

@@ -5,7 +5,6 @@ import io
 
 import numpy as np
 import pytest
-from conftest import cases
 from explored import NEEDS_CHROMIUM
 from explorer_parts import arrays, call, module_page, put_real, small_panel
 from sklearn.decomposition import PCA
@@ -32,20 +31,25 @@ def page(browser):
 PANEL = {"says": SAYS, "layers": 3, "layer_numbers": [0, 1, 2]}
 
 
-@cases(
+@pytest.mark.parametrize(
     ("expression", "given", "said"),
-    ("told(a)", SAYS, "After layer 1 the head says “cat”, and keeps to it."),
-    ("told(a)", SAYS | {"lens": SAYS["lens"][:3]}, "Only after the last layer does the head say “cat” for good."),
-    ("told(a)", SAYS | {"lens": SAYS["lens"][2:]},
-     "The head says “cat” before the first layer already, and after every layer."),
-    ("reading(a, 0, 2)", SAYS, "before the first layer: frog 60\u00a0%, dog 20\u00a0%"),
-    ("reading(a, 2, 1)", SAYS, "after layer 1: cat 50\u00a0%"),
-    # The class that comes first at the end, then those that rise highest on the way.
-    ("drawnClasses(a)", SAYS, [0, 1, 2]),
-    ("reached(a, 2)", PANEL, 3),
-    # A copy that keeps two of three layers, with the lens of all.
-    ("reached(a, 1)", PANEL | {"layers": 2, "layer_numbers": [0, 2]}, 3),
-)  # fmt: skip
+    [
+        ("told(a)", SAYS, "After layer 1 the head says “cat”, and keeps to it."),
+        ("told(a)", SAYS | {"lens": SAYS["lens"][:3]}, "Only after the last layer does the head say “cat” for good."),
+        (
+            "told(a)",
+            SAYS | {"lens": SAYS["lens"][2:]},
+            "The head says “cat” before the first layer already, and after every layer.",
+        ),
+        ("reading(a, 0, 2)", SAYS, "before the first layer: frog 60\u00a0%, dog 20\u00a0%"),
+        ("reading(a, 2, 1)", SAYS, "after layer 1: cat 50\u00a0%"),
+        # The class that comes first at the end, then those that rise highest on the way.
+        ("drawnClasses(a)", SAYS, [0, 1, 2]),
+        ("reached(a, 2)", PANEL, 3),
+        # A copy that keeps two of three layers, with the lens of all.
+        ("reached(a, 1)", PANEL | {"layers": 2, "layer_numbers": [0, 2]}, 3),
+    ],
+)
 def test_the_lens_in_words(page, expression, given, said):
     assert call(page, "says", f"m.{expression}", given) == said
 

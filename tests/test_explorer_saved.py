@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import cases, thoroughly
+from conftest import thoroughly
 from explored import NEEDS_CHROMIUM, drawn, opening, patch, point, random_panel, says, words
 
 from vit_course.explorer import AttentionExplorer, embedded
@@ -104,8 +104,8 @@ def test_a_swipe_scrolls_a_hold_or_a_move_sideways_asks_and_a_tap_pins(opened):
 
 
 @pytest.mark.thorough
-@cases(("layers", "heads", "grid"), [(24, 16, (14, 14)), (4, 4, (7, 9))])
-@cases("width", [390, 1280])
+@pytest.mark.parametrize(("layers", "heads", "grid"), [(24, 16, (14, 14)), (4, 4, (7, 9))])
+@pytest.mark.parametrize("width", [390, 1280])
 def test_every_model_has_its_grid(opened, layers, heads, grid, width):
     page = opened(AttentionExplorer(**random_panel(layers=layers, heads=heads, grid=grid, dim=4)), width=width)
     assert page.locator(".vit-across > span").count() == heads + 1

@@ -6,7 +6,6 @@ import pytest
 import timm
 import torch
 import transformers
-from conftest import cases
 from families import HUGGINGFACE, OF_HUGGINGFACE, OF_TIMM, config, timm_vit
 from published import shaken
 from torch import nn
@@ -28,7 +27,7 @@ def images_for(model, batch: int = 2) -> torch.Tensor:
     return torch.randn(batch, model.config.in_channels, *model.config.image_size)
 
 
-@cases("name", OF_TIMM)
+@pytest.mark.parametrize("name", OF_TIMM)
 @torch.no_grad()
 def test_features_and_logits_of_timm(name):
     case = OF_TIMM[name]
@@ -46,8 +45,10 @@ def test_features_and_logits_of_timm(name):
             close(ours.pooled(ours.features(images)), theirs(images))
 
 
-@cases("name", ["DINOv2 with registers", "distilled DeiT", "CLIP, quick", "SigLIP", "mean, registers"])
-@cases("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize(
+    "name", ["DINOv2 with registers", "distilled DeiT", "CLIP, quick", "SigLIP", "mean, registers"]
+)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 @torch.no_grad()
 def test_other_dtypes_stay_and_are_folded_in_full_precision(name, dtype):
     case = OF_TIMM[name]
@@ -104,20 +105,26 @@ def test_registers_and_the_fold_go_with_another_size():
 # ---- what the model says, and what nobody says
 
 
-@cases(("width", "heads"), [(192, 3), (384, 6), (768, 12), (1024, 16), (1152, 16), (1280, 16)])
+@pytest.mark.parametrize(("width", "heads"), [(192, 3), (384, 6), (768, 12), (1024, 16), (1152, 16), (1280, 16)])
 def test_heads_of_published_widths(width, heads):
     theirs = timm_vit(embed_dim=width, num_heads=1, depth=1)
     assert pretrained.load_timm(theirs.state_dict()).config.num_heads == heads
     assert pretrained.load_timm(theirs).config.num_heads == 1
 
 
-@cases(("options", "known"), [
-    ({"embed_dim": 1536}, "published models of width 1536 have 16 or 24"),
-    ({"embed_dim": 768, "class_token": False, "global_pool": "avg", "fc_norm": False}, "published .* have 12 or 16"),
-    ({"embed_dim": 768, "mlp_ratio": 3}, "published models of width 768 have 8 or 12"),
-    ({"embed_dim": 128}, "no published model is 128 wide"),
-    ({"embed_dim": 384, "num_heads": 8}, "published models of width 384 have 6 or 12"),  # 12 in MoCo v3
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "known"),
+    [
+        ({"embed_dim": 1536}, "published models of width 1536 have 16 or 24"),
+        (
+            {"embed_dim": 768, "class_token": False, "global_pool": "avg", "fc_norm": False},
+            "published .* have 12 or 16",
+        ),
+        ({"embed_dim": 768, "mlp_ratio": 3}, "published models of width 768 have 8 or 12"),
+        ({"embed_dim": 128}, "no published model is 128 wide"),
+        ({"embed_dim": 384, "num_heads": 8}, "published models of width 384 have 6 or 12"),  # 12 in MoCo v3
+    ],
+)
 def test_a_width_with_several_numbers_of_heads_is_never_guessed(options, known):
     state = timm_vit(**{"num_heads": 1, "depth": 1, **options}).state_dict()
     if options["embed_dim"] == 384:
@@ -142,11 +149,14 @@ def test_every_published_width_of_timm_is_in_the_table():
     assert len(TIMM_HEADS) > 10
 
 
-@cases(("given", "message"), [
-    ({"num_heads": 4}, "num_heads is 4, and the model has 3"),
-    ({"gelu": "tanh"}, "gelu is 'tanh', and the model has 'none'"),
-    ({"gelu": "relu"}, "gelu must be 'none', 'tanh' or 'quick', got 'relu'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"num_heads": 4}, "num_heads is 4, and the model has 3"),
+        ({"gelu": "tanh"}, "gelu is 'tanh', and the model has 'none'"),
+        ({"gelu": "relu"}, "gelu must be 'none', 'tanh' or 'quick', got 'relu'"),
+    ],
+)
 def test_a_model_that_says_otherwise_than_the_argument(given, message):
     for load, theirs in (
         (pretrained.load_timm, timm_vit()),
@@ -156,7 +166,7 @@ def test_a_model_that_says_otherwise_than_the_argument(given, message):
             load(theirs, **given)
 
 
-@cases("name", ["CLIP", "SigLIP", "SigLIP, mean"])
+@pytest.mark.parametrize("name", ["CLIP", "SigLIP", "SigLIP, mean"])
 def test_an_activation_that_may_be_one_of_two_is_asked_for(name):
     state = OF_TIMM[name].make(**OF_TIMM[name].options).state_dict()
     with pytest.raises(ValueError, match=r"which GELU it has: give gelu='none' or '(quick|tanh)', or the model"):
@@ -164,7 +174,9 @@ def test_an_activation_that_may_be_one_of_two_is_asked_for(name):
 
 
 @pytest.mark.thorough
-@cases("name", "DeiT III", "DINOv2 with registers", "distilled DeiT", "CLIP", "SigLIP", "mean before the norm")
+@pytest.mark.parametrize(
+    "name", ["DeiT III", "DINOv2 with registers", "distilled DeiT", "CLIP", "SigLIP", "mean before the norm"]
+)
 def test_every_key_and_shape_of_a_family_is_needed(name):
     case = OF_TIMM[name]
     state = case.make(**case.options).state_dict()
@@ -249,7 +261,7 @@ STILL_RECORDED = {
 }  # fmt: skip
 
 
-@cases("kind", STILL_RECORDED)
+@pytest.mark.parametrize("kind", STILL_RECORDED)
 @torch.no_grad()
 def test_what_is_refused_by_its_name_can_still_be_recorded_where_that_is_said(kind):
     load, make = STILL_RECORDED[kind]

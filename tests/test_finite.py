@@ -4,7 +4,7 @@ import copy
 
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from runs import SIZES, new_model, new_run
 
 from vit_course import data, pretrained, training
@@ -35,7 +35,7 @@ def run_with(folder, key):
     return folder
 
 
-@cases("key", [HEAD, QUERIES, LAST])
+@pytest.mark.parametrize("key", [HEAD, QUERIES, LAST])
 def test_commands_say_so_and_print_no_number(key, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = run_with(tmp_path, key)
@@ -56,7 +56,7 @@ def recorded(model):
 SET = data.shapes(20, 10, 10, image_size=(8, 12))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("key", "call", "message"),
     [
         (HEAD, lambda model: training.evaluate(model, SET.test, SET), "the loss must be finite, but the model gave"),
@@ -68,8 +68,7 @@ SET = data.shapes(20, 10, 10, image_size=(8, 12))
         (HEAD, lambda model: explore(model, IMAGES[:1].sigmoid(), preprocess=lambda x: x), "what the model says must"),
         (QUERIES, lambda model: explore(model, IMAGES[:1].sigmoid(), preprocess=lambda x: x), "must be finite|are NaN"),
     ],
-    ids=lambda row: row[2],
-)  # fmt: skip
+)
 def test_what_leaves_is_looked_at(key, call, message):
     with pytest.raises(ValueError, match=message):
         call(spoilt(key))

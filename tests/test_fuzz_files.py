@@ -5,7 +5,6 @@ import json
 import pytest
 import strategies
 import torch
-from conftest import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import SIZES, new_run
@@ -114,7 +113,7 @@ def changed(draw, state: dict):
     return found
 
 
-@cases("library", LIBRARIES)
+@pytest.mark.parametrize("library", LIBRARIES)
 @fuzz(60)
 @given(st.data())
 def test_a_changed_state_dict_loads_or_is_refused(library, data):
@@ -156,7 +155,7 @@ def published():
     }  # fmt: skip
 
 
-@cases("library", ["huggingface", "timm"])
+@pytest.mark.parametrize("library", ["huggingface", "timm"])
 @fuzz(150)
 @given(st.data())
 def test_a_damaged_folder_of_a_library_loads_or_is_refused(published, library, tmp_path_factory, data):
@@ -171,7 +170,7 @@ def test_a_damaged_folder_of_a_library_loads_or_is_refused(published, library, t
     look_at(outcome(pretrained.from_pretrained, folder, classes))
 
 
-@cases("library", ["huggingface", "timm"])
+@pytest.mark.parametrize("library", ["huggingface", "timm"])
 def test_the_whole_folder_loads(published, library, tmp_path):
     for name, content in published[library].items():
         (tmp_path / name).write_bytes(content)

@@ -11,7 +11,6 @@ import answers
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 
 from vit_course import checks
 from vit_course.checks.tools import tensors
@@ -70,7 +69,7 @@ def test_what_gives_itself_out_for_a_tensor_is_refused():
 
 
 @pytest.mark.slow
-@cases(("owner", "name"), [(tensors, "agree"), (torch, "allclose"), (builtins, "isinstance")], ids=str)
+@pytest.mark.parametrize(("owner", "name"), [(tensors, "agree"), (torch, "allclose"), (builtins, "isinstance")])
 def test_a_function_that_an_answer_replaced_is_put_back(owner, name):
     def replaces(q, k, keep):
         setattr(owner, name, lambda *_, **__: True)

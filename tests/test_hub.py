@@ -7,7 +7,6 @@ import published
 import pytest
 import torch
 import transformers
-from conftest import cases
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from saved import HOPPER, NAMES, TINY, Payload, change, huggingface, same, timm_folder
@@ -83,8 +82,8 @@ def test_nothing_is_unpickled_freely(tmp_path):
     assert from_pretrained(tmp_path).class_names == NAMES
 
 
-@cases("safe", [True, False])
-@cases("share", [0, 0.5, 0.99])
+@pytest.mark.parametrize("safe", [True, False])
+@pytest.mark.parametrize("share", [0, 0.5, 0.99])
 def test_truncated_weights(share, safe, tmp_path):
     timm_folder(tmp_path, safe=safe)
     path = tmp_path / ("model.safetensors" if safe else "pytorch_model.bin")
@@ -107,7 +106,7 @@ OTHERS = [
 ]
 
 
-@cases(("config", "name", "recorded"), OTHERS, ids=lambda row: row[1])
+@pytest.mark.parametrize(("config", "name", "recorded"), OTHERS)
 def test_other_architectures(config, name, recorded, tmp_path):
     if isinstance(config, str):
         (tmp_path / "config.json").write_text(json.dumps({"architecture": name, "pretrained_cfg": {}}))
@@ -119,23 +118,28 @@ def test_other_architectures(config, name, recorded, tmp_path):
     assert ("its attention maps can still be recorded" in str(caught.value)) == recorded
 
 
-@cases(
+@pytest.mark.parametrize(
     ("save", "values", "message"),
-    (huggingface, {"num_hidden_layers": 3}, "config.json says num_layers 3, but the weights have 2"),
-    (huggingface, {"image_size": [32, 24]}, r"config.json says image_size \(32, 24\), but the weights have \(24, 24\)"),
-    (huggingface, {"num_attention_heads": 5}, "hidden_dim 36 is not a multiple of num_heads 5"),
-    (huggingface, {"hidden_act": "relu"}, "the activation is 'relu', and our ViT has a GELU only"),
-    (huggingface, {"id2label": {"0": "one"}}, "config.json: .*there are 1 class names for 5 classes"),
-    (huggingface, {"id2label": {str(i): i for i in range(5)}}, "the name of class 0 must be text, got 0"),
-    (huggingface, {"id2label": {str(i): "x" for i in range(1, 6)}}, "the keys '0' to '4', and has no '0'"),
-    (timm_folder, {"global_pool": "max", "model_args": TINY}, "global_pool is 'max', and our ViT does not do"),
-    (timm_folder, {"global_pool": "map", "model_args": TINY}, "said to read an attention pooling"),
-    (timm_folder, {"model_args": {**TINY, "depth": 3}}, "config.json says num_layers 3, but the weights have 2"),
-    (timm_folder, {"model_args": {**TINY, "qkv_bias": False}}, "says qkv_bias False, but the weights have True"),
-    (timm_folder, {"model_args": {**TINY, "qk_norm": True}}, "nothing like timm's argument qk_norm=True"),
-    (timm_folder, {"model_args": {**TINY, "act_layer": "silu"}}, "the activation is 'silu'"),
-    (timm_folder, {"pretrained_cfg": {"input_size": (3, 48, 48)}}, r"\(3, 48, 48\), but the model takes \(3, 32"),
-    ids=lambda row: row[2],
+    [
+        (huggingface, {"num_hidden_layers": 3}, "config.json says num_layers 3, but the weights have 2"),
+        (
+            huggingface,
+            {"image_size": [32, 24]},
+            r"config.json says image_size \(32, 24\), but the weights have \(24, 24\)",
+        ),
+        (huggingface, {"num_attention_heads": 5}, "hidden_dim 36 is not a multiple of num_heads 5"),
+        (huggingface, {"hidden_act": "relu"}, "the activation is 'relu', and our ViT has a GELU only"),
+        (huggingface, {"id2label": {"0": "one"}}, "config.json: .*there are 1 class names for 5 classes"),
+        (huggingface, {"id2label": {str(i): i for i in range(5)}}, "the name of class 0 must be text, got 0"),
+        (huggingface, {"id2label": {str(i): "x" for i in range(1, 6)}}, "the keys '0' to '4', and has no '0'"),
+        (timm_folder, {"global_pool": "max", "model_args": TINY}, "global_pool is 'max', and our ViT does not do"),
+        (timm_folder, {"global_pool": "map", "model_args": TINY}, "said to read an attention pooling"),
+        (timm_folder, {"model_args": {**TINY, "depth": 3}}, "config.json says num_layers 3, but the weights have 2"),
+        (timm_folder, {"model_args": {**TINY, "qkv_bias": False}}, "says qkv_bias False, but the weights have True"),
+        (timm_folder, {"model_args": {**TINY, "qk_norm": True}}, "nothing like timm's argument qk_norm=True"),
+        (timm_folder, {"model_args": {**TINY, "act_layer": "silu"}}, "the activation is 'silu'"),
+        (timm_folder, {"pretrained_cfg": {"input_size": (3, 48, 48)}}, r"\(3, 48, 48\), but the model takes \(3, 32"),
+    ],
 )
 def test_a_config_that_does_not_fit_the_weights(save, values, message, tmp_path):
     save(tmp_path)
@@ -163,13 +167,15 @@ def test_files_that_are_missing_or_no_json(tmp_path):
         from_pretrained(tmp_path)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("name", "message"),
-    ("nothing", "there is no folder 'nothing', and it is not the name of published weights, such as 'vit_b_16'"),
-    ("./no/such/folder", "there is no folder './no/such/folder'"),
-    ("vit_base_patch16_224", "timm's name 'vit_base_patch16_224' needs the tag of its weights"),
-    ("resnet18", "torchvision's resnet18 is not a plain Vision Transformer"),
-    ("vit_b_16.OLD", "torchvision's vit_b_16 has no weights 'OLD', only IMAGENET1K_V1, IMAGENET1K_SWAG_E2E_V1"),
+    [
+        ("nothing", "there is no folder 'nothing', and it is not the name of published weights, such as 'vit_b_16'"),
+        ("./no/such/folder", "there is no folder './no/such/folder'"),
+        ("vit_base_patch16_224", "timm's name 'vit_base_patch16_224' needs the tag of its weights"),
+        ("resnet18", "torchvision's resnet18 is not a plain Vision Transformer"),
+        ("vit_b_16.OLD", "torchvision's vit_b_16 has no weights 'OLD', only IMAGENET1K_V1, IMAGENET1K_SWAG_E2E_V1"),
+    ],
 )
 def test_names_that_nobody_has(name, message):
     with pytest.raises(ValueError, match=message):
@@ -191,14 +197,15 @@ TIMM_PICTURES = ["input_size", "crop_pct", "interpolation", "mean", "std", "crop
 
 
 @pytest.mark.slow
-@cases(
+@pytest.mark.parametrize(
     ("save", "file", "part", "fields", "unsaid"),
-    (huggingface, "config.json", None, SIZES, []),
-    (huggingface, "preprocessor_config.json", None, PROCESSOR, []),
-    (timm_folder, "config.json", None, TIMM_PARTS, UNSAID),
-    (timm_folder, "config.json", "pretrained_cfg", TIMM_PICTURES, UNSAID),
-    (timm_folder, "config.json", "model_args", TIMM_SIZES, [None]),
-    ids=lambda row: row[1:3],
+    [
+        (huggingface, "config.json", None, SIZES, []),
+        (huggingface, "preprocessor_config.json", None, PROCESSOR, []),
+        (timm_folder, "config.json", None, TIMM_PARTS, UNSAID),
+        (timm_folder, "config.json", "pretrained_cfg", TIMM_PICTURES, UNSAID),
+        (timm_folder, "config.json", "model_args", TIMM_SIZES, [None]),
+    ],
 )
 def test_every_value_of_every_file_is_looked_at(save, file, part, fields, unsaid, tmp_path):
     save(tmp_path)
@@ -242,7 +249,7 @@ def test_an_index_that_names_no_parts(tmp_path):
         from_pretrained(tmp_path)
 
 
-@cases("number", [-1, True, 2.5, "3", 10**9])
+@pytest.mark.parametrize("number", [-1, True, 2.5, "3", 10**9])
 def test_a_number_of_classes_that_is_none(number, tmp_path):
     with pytest.raises(ValueError, match=r"^num_classes must be "):
         from_pretrained(tmp_path, num_classes=number)

@@ -6,7 +6,6 @@ import pytest
 import timm
 import torch
 import transformers
-from conftest import cases
 from families import OF_HUGGINGFACE, of_huggingface
 from PIL import Image
 from published import shaken
@@ -27,7 +26,7 @@ PROCESSORS = {
 }
 
 
-@cases("name", OF_HUGGINGFACE)
+@pytest.mark.parametrize("name", OF_HUGGINGFACE)
 @torch.no_grad()
 def test_a_folder_of_hugging_face(name, tmp_path):
     case = OF_HUGGINGFACE[name]
@@ -60,8 +59,8 @@ def test_a_folder_of_hugging_face(name, tmp_path):
     assert from_pretrained(tmp_path, num_classes=0).model.config.num_classes == 0
 
 
-@cases("kind", PROCESSORS)
-@cases("given", [{}, {"resample": 2, "image_mean": [0.3, 0.4, 0.5], "image_std": [0.2, 0.3, 0.4]}])
+@pytest.mark.parametrize("kind", PROCESSORS)
+@pytest.mark.parametrize("given", [{}, {"resample": 2, "image_mean": [0.3, 0.4, 0.5], "image_std": [0.2, 0.3, 0.4]}])
 def test_the_processors_of_hugging_face_on_a_picture_of_odd_sides(kind, given, tmp_path):
     processor = getattr(transformers, f"{kind}ImageProcessor")(**given)
     processor.save_pretrained(tmp_path)
@@ -99,7 +98,7 @@ TIMM_NAMES = {
 }
 
 
-@cases("name", TIMM_NAMES)
+@pytest.mark.parametrize("name", TIMM_NAMES)
 @torch.no_grad()
 def test_a_folder_of_timm(name, tmp_path):
     theirs = timm_folder(tmp_path, name, **TIMM_NAMES[name])

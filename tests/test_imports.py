@@ -8,7 +8,7 @@ import re
 import sys
 
 import pytest
-from conftest import ROOT, cases, python
+from conftest import ROOT, python
 from torch import nn
 
 from vit_course.training.objective import Objective
@@ -128,7 +128,7 @@ def test_the_model_is_six_files():
 
 
 @pytest.mark.slow
-@cases("module", sorted(FILES))
+@pytest.mark.parametrize("module", sorted(FILES))
 def test_directions(module):
     allowed = {*MAY_IMPORT[entry(module)], module.split(".")[0]}
     found = {name for name in ours(module) if not any(f"{name}.".startswith(f"{one}.") for one in allowed)}
@@ -152,18 +152,20 @@ def test_there_is_no_circle():
     assert finished == set(files)
 
 
-@cases("module", TORCH_ONLY)
+@pytest.mark.parametrize("module", TORCH_ONLY)
 def test_components_need_torch_alone(module):
     roots = {name.split(".")[0] for name in imported(module)} - sys.stdlib_module_names
     assert roots <= {"torch", "vit_course"}
 
 
 @pytest.mark.slow
-@cases(
+@pytest.mark.parametrize(
     ("modules", "heavy"),
-    *(([f"vit_course.{module}"], {"torch"}) for module in WITHOUT_TORCH),
-    (["vit_course"], {"torch", "matplotlib", "ipywidgets", "anywidget", "IPython"}),
-    (["vit_course.vit", "vit_course.maps", "vit_course.training.loop"], {"matplotlib", "ipywidgets", "IPython"}),
+    [
+        *(([f"vit_course.{module}"], {"torch"}) for module in WITHOUT_TORCH),
+        (["vit_course"], {"torch", "matplotlib", "ipywidgets", "anywidget", "IPython"}),
+        (["vit_course.vit", "vit_course.maps", "vit_course.training.loop"], {"matplotlib", "ipywidgets", "IPython"}),
+    ],
 )
 def test_importing_is_light(modules, heavy):
     code = f"import sys, {', '.join(modules)}; print(sorted({heavy} & set(sys.modules)))"

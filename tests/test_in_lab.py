@@ -14,7 +14,7 @@ import pace
 import pytest
 import spread
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from explored import NEEDS_CHROMIUM
 from lab import run_cell
 from pictures import encoded
@@ -168,13 +168,13 @@ CASES = {
 }
 
 
-@cases("name", CASES)
+@pytest.mark.parametrize("name", CASES)
 def test_lines_agree_within_the_tolerance(name):
     tag, stored, fresh, agree = CASES[name]
     assert (about.settled(stored, fresh, about.tolerance(["predict", tag])) == stored) is agree
 
 
-@cases("tags", [["about:5 %"], ["about:"], ["about:0.1", "about:10%"]], ids=str)
+@pytest.mark.parametrize("tags", [["about:5 %"], ["about:"], ["about:0.1", "about:10%"]])
 def test_a_tag_that_states_no_tolerance_is_refused(tags):
     with pytest.raises(ValueError, match="a cell has one tag such as"):
         about.tolerance(tags)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, cases, hears_interrupts, thoroughly
+from conftest import ROOT, hears_interrupts, thoroughly
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows sends no signal to one process")
 # Presses Ctrl+C while a module is looked for, as often as it is.
@@ -45,17 +45,28 @@ def stopped(code: str, *arguments: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "module",
-    ["vit_course.commands.program", "torch._C", *thoroughly(
-        "vit_course.commands.interrupts", "argparse", "vit_course.inputs.rules", "torch", "torch.nn.functional",
-        "numpy", "numpy.linalg", "PIL.Image", "vit_course.pretrained",
-    )],
-)  # fmt: skip
+    [
+        "vit_course.commands.program",
+        "torch._C",
+        *thoroughly(
+            "vit_course.commands.interrupts",
+            "argparse",
+            "vit_course.inputs.rules",
+            "torch",
+            "torch.nn.functional",
+            "numpy",
+            "numpy.linalg",
+            "PIL.Image",
+            "vit_course.pretrained",
+        ),
+    ],
+)
 def test_while_something_is_imported(module):
     stopped(AT_AN_IMPORT, module, "classify", "res/photographs/cat.jpg")
 
 
 @pytest.mark.slow
-@cases(
+@pytest.mark.parametrize(
     "lines",
     [
         "press()",

@@ -11,7 +11,7 @@ import tempfile
 
 import pytest
 import torch
-from conftest import ROOT, cases, python
+from conftest import ROOT, python
 from runs import RECIPE, cut_after, files, new_model, write_pictures
 from torch import nn
 
@@ -157,7 +157,7 @@ def test_no_cell_is_a_formula(tmp_path):
     assert path.read_text() == "'=a,loss\n'=b,-1.0\n"
 
 
-@cases("value", [float("nan"), float("inf"), torch.zeros(2), {1}, {("a", 1): 2}, b"x"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), torch.zeros(2), {1}, {("a", 1): 2}, b"x"])
 def test_what_json_cannot_hold(value, tmp_path):
     path = tmp_path / "result.json"
     write_json(path, {"accuracy": 0.5})

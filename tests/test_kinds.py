@@ -9,7 +9,6 @@ import torch
 import torchvision
 import transformers
 import vit_pytorch
-from conftest import cases
 from published import PUBLISHED
 
 from vit_course import pretrained
@@ -24,31 +23,55 @@ TINY = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("load, make, message", [
-    (pretrained.load_timm, lambda: timm.create_model("swin_tiny_patch4_window7_224", embed_dim=12, depths=(1, 1, 1, 1)),
-     "'pos_embed' is missing .*a Swin Transformer"),
-    (pretrained.load_torchvision, lambda: torchvision.models.SwinTransformer([4, 4], 12, [1, 1], [1, 2], [7, 7]),
-     "not the state dict of a torchvision ViT .*a Swin Transformer"),
-    (pretrained.load_huggingface, lambda: transformers.SwinModel(
-        transformers.SwinConfig(embed_dim=12, depths=[1, 1], num_heads=[1, 2])),
-     "'embeddings.position_embeddings' is missing .*a Swin Transformer"),
-    (pretrained.load_timm, lambda: timm.create_model("resnet18"), "not the state dict of a timm ViT .*a ResNet"),
-    (pretrained.load_torchvision, torchvision.models.resnet18,
-     "'conv_proj.weight' is missing: this is not the state dict of a torchvision ViT .*a ResNet"),
-    (pretrained.load_timm, lambda: published.timm_vit(qk_norm=True), "'blocks.0.attn.q_norm.weight' is left over"),
-    (pretrained.load_huggingface, lambda: transformers.BertModel(transformers.BertConfig(vocab_size=50, **TINY)),
-     "is missing: this is not the state dict of a Hugging Face ViT .*such as BERT"),
-    (pretrained.load_timm, published.torchvision_vit, r"not .* a timm ViT \(its names are those of torchvision\)"),
-    (pretrained.load_torchvision, published.huggingface_vit, r"\(its names are those of Hugging Face\)"),
-    (pretrained.load_huggingface, published.timm_vit, r"\(its names are those of timm\)"),
-    (pretrained.load_vit_pytorch, lambda: ViT(ViTConfig(**SMALL)), r"\(its names are those of vit_course\)"),
-    (pretrained.load_vit_pytorch, lambda: vit_pytorch.SimpleViT(
-        image_size=14, patch_size=7, num_classes=5, dim=36, depth=1, heads=3, mlp_dim=20),
-     "key 'pos_embedding' is missing"),
-    (pretrained.load_timm, lambda: published.timm_vit((14, 21)),
-     r"'pos_embed' has shape \(1, 7, 36\): 7 rows are not one for a class token and a square number of patches, "
-     r"\(1, 5, 36\) would be$"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "load, make, message",
+    [
+        (
+            pretrained.load_timm,
+            lambda: timm.create_model("swin_tiny_patch4_window7_224", embed_dim=12, depths=(1, 1, 1, 1)),
+            "'pos_embed' is missing .*a Swin Transformer",
+        ),
+        (
+            pretrained.load_torchvision,
+            lambda: torchvision.models.SwinTransformer([4, 4], 12, [1, 1], [1, 2], [7, 7]),
+            "not the state dict of a torchvision ViT .*a Swin Transformer",
+        ),
+        (
+            pretrained.load_huggingface,
+            lambda: transformers.SwinModel(transformers.SwinConfig(embed_dim=12, depths=[1, 1], num_heads=[1, 2])),
+            "'embeddings.position_embeddings' is missing .*a Swin Transformer",
+        ),
+        (pretrained.load_timm, lambda: timm.create_model("resnet18"), "not the state dict of a timm ViT .*a ResNet"),
+        (
+            pretrained.load_torchvision,
+            torchvision.models.resnet18,
+            "'conv_proj.weight' is missing: this is not the state dict of a torchvision ViT .*a ResNet",
+        ),
+        (pretrained.load_timm, lambda: published.timm_vit(qk_norm=True), "'blocks.0.attn.q_norm.weight' is left over"),
+        (
+            pretrained.load_huggingface,
+            lambda: transformers.BertModel(transformers.BertConfig(vocab_size=50, **TINY)),
+            "is missing: this is not the state dict of a Hugging Face ViT .*such as BERT",
+        ),
+        (pretrained.load_timm, published.torchvision_vit, r"not .* a timm ViT \(its names are those of torchvision\)"),
+        (pretrained.load_torchvision, published.huggingface_vit, r"\(its names are those of Hugging Face\)"),
+        (pretrained.load_huggingface, published.timm_vit, r"\(its names are those of timm\)"),
+        (pretrained.load_vit_pytorch, lambda: ViT(ViTConfig(**SMALL)), r"\(its names are those of vit_course\)"),
+        (
+            pretrained.load_vit_pytorch,
+            lambda: vit_pytorch.SimpleViT(
+                image_size=14, patch_size=7, num_classes=5, dim=36, depth=1, heads=3, mlp_dim=20
+            ),
+            "key 'pos_embedding' is missing",
+        ),
+        (
+            pretrained.load_timm,
+            lambda: published.timm_vit((14, 21)),
+            r"'pos_embed' has shape \(1, 7, 36\): 7 rows are not one for a class token and a square number of patches, "
+            r"\(1, 5, 36\) would be$",
+        ),
+    ],
+)
 def test_other_architectures_are_named(load, make, message):
     with pytest.raises(ValueError, match=message):
         load(make().state_dict(), 3)
@@ -72,8 +95,8 @@ ORIGINAL = {
 }
 
 
-@cases("kind", ORIGINAL)
-@cases("prefix", ["", "module."])
+@pytest.mark.parametrize("kind", ORIGINAL)
+@pytest.mark.parametrize("prefix", ["", "module."])
 def test_the_names_of_the_authors_own_code(kind, prefix):
     state = {prefix + key: torch.ones(3, 3) for key in ORIGINAL[kind]}
     for load in (pretrained.load_timm, pretrained.load_huggingface, pretrained.load_torchvision):
@@ -101,7 +124,7 @@ TIMM_KINDS = {
 
 
 @pytest.mark.thorough
-@cases("name", TIMM_KINDS)
+@pytest.mark.parametrize("name", TIMM_KINDS)
 def test_models_of_timm_are_named(name):
     with torch.device("meta"):
         shapes = {key: value.shape for key, value in timm.create_model(name).state_dict().items()}
@@ -122,7 +145,7 @@ HUGGINGFACE_KINDS = {
 }
 
 
-@cases("name", HUGGINGFACE_KINDS)
+@pytest.mark.parametrize("name", HUGGINGFACE_KINDS)
 def test_models_of_hugging_face_are_named(name):
     config = re.sub("(For|Model).*", "", name) + "Config"
     sizes = {**TINY, "image_size": [32, 32]} if name == "YolosModel" else TINY
@@ -132,8 +155,8 @@ def test_models_of_hugging_face_are_named(name):
     assert "give num_" not in str(caught.value)
 
 
-@cases("prefix", ["module.", "model.", "module.backbone.", "_orig_mod."])
-@cases("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
+@pytest.mark.parametrize("prefix", ["module.", "model.", "module.backbone.", "_orig_mod."])
+@pytest.mark.parametrize("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
 def test_a_prefix_is_named(name, prefix):
     state = {prefix + key: value for key, value in PUBLISHED[name].theirs().state_dict().items()}
     with pytest.raises(ValueError, match=rf"is missing: .* \(its names begin with '{prefix}': take that away"):

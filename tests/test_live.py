@@ -14,7 +14,7 @@ from pathlib import Path
 
 import bundle
 import pytest
-from conftest import ROOT, cases, hears_interrupts
+from conftest import ROOT, hears_interrupts
 from lab import PATIENCE
 
 from vit_course import data
@@ -159,7 +159,7 @@ def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):  # b
     assert page_of(tmp_path / "page")["version"] != version
 
 
-@cases("name", bundle.entries())
+@pytest.mark.parametrize("name", bundle.entries())
 def test_no_bundle_is_older_than_its_sources_or_edited_by_hand(name):
     assert not bundle.stale(name), f"{name}.js is stale: python tests/bundle.py"
 

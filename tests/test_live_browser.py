@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from conftest import cases, thoroughly
+from conftest import thoroughly
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 from live_page import HAND_OVER, TAKE, compare, computed_here, give, question, take, visit, wait_shown, words
 from pictures import encoded
@@ -133,7 +133,7 @@ def small(live):
     assert live.is_enabled("#live-size")
 
 
-@cases("photograph", ["dahlia", "rocket"])  # the second has a colour profile
+@pytest.mark.parametrize("photograph", ["dahlia", "rocket"])  # the second has a colour profile
 def test_the_small_model_as_in_pytorch(small, photograph):
     before = question(small)
     small.click(f'[data-photograph="photographs/{photograph}.jpg"]')
@@ -172,11 +172,17 @@ def test_a_picture_of_the_visitors_own_is_seen_as_in_python(small):
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("name", "content", "expected"),
-    ("holiday.jpg", b"no picture", "holiday.jpg is not a picture that this browser can open: choose a JPEG, PNG or"),
-    ("phone.heic", HEIC, "phone.heic is a HEIC photograph, which this browser cannot open"),
-    ("nothing.png", b"", "nothing.png is empty: choose another picture."),
+    [
+        (
+            "holiday.jpg",
+            b"no picture",
+            "holiday.jpg is not a picture that this browser can open: choose a JPEG, PNG or",
+        ),
+        ("phone.heic", HEIC, "phone.heic is a HEIC photograph, which this browser cannot open"),
+        ("nothing.png", b"", "nothing.png is empty: choose another picture."),
+    ],
 )
 def test_what_is_no_picture_is_refused_in_words_and_the_one_before_stays(live, name, content, expected):
     before = live.evaluate("document.documentElement.dataset.shown")

@@ -13,7 +13,7 @@ import tomllib
 import answers
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from exercises import all_exercises, cells_of, made_by, solution
 from mutants import mutants
 from rewritings import BATCHED, rewritings
@@ -50,7 +50,7 @@ class TestEveryDay(_Chapters):
 @pytest.mark.thorough
 class TestFirstChapters(_Chapters):
     @pytest.mark.slow
-    @cases("name", NAMES[: len(NAMES) // 2])
+    @pytest.mark.parametrize("name", NAMES[: len(NAMES) // 2])
     def test_every_slip_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)
 
@@ -58,7 +58,7 @@ class TestFirstChapters(_Chapters):
 @pytest.mark.thorough
 class TestLastChapters(_Chapters):
     @pytest.mark.slow
-    @cases("name", NAMES[len(NAMES) // 2 :])
+    @pytest.mark.parametrize("name", NAMES[len(NAMES) // 2 :])
     def test_every_slip_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)
 

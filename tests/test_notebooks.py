@@ -7,13 +7,13 @@ import figures
 import nbformat
 import pytest
 import tables
-from conftest import ROOT, cases, python
+from conftest import ROOT, python
 
 from vit_course.checks import EXERCISES
 from vit_course.classroom.exercises import HOLE, exercises_of, with_holes
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-every = cases("path", NOTEBOOKS, ids=lambda p: p.stem)
+every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 OVERVIEW_AND_CAPSTONE = ("00", "13")
 PAINTS = re.compile(r"^.*\b(?:ax|axes|fig|rows)\b.*$|^.*\b(?:plots\.show|Figure)\(.*$", re.MULTILINE)
 

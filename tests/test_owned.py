@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from conftest import cases
 
 from vit_course.__main__ import main
 from vit_course.files import owned
@@ -68,7 +67,7 @@ def lead_outside(out):
     (out / "sub").symlink_to("../elsewhere")
 
 
-@cases(
+@pytest.mark.parametrize(
     ("spoil", "message"),
     [
         (change, "has files that were changed since the page was written: index.html; rename them"),
@@ -87,11 +86,20 @@ def test_what_is_not_as_it_was_written_is_named_and_stays(spoil, message, tmp_pa
     assert everything(tmp_path) == before
 
 
-@cases(
+@pytest.mark.parametrize(
     "listed",
-    ["", "[]", "{}", '{"files": 3}', '{"files": {"../a": "b"}}', '{"files": {"/etc/hostname": "b"}}',
-     '{"files": {"": "b"}}', '{"files": {"a\\u0000": "b"}}', '{"files": {"thesis.txt": ["b"]}}'],
-)  # fmt: skip
+    [
+        "",
+        "[]",
+        "{}",
+        '{"files": 3}',
+        '{"files": {"../a": "b"}}',
+        '{"files": {"/etc/hostname": "b"}}',
+        '{"files": {"": "b"}}',
+        '{"files": {"a\\u0000": "b"}}',
+        '{"files": {"thesis.txt": ["b"]}}',
+    ],
+)
 def test_a_list_is_not_believed(listed, tmp_path):
     put(tmp_path, before := {"thesis.txt": "years", "page.json": listed})
     with pytest.raises(ValueError, match="name another folder"):
@@ -100,13 +108,17 @@ def test_a_list_is_not_believed(listed, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:path is deprecated:DeprecationWarning")  # ziamath reads its font in this way
-@cases(
+@pytest.mark.parametrize(
     ("command", "mark"),
     [
-        (["live"], "live.json"), (["site", "-o"], "searchindex.js"), (["site", "-o"], "live.json"),
-        (["site", "-o"], "site.json"), (["live"], "site.json"), (["kit"], "index.html"),
+        (["live"], "live.json"),
+        (["site", "-o"], "searchindex.js"),
+        (["site", "-o"], "live.json"),
+        (["site", "-o"], "site.json"),
+        (["live"], "site.json"),
+        (["kit"], "index.html"),
     ],
-)  # fmt: skip
+)
 def test_no_command_knows_a_folder_by_one_name(command, mark, tmp_path, capsys):
     put(tmp_path, before := {**FOREIGN, mark: "{}"})
     for force in ([], ["--force"] if command != ["kit"] else []):

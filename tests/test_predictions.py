@@ -5,7 +5,6 @@ import timm
 import torch
 import torchvision
 import transformers
-from conftest import cases
 from published import shaken
 from sent import features_of
 from torch import nn
@@ -54,7 +53,7 @@ def shown(model, image, **options):
     return explorer, explorer._panels[0], logits.softmax(dim=1)[0]
 
 
-@cases("name", MODELS)
+@pytest.mark.parametrize("name", MODELS)
 def test_the_prediction_is_the_models_own(name, image):
     model = shaken(MODELS[name]())
     image = image[:, :, :8] if name in ("torchvision", "Dinov2") else image

@@ -9,7 +9,7 @@ from string import Formatter
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.report import Wrong
@@ -43,7 +43,7 @@ def slips_in(value) -> list[Slip]:
 
 
 @pytest.mark.slow
-@cases("name", QUICK)
+@pytest.mark.parametrize("name", QUICK)
 def test_every_foreseen_mistake_is_rejected_and_named(name):
     module = importlib.import_module(f"vit_course.checks.{name}")
     mistakes = wrong_functions(module.MISTAKES, getattr(module, QUICK[name]))
@@ -53,7 +53,7 @@ def test_every_foreseen_mistake_is_rejected_and_named(name):
         assert report.status == "failed" and report.mistake not in GENERIC, (mistake, report.text)
 
 
-@cases("path", FILES)
+@pytest.mark.parametrize("path", FILES)
 def test_a_check_gives_its_slips_what_they_ask_for(path):
     module = module_of(path)
     for call in ast.walk(ast.parse(inspect.getsource(module))):
@@ -67,7 +67,7 @@ def test_a_check_gives_its_slips_what_they_ask_for(path):
             assert {re.split(r"[.\[]", name)[0] for name in slots} | asked <= given | BY_TOOLS, slip.slug
 
 
-@cases("path", FILES)
+@pytest.mark.parametrize("path", FILES)
 def test_a_slip_has_a_slug_a_sentence_and_a_form(path):
     for slip in slips_in([*vars(module_of(path)).values()]):
         assert re.fullmatch(r"[a-z0-9-]+", slip.slug) and slip.sentence.endswith((".", "?")) and slip.forms, slip.slug

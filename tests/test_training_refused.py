@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import cases
 from runs import CONFIG, RECIPE, cut_after, files, new_model, rewritten, same, write_pictures
 from torch import nn
 
@@ -28,7 +27,7 @@ def evaluated(**changes):
     return evaluate(**{"model": new_model(), "images": DATASET.test, "dataset": DATASET, **changes})
 
 
-@cases(
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: trained(progress="no"), "progress must be True or False, got 'no'"),
@@ -55,8 +54,7 @@ def evaluated(**changes):
         (lambda: linear_baseline(DATASET, device="nothing"), "^device 'nothing' is not available here: ."),
         (lambda: linear_baseline(DATASET, device="meta"), "^device 'meta' holds no numbers"),
     ],
-    ids=lambda row: row[1],
-)  # fmt: skip
+)
 def test_arguments_that_are_none(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
@@ -67,8 +65,10 @@ def test_a_momentum_of_the_whole_number_zero():
     assert row["validation_accuracy"] <= 1
 
 
-@cases("cls", [training.MaskedAutoencoder, training.SelfDistillation], ids=lambda cls: cls.name)
-@cases(("changes", "name"), ({}, "head.weight"), ({"num_classes": 0, "representation_size": 8}, "pre_logits.0.weight"))
+@pytest.mark.parametrize("cls", [training.MaskedAutoencoder, training.SelfDistillation], ids=lambda cls: cls.name)
+@pytest.mark.parametrize(
+    ("changes", "name"), [({}, "head.weight"), ({"num_classes": 0, "representation_size": 8}, "pre_logits.0.weight")]
+)
 def test_several_processes_refuse_a_head_that_gets_no_gradient(cls, changes, name, monkeypatch):
     objective = cls(new_model(**changes))
     loss, _ = objective(torch.randn(2, 3, 12, 8), None, objective.draws(2, torch.Generator()), 2)
@@ -91,20 +91,21 @@ def finished(tmp_path_factory):
     return folder
 
 
-@cases(
+@pytest.mark.parametrize(
     ("make", "message"),
-    (lambda: {"model": new_model(num_layers=3)}, "of a model with num_layers 2, this run's model has num_layers 3"),
-    (lambda: {"model": new_model(num_heads=4)}, "of a model with num_heads 2, this run's model has num_heads 4"),
-    (lambda: {"model": new_model(dropout=0.2)}, "of a model with dropout 0.1, this run's model has dropout 0.2"),
-    (lambda: {"model": new_model(gelu="tanh")}, "of a model with gelu 'none', this run's model has gelu 'tanh'"),
-    (lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))}, "has class 'Sequential'"),
-    (lambda: {"config": RECIPE}, "was trained with epochs 1, this run has epochs 3"),
-    (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, this run's data are"),
-    (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
-    (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"mean \[0.*\], this run's data are of mean \[0.5, 0"),
-    (lambda: {"resume": False}, "finished0 holds a run already: add --resume .in Python"),
-    ids=lambda row: row[1],
-)  # fmt: skip
+    [
+        (lambda: {"model": new_model(num_layers=3)}, "of a model with num_layers 2, this run's model has num_layers 3"),
+        (lambda: {"model": new_model(num_heads=4)}, "of a model with num_heads 2, this run's model has num_heads 4"),
+        (lambda: {"model": new_model(dropout=0.2)}, "of a model with dropout 0.1, this run's model has dropout 0.2"),
+        (lambda: {"model": new_model(gelu="tanh")}, "of a model with gelu 'none', this run's model has gelu 'tanh'"),
+        (lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))}, "has class 'Sequential'"),
+        (lambda: {"config": RECIPE}, "was trained with epochs 1, this run has epochs 3"),
+        (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, this run's data are"),
+        (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
+        (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"mean \[0.*\], this run's data are of mean \[0.5, 0"),
+        (lambda: {"resume": False}, "finished0 holds a run already: add --resume .in Python"),
+    ],
+)
 def test_a_run_of_something_else_is_refused_by_name_and_left_alone(make, message, finished):
     before = {path.name: path.read_bytes() for path in finished.iterdir()}
     changes = make()
@@ -175,7 +176,7 @@ def typed(key, dtype):
 
 
 @pytest.mark.slow
-@cases(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda t, m: (t, without(m, "model")), "does not say which model it is of: start a run of an earlier version"),
@@ -209,8 +210,7 @@ def typed(key, dtype):
         (more(average__n_averaged=torch.tensor(1)), "key .average.n_averaged. counts 1 steps, by its history the run"),
         (more(optimiser__1__0__exp_avg_sq=torch.full((16, 3, 4, 4), -1.0)), "is a mean of squares and holds -1, but"),
     ],
-    ids=lambda row: row[1],
-)  # fmt: skip
+)
 def test_a_state_that_does_not_fit_is_refused(change, message, finished, tmp_path):
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     rewritten(tmp_path / "last.safetensors", change)
@@ -234,7 +234,7 @@ def changed_json(change):
     return damage
 
 
-@cases(
+@pytest.mark.parametrize(
     ("name", "damage", "message"),
     [
         ("best.safetensors", Path.unlink, "best.safetensors is missing, the best weights of the run so far: put it b"),
@@ -247,8 +247,7 @@ def changed_json(change):
         ("config.json", changed_json(lambda c: c.pop("training")), "config.json: training is not what this run wrote"),
         ("config.json", changed_json(lambda c: c["model"].update(num_heads=8)), "config.json: model is not what this"),
     ],
-    ids=lambda row: row[2],
-)  # fmt: skip
+)
 def test_a_folder_that_is_not_whole_is_refused_by_file(name, damage, message, finished, tmp_path):
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     damage(tmp_path / name)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from runs import SIZES, WRONG, header, new_run, refused
 from safetensors.torch import save_file
 
@@ -31,8 +31,8 @@ def test_the_run_itself_is_taken(run):
 # ---- numbers
 
 
-@cases("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-@cases("number", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 def test_weights_that_are_no_numbers(number, dtype, run):
     model, path = ViT(ViTConfig(**SIZES)).to(dtype), run / "best.safetensors"
     save_weights(path, model)
@@ -44,7 +44,7 @@ def test_weights_that_are_no_numbers(number, dtype, run):
         refused(lambda call=call: call(path), str(path), "'encoder.blocks.1.mlp.expand.weight'", str(number), "1 of 96")
 
 
-@cases("dtype", [torch.int64, torch.uint8, torch.bool, torch.float8_e4m3fn, torch.complex64])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bool, torch.float8_e4m3fn, torch.complex64])
 def test_weights_of_another_type(dtype, run):
     state = {**ViT(ViTConfig(**SIZES)).state_dict(), "head.weight": torch.ones(5, 8).to(dtype)}
     path = run / "best.safetensors"
@@ -91,7 +91,7 @@ def test_no_real_memory_is_taken_before_the_sizes_fit(run, monkeypatch):
 # ---- the config
 
 
-@cases("name", list(ViTConfig(**SIZES).to_dict()))
+@pytest.mark.parametrize("name", list(ViTConfig(**SIZES).to_dict()))
 def test_every_field_of_the_config_is_looked_at(name, run):
     fields = ViTConfig(**SIZES).to_dict()
     for value in WRONG:
@@ -121,7 +121,7 @@ def test_fields_that_are_unknown_or_missing(run):
         refused(lambda: pretrained.load(path), str(path), "config", "an object in curly brackets")
 
 
-@cases("text", ["", "{", "[]", "null", "3", '"a"', "[" * 100_000, '{"config": }'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "3", '"a"', "[" * 100_000, '{"config": }'])
 def test_a_header_that_is_no_object(text, tmp_path):
     path = new_run(tmp_path) / "best.safetensors"
     save_file(load_weights(path)[0], path, {METADATA_KEY: text})
@@ -137,7 +137,7 @@ def test_a_checkpoint_that_is_not_ours(run):
 # ---- names and files
 
 
-@cases("name", [None, 3, 2.5, [], {}, b"shapes", ViTConfig(**SIZES), "a\0b", "\ud800"])
+@pytest.mark.parametrize("name", [None, 3, 2.5, [], {}, b"shapes", ViTConfig(**SIZES), "a\0b", "\ud800"])
 def test_a_name_that_is_none(name):
     for call in (pretrained.load, pretrained.load_run, pretrained.from_pretrained, load_weights):
         refused(lambda call=call: call(name), "the name or path of a file or folder must be ", "got ")
@@ -190,17 +190,19 @@ def beside(run: Path, **images) -> None:
     path.write_text(json.dumps({**content, "images": {**content["images"], **images}}))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("content", "words"),
-    (b"", "not valid JSON"),
-    (b"\xff\xfe{}", "not valid JSON"),
-    (b"[" * 100_000, "not valid JSON"),
-    (b'{"images": ' + b"9" * 5000 + b"}", "not valid JSON"),
-    (b"[]", "an object in curly brackets, got list"),
-    (b'{"images": null}', "images must be an object"),
-    (b'{"images": {}}', "images has no 'mean'"),
-    (b'{"images": {}, "model": null}', "the config of the model must be an object"),
-    (b"{}", "that says what"),
+    [
+        (b"", "not valid JSON"),
+        (b"\xff\xfe{}", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b'{"images": ' + b"9" * 5000 + b"}", "not valid JSON"),
+        (b"[]", "an object in curly brackets, got list"),
+        (b'{"images": null}', "images must be an object"),
+        (b'{"images": {}}', "images has no 'mean'"),
+        (b'{"images": {}, "model": null}', "the config of the model must be an object"),
+        (b"{}", "that says what"),
+    ],
 )
 def test_a_config_file_that_is_none(content, words, run):
     (run / "config.json").write_bytes(content)
@@ -208,7 +210,7 @@ def test_a_config_file_that_is_none(content, words, run):
 
 
 @pytest.mark.slow
-@cases("name", ["mean", "std", "class_names"])
+@pytest.mark.parametrize("name", ["mean", "std", "class_names"])
 def test_every_entry_of_the_images_is_looked_at(name, tmp_path):
     run = new_run(tmp_path)
     numbers = [[0.5, value, 0.5] for value in (None, "0.5", True, [], -0.1, 1.5, 1e300, float("nan"), float("inf"))]
