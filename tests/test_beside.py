@@ -15,7 +15,7 @@ from torch import nn
 
 from vit_course import data
 from vit_course.explorer import AttentionExplorer, explore, upload
-from vit_course.explorer.beside import CHANGES, changed, link_of
+from vit_course.explorer.comparison import CHANGES, changed, link_of
 from vit_course.maps.tokens import Tokens
 from vit_course.vit import ViT, ViTConfig
 from vit_course.widgets import scripts

@@ -16,7 +16,7 @@ from vit_course import data, pretrained
 from vit_course.__main__ import main
 from vit_course.commands.explore import CHANGED
 from vit_course.commands.recipes import known_recipes, read_recipe
-from vit_course.explorer.beside import CHANGES
+from vit_course.explorer.comparison import CHANGES
 from vit_course.training.features import knn_accuracy
 
 pytestmark = pytest.mark.slow

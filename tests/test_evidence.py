@@ -13,8 +13,8 @@ from torch import nn
 from vit_course import pretrained
 from vit_course.config import ViTConfig
 from vit_course.maps import Tokens
+from vit_course.pretrained.bundled import AsTrained
 from vit_course.pretrained.hub import Pretrained
-from vit_course.pretrained.shipped import AsTrained
 from vit_course.vit import ViT
 
 sys.path.insert(0, str(ROOT / "res" / "evidence"))

@@ -14,7 +14,7 @@ from traitlets import TraitError
 from vit_course import explorables
 from vit_course.__main__ import main
 from vit_course.explorables import explorable
-from vit_course.explorables.together import ABOUT, every, together
+from vit_course.explorables.gallery import ABOUT, every, together
 
 NAMES = explorables.__all__
 TRIED = os.environ.get("EXPLORABLE", "").split() or NAMES  # while one is being made, EXPLORABLE=NAME chooses it

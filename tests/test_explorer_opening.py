@@ -15,8 +15,8 @@ from sent import picture_of
 from vit_course import pretrained
 from vit_course.__main__ import main
 from vit_course.explorer import AttentionExplorer, explore
+from vit_course.explorer.opening_view import telling
 from vit_course.explorer.scene import Maps, QueriesAndKeys
-from vit_course.explorer.telling import telling
 from vit_course.maps.tokens import Tokens
 
 ROWS, COLUMNS, LAYERS, HEADS = 7, 9, 4, 2

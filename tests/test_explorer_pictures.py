@@ -15,7 +15,7 @@ from torchvision.transforms import v2
 from vit_course.explorer import explore, upload
 from vit_course.explorer.prepared import prepare
 from vit_course.pretrained import Preprocessing, Pretrained
-from vit_course.pretrained.shipped import AsTrained
+from vit_course.pretrained.bundled import AsTrained
 from vit_course.vit import ViT, ViTConfig
 
 MEAN, STD = (0.4, 0.5, 0.6), (0.2, 0.25, 0.3)

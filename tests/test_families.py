@@ -12,7 +12,7 @@ from torch import nn
 
 from vit_course import pretrained
 from vit_course.maps.recording import record_attention
-from vit_course.pretrained.said import TIMM_HEADS, by_timm, by_timm_name
+from vit_course.pretrained.metadata import TIMM_HEADS, by_timm, by_timm_name
 from vit_course.pretrained.variants import VariantViT
 
 pytestmark = pytest.mark.slow

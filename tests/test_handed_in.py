@@ -10,11 +10,11 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from vit_course.classroom.collect import make_readable
 from vit_course.classroom.graded import Graded, without_hidden_tests
-from vit_course.classroom.handed_in import make_readable
 from vit_course.classroom.isolation import Unprotected
-from vit_course.classroom.mended import Wanted, mend
-from vit_course.classroom.readable import read_notebook
+from vit_course.classroom.parse_notebook import read_notebook
+from vit_course.classroom.repair import Wanted, mend
 from vit_course.classroom.roster import read_roster
 
 SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)

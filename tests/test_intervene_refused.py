@@ -20,7 +20,7 @@ from vit_course.maps import (
     without_head,
     without_layer,
 )
-from vit_course.maps.in_force import IN_FORCE
+from vit_course.maps.active_interventions import IN_FORCE
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_what_was_computed_beforehand_is_what_the_browser_computes(live, server)
     for layer, (q, k) in enumerate(zip(take(live, "queries"), take(live, "keys"), strict=True)):
         wanted = softmax(torch.from_numpy(q @ k.swapaxes(1, 2) * q.shape[-1] ** -0.5), dim=-1).numpy()
         found = layer_of({"_panels": [panel], "_data": data}, layer)
-        assert (np.abs(found - wanted) / wanted.max(axis=-1, keepdims=True)).max() < 0.01, "as live/beforehand.py says"
+        assert (np.abs(found - wanted) / wanted.max(axis=-1, keepdims=True)).max() < 0.01, "as live/precompute.py says"
         np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-4)
     says, told = panel["says"], now["says"]
     assert [says[name] for name in ("labels", "about", "none")] == [told[name] for name in ("labels", "about", "none")]

@@ -19,7 +19,7 @@ from mutants import mutants
 from rewritings import BATCHED, rewritings
 
 from vit_course.checks.exercise import EXERCISES
-from vit_course.checks.limited import run_limited
+from vit_course.checks.timeout import run_limited
 
 # Their worked solutions train or measure for minutes; what they report is changed in tests/answers.
 TRAINED = {"attention.how_many_heads", "maps.way_up", "evidence.luck", "evidence.same_head", "capstone.trained"}

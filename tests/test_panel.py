@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from vit_course import checks
-from vit_course.checks import cells, guessed
+from vit_course.checks import guessed, kernel_watch
 from vit_course.checks.draw import Draw
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.tools.whole_parts import distinct_sizes
@@ -71,7 +71,7 @@ def test_an_untouched_stub_is_text_alone_and_panels_can_be_switched_off(monkeypa
 
 
 def test_each_failure_in_a_notebook_opens_a_hint_more(monkeypatch):
-    monkeypatch.setattr(cells, "kernel", lambda: object())
+    monkeypatch.setattr(kernel_watch, "kernel", lambda: object())
     said = [checks.maps.class_map(None).next for _ in range(4)]
     assert [line[:6] for line in said] == ["Hint 1", "Hint 2", "Hint 3", "Hint 3"] and "solution" in said[-1]
 
@@ -106,7 +106,7 @@ class Shell:
 @pytest.fixture
 def shell(monkeypatch):
     kernel = Shell()
-    monkeypatch.setattr(cells, "_watch", cells._Watch(kernel))
+    monkeypatch.setattr(kernel_watch, "_watch", kernel_watch._Watch(kernel))
     kernel.user_ns["checks"] = checks
     return kernel
 

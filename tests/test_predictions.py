@@ -12,7 +12,7 @@ from torch import nn
 from vit_course.explorer import explore
 from vit_course.explorer.predictions import MOST_CLASSES, labels_in, parts_of
 from vit_course.pretrained import Pretrained
-from vit_course.pretrained.shipped import AsTrained
+from vit_course.pretrained.bundled import AsTrained
 from vit_course.vit import ViT, ViTConfig
 
 SIZES = dict(image_size=(8, 16), patch_size=4, num_classes=7, hidden_dim=12, num_layers=3, num_heads=2, mlp_dim=20)

@@ -11,7 +11,8 @@ from torch import nn
 from vit_course import attention
 from vit_course.attention import SelfAttention, attention_weights
 from vit_course.config import ViTConfig
-from vit_course.maps import Tokens, interpret, kept
+from vit_course.maps import Tokens, interpret
+from vit_course.maps import recorded as recorded_module
 from vit_course.maps.recording import record_attention
 from vit_course.vit import ViT
 
@@ -221,7 +222,7 @@ def test_nothing_is_projected_twice_and_no_map_is_made_until_asked(model, odd_im
     calls, made = [], []
     for block in model.encoder.blocks:
         block.attention.qkv.register_forward_hook(lambda *_: calls.append(1))
-    monkeypatch.setattr(kept, "attention_weights", lambda *pair: made.append(1) or attention_weights(*pair))
+    monkeypatch.setattr(recorded_module, "attention_weights", lambda *pair: made.append(1) or attention_weights(*pair))
     maps = recorded(model, odd_images)
     assert len(calls) == 2 and not made
     maps.queries_and_keys()

@@ -13,8 +13,8 @@ from conftest import ROOT
 
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse, wrong_functions
 from vit_course.checks.tools.no_gradient import any_precision
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, refuse, wrong_functions
 
 # Exercises whose checks take milliseconds, and the right function of each, where its slips have steps.
 QUICK = {

@@ -14,7 +14,7 @@ from vit_course import pretrained
 from vit_course.config import ViTConfig
 from vit_course.files import records, validated
 from vit_course.files.weights import METADATA_KEY, load_weights, save_weights, write_tensors
-from vit_course.pretrained.building import build
+from vit_course.pretrained.factory import build
 from vit_course.vit import ViT
 
 

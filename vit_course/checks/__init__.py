@@ -8,9 +8,9 @@ of a notebook's cell, and text in `print`.
 from vit_course.inputs.extras import extra
 
 with extra("course", "checking exercises"):
-    from vit_course.checks.cells import watch
     from vit_course.checks.exercise import EXERCISES, load_exercises
     from vit_course.checks.guess import guessed
+    from vit_course.checks.kernel_watch import watch
     from vit_course.checks.table import progress
 
 FOLDERS = load_exercises(__name__)

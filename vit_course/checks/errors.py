@@ -3,9 +3,9 @@
 import math
 import re
 
-from vit_course.checks.limited import learners_line
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.slips import Known
+from vit_course.checks.timeout import learners_line
+from vit_course.checks.tools.mistakes import Known
 
 AXES = "axes-do-not-fit"
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import torch
 
-from vit_course.checks import cells, scores
+from vit_course.checks import kernel_watch, scores
 from vit_course.checks.draw import Draw
 from vit_course.checks.errors import in_words, raised
-from vit_course.checks.limited import Outcome, run_limited
 from vit_course.checks.report import FAILED, NOT_ATTEMPTED, PASSED, NotAttempted, Parts, Report, Wrong
+from vit_course.checks.timeout import Outcome, run_limited
 
 SECONDS = 20.0
 
@@ -94,7 +94,7 @@ def _exercise(name, function, number, title, section, difficulty, minutes, secon
         if 0 < most < _calls[name]:
             sentence = f"While a submission is graded, a check answers only {most} times."
             return Report(name, NOT_ATTEMPTED, 0.0, mistake="too-many-calls", sentence=sentence)
-        failed = cells.failed_cell()
+        failed = kernel_watch.failed_cell()
         if failed:
             return Report(name, NOT_ATTEMPTED, 0.0, mistake="cell-failed", sentence=failed)
         parts = Parts()
@@ -157,7 +157,7 @@ def _next_exercise(exercise: Exercise) -> str:
 
 def _next_step(exercise: Exercise) -> str:
     # Each failure in a notebook opens a hint more. Elsewhere nobody sits who could have read the last one.
-    if cells.kernel():
+    if kernel_watch.kernel():
         _failures[exercise.name] += 1
     hint = min(max(_failures[exercise.name], 1), 3)
     last = ", or its solution" if hint == 3 else ""

@@ -7,7 +7,7 @@ from queue import SimpleQueue
 
 import torch
 
-from vit_course.checks.restored import Library, Settings
+from vit_course.checks.snapshot import Library, Settings
 
 _local = threading.local()
 

@@ -27,7 +27,7 @@ from traitlets import Float, Integer, Unicode
 
 from vit_course.classroom.course import course_id
 from vit_course.classroom.graded import NOT_GRADED, VERDICTS, without_hidden_tests
-from vit_course.classroom.mended import Wanted
+from vit_course.classroom.repair import Wanted
 
 
 def wanted_cells(notebook) -> list[Wanted]:
@@ -166,7 +166,7 @@ def configure(c, config_file: str) -> None:
     c.CourseDirectory.course_id = course_id(Path(course))
     # Not nbgrader's own, which everybody on the machine may write to.
     c.Exchange.root = str(Path(course) / "exchange")
-    c.ExportApp.plugin_class = "vit_course.classroom.marks.Table"
+    c.ExportApp.plugin_class = "vit_course.classroom.grades.Table"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
     c.RunApart.course = course
     c.Autograde.sanitize_preprocessors = [

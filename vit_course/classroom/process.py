@@ -16,8 +16,8 @@ import psutil
 
 from vit_course.checks.worker import Left
 from vit_course.classroom.apart.channel import Watched
-from vit_course.classroom.apart.objects import Receiving
-from vit_course.classroom.apart.session import Session
+from vit_course.classroom.apart.proxies import Receiving
+from vit_course.classroom.apart.rpc import Session
 from vit_course.classroom.isolation import USUAL, Limits, Room, Unprotected, libraries
 from vit_course.files.stored import PACKAGE
 

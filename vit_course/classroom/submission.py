@@ -10,11 +10,11 @@ from nbformat import NotebookNode
 
 from vit_course.checks import EXERCISES
 from vit_course.checks.report import FAILED, Report
-from vit_course.classroom.apart.wire import WireError
+from vit_course.classroom.apart.serialization import WireError
 from vit_course.classroom.graded import NOT_GRADED, Graded, read
 from vit_course.classroom.isolation import USUAL, Limits
-from vit_course.classroom.mended import defines
 from vit_course.classroom.process import Ended, LearnerProcess
+from vit_course.classroom.repair import defines
 
 MOST_STARTS = 12
 # What an output may be on a page: text and pictures, no HTML, no script and no drawing that could hold one.

@@ -1,7 +1,7 @@
 """`python -m vit_course classify`: what is in a picture."""
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import add_weights, need_checkpoint, need_picture
-from vit_course.commands.said import say
 
 FEW = 20
 

@@ -3,8 +3,8 @@
 import math
 from pathlib import Path
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import add_weights, need_checkpoint, need_new_file, need_picture, path
-from vit_course.commands.said import say
 from vit_course.inputs.rules import harmless
 
 LARGE = 30_000_000  # bytes: more than most mail takes, and seconds to open

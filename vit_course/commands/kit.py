@@ -3,8 +3,8 @@
 from importlib import import_module
 from pathlib import Path
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
 from vit_course.inputs.extras import extra
 
 

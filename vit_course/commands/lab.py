@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
 from vit_course.files.stored import FIRST_CHAPTER, course, is_checkout
 from vit_course.inputs.extras import extra
 

@@ -3,8 +3,8 @@
 import webbrowser
 from pathlib import Path
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
 
 
 def add_to(commands) -> None:

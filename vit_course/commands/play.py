@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
 
 
 def add_to(commands) -> None:
@@ -23,7 +23,7 @@ def run(options) -> int:
     """Writes the folder and says what to open; -> 0."""
     import tempfile
 
-    from vit_course.explorables.together import write_pages
+    from vit_course.explorables.gallery import write_pages
     from vit_course.files.owned import Owned
 
     pages = Owned("play.json", "folder of figures")

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
 from vit_course.files.stored import course
 
 

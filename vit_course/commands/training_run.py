@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from vit_course import data, plots
-from vit_course.commands.said import say
+from vit_course.commands.console import say
 from vit_course.config import ViTConfig
 from vit_course.data.memory import need_memory
 from vit_course.files.atomic import write_atomically, write_json

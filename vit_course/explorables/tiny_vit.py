@@ -10,8 +10,8 @@ from PIL import Image
 
 from vit_course.data.photographs import photographs
 from vit_course.data.pictures import normalise, open_image
+from vit_course.pretrained.bundled import load_run
 from vit_course.pretrained.hub import Pretrained
-from vit_course.pretrained.shipped import load_run
 from vit_course.vit import ViT
 from vit_course.widgets.encoding import Sections
 

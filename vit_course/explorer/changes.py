@@ -14,10 +14,10 @@ from torch import nn
 from tqdm import tqdm
 
 from vit_course.inputs.rules import one_of, shown
-from vit_course.maps.changing import Intervention
+from vit_course.maps.active_interventions import aside
 from vit_course.maps.effects import Whole, blocks_of
-from vit_course.maps.in_force import aside
 from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
+from vit_course.maps.intervention_mode import Intervention
 
 Change = list[dict]  # interventions as live_change.js has them, such as {"kind": "head", "layer": 3, "head": 4}
 FAMILY = one_of("mean", "zero", "patches")

@@ -12,8 +12,8 @@ from torch import nn
 
 from vit_course.data.pictures import Picture
 from vit_course.explorer.arguments import need_callable, need_grid, need_module, need_titles
-from vit_course.explorer.beside import CHANGE, changed, link_of
 from vit_course.explorer.changes import Changes, evaluated, family, need_families
+from vit_course.explorer.comparison import CHANGE, changed, link_of
 from vit_course.explorer.predictions import labels_in, listening, parts_of, says_of
 from vit_course.explorer.prepared import Prepared, Unnormalised, input_size, prepare, way_of, way_of_model
 from vit_course.explorer.upload import PictureUpload

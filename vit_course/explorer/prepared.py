@@ -14,8 +14,8 @@ from torch import nn
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.explorer.arguments import need_batch, need_image
 from vit_course.inputs.rules import is_int
+from vit_course.pretrained.bundled import AsTrained
 from vit_course.pretrained.preprocessing import Preprocessing
-from vit_course.pretrained.shipped import AsTrained
 from vit_course.vit import ViT
 
 # Whose published models were trained on normalised images; what numbers they were normalised by, only timm's say.

@@ -20,8 +20,8 @@ from vit_course.explorer.arguments import (
     need_says,
     need_whole,
 )
+from vit_course.explorer.opening_view import telling
 from vit_course.explorer.scene import Panel
-from vit_course.explorer.telling import telling
 from vit_course.inputs.arrays import to_picture
 from vit_course.inputs.rules import shown
 from vit_course.maps.tokens import find_tokens

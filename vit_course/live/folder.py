@@ -13,8 +13,8 @@ from vit_course.data.photographs import Photograph, photographs
 from vit_course.explorer import embedded
 from vit_course.files.owned import Owned
 from vit_course.files.stored import stored
-from vit_course.live.beforehand import beforehand
 from vit_course.live.models import MODELS, PATCH, describe
+from vit_course.live.precompute import beforehand
 from vit_course.widgets import scripts
 from vit_course.widgets.pages import ICON
 

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from vit_course.config import ViTConfig
-from vit_course.maps.changing import Changing, Intervention, Running, swapped
-from vit_course.maps.in_force import IN_FORCE, Skipped, aside
-from vit_course.maps.others import attending, few, sizes_in
+from vit_course.maps.active_interventions import IN_FORCE, Skipped, aside
+from vit_course.maps.foreign_models import attending, few, sizes_in
+from vit_course.maps.intervention_mode import Changing, Intervention, Running, swapped
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 

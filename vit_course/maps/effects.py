@@ -15,9 +15,8 @@ from tqdm import tqdm
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.rules import is_int, one_of, shown
 from vit_course.inputs.tensors import check_floats, check_module, finite
+from vit_course.maps.active_interventions import Skipped, aside
 from vit_course.maps.blocks import find_blocks, first_tensor, run
-from vit_course.maps.changing import Intervention, Running
-from vit_course.maps.in_force import Skipped, aside
 from vit_course.maps.intervene import (
     ALL,
     By,
@@ -29,7 +28,8 @@ from vit_course.maps.intervene import (
     without_head,
     without_layer,
 )  # fmt: skip
-from vit_course.maps.kept import HOOKS
+from vit_course.maps.intervention_mode import Intervention, Running
+from vit_course.maps.recorded import HOOKS
 from vit_course.maps.recording import logits_of
 from vit_course.maps.tokens import Tokens, find_tokens
 

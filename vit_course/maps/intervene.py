@@ -9,12 +9,12 @@ from torch import nn
 
 from vit_course.inputs.rules import is_int, one_of, shown
 from vit_course.inputs.tensors import check_axes, check_floats, check_module
+from vit_course.maps.active_interventions import in_force
+from vit_course.maps.attention_tracer import sums_to_one
 from vit_course.maps.blocks import Hooked, find_blocks
-from vit_course.maps.calls import sums_to_one
-from vit_course.maps.changing import Intervention, Running
-from vit_course.maps.in_force import in_force
-from vit_course.maps.kept import HOOKS
-from vit_course.maps.others import EAGER
+from vit_course.maps.foreign_models import EAGER
+from vit_course.maps.intervention_mode import Intervention, Running
+from vit_course.maps.recorded import HOOKS
 
 # An index, several, or a slice.
 Places = int | Sequence[int] | torch.Tensor | slice

@@ -11,10 +11,10 @@ from torch import nn
 from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
 from vit_course.inputs.tensors import check_axes, check_module, check_tensor, finite
-from vit_course.maps.calls import weights_of
-from vit_course.maps.in_force import changed_in, heard, looking_on
-from vit_course.maps.kept import HOOKS, Kept, Pair, full, in_full_precision, of_pair, of_weights
-from vit_course.maps.others import Watched, attending, few, sizes_in
+from vit_course.maps.active_interventions import changed_in, heard, looking_on
+from vit_course.maps.attention_tracer import weights_of
+from vit_course.maps.foreign_models import Watched, attending, few, sizes_in
+from vit_course.maps.recorded import HOOKS, Kept, Pair, full, in_full_precision, of_pair, of_weights
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 

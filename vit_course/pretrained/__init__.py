@@ -1,5 +1,7 @@
 """Trained weights for our ViT: the course's own, and those of torchvision, timm, Hugging Face and vit-pytorch."""
 
+from vit_course.pretrained.activations import stages
+from vit_course.pretrained.bundled import load, load_any, load_run
 from vit_course.pretrained.compare import Comparison, first_difference
 from vit_course.pretrained.convert import (
     load_huggingface,
@@ -12,8 +14,6 @@ from vit_course.pretrained.export import to_huggingface, to_timm, to_torchvision
 from vit_course.pretrained.hub import Pretrained, from_pretrained, none_fits
 from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.pretrained.probing import class_tokens, fit_linear_head, with_head
-from vit_course.pretrained.shipped import load, load_any, load_run
-from vit_course.pretrained.taps import stages
 
 __all__ = [
     "Comparison",

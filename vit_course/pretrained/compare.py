@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from vit_course.inputs.rules import real
-from vit_course.pretrained.families import fold_scales, put_tokens_together
+from vit_course.pretrained.activations import any_stages, check_images, known_library
+from vit_course.pretrained.fold_weights import fold_scales, put_tokens_together
 from vit_course.pretrained.libraries import Library
-from vit_course.pretrained.said import Said
-from vit_course.pretrained.taps import any_stages, check_images, known_library
+from vit_course.pretrained.metadata import Said
 
 
 class Stage(NamedTuple):

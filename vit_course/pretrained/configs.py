@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from vit_course.files.records import naming, need_object, read_json
 from vit_course.files.validated import check_names
 from vit_course.inputs.rules import shown
-from vit_course.pretrained.building import changed
 from vit_course.pretrained.convert import load_said
 from vit_course.pretrained.download import Find, read_weights
+from vit_course.pretrained.factory import changed
+from vit_course.pretrained.metadata import TIMM_HARMLESS, TIMM_SIZES, by_huggingface, by_timm_name, check_size
 from vit_course.pretrained.preprocessing import Preprocessing
-from vit_course.pretrained.said import TIMM_HARMLESS, TIMM_SIZES, by_huggingface, by_timm_name, check_size
 from vit_course.pretrained.variants import new_model
 from vit_course.vit import ViT
 

@@ -12,9 +12,10 @@ from vit_course.embeddings import interpolate_positions
 from vit_course.files.validated import check_tensors
 from vit_course.inputs.arguments import check_arguments
 from vit_course.inputs.rules import shown
-from vit_course.pretrained import said
-from vit_course.pretrained.building import changed, our_vit, shapes, unfilled
-from vit_course.pretrained.families import part, simplified, without_the_rest
+from vit_course.pretrained import metadata
+from vit_course.pretrained.diagnostics import checked, hinting
+from vit_course.pretrained.factory import changed, our_vit, shapes, unfilled
+from vit_course.pretrained.fold_weights import part, simplified, without_the_rest
 from vit_course.pretrained.libraries import (
     DINOV2_AUTHORS,
     HUGGINGFACE,
@@ -25,8 +26,7 @@ from vit_course.pretrained.libraries import (
     VIT_PYTORCH,
     Library,
 )
-from vit_course.pretrained.refusals import checked, hinting
-from vit_course.pretrained.said import Said
+from vit_course.pretrained.metadata import Said
 from vit_course.pretrained.sizes import read_config, usual_heads
 from vit_course.pretrained.variants import VariantConfig, new_model
 from vit_course.vit import ViT
@@ -78,7 +78,7 @@ def load_timm(
     Raises:
         ValueError: as `load_torchvision`; another model, or one with parts that ours does not have.
     """
-    found, state = _opened(weights, said.by_timm, "timm's model itself")
+    found, state = _opened(weights, metadata.by_timm, "timm's model itself")
     return load_said(state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes, timm=True)
 
 
@@ -93,7 +93,7 @@ def load_huggingface(
     With or without their classification heads. The pooler of a `ViTModel` is the paper's hidden layer before the head,
     CLIP's projection is treated as a head, and from a model of images and text only the image tower is taken.
     """
-    found, state = _opened(weights, said.by_huggingface_model, "Hugging Face's model itself")
+    found, state = _opened(weights, metadata.by_huggingface_model, "Hugging Face's model itself")
     return load_said(state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes, timm=False)
 
 
@@ -149,7 +149,7 @@ def _opened(weights: nn.Module | Weights, read: Callable[..., Said], whose: str)
             f"give a state dict, as model.state_dict() gives it, or {whose}, not a {type(weights).__name__}"
         )
     state = checked(weights.state_dict())
-    with hinting(TIMM if read is said.by_timm else HUGGINGFACE, state):
+    with hinting(TIMM if read is metadata.by_timm else HUGGINGFACE, state):
         return read(weights), state
 
 

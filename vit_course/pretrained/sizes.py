@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import torch
 
 from vit_course.config import ViTConfig
-from vit_course.pretrained.families import Simplified
+from vit_course.pretrained.diagnostics import missing
+from vit_course.pretrained.fold_weights import Simplified
 from vit_course.pretrained.libraries import Library
-from vit_course.pretrained.refusals import missing
-from vit_course.pretrained.said import Said
+from vit_course.pretrained.metadata import Said
 from vit_course.pretrained.variants import VariantConfig, simplest
 
 # Width -> heads, of every plain ViT that timm 1.0 and transformers 5 publish or that our families' authors have. Nearly

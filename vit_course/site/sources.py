@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-from vit_course.explorables.together import TITLE, every, together
+from vit_course.explorables.gallery import TITLE, every, together
 from vit_course.files.stored import PACKAGE, is_checkout
 from vit_course.site.landing import hero, landing, opening_explorer
 from vit_course.site.outputs import show_outputs

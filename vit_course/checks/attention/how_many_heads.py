@@ -7,8 +7,8 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import choice, losses, made_again, paired, seeds
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.returned import named
-from vit_course.checks.tools.slips import Slip, refuse
 
 SETTINGS = [(things, heads) for things in (1, 2) for heads in (1, 2, 4)]
 CLEARLY = 0.1  # far above the spread of the seeds

@@ -17,7 +17,7 @@ from vit_course.checks.tools.attention_slips import (
 )
 from vit_course.checks.tools.axes import axes_named
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Known, Mistake, Slip, by_results, named_by_details, wrong_functions
+from vit_course.checks.tools.mistakes import Known, Mistake, Slip, by_results, named_by_details, wrong_functions
 
 
 def mended(answer, draw):

@@ -14,10 +14,10 @@ from vit_course.checks.tools.attention_slips import (
     SHARE_OTHERS,
 )
 from vit_course.checks.tools.axes import axes_named
+from vit_course.checks.tools.common import given
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Known, Mistake, Slip, by_results, named_by_details, wrong_functions
+from vit_course.checks.tools.mistakes import Known, Mistake, Slip, by_results, named_by_details, wrong_functions
 from vit_course.checks.tools.tensors import agree
-from vit_course.checks.tools.usual import given
 
 
 def weights(answer, draw):

@@ -8,9 +8,9 @@ from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.biases import draw_biases, same_with_biases
 from vit_course.checks.tools.flat import Flat
 from vit_course.checks.tools.heads import Vectors, attend, close, heads_of, name_the_slip
+from vit_course.checks.tools.mistakes import Slip
 from vit_course.checks.tools.modules import alone, build, feed, repeats, trained_by
 from vit_course.checks.tools.roles import Watched, find_roles
-from vit_course.checks.tools.slips import Slip
 from vit_course.checks.tools.tensors import equal, tensor
 from vit_course.checks.tools.tokens_meet import tokens_meet
 

@@ -3,8 +3,8 @@
 from vit_course.checks.capstone.attention import head_sizes
 from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.block import right_block
+from vit_course.checks.tools.mistakes import Slip
 from vit_course.checks.tools.modules import build, feed
-from vit_course.checks.tools.slips import Slip
 from vit_course.checks.tools.tensors import tensor
 
 

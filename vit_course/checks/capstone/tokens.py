@@ -5,8 +5,8 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.modules import alone, build, feed, feed_any_batch, repeats, token_in_front, trained_by
-from vit_course.checks.tools.slips import Slip, refuse
 from vit_course.checks.tools.tensors import agree, tensor
 
 

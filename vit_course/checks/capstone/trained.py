@@ -5,7 +5,7 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import Slip, refuse
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.tensors import agree, tensor
 from vit_course.checks.tools.watched_steps import Steps, watched_steps
 from vit_course.data import digits

@@ -5,8 +5,8 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.modules import alone, build, feed, feed_any_batch, same_in_training, token_in_front
-from vit_course.checks.tools.slips import Slip, refuse
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 

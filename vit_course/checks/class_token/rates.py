@@ -4,7 +4,7 @@ import functools
 
 from vit_course.checks.tools import experiments
 from vit_course.checks.tools.chapter import of_chapter
-from vit_course.checks.tools.slips import Slip
+from vit_course.checks.tools.mistakes import Slip
 
 RATES, KINDS = {"low": 1e-3, "high": 2e-2}, {"class": "class token", "mean": "mean"}
 WORDS = ("worse", "no clear difference", "better")

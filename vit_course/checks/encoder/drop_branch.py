@@ -5,8 +5,8 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse
 from vit_course.checks.tools.modules import build, feed
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, refuse
 from vit_course.checks.tools.tensors import agree, tensor
 from vit_course.checks.tools.words import describe
 

@@ -9,8 +9,8 @@ from vit_course.checks.encoder.stack_parts import Factory, right_parts
 from vit_course.checks.encoder.stack_values import right_values, second_fault
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
+from vit_course.checks.tools.mistakes import Known, named_by_details
 from vit_course.checks.tools.modules import alone, build, feed, repeats, same_in_training, trained_by
-from vit_course.checks.tools.slips import Known, named_by_details
 from vit_course.checks.tools.tensors import tensor
 
 

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.modules import count
-from vit_course.checks.tools.slips import Slip, refuse
 from vit_course.encoder import EncoderBlock
 
 _OTHER_NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.RMSNorm)

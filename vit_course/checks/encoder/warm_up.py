@@ -4,7 +4,7 @@ from functools import cache
 
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import by_ranges, follows, losses, made_again, reported
-from vit_course.checks.tools.slips import Slip
+from vit_course.checks.tools.mistakes import Slip
 
 SETTINGS = {"without": 0, "with": 50}
 

@@ -8,7 +8,7 @@ import torch
 from vit_course import data, pretrained
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.experiments import choice, last_digit, made_again, reported
-from vit_course.checks.tools.slips import Slip
+from vit_course.checks.tools.mistakes import Slip
 from vit_course.maps import controls, interpret, record_attention
 
 CHANCE = 0.15  # the mean area of the shapes

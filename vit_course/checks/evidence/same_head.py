@@ -6,7 +6,7 @@ import torch
 
 from vit_course import data, pretrained
 from vit_course.checks.tools.experiments import choice, made_again, reported, wholes
-from vit_course.checks.tools.slips import Slip, refuse
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.maps import effects
 
 SETTINGS = ("mean", "zero")

@@ -5,7 +5,7 @@ import functools
 from vit_course import training
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import choice, made_again, ranges, reported
-from vit_course.checks.tools.slips import Slip, refuse
+from vit_course.checks.tools.mistakes import Slip, refuse
 
 SETTINGS = {"small": (64, 2e-3), "large": (256, 2e-3), "scaled": (256, 8e-3)}
 

@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
+from vit_course.checks.tools.mistakes import Known, Slip, wrong_functions
 from vit_course.checks.tools.no_gradient import same_without_gradient
-from vit_course.checks.tools.slips import Known, Slip, wrong_functions
 
 
 def gradient(answer, draw):

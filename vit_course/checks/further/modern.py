@@ -11,7 +11,7 @@ from vit_course.checks.tools.attention_slips import (
     SHARE_OTHERS,
 )
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Slip, wrong_functions
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 
 
 def modern(answer, draw):

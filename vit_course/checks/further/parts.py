@@ -10,8 +10,8 @@ from torch import nn
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
+from vit_course.checks.tools.mistakes import Mistake, Slip, refuse, refuse_number, wrong_functions
 from vit_course.checks.tools.returned import real, without_graph
-from vit_course.checks.tools.slips import Mistake, Slip, refuse, refuse_number, wrong_functions
 
 RATE = 0.5
 

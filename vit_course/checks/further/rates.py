@@ -5,7 +5,7 @@ import functools
 from vit_course import training
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import choice, made_again, ranges, reported
-from vit_course.checks.tools.slips import Slip, refuse
+from vit_course.checks.tools.mistakes import Slip, refuse
 
 RATES = {"low": 2e-3, "middle": 8e-3, "high": 3e-2}
 SETTINGS = [f"{kind}_{name}" for kind in ("plain", "normed") for name in RATES]

@@ -5,7 +5,7 @@ import math
 import torch
 
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, wrong_functions
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, wrong_functions
 
 
 def rotary(answer, draw):

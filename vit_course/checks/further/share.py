@@ -4,7 +4,7 @@ import torch
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, refuse
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse
 from vit_course.checks.tools.words import describe
 
 

@@ -3,8 +3,8 @@
 import math
 
 from vit_course.checks.maps.rollout import uneven_maps
+from vit_course.checks.tools.mistakes import Known, Slip, wrong_functions
 from vit_course.checks.tools.no_gradient import same_without_gradient
-from vit_course.checks.tools.slips import Known, Slip, wrong_functions
 
 
 def class_map(answer, draw):

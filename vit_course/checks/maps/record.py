@@ -4,7 +4,7 @@ import torch
 
 from vit_course.checks.maps.traces import no_trace, no_trace_of_an_error
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, wrong_functions
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, wrong_functions
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 

@@ -7,7 +7,7 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import ask, call
-from vit_course.checks.tools.slips import Slip, refuse
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.worker import Left
 from vit_course.vit import ViT
 

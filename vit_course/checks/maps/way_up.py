@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from vit_course import data, pretrained
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.experiments import choice, made_again, reported
-from vit_course.checks.tools.slips import Slip
+from vit_course.checks.tools.mistakes import Slip
 from vit_course.maps import controls, record_attention
 
 SETTINGS, OPTIONS = ("plain", "shuffled"), ("place", "content", "both")

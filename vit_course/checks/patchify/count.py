@@ -3,7 +3,7 @@
 from vit_course.checks.report import NotAttempted, Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_values
-from vit_course.checks.tools.slips import Slip, refuse, wrong_functions
+from vit_course.checks.tools.mistakes import Slip, refuse, wrong_functions
 from vit_course.checks.tools.words import describe
 
 _REFUSED = object()  # in place of what came back, where a ValueError was raised

@@ -4,7 +4,7 @@ import functools
 
 from vit_course.checks.tools import experiments
 from vit_course.checks.tools.chapter import of_chapter
-from vit_course.checks.tools.slips import Slip
+from vit_course.checks.tools.mistakes import Slip
 
 KINDS = ("right", "flipped", "strips")
 WORDS = ("worse", "no clear difference", "better")

@@ -9,8 +9,8 @@ from einops import rearrange
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.flat import Flat
+from vit_course.checks.tools.mistakes import Slip, refuse, wrong_functions
 from vit_course.checks.tools.modules import alone, build, feed, passes, trained_by
-from vit_course.checks.tools.slips import Slip, refuse, wrong_functions
 from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.words import describe
 from vit_course.patches import patchify

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from vit_course.attention import attention_weights
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import Slip, by_answer
+from vit_course.checks.tools.mistakes import Slip, by_answer
 from vit_course.patches import patchify as cut
 
 

@@ -6,9 +6,9 @@ from itertools import permutations
 
 from einops import rearrange
 
+from vit_course.checks.tools.common import right_at
 from vit_course.checks.tools.functions import Mistake, same_function
-from vit_course.checks.tools.slips import Slip, wrong_functions
-from vit_course.checks.tools.usual import right_at
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 
 
 def video(answer, draw):

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Slip, wrong_functions
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 
 
 def mended(answer, draw):

@@ -6,8 +6,8 @@ from statistics import mean
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import by_spread, follows, made_again, paired, seeds, shares
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.returned import named
-from vit_course.checks.tools.slips import Slip, refuse
 
 SIDES, KINDS = (4, 2, 1), ("none", "learned")
 STEPS = {"4 to 2": (4, 2), "2 to 1": (2, 1)}

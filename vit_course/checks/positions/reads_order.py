@@ -7,8 +7,8 @@ import torch
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import truth
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.modules import scatter
-from vit_course.checks.tools.slips import Slip, refuse
 from vit_course.checks.tools.tensors import tensor
 from vit_course.encoder import Encoder
 

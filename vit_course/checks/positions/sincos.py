@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Slip, wrong_functions
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 from vit_course.embeddings import sincos2d
 
 

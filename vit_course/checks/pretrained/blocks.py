@@ -8,7 +8,7 @@ from vit_course import pretrained
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import choice, last_digit, made_again, reported
-from vit_course.checks.tools.slips import Slip
+from vit_course.checks.tools.mistakes import Slip
 
 BLOCKS, UNCLEAR = ("block 2", "block 5", "block 8", "block 11"), "unclear"
 

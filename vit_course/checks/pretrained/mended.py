@@ -8,7 +8,7 @@ from torch import nn
 from vit_course import pretrained
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, refuse
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse
 from vit_course.checks.tools.words import describe
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT

@@ -1,9 +1,9 @@
 """Exercise start.as_batch: one image or many, always as a batch."""
 
+from vit_course.checks.tools.common import given
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Slip, wrong_functions
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 from vit_course.checks.tools.tensors import agree
-from vit_course.checks.tools.usual import given
 
 
 def as_batch(answer, draw):

@@ -6,8 +6,8 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import Mistake
+from vit_course.checks.tools.mistakes import Slip, by_value, refuse, wrong_functions
 from vit_course.checks.tools.returned import named, real
-from vit_course.checks.tools.slips import Slip, by_value, refuse, wrong_functions
 
 PARTS = ("positions", "attention", "mlp")
 SHARES = ("whole", *(f"without_{part}" for part in PARTS))

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.mistakes import Slip
 from vit_course.checks.tools.modules import count
-from vit_course.checks.tools.slips import Slip
 
 
 def counted(module: nn.Module, right: Sequence[int], slips: Sequence[Slip], seen: Mapping, sizes: str) -> None:

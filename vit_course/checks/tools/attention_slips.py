@@ -2,7 +2,7 @@
 
 import torch
 
-from vit_course.checks.tools.slips import Slip
+from vit_course.checks.tools.mistakes import Slip
 
 SCALE_ROOT_OF_ALL_HEADS = [
     Slip(

@@ -13,11 +13,11 @@ import torch.nn.functional as F
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.heads import Vectors, attend, close, heads_of, name_the_slip
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 from vit_course.checks.tools.parts import Branch, Norm, Parts, normed
 from vit_course.checks.tools.roles import Head, Roles
 from vit_course.checks.tools.rows_of_blocks import run as run_in_a_row
 from vit_course.checks.tools.rows_of_blocks import slips
-from vit_course.checks.tools.slips import Slip, wrong_functions
 from vit_course.checks.tools.tensors import equal
 
 

@@ -21,8 +21,8 @@ import torch
 from vit_course.checks.draw import Draw
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.mistakes import Slip, by_value
 from vit_course.checks.tools.returned import named, real
-from vit_course.checks.tools.slips import Slip, by_value
 from vit_course.checks.tools.words import describe, plain
 
 

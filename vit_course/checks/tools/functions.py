@@ -11,9 +11,9 @@ import torch
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import ask, call
-from vit_course.checks.tools.slips import Mistake
+from vit_course.checks.tools.common import usual_slips
+from vit_course.checks.tools.mistakes import Mistake
 from vit_course.checks.tools.tensors import agree, equal, on_cpu
-from vit_course.checks.tools.usual import usual_slips
 from vit_course.checks.tools.words import describe
 
 _SIZES = ("wrong-shape", "raised-error", "wrong-values")  # where it is right for some sizes and not for others

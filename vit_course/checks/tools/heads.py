@@ -9,8 +9,8 @@ import torch
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.attention_slips import SCALE_NONE, SCALE_OTHERS, SCALE_ROOT_OF_ALL_HEADS
 from vit_course.checks.tools.functions import Mistake
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 from vit_course.checks.tools.roles import Head, Roles
-from vit_course.checks.tools.slips import Slip, wrong_functions
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Known, Mistake, named_by_details
+from vit_course.checks.tools.mistakes import Known, Mistake, named_by_details
 
 
 def any_precision(answer: Callable) -> Callable:

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from vit_course.checks.tools.functions import Mistake
-from vit_course.checks.tools.slips import Slip, wrong_functions
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 
 NO_NORM = (0, 0, 0, 0)
 

@@ -12,9 +12,9 @@ from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.block import right_block
 from vit_course.checks.tools.blocks import pre_norm_blocks
 from vit_course.checks.tools.heads import close
+from vit_course.checks.tools.mistakes import Known, Slip, by_value, named_by_details, refuse
 from vit_course.checks.tools.modules import alone, build, count, feed, feed_any_batch, repeats, scatter, trained_by
 from vit_course.checks.tools.parts import normed
-from vit_course.checks.tools.slips import Known, Slip, by_value, named_by_details, refuse
 from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.whole_embedding import by_one_matrix, patches_apart
 from vit_course.checks.tools.whole_parts import WholeParts, distinct_sizes

@@ -6,8 +6,8 @@ from torch import nn
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_values
+from vit_course.checks.tools.mistakes import Slip, refuse, wrong_functions
 from vit_course.checks.tools.returned import real
-from vit_course.checks.tools.slips import Slip, refuse, wrong_functions
 
 
 def accuracy(answer, draw):

@@ -2,7 +2,7 @@
 
 from vit_course.checks.tools.by_hand import same_answers
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import Slip, by_answer
+from vit_course.checks.tools.mistakes import Slip, by_answer
 
 
 def curves(answer, parts):

@@ -5,8 +5,8 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse
 from vit_course.checks.tools.returned import real
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, refuse
 from vit_course.checks.tools.words import capital, describe
 
 MATRICES = ("the matrix of a convolution", "the matrix of a linear layer")

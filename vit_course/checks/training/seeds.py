@@ -4,7 +4,7 @@ import functools
 
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import by_ranges, choice, follows, made_again, reported
-from vit_course.checks.tools.slips import Slip
+from vit_course.checks.tools.mistakes import Slip
 
 CHANGES = {"padding": 1, "warmup": 0.0, "label_smoothing": 0.1, "clip_norm": 0.0}
 SETTINGS = ("without", "with")

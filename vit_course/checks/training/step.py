@@ -12,8 +12,8 @@ from torch.nn.utils import clip_grad_norm_
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse, refuse_number, wrong_functions
 from vit_course.checks.tools.returned import real, without_graph
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, refuse, refuse_number, wrong_functions
 
 LIMIT = 0.5
 

@@ -10,7 +10,7 @@ from torch import nn
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import truth
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import Slip, refuse, wrong_functions
+from vit_course.checks.tools.mistakes import Slip, refuse, wrong_functions
 
 RIGHT = 2  # so many of the models, the first ones, never mix two images
 

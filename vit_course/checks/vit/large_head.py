@@ -8,7 +8,7 @@ from torch import nn
 
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import by_ranges, changed, follows, losses, made_again, reported
-from vit_course.checks.tools.slips import Slip
+from vit_course.checks.tools.mistakes import Slip
 
 SETTINGS = ("small", "large")
 

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, wrong_functions
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, wrong_functions
 from vit_course.patches import patchify, unpatchify
 
 

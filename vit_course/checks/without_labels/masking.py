@@ -8,10 +8,10 @@ import torch.nn.functional as F
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.common import right_in_part
 from vit_course.checks.tools.functions import same_function
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse, wrong_functions
 from vit_course.checks.tools.plain import plain
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, refuse, wrong_functions
-from vit_course.checks.tools.usual import right_in_part
 from vit_course.checks.tools.words import describe
 
 

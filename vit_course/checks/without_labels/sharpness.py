@@ -4,7 +4,7 @@ import functools
 
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import changed, choice, losses, made_again, ranges, reported
-from vit_course.checks.tools.slips import Slip, refuse
+from vit_course.checks.tools.mistakes import Slip, refuse
 
 TRAINED = {"sharp": 0.04, "middle": 0.07, "equal": 0.1}  # the teacher's temperature
 SETTINGS = ("untrained", *TRAINED)

@@ -6,8 +6,8 @@ import torch.nn.functional as F
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, wrong_functions
 from vit_course.checks.tools.no_gradient import any_precision, same_without_gradient
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, wrong_functions
 
 
 def targets(answer, draw):

@@ -7,7 +7,7 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import Known, Slip, named_by_details, refuse, refuse_number
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse, refuse_number
 from vit_course.checks.tools.tensors import agree
 
 

@@ -3,7 +3,7 @@
 import queue
 import threading
 
-from vit_course.classroom.apart.wire import WireError, read_frame, write_frame
+from vit_course.classroom.apart.serialization import WireError, read_frame, write_frame
 
 
 class Stream:

@@ -33,8 +33,8 @@ def main(settings: dict) -> None:
     limit(settings["limits"])
 
     from vit_course.classroom.apart.channel import Stream
-    from vit_course.classroom.apart.session import Session
-    from vit_course.checks.restored import Library  # isort: skip
+    from vit_course.classroom.apart.rpc import Session
+    from vit_course.checks.snapshot import Library  # isort: skip
 
     session = Session(Stream(incoming, outgoing), "u", careful=False, library=Library)
     session.operations |= answering(shell, session)
@@ -96,7 +96,7 @@ def answering(shell, session) -> dict:
     import numpy as np
     import torch
 
-    from vit_course.classroom.apart.objects import Sending
+    from vit_course.classroom.apart.proxies import Sending
 
     def cell(tree: dict, blobs: list) -> tuple[dict, list]:
         return {"outputs": shell.run(tree["source"]), "count": shell.execution_count - 1}, []

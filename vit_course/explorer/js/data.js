@@ -4,7 +4,7 @@ import { floats, planes } from "../../widgets/js/bytes.js";
 import { key } from "./effects.js";
 import { MapsLayer, VectorsLayer } from "./layers.js";
 import { meanInto } from "./rows.js";
-import { choose } from "./telling.js";
+import { choose } from "./opening_view.js";
 
 export class Panel {
   // The fields of the description, and what is computed from the bytes. A layer that has not been decoded gives zeros.

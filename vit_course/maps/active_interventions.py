@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 import torch
 from torch import nn
 
-from vit_course.maps.changing import Changing
+from vit_course.maps.intervention_mode import Changing
 
 
 class _InForce(threading.local):

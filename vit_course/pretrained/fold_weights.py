@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import torch
 
+from vit_course.pretrained.diagnostics import missing
 from vit_course.pretrained.libraries import Library
-from vit_course.pretrained.refusals import missing
-from vit_course.pretrained.said import Said
+from vit_course.pretrained.metadata import Said
 
 State = dict[str, torch.Tensor]
 WORDS = {"cls": "a class token", "mean": "a mean", "attention": "an attention pooling"}

@@ -21,7 +21,7 @@ from vit_course.classroom.apart.modules import (
     take,
     take_hooks,
 )
-from vit_course.classroom.apart.wire import MOST_ITEMS, Packer, Unpacker, WireError
+from vit_course.classroom.apart.serialization import MOST_ITEMS, Packer, Unpacker, WireError
 from vit_course.config import ViTConfig
 
 

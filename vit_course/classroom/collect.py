@@ -16,7 +16,7 @@ import nbformat
 
 from vit_course.classroom.graded import DIGEST, TIMESTAMP
 from vit_course.classroom.isolation import Limits, Room, Unprotected, libraries
-from vit_course.classroom.mended import Wanted
+from vit_course.classroom.repair import Wanted
 from vit_course.files.stored import PACKAGE
 from vit_course.inputs.rules import harmless
 
@@ -26,7 +26,7 @@ LIMITS = Limits(memory=2.0, processes=64, minutes=1.0, disk=0.01)
 BOOT = (
     "import json, sys; settings = json.load(sys.stdin); sys.path[:0] = settings['path']; "
     "sys.modules['rfc3987_syntax'] = None; "
-    "from vit_course.classroom.reading import main; main(settings)"
+    "from vit_course.classroom.find_submission import main; main(settings)"
 )
 
 

@@ -15,11 +15,11 @@ import torch
 from torch import nn
 from torch.utils.weak import WeakIdKeyDictionary
 
-from vit_course.classroom.apart.across import Across, Link
 from vit_course.classroom.apart.changes import change
 from vit_course.classroom.apart.errors import rebuilt, told
-from vit_course.classroom.apart.objects import Receiving, Sending
-from vit_course.classroom.apart.wire import WireError
+from vit_course.classroom.apart.proxies import Receiving, Sending
+from vit_course.classroom.apart.remote_autograd import Across, Link
+from vit_course.classroom.apart.serialization import WireError
 
 MOST_PRINTED = 100_000
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from vit_course.maps.calls import AttentionCalls
-from vit_course.maps.in_force import heard, looking_on, once_more
-from vit_course.maps.kept import HOOKS, Kept
+from vit_course.maps.active_interventions import heard, looking_on, once_more
+from vit_course.maps.attention_tracer import AttentionCalls
+from vit_course.maps.recorded import HOOKS, Kept
 
 # By its class or its attribute a layer says that it attends; what only has to do with it says that too.
 ATTENDS, BESIDE = r"att(n|ention)|xca", r"output|norm|drop|mask|bias|embed|proj|softmax"

@@ -4,7 +4,7 @@ import weakref
 
 import torch
 
-from vit_course.classroom.apart.objects import Receiving, Sending
+from vit_course.classroom.apart.proxies import Receiving, Sending
 
 
 class Link:

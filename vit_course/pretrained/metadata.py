@@ -12,7 +12,7 @@ from torch import nn
 from vit_course.files.records import need_object
 from vit_course.inputs.arguments import RULES, height_and_width
 from vit_course.inputs.rules import real, shown
-from vit_course.pretrained.refusals import STILL_RECORDED
+from vit_course.pretrained.diagnostics import STILL_RECORDED
 
 _TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 GELU: dict[str, list[str]] = _TABLES["gelu"]

@@ -1,4 +1,4 @@
-"""Which head and which patch an explorer opens on, where nobody has said; telling.js finds the same in the browser."""
+"""Which head and which patch an explorer opens on, where nobody has said; opening_view.js finds the same in the browser."""
 
 import torch
 

@@ -7,7 +7,7 @@ from itertools import permutations
 import torch
 
 from vit_course.checks.tools.calling import ask
-from vit_course.checks.tools.slips import Mistake, by_results
+from vit_course.checks.tools.mistakes import Mistake, by_results
 from vit_course.checks.tools.tensors import agree
 
 Row = tuple[str, str, Callable[[torch.Tensor], torch.Tensor]]

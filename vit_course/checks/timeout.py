@@ -22,7 +22,7 @@ from types import FrameType, TracebackType
 import psutil
 import torch
 
-from vit_course.checks.restored import all_as_before
+from vit_course.checks.snapshot import all_as_before
 from vit_course.checks.worker import Worker
 
 # Files under these are not the learner's.

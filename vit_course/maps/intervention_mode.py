@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from vit_course.maps.calls import PRODUCTS, SOFTMAXES, SPECIAL, flat, given, weights_of
+from vit_course.maps.attention_tracer import PRODUCTS, SOFTMAXES, SPECIAL, flat, given, weights_of
 from vit_course.maps.tokens import Tokens
 
 ADDITIONS = {"add", "add_", "__add__", "__radd__", "__iadd__"}

@@ -13,12 +13,12 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
-from vit_course.classroom import marks, roster
+from vit_course.classroom import grades, roster
+from vit_course.classroom.collect import AUTOGRADED, READABLE, HandedIn, make_readable
 from vit_course.classroom.graded import VERDICTS, read
 from vit_course.classroom.grading import wanted_cells
-from vit_course.classroom.handed_in import AUTOGRADED, READABLE, HandedIn, make_readable
 from vit_course.classroom.isolation import Unprotected
-from vit_course.classroom.mended import Wanted
+from vit_course.classroom.repair import Wanted
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
 NBGRADERS = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own code begin
@@ -91,13 +91,13 @@ def grade(
     done = _autograde(course, assignment, [*settings, f"--RunApart.isolation={way.name}"])
     with gradebook_of(course) as gradebook:
         _remember(gradebook, course, assignment, handed_in, exercises)
-        found = marks.marks(gradebook, [assignment], students)
+        found = grades.marks(gradebook, [assignment], students)
     report = course / REPORTS / f"{assignment}.txt"
     report.parent.mkdir(exist_ok=True)
     report.write_text(_report(course, assignment, found, handed_in), encoding="utf-8")
     print(_summary(found))
     print(f"{report}: every verdict, and everything that was out of order")
-    return int(done != 0 or any(one.state == marks.NOT_GRADED for one in found))
+    return int(done != 0 or any(one.state == grades.NOT_GRADED for one in found))
 
 
 def export(course: Path, form: str, path: Path, assignments=(), students=(), missing_is_zero: bool = False) -> str:
@@ -105,7 +105,7 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
 
     Args:
         course: the course folder.
-        form, path, missing_is_zero: see `marks.write`.
+        form, path, missing_is_zero: see `grades.write`.
         assignments, students: only these; by default all.
 
     Raises:
@@ -113,8 +113,8 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
         OSError: a file that cannot be written.
     """
     with gradebook_of(course) as gradebook:
-        found = marks.marks(gradebook, assignments, students)
-    marks.write(found, form, path, missing_is_zero)
+        found = grades.marks(gradebook, assignments, students)
+    grades.write(found, form, path, missing_is_zero)
     return f"{path}: {_summary(found)}"
 
 
@@ -173,21 +173,23 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": f"ignore:{NBGRADERS}"}
 
 
-def _summary(found: list[marks.Mark]) -> str:
+def _summary(found: list[grades.Mark]) -> str:
     states = [one.state for one in found]
-    lines = [", ".join(f"{states.count(state)} {state}" for state in (marks.GRADED, marks.NOT_GRADED, marks.MISSING))]
+    lines = [
+        ", ".join(f"{states.count(state)} {state}" for state in (grades.GRADED, grades.NOT_GRADED, grades.MISSING))
+    ]
     for one in found:
-        if one.state == marks.NOT_GRADED:
+        if one.state == grades.NOT_GRADED:
             who, parts = f"{one.student['id']}, {one.assignment}", ", ".join(one.not_graded)
             lines.append(f"  not graded: {who}: {parts} ({one.so_far:g} points without them)")
     return "\n".join(lines)
 
 
-def _report(course: Path, assignment: str, found: list[marks.Mark], handed_in: list[HandedIn]) -> str:
+def _report(course: Path, assignment: str, found: list[grades.Mark], handed_in: list[HandedIn]) -> str:
     notes = {one.student: one.notes for one in handed_in}
     parts = [f"{assignment}: {_summary(found)}"]
     for one in found:
-        points = {marks.GRADED: f"{one.so_far:g} of {one.most:g} points"}.get(one.state, one.state)
+        points = {grades.GRADED: f"{one.so_far:g} of {one.most:g} points"}.get(one.state, one.state)
         student = one.student["id"]
         name = " ".join(filter(None, (one.student["first_name"], one.student["last_name"])))
         lines = [f"== {student}{f' ({name})' if name else ''}: {points}"]

@@ -7,13 +7,13 @@ import numpy as np
 import torch
 
 from vit_course.data.photographs import Photograph, photographs
+from vit_course.explorer.opening_view import telling
 from vit_course.explorer.predictions import listening, parts_of, says_of
 from vit_course.explorer.scene import Panel, QueriesAndKeys
-from vit_course.explorer.telling import telling
 from vit_course.live.models import HEAD, SIZES
 from vit_course.maps.recording import record_attention
+from vit_course.pretrained.bundled import load_run
 from vit_course.pretrained.hub import Pretrained, none_fits
-from vit_course.pretrained.shipped import load_run
 from vit_course.widgets.encoding import Sections
 
 # 11 bits a coordinate: a weight differs from the exact one by less than a hundredth of the largest in its row.

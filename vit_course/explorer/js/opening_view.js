@@ -1,4 +1,4 @@
-// Which head and which patch an explorer opens on, where nobody has said: the same as telling.py, which says why. No DOM.
+// Which head and which patch an explorer opens on, where nobody has said: the same as opening_view.py, which says why. No DOM.
 
 const [SIDE, FAR, FEW] = [6, 0.25, 8];
 

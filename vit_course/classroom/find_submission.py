@@ -16,9 +16,9 @@ from nbformat.v4 import new_markdown_cell
 
 from vit_course.classroom.apart.learner import limit
 from vit_course.classroom.graded import OURS, TIMESTAMP, read
-from vit_course.classroom.mended import Wanted, defines, is_stub, mend
+from vit_course.classroom.parse_notebook import read_notebook
 from vit_course.classroom.plain import plain_files
-from vit_course.classroom.readable import read_notebook
+from vit_course.classroom.repair import Wanted, defines, is_stub, mend
 
 MOST_FILES, MOST_BYTES = 1000, 500 * 2**20  # of one submission's folder
 SHOWN = 5  # names in a sentence

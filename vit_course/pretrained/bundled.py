@@ -12,13 +12,13 @@ from vit_course.files.stored import course
 from vit_course.files.validated import check_names, check_shapes
 from vit_course.files.weights import load_weights
 from vit_course.inputs.arguments import check_statistics
-from vit_course.pretrained.building import build, config_of
 from vit_course.pretrained.convert import resize
+from vit_course.pretrained.diagnostics import looks_like
 from vit_course.pretrained.download import in_folder
+from vit_course.pretrained.factory import build, config_of
 from vit_course.pretrained.hub import Pretrained, from_files, from_pretrained
 from vit_course.pretrained.libraries import OURS
 from vit_course.pretrained.probing import with_head
-from vit_course.pretrained.refusals import looks_like
 from vit_course.vit import ViT
 
 # The file that tells what a folder holds: a run of ours, a model in the form of a library, a linear head on such a one.
