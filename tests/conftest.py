@@ -93,9 +93,9 @@ def odd_images():
 @pytest.fixture(scope="session")
 def browser():
     """A headless Chromium, shared by all browser tests of a process."""
-    import in_lab
+    import in_jupyterlab
 
-    return in_lab.browser()
+    return in_jupyterlab.browser()
 
 
 def built_once(tmp_path_factory, name: str, build) -> Path:

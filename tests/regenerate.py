@@ -15,10 +15,10 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import tables
-from about import settled, tolerance
 from figures import DRIFTS, EXACT, LOOSE, OF_THIS_MACHINE, differ, pictures
 from nbclient import NotebookClient
 from sent import decoded
+from tolerances import settled, tolerance
 
 from vit_course.explorables import explorable
 from vit_course.explorer import embedded

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from in_lab import Replayed
+from in_jupyterlab import Replayed
 from nbval.plugin import IPyNbCell
 
 ROOT = Path(__file__).parents[1]

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from types import SimpleNamespace
 
-import about
-import in_lab
+import in_jupyterlab
 import nbformat
 import numpy as np
-import pace
 import pytest
 import spread
+import tiers
+import tolerances
 import torch
 from conftest import ROOT
 from explored import NEEDS_CHROMIUM
@@ -28,7 +28,7 @@ from vit_course.explorer import AttentionExplorer, embedded
 PRINTED = {"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]}
 
 
-def outputs_of(replayed: in_lab.Replayed, source: str) -> list[tuple[str, str]]:
+def outputs_of(replayed: in_jupyterlab.Replayed, source: str) -> list[tuple[str, str]]:
     """The kind and the words of each output that nbval would compare for the next cell with this source."""
     place = replayed.execute_cell_input(source)
     found = []
@@ -45,15 +45,15 @@ def test_what_jupyterlab_has_shown_is_compared_cell_by_cell():
         {"source": "not compared", "count": 2, "outputs": []},
         {"source": "same", "count": 3, "outputs": []},
     ]
-    shown = in_lab.Replayed(cells, [], 1.0)
+    shown = in_jupyterlab.Replayed(cells, [], 1.0)
     assert [outputs_of(shown, "same") for _ in range(2)] == [[("stream", "one\ntwo\n")], []]
     cells[-1]["count"] = None  # JupyterLab runs nothing behind an error
-    stopped = in_lab.Replayed(cells, [], 1.0)
+    stopped = in_jupyterlab.Replayed(cells, [], 1.0)
     outputs_of(stopped, "same")
     [(kind, words)] = outputs_of(stopped, "same")
     assert kind == "error" and "did not run" in words
     cells = [{"source": name, "count": 1, "outputs": [PRINTED]} for name in "ab"]
-    faulty = in_lab.Replayed(cells, ["a picture that does not load"], 1.0)
+    faulty = in_jupyterlab.Replayed(cells, ["a picture that does not load"], 1.0)
     assert outputs_of(faulty, "a") == [("stream", "one\ntwo\n")]
     assert outputs_of(faulty, "b")[1:] == [("error", "a picture that does not load")], "at the last cell"
 
@@ -78,7 +78,7 @@ def test_verdicts_are_panels_in_a_section_that_runs_by_itself():
         return json.dumps(run_cell(page, exercise.check))
 
     wrong = exercise.solution.replace("dim=-1", "dim=-2")
-    with in_lab.notebook_page(name) as page:
+    with in_jupyterlab.notebook_page(name) as page:
         write(page, "import os\n\nos.environ.pop('VIT_COURSE_PANELS')")  # the tests' own: a learner has no such thing
         run_cell(page, section + 1)
         outputs = write(page, wrong)
@@ -89,7 +89,7 @@ def test_verdicts_are_panels_in_a_section_that_runs_by_itself():
         picture = panel.locator("img")
         picture.scroll_into_view_if_needed()
         page.wait_for_function("() => document.querySelector('[role=status] img').naturalWidth > 300")
-        page.screenshot(path=in_lab.SCREENSHOTS / "exercise-wrong.png")
+        page.screenshot(path=in_jupyterlab.SCREENSHOTS / "exercise-wrong.png")
         outputs = write(page, wrong.replace("return", "return ("))
         assert "The cell that defines weights ended in an error" in outputs
         outputs = write(page, exercise.solution)
@@ -171,13 +171,13 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_lines_agree_within_the_tolerance(name):
     tag, stored, fresh, agree = CASES[name]
-    assert (about.settled(stored, fresh, about.tolerance(["predict", tag])) == stored) is agree
+    assert (tolerances.settled(stored, fresh, tolerances.tolerance(["predict", tag])) == stored) is agree
 
 
 @pytest.mark.parametrize("tags", [["about:5 %"], ["about:"], ["about:0.1", "about:10%"]])
 def test_a_tag_that_states_no_tolerance_is_refused(tags):
     with pytest.raises(ValueError, match="a cell has one tag such as"):
-        about.tolerance(tags)
+        tolerances.tolerance(tags)
 
 
 in_a_worker = pytest.mark.skipif(
@@ -189,18 +189,18 @@ def test_what_is_slow():
     def item(path="tests/test_a.py", marker="", fixtures=()):
         return SimpleNamespace(path=Path(path), fixturenames=fixtures, get_closest_marker=lambda name: name == marker)
 
-    assert not pace.is_slow(item(fixtures=("seeded",)))
+    assert not tiers.is_slow(item(fixtures=("seeded",)))
     for slow in (item(marker="slow"), item(marker="thorough"), item(fixtures=("seeded", "browser")), item("0.ipynb")):
-        assert pace.is_slow(slow)
+        assert tiers.is_slow(slow)
 
 
 def test_every_file_of_the_order_exists():
     paths = [*(ROOT / "tests").glob("test_*.py"), *(ROOT / "notebooks").glob("*.ipynb")]
-    assert set(pace.FIRST) <= {path.stem for path in paths} and len(set(pace.FIRST)) == len(pace.FIRST)
+    assert set(tiers.FIRST) <= {path.stem for path in paths} and len(set(tiers.FIRST)) == len(tiers.FIRST)
 
 
 def test_the_processors_time_of_a_notebook_is_printed():
-    plugin, lines = pace.NotebookTimes(), []
+    plugin, lines = tiers.NotebookTimes(), []
     for cell, seconds in enumerate((40.0, 61.0)):
         taken = [("processor_seconds", seconds)]
         report = SimpleNamespace(when="call", nodeid=f"07.ipynb::Cell {cell}", user_properties=taken)

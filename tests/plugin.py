@@ -10,9 +10,9 @@ from pathlib import Path
 # nbformat brings it along to check international addresses, which no notebook has; to import it takes three seconds.
 sys.modules.setdefault("rfc3987_syntax", None)
 
-import pace  # noqa: E402, it imports nbval, and that nbformat
+import tiers  # noqa: E402, it imports nbval, and that nbformat
 
-pace.one_thread_each()
+tiers.one_thread_each()
 ROOT = Path(__file__).parents[1]
 
 
@@ -26,10 +26,10 @@ def pytest_configure(config):
     os.environ.setdefault("VIT_COURSE_FUZZ", "1" if config.option.thorough else "0.25")
     os.environ["VIT_COURSE_PROGRESS"] = "off"  # no test writes into somebody's progress
     os.environ["VIT_COURSE_PANELS"] = "off"  # the chapters store verdicts as text
-    import about
     import figures  # which imports NumPy
-    import in_lab
+    import in_jupyterlab
     import spread
+    import tolerances
 
-    for plugin in (about, figures, in_lab, pace, pace.NotebookTimes(), spread):
+    for plugin in (tolerances, figures, in_jupyterlab, tiers, tiers.NotebookTimes(), spread):
         config.pluginmanager.register(plugin)
