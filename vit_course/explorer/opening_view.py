@@ -1,4 +1,4 @@
-"""Which head and which patch an explorer opens on where nobody has said; opening_view.js finds the same in a browser."""
+"""Which head and which patch an explorer opens on where nobody has said; opening_view.js does the same in a browser."""
 
 import torch
 
