@@ -127,7 +127,7 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="session")
 def live_folder(tmp_path_factory):
     """The folder of the live page. No test may change it."""
-    from vit_course.live import write_live
+    from vit_course.explorer.live_page import write_live
 
     return built_once(tmp_path_factory, "live", write_live)
 

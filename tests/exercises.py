@@ -5,7 +5,7 @@ from functools import cache
 import nbformat
 from conftest import ROOT
 
-from vit_course.classroom.exercises import exercises_of
+from vit_course.teaching.classroom.exercises import exercises_of
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from vit_course.checks.worker import Left
-from vit_course.classroom.apart.serialization import Packer, Unpacker, WireError, read_frame, write_frame
-from vit_course.classroom.graded import Graded, read
-from vit_course.classroom.isolation import Unprotected
-from vit_course.classroom.process import LearnerProcess
+from vit_course.teaching.classroom.apart.serialization import Packer, Unpacker, WireError, read_frame, write_frame
+from vit_course.teaching.classroom.graded import Graded, read
+from vit_course.teaching.classroom.isolation import Unprotected
+from vit_course.teaching.classroom.process import LearnerProcess
 
 pytestmark = pytest.mark.slow
 

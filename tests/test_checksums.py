@@ -11,9 +11,9 @@ from runs import new_run, refused
 from safetensors.torch import load_file, save_file
 
 from vit_course import pretrained
-from vit_course.files import stored
-from vit_course.files.weights import METADATA_KEY, load_weights, write_tensors
-from vit_course.live.models import describe
+from vit_course._support.files import stored
+from vit_course._support.files.weights import METADATA_KEY, load_weights, write_tensors
+from vit_course.explorer.live_page.models import describe
 
 ODD = {"count": torch.tensor(7), "none": torch.zeros(0, 3), "flags": torch.tensor([True, False]),
        "half": torch.tensor([[1.5], [-2.0]], dtype=torch.bfloat16)}  # fmt: skip

@@ -16,12 +16,12 @@ from small_class import ALL, ASSIGNMENT, POINTS, Submission, cell_of, chapters, 
 
 from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
-from vit_course.classroom import grades
-from vit_course.classroom.course import make_course
-from vit_course.classroom.exercises import exercises_of
-from vit_course.classroom.grading import FeedbackPage
-from vit_course.classroom.isolation import NOT_PROTECTED, choose
-from vit_course.classroom.workflow import gradebook_of
+from vit_course.teaching.classroom import grades
+from vit_course.teaching.classroom.course import make_course
+from vit_course.teaching.classroom.exercises import exercises_of
+from vit_course.teaching.classroom.grading import FeedbackPage
+from vit_course.teaching.classroom.isolation import NOT_PROTECTED, choose
+from vit_course.teaching.classroom.workflow import gradebook_of
 
 LIMITS = "--unprotected --jobs 2 --memory 2 --processes 150 --cell-seconds 20"
 

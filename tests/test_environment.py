@@ -16,8 +16,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 from test_imports import FILES, imported
 
-from vit_course.inputs import extras
-from vit_course.inputs.extras import install_line
+from vit_course._support.inputs import extras
+from vit_course._support.inputs.extras import install_line
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = {name: [*map(Requirement, texts)] for name, texts in PROJECT["optional-dependencies"].items()}
@@ -188,7 +188,7 @@ NEEDS = {
         "augmentation by RandAugment or mixup", "torchvision", "train",
     ),
     "from vit_course import checks": ("checking exercises", "einops", "course"),
-    "import pathlib, vit_course.site as s; s.build(None, pathlib.Path('no/such'))": ("the site", "sphinx", "site"),
+    "import pathlib, vit_course.teaching.site as s; s.build(None, pathlib.Path('no/such'))": ("the site", "sphinx", "site"),
     "from vit_course.commands.kit import run; run(None)": ("the kit", "sphinx", "kit"),
     "from vit_course.commands.classroom import run_make; run_make(None)": ("a classroom", "nbformat", "classroom"),
     "from vit_course import pretrained; pretrained.from_pretrained('vit_b_16')": (

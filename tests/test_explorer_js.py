@@ -6,11 +6,11 @@ import torch
 from explored import NEEDS_CHROMIUM, decoded, maps_of, random_panel
 from explorer_parts import ORIGIN, call, module_page
 
+from vit_course._support.widgets import scripts
+from vit_course._support.widgets.encoding import to_base64, to_text
 from vit_course.explorer import AttentionExplorer
 from vit_course.explorer.arguments import STATE
 from vit_course.maps.interpret import rollout
-from vit_course.widgets import scripts
-from vit_course.widgets.encoding import to_base64, to_text
 
 pytestmark = NEEDS_CHROMIUM
 NAMES = ("class token", "register 1")

@@ -12,8 +12,8 @@ from runs import same
 from test_recording import recorded
 
 from vit_course import pretrained
+from vit_course._support.files.weights import save_weights
 from vit_course.config import ViTConfig
-from vit_course.files.weights import save_weights
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained import first_difference, load_huggingface, load_timm, stages
 from vit_course.pretrained.variants import VariantConfig, VariantViT, new_model

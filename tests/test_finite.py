@@ -9,10 +9,10 @@ from runs import SIZES, new_model, new_run
 
 from vit_course import data, pretrained, training
 from vit_course.__main__ import main
+from vit_course._support.files.weights import load_weights, write_tensors
+from vit_course._support.inputs.tensors import finite
 from vit_course.config import ViTConfig
 from vit_course.explorer import explore
-from vit_course.files.weights import load_weights, write_tensors
-from vit_course.inputs.tensors import finite
 from vit_course.maps import attention_gradients, interpret, record_attention
 from vit_course.vit import ViT
 

@@ -23,8 +23,8 @@ from strategies import (
 )
 
 from vit_course import pretrained
+from vit_course._support.files.weights import load_weights
 from vit_course.config import ViTConfig
-from vit_course.files.weights import load_weights
 from vit_course.vit import ViT
 
 pytestmark = pytest.mark.slow

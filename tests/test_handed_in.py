@@ -10,12 +10,12 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from vit_course.classroom.collect import make_readable
-from vit_course.classroom.graded import Graded, without_hidden_tests
-from vit_course.classroom.isolation import Unprotected
-from vit_course.classroom.parse_notebook import read_notebook
-from vit_course.classroom.repair import Wanted, mend
-from vit_course.classroom.roster import read_roster
+from vit_course.teaching.classroom.collect import make_readable
+from vit_course.teaching.classroom.graded import Graded, without_hidden_tests
+from vit_course.teaching.classroom.isolation import Unprotected
+from vit_course.teaching.classroom.parse_notebook import read_notebook
+from vit_course.teaching.classroom.repair import Wanted, mend
+from vit_course.teaching.classroom.roster import read_roster
 
 SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
 STUB = "def shares():\n    raise NotImplementedError"

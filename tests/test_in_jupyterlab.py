@@ -22,8 +22,8 @@ from PIL import Image
 from regenerate import VIEW, as_stored, same_explorer
 from threadpoolctl import threadpool_info
 
-from vit_course.classroom.exercises import exercises_of
 from vit_course.explorer import AttentionExplorer, embedded
+from vit_course.teaching.classroom.exercises import exercises_of
 
 PRINTED = {"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]}
 

@@ -51,7 +51,7 @@ def stopped(code: str, *arguments: str) -> None:
         *thoroughly(
             "vit_course.commands.interrupts",
             "argparse",
-            "vit_course.inputs.rules",
+            "vit_course._support.inputs.rules",
             "torch",
             "torch.nn.functional",
             "numpy",

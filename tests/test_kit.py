@@ -11,11 +11,11 @@ from conftest import ROOT, python
 
 from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
-from vit_course.classroom.exercises import exercises_of
 from vit_course.commands.program import COMMANDS
-from vit_course.kit import install, markdown, schedule
-from vit_course.kit.chapters import picture
-from vit_course.kit.exercises import paper_exercises
+from vit_course.teaching.classroom.exercises import exercises_of
+from vit_course.teaching.kit import install, markdown, schedule
+from vit_course.teaching.kit.chapters import picture
+from vit_course.teaching.kit.exercises import paper_exercises
 
 PAPER = paper_exercises()
 each = pytest.mark.parametrize("exercise", PAPER, ids=lambda e: e.name)

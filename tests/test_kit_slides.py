@@ -6,9 +6,9 @@ import nbformat
 import pytest
 from conftest import ROOT
 
-from vit_course.kit import decks, schedule
-from vit_course.kit.exercises import paper_exercises
-from vit_course.kit.schedule import exercise_minutes
+from vit_course.teaching.kit import decks, schedule
+from vit_course.teaching.kit.exercises import paper_exercises
+from vit_course.teaching.kit.schedule import exercise_minutes
 
 SOURCES = {deck: (ROOT / "res/kit/slides" / f"{deck}.md").read_text(encoding="utf-8") for deck in decks.DECKS}
 every = pytest.mark.parametrize("deck", decks.DECKS)

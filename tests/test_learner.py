@@ -14,10 +14,10 @@ import pytest
 from conftest import ROOT
 from tables import is_folded
 
-from vit_course.files import stored
-from vit_course.files.atomic import write_atomically
-from vit_course.learner import fresh, open_folder
-from vit_course.learner.chapters import chapters, differences
+from vit_course._support.files import stored
+from vit_course._support.files.atomic import write_atomically
+from vit_course.teaching.learner import fresh, open_folder
+from vit_course.teaching.learner.chapters import chapters, differences
 
 MINE = "# what I found out"
 
@@ -57,7 +57,7 @@ def test_a_copy_has_every_cell_and_no_result(folder, name):
     assert [cell.id for cell in copy.cells] == [cell.id for cell in chapter.cells]
     for mine, theirs in zip(copy.cells, chapter.cells, strict=True):
         if mine.cell_type == "code":
-            assert "../" not in theirs.source, "vit_course.files.stored finds it"
+            assert "../" not in theirs.source, "vit_course._support.files.stored finds it"
             assert mine.source == theirs.source and mine.outputs == [] and mine.execution_count is None
             assert "collapsed" not in mine.metadata and "outputs_hidden" not in mine.metadata.get("jupyter", {})
             assert is_folded(mine) == is_folded(theirs), "what only paints is folded here too"
@@ -170,7 +170,7 @@ def test_a_record_that_cannot_be_kept_gives_no_notebook_at_each_start(course, tm
             raise OSError(28, "No space left on device")
         write_atomically(place, content)
 
-    monkeypatch.setattr("vit_course.learner.folder.write_atomically", full)
+    monkeypatch.setattr("vit_course.teaching.learner.folder.write_atomically", full)
     for _ in range(3):
         with pytest.raises(ValueError, match="No space left on device"):
             open_folder(folder)

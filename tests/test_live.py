@@ -19,8 +19,8 @@ from lab import PATIENCE
 
 from vit_course import data
 from vit_course.__main__ import main
-from vit_course.live import write_live
-from vit_course.widgets import scripts
+from vit_course._support.widgets import scripts
+from vit_course.explorer.live_page import write_live
 
 LIVE = ROOT / "res" / "live"
 
@@ -140,7 +140,7 @@ def test_a_half_written_folder_can_be_replaced(tmp_path, monkeypatch):
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("vit_course.files.owned.write_atomically", broken)
+        patched.setattr("vit_course._support.files.owned.write_atomically", broken)
         with pytest.raises(OSError, match="the disk is full"):
             write_live(tmp_path)
     assert not (tmp_path / "index.html").exists()
@@ -154,7 +154,7 @@ def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):  # b
     copied = tmp_path / "live"
     shutil.copytree(LIVE, copied)
     (copied / "tiny-cifar-head.onnx").write_bytes((LIVE / "tiny-cifar-head.onnx").read_bytes() + b"\0")
-    monkeypatch.setattr("vit_course.live.folder.stored", lambda name: copied)
+    monkeypatch.setattr("vit_course.explorer.live_page.folder.stored", lambda name: copied)
     write_live(tmp_path / "page")
     assert page_of(tmp_path / "page")["version"] != version
 

@@ -9,7 +9,7 @@ from lab import until
 from live_page import computed_here, question, visit, wait_shown
 from served import Handler, answering, served
 
-from vit_course.live import serving
+from vit_course.explorer.live_page import serving
 
 pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
 CONTROLLED = "navigator.serviceWorker.controller !== null"

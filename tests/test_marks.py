@@ -10,9 +10,9 @@ from nbgrader.api import Gradebook
 
 from vit_course.__main__ import main
 from vit_course.checks.report import Report
-from vit_course.classroom import grades, grading
-from vit_course.classroom.graded import Graded
-from vit_course.classroom.submission import Verdict, shown
+from vit_course.teaching.classroom import grades, grading
+from vit_course.teaching.classroom.graded import Graded
+from vit_course.teaching.classroom.submission import Verdict, shown
 
 # Of nbgrader's own code.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Object of type")]
@@ -88,7 +88,9 @@ def test_names_are_no_formulas_and_the_gradebook_is_no_place_for_marks(form, gra
     with pytest.raises(ValueError, match=r"gradebook\.db is a database, such as the gradebook: name another file"):
         grades.write(found, form, book)
     assert book.read_bytes().startswith(grades.SQLITE)
-    monkeypatch.setattr("vit_course.files.atomic.os.fsync", MagicMock(side_effect=OSError(28, "No space left")))
+    monkeypatch.setattr(
+        "vit_course._support.files.atomic.os.fsync", MagicMock(side_effect=OSError(28, "No space left"))
+    )
     with pytest.raises(OSError, match="what was there before is intact"):
         grades.write(found[:1], form, path)
     assert path.read_bytes() == before

@@ -10,7 +10,7 @@ import tolerances
 from conftest import ROOT, python
 
 from vit_course.checks import EXERCISES
-from vit_course.classroom.exercises import HOLE, exercises_of, with_holes
+from vit_course.teaching.classroom.exercises import HOLE, exercises_of, with_holes
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from vit_course.__main__ import main
-from vit_course.files import owned
-from vit_course.files.owned import Owned
+from vit_course._support.files import owned
+from vit_course._support.files.owned import Owned
 
 PAGE = Owned("page.json", "page")
 FOREIGN = dict.fromkeys(("thesis.txt", ".git/HEAD", "CNAME", "sub/mine.txt"), "mine")

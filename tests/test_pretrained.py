@@ -12,8 +12,8 @@ from torch import nn
 from torchvision.transforms.v2.functional import to_pil_image
 
 from vit_course import data, pretrained, training
+from vit_course._support.files.weights import save_weights
 from vit_course.config import ViTConfig
-from vit_course.files.weights import save_weights
 from vit_course.pretrained import Preprocessing, class_tokens, fit_linear_head, with_head
 from vit_course.vit import ViT
 

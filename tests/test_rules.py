@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from vit_course.inputs.arguments import check_statistics, height_and_width
-from vit_course.inputs.rules import path_name, shown
-from vit_course.inputs.tensors import check_axes, check_finite, check_module, check_whole_numbers
+from vit_course._support.inputs.arguments import check_statistics, height_and_width
+from vit_course._support.inputs.rules import path_name, shown
+from vit_course._support.inputs.tensors import check_axes, check_finite, check_module, check_whole_numbers
 
 
 class Mute:

@@ -6,7 +6,7 @@ import pytest
 from conftest import ROOT
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, at_rest, violations
 
-from vit_course.site.reference import PARTS
+from vit_course.teaching.site.reference import PARTS
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 # The widest that the page is in any frame, from the first on.

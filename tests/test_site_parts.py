@@ -16,14 +16,14 @@ from PIL import Image, ImageChops, ImageStat
 
 import vit_course
 from vit_course.explorer import embedded
-from vit_course.site.code import hang
-from vit_course.site.docstrings import as_rst
-from vit_course.site.font import characters, write_font
-from vit_course.site.landing import cards
-from vit_course.site.mathml import mathml
-from vit_course.site.outputs import AGAIN, VIEW, show_outputs, write_figure
-from vit_course.site.reference import PARTS, VALUES, write_reference
-from vit_course.site.sources import lead_to_pages
+from vit_course.teaching.site.code import hang
+from vit_course.teaching.site.docstrings import as_rst
+from vit_course.teaching.site.font import characters, write_font
+from vit_course.teaching.site.landing import cards
+from vit_course.teaching.site.mathml import mathml
+from vit_course.teaching.site.outputs import AGAIN, VIEW, show_outputs, write_figure
+from vit_course.teaching.site.reference import PARTS, VALUES, write_reference
+from vit_course.teaching.site.sources import lead_to_pages
 
 TABLE = """## The chapters
 
@@ -230,7 +230,7 @@ def test_every_public_name_is_there_with_its_docstring(described):
     names = promised()
     assert len(names) > 150 and {"maps.record_attention", "vit.ViT", "maps.interpret.rollout"} <= dict(names).keys()
     for place, value in names:
-        assert place in described, f"{place} is on no page: it belongs into vit_course/site/reference.py"
+        assert place in described, f"{place} is on no page: it belongs into vit_course/teaching/site/reference.py"
         doc = VALUES[place] if place in VALUES else inspect.getdoc(value)
         assert doc, f"{place} has no docstring"
         first = words(doc.split("\n\n")[0])

@@ -14,8 +14,8 @@ from runs import new_model, same
 from torch import nn
 
 from vit_course import data
+from vit_course._support.files.weights import load_weights
 from vit_course.config import ViTConfig
-from vit_course.files.weights import load_weights
 from vit_course.training import TrainingConfig, evaluate, linear_baseline, loop, supervised, train
 from vit_course.vit import ViT
 

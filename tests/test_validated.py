@@ -11,9 +11,9 @@ from runs import SIZES, WRONG, header, new_run, refused
 from safetensors.torch import save_file
 
 from vit_course import pretrained
+from vit_course._support.files import records, validated
+from vit_course._support.files.weights import METADATA_KEY, load_weights, save_weights, write_tensors
 from vit_course.config import ViTConfig
-from vit_course.files import records, validated
-from vit_course.files.weights import METADATA_KEY, load_weights, save_weights, write_tensors
 from vit_course.pretrained.factory import build
 from vit_course.vit import ViT
 

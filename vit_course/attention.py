@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import broadcast_together, check_floats, check_together, check_tokens
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import broadcast_together, check_floats, check_together, check_tokens
 
 # Up to this many tokens the (T, T) weights are computed openly. What the fused kernel takes of a layer's time, forward
 # and backward, over the open way's, from width 768 to width 48 (one thread of a Zen 4 processor):

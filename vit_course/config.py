@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from vit_course.inputs.arguments import MOST_PARAMETERS, MOST_TOKENS, check_arguments, height_and_width
-from vit_course.inputs.rules import shown
+from vit_course._support.inputs.arguments import MOST_PARAMETERS, MOST_TOKENS, check_arguments, height_and_width
+from vit_course._support.inputs.rules import shown
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import check_floats, check_tokens, position_table
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import check_floats, check_tokens, position_table
 
 
 class ClassToken(nn.Module):

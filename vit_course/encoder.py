@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import check_tokens
 from vit_course.attention import SelfAttention
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import check_tokens
 
 # The published ViTs are trained with 1e-6; PyTorch's default is 1e-5.
 NORM_EPSILON = 1e-6

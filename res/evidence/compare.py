@@ -51,8 +51,8 @@ from scores import has_class_token
 from torch import nn
 
 from vit_course import pretrained
-from vit_course.files.atomic import write_csv
-from vit_course.inputs.rules import harmless
+from vit_course._support.files.atomic import write_csv
+from vit_course._support.inputs.rules import harmless
 
 TABLE = Path(__file__).with_name("compare.csv")
 KEY = ("model", "pictures", "test")

@@ -10,8 +10,8 @@ import warnings
 from importlib import metadata
 from pathlib import Path
 
-from vit_course.files.stored import ROOTS, is_checkout
-from vit_course.inputs.extras import EXTRAS, install_line
+from vit_course._support.files.stored import ROOTS, is_checkout
+from vit_course._support.inputs.extras import EXTRAS, install_line
 
 DISTRIBUTION = "vit-course"
 # The package on the registry, where it is imported under another name.

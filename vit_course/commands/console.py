@@ -1,6 +1,6 @@
 """What the commands print: class names and names of files may hold anything, and a terminal obeys some of it."""
 
-from vit_course.inputs.rules import harmless
+from vit_course._support.inputs.rules import harmless
 
 
 def say(line: str) -> None:

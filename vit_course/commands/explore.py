@@ -3,9 +3,9 @@
 import math
 from pathlib import Path
 
+from vit_course._support.inputs.rules import harmless
 from vit_course.commands.console import say
 from vit_course.commands.paths import add_weights, need_checkpoint, need_new_file, need_picture, path
-from vit_course.inputs.rules import harmless
 
 LARGE = 30_000_000  # bytes: more than most mail takes, and seconds to open
 CHANGED = ("flipped", "shuffled", "cropped")  # what `explore` takes as beside=; its own list comes with PyTorch

@@ -4,9 +4,9 @@ import sys
 import textwrap
 import traceback
 
+from vit_course._support.inputs.extras import MissingPackage
+from vit_course._support.inputs.rules import harmless
 from vit_course.commands import interrupts
-from vit_course.inputs.extras import MissingPackage
-from vit_course.inputs.rules import harmless
 
 BAD_INPUT, UNEXPECTED = 2, 1
 # What PyTorch says where an allocation fails on the CPU: it has no class of its own for that.

@@ -3,9 +3,9 @@
 from importlib import import_module
 from pathlib import Path
 
+from vit_course._support.inputs.extras import extra
 from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.inputs.extras import extra
 
 
 def add_to(commands) -> None:
@@ -36,7 +36,7 @@ def run(options) -> int:
     with extra("kit", "the kit"):  # before anything is made
         for package in ("sphinx", "sphinx_revealjs", "myst_parser", "typst", "ziamath"):
             import_module(package)
-        from vit_course.kit.folder import write_kit
+        from vit_course.teaching.kit.folder import write_kit
 
     files = write_kit(options.folder, options.address)
     say(f"{options.folder}: {files} files; open {options.folder / 'index.html'} in a browser")

@@ -23,8 +23,8 @@ def run(options) -> int:
     """Writes the folder and says what to open; -> 0."""
     import tempfile
 
+    from vit_course._support.files.owned import Owned
     from vit_course.explorables.gallery import write_pages
-    from vit_course.files.owned import Owned
 
     pages = Owned("play.json", "folder of figures")
     pages.need_room(options.folder, options.force)

@@ -2,6 +2,7 @@
 
 import argparse
 
+from vit_course._support.inputs.rules import harmless
 from vit_course.commands import (
     check,
     classify,
@@ -16,7 +17,6 @@ from vit_course.commands import (
     site,
     train,
 )
-from vit_course.inputs.rules import harmless
 
 COMMANDS = (lab, train, explore, classify, classroom, kit, live, play, site, check)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from vit_course.widgets import pages, scripts
-from vit_course.widgets.encoding import Sections
-from vit_course.widgets.state import refusal
-from vit_course.widgets.widget import StillWidget
+from vit_course._support.widgets import pages, scripts
+from vit_course._support.widgets.encoding import Sections
+from vit_course._support.widgets.state import refusal
+from vit_course._support.widgets.widget import StillWidget
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

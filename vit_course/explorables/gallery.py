@@ -4,8 +4,8 @@ import html
 from pathlib import Path
 
 from vit_course import explorables
+from vit_course._support.widgets import pages, scripts
 from vit_course.explorables.explorable import Explorable, markup
-from vit_course.widgets import pages, scripts
 
 # The chapter that explains each, and the question it answers.
 ABOUT = {

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 from tqdm import tqdm
 
-from vit_course.inputs.rules import one_of, shown
+from vit_course._support.inputs.rules import one_of, shown
 from vit_course.maps.active_interventions import aside
 from vit_course.maps.effects import Whole, blocks_of
 from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head

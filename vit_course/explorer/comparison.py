@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from vit_course.inputs.rules import one_of
+from vit_course._support.inputs.rules import one_of
 from vit_course.maps.tokens import Tokens
 
 CHANGES = ("flipped", "shuffled", "cropped")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from vit_course._support.widgets import pages, scripts
 from vit_course.explorer.arguments import STATE
-from vit_course.widgets import pages, scripts
 
 NAMES = (*STATE, "_panels")
 STORED = "vit_explorer"

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 import torch
 from torch import nn
 
+from vit_course._support.inputs.tensors import finite
 from vit_course.data.pictures import Picture
 from vit_course.explorer.arguments import need_callable, need_grid, need_module, need_titles
 from vit_course.explorer.changes import Changes, evaluated, family, need_families
@@ -18,7 +19,6 @@ from vit_course.explorer.predictions import labels_in, listening, parts_of, says
 from vit_course.explorer.prepared import Prepared, Unnormalised, input_size, prepare, way_of, way_of_model
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
-from vit_course.inputs.tensors import finite
 from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.tokens import Tokens, need_prefix
 from vit_course.pretrained.hub import Pretrained, none_fits

@@ -11,9 +11,9 @@ import torch
 from PIL import Image
 from torch import nn
 
+from vit_course._support.inputs.rules import is_int
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.explorer.arguments import need_batch, need_image
-from vit_course.inputs.rules import is_int
 from vit_course.pretrained.bundled import AsTrained
 from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.vit import ViT

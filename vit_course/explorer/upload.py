@@ -8,7 +8,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from vit_course.widgets import scripts
+from vit_course._support.widgets import scripts
 
 
 class PictureButton(anywidget.AnyWidget):

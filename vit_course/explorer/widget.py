@@ -9,6 +9,13 @@ import torch
 import traitlets
 from PIL import Image
 
+from vit_course._support.inputs.arrays import to_picture
+from vit_course._support.inputs.rules import shown
+from vit_course._support.widgets import scripts
+from vit_course._support.widgets.encoding import Sections
+from vit_course._support.widgets.pages import need_titles, save_page
+from vit_course._support.widgets.state import refusal
+from vit_course._support.widgets.widget import StillWidget
 from vit_course.explorer import embedded
 from vit_course.explorer.arguments import (
     STATE,
@@ -22,14 +29,7 @@ from vit_course.explorer.arguments import (
 )
 from vit_course.explorer.opening_view import telling
 from vit_course.explorer.scene import Panel
-from vit_course.inputs.arrays import to_picture
-from vit_course.inputs.rules import shown
 from vit_course.maps.tokens import find_tokens
-from vit_course.widgets import scripts
-from vit_course.widgets.encoding import Sections
-from vit_course.widgets.pages import need_titles, save_page
-from vit_course.widgets.state import refusal
-from vit_course.widgets.widget import StillWidget
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,9 +12,9 @@ import torch.nn.functional as F
 from torch import nn
 from tqdm import tqdm
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import is_int, one_of, shown
-from vit_course.inputs.tensors import check_floats, check_module, finite
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import is_int, one_of, shown
+from vit_course._support.inputs.tensors import check_floats, check_module, finite
 from vit_course.maps.active_interventions import Skipped, aside
 from vit_course.maps.blocks import find_blocks, first_tensor, run
 from vit_course.maps.intervene import (

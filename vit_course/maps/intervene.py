@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import nn
 
-from vit_course.inputs.rules import is_int, one_of, shown
-from vit_course.inputs.tensors import check_axes, check_floats, check_module
+from vit_course._support.inputs.rules import is_int, one_of, shown
+from vit_course._support.inputs.tensors import check_axes, check_floats, check_module
 from vit_course.maps.active_interventions import in_force
 from vit_course.maps.attention_tracer import sums_to_one
 from vit_course.maps.blocks import Hooked, find_blocks

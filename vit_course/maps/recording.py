@@ -8,9 +8,9 @@ from typing import overload
 import torch
 from torch import nn
 
+from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, finite
 from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
-from vit_course.inputs.tensors import check_axes, check_module, check_tensor, finite
 from vit_course.maps.active_interventions import changed_in, heard, looking_on
 from vit_course.maps.attention_tracer import weights_of
 from vit_course.maps.foreign_models import Watched, attending, few, sizes_in

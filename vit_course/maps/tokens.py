@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import is_int, shown
 from vit_course.config import ViTConfig
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import is_int, shown
 
 # What the libraries call the parameters that are tokens, and what a reader may call them. In this order they stand
 # in the sequence: DeiT's (arXiv:2012.12877) and the registers (arXiv:2309.16588) follow the class token.

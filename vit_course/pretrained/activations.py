@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.inputs.tensors import check_axes, check_finite, check_module, finite
+from vit_course._support.inputs.tensors import check_axes, check_finite, check_module, finite
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained.libraries import Library, library_of
 from vit_course.vit import ViT

@@ -6,12 +6,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from vit_course._support.files.records import naming, need_object, need_path, read_json
+from vit_course._support.files.stored import course
+from vit_course._support.files.validated import check_names, check_shapes
+from vit_course._support.files.weights import load_weights
+from vit_course._support.inputs.arguments import check_statistics
 from vit_course.data.pictures import Picture, normalise, open_image
-from vit_course.files.records import naming, need_object, need_path, read_json
-from vit_course.files.stored import course
-from vit_course.files.validated import check_names, check_shapes
-from vit_course.files.weights import load_weights
-from vit_course.inputs.arguments import check_statistics
 from vit_course.pretrained.convert import resize
 from vit_course.pretrained.diagnostics import looks_like
 from vit_course.pretrained.download import in_folder

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from vit_course.inputs.rules import real
+from vit_course._support.inputs.rules import real
 from vit_course.pretrained.activations import any_stages, check_images, known_library
 from vit_course.pretrained.fold_weights import fold_scales, put_tokens_together
 from vit_course.pretrained.libraries import Library

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from vit_course.files.records import naming, need_object, read_json
-from vit_course.files.validated import check_names
-from vit_course.inputs.rules import shown
+from vit_course._support.files.records import naming, need_object, read_json
+from vit_course._support.files.validated import check_names
+from vit_course._support.inputs.rules import shown
 from vit_course.pretrained.convert import load_said
 from vit_course.pretrained.download import Find, read_weights
 from vit_course.pretrained.factory import changed

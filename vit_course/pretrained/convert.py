@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from vit_course._support.files.validated import check_tensors
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import shown
 from vit_course.config import ViTConfig
 from vit_course.embeddings import interpolate_positions
-from vit_course.files.validated import check_tensors
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import shown
 from vit_course.pretrained import metadata
 from vit_course.pretrained.diagnostics import checked, hinting
 from vit_course.pretrained.factory import changed, our_vit, shapes, unfilled

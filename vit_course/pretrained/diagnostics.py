@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from vit_course.files.validated import need_dense
+from vit_course._support.files.validated import need_dense
 from vit_course.pretrained.libraries import LIBRARIES, SIGNS, Library, library_of
 
 # Other architectures by the names of their weights.

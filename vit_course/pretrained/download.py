@@ -12,9 +12,9 @@ from pathlib import Path
 
 import torch
 
-from vit_course.files.records import naming, need_file, read_json
-from vit_course.files.weights import load_weights
-from vit_course.inputs.rules import shown
+from vit_course._support.files.records import naming, need_file, read_json
+from vit_course._support.files.weights import load_weights
+from vit_course._support.inputs.rules import shown
 from vit_course.pretrained.diagnostics import checked
 
 # In this order of preference. An index lists the parts of weights that were split.

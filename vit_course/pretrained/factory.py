@@ -6,8 +6,8 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from vit_course._support.files.validated import check_shapes, check_tensors, vit_config
 from vit_course.config import ViTConfig
-from vit_course.files.validated import check_shapes, check_tensors, vit_config
 from vit_course.pretrained.libraries import OURS
 from vit_course.pretrained.variants import VariantConfig, new_model
 from vit_course.vit import ViT

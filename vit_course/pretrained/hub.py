@@ -7,13 +7,13 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import nn
 
+from vit_course._support.files.records import naming, need_path, read_json
+from vit_course._support.files.validated import check_names
+from vit_course._support.inputs.arguments import MOST_CLASSES, check_arguments
+from vit_course._support.inputs.extras import extra
+from vit_course._support.inputs.rules import whole
+from vit_course._support.inputs.tensors import finite
 from vit_course.data.pictures import Picture
-from vit_course.files.records import naming, need_path, read_json
-from vit_course.files.validated import check_names
-from vit_course.inputs.arguments import MOST_CLASSES, check_arguments
-from vit_course.inputs.extras import extra
-from vit_course.inputs.rules import whole
-from vit_course.inputs.tensors import finite
 from vit_course.pretrained.configs import from_huggingface, from_timm, rebuilt
 from vit_course.pretrained.convert import load_torchvision, resize
 from vit_course.pretrained.download import Find, in_folder, in_repository, out_of_reach, read_state

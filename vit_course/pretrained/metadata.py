@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import nn
 
-from vit_course.files.records import need_object
-from vit_course.inputs.arguments import RULES, height_and_width
-from vit_course.inputs.rules import real, shown
+from vit_course._support.files.records import need_object
+from vit_course._support.inputs.arguments import RULES, height_and_width
+from vit_course._support.inputs.rules import real, shown
 from vit_course.pretrained.diagnostics import STILL_RECORDED
 
 _TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

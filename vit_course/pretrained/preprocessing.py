@@ -12,10 +12,10 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
+from vit_course._support.files.records import need_object
+from vit_course._support.inputs.arguments import check_statistics, height_and_width
+from vit_course._support.inputs.rules import flag, is_int, real, shown
 from vit_course.data.pictures import Picture, normalise, open_picture
-from vit_course.files.records import need_object
-from vit_course.inputs.arguments import check_statistics, height_and_width
-from vit_course.inputs.rules import flag, is_int, real, shown
 
 # The names of torchvision and timm, and what Pillow calls them.
 _NAMES = ("nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming", "lanczos")

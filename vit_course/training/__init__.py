@@ -5,7 +5,7 @@ Each name is imported when it is first used, so that the command line can read a
 
 import importlib
 
-from vit_course.inputs.extras import extra
+from vit_course._support.inputs.extras import extra
 
 _FOUND_IN = {
     "ConvNet": "convnet",

@@ -3,9 +3,9 @@
 import torch
 from torch import nn
 
-from vit_course.inputs.arguments import MOST_CLASSES, WIDTH, check_arguments
-from vit_course.inputs.rules import shown, whole
-from vit_course.inputs.tensors import check_axes, check_images
+from vit_course._support.inputs.arguments import MOST_CLASSES, WIDTH, check_arguments
+from vit_course._support.inputs.rules import shown, whole
+from vit_course._support.inputs.tensors import check_axes, check_images
 
 CLASSES = whole(1, MOST_CLASSES)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from torch import nn
 
+from vit_course._support.inputs.rules import shown
 from vit_course.data import Dataset, ImageFiles
-from vit_course.inputs.rules import shown
 from vit_course.training.objective import Objective
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.supervised import Supervised

@@ -12,12 +12,12 @@ from pathlib import Path
 import torch
 from filelock import FileLock, Timeout
 
+from vit_course._support.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
+from vit_course._support.files.records import naming, need_object, read_json
+from vit_course._support.files.validated import check_like
+from vit_course._support.files.weights import load_weights, save_weights, write_tensors
+from vit_course._support.inputs.arguments import check_statistics
 from vit_course.data import Dataset, ImageFiles, unreadable
-from vit_course.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
-from vit_course.files.records import naming, need_object, read_json
-from vit_course.files.validated import check_like
-from vit_course.files.weights import load_weights, save_weights, write_tensors
-from vit_course.inputs.arguments import check_statistics
 from vit_course.training.describe import SUPERVISED, described, need_history, need_the_same
 from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, first_alone, need_the_same_folder

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.inputs.arguments import check_arguments
+from vit_course._support.inputs.arguments import check_arguments
 from vit_course.training.checking import need_kind
 from vit_course.training.objective import Objective, full_precision
 from vit_course.training.processes import Engine

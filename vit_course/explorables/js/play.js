@@ -2,11 +2,11 @@
 
 import { html, nothing, render as fill, svg } from "lit-html";
 
-import { floats } from "../../widgets/js/bytes.js";
-import { modelOf } from "../../widgets/js/model.js";
-import { bringIntoView, hideStill } from "../../widgets/js/notebook.js";
-import { fromAddress, refusal, toAddress, usual } from "../../widgets/js/table.js";
-import { truce } from "../../widgets/js/truce.js";
+import { floats } from "../../_support/widgets/js/bytes.js";
+import { modelOf } from "../../_support/widgets/js/model.js";
+import { bringIntoView, hideStill } from "../../_support/widgets/js/notebook.js";
+import { fromAddress, refusal, toAddress, usual } from "../../_support/widgets/js/table.js";
+import { truce } from "../../_support/widgets/js/truce.js";
 
 export { html, nothing, svg };
 

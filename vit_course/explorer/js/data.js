@@ -1,6 +1,6 @@
 // Panels: what was sent of each image, decoded layer by layer, the one that is looked at first.
 
-import { floats, planes } from "../../widgets/js/bytes.js";
+import { floats, planes } from "../../_support/widgets/js/bytes.js";
 import { key } from "./effects.js";
 import { MapsLayer, VectorsLayer } from "./layers.js";
 import { meanInto } from "./rows.js";

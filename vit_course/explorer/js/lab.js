@@ -8,7 +8,7 @@
 //             changed model says and a panel of it with its bytes
 // late(): what is said when no answer has come after `patience` milliseconds, or "".
 
-import { floats } from "../../widgets/js/bytes.js";
+import { floats } from "../../_support/widgets/js/bytes.js";
 import { key } from "./effects.js";
 
 const PATIENCE = 20_000; // milliseconds

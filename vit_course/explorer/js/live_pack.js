@@ -1,7 +1,7 @@
 // A panel as Python writes it into a page, from one with numbers as they are: whole numbers of 14 bits, and characters
 // of seven. The same as `QueriesAndKeys.write` of scene.py, `quantised` and `to_text` of encoding.py. No page.
 
-import { floats } from "../../widgets/js/bytes.js";
+import { floats } from "../../_support/widgets/js/bytes.js";
 import { Sections } from "./live_panel.js";
 
 const LARGEST = 8191;

@@ -1,7 +1,7 @@
 // Save as page: the very file that `save_html` of Python writes, of what is shown, in the state that was left. The
 // empty page comes from Python's own template (`write_live`).
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { dense, packed, tested } from "./live_pack.js";
 import { NAMES } from "./state.js";
 

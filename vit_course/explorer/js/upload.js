@@ -3,7 +3,7 @@
 // A file goes to Python as one message with its bytes. The connection of Jupyter breaks at a message above 10 MiB, so a
 // larger picture is made smaller here first.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 
 const MOST_BYTES = 8e6;
 const LONGEST_SIDE = 2048; // more than any model takes

@@ -1,6 +1,6 @@
 // The explorer in a notebook, for anywidget.
 
-import { bringIntoView, hideStill } from "../../widgets/js/notebook.js";
+import { bringIntoView, hideStill } from "../../_support/widgets/js/notebook.js";
 import { render as explorer } from "./explorer.js";
 import { kernelLab } from "./lab.js";
 
