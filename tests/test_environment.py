@@ -188,7 +188,7 @@ NEEDS = {
         "augmentation by RandAugment or mixup", "torchvision", "train",
     ),
     "from vit_course import checks": ("checking exercises", "einops", "course"),
-    "import pathlib, vit_course.teaching.site as s; s.build(None, pathlib.Path('no/such'))": ("the site", "sphinx", "site"),
+    "import pathlib, vit_course.teaching.site as s; s.build(None, pathlib.Path('x'))": ("the site", "sphinx", "site"),
     "from vit_course.commands.kit import run; run(None)": ("the kit", "sphinx", "kit"),
     "from vit_course.commands.classroom import run_make; run_make(None)": ("a classroom", "nbformat", "classroom"),
     "from vit_course import pretrained; pretrained.from_pretrained('vit_b_16')": (

@@ -217,7 +217,7 @@ def test_what_is_broken_fails_the_build(tmp_path):
     (repository / "CHANGELOG.md").write_text("# Changes\n\nc\n")
     (repository / "res" / "p.png").write_bytes((ROOT / "res" / "screenshot.png").read_bytes())
     (repository / "res" / "teachers_guide.md").write_text("# G\n\nwords\n")
-    code = "import sys; from pathlib import Path; from vit_course.teaching.site import build; build(*map(Path, sys.argv[1:]))"
+    code = "import sys, pathlib; from vit_course.teaching.site import build; build(*map(pathlib.Path, sys.argv[1:]))"
     said = python("-c", code, repository, out).stderr.split("Sphinx found something to fix")[-1]
     for name in words:
         assert re.search(rf"00_a\.ipynb.*WARNING: .*{name}", said), name

@@ -11,9 +11,10 @@ from runs import SIZES, WRONG, header, new_run, refused
 from safetensors.torch import save_file
 
 from vit_course import pretrained
-from vit_course._support.files import records, validated
+from vit_course._support.files import records
 from vit_course._support.files.weights import METADATA_KEY, load_weights, save_weights, write_tensors
 from vit_course.config import ViTConfig
+from vit_course.pretrained import factory
 from vit_course.pretrained.factory import build
 from vit_course.vit import ViT
 
@@ -99,7 +100,7 @@ def test_every_field_of_the_config_is_looked_at(name, run):
         absent = value == 0 and name == "num_classes"  # a model without a head
         # Another flag is a fine one, and 0 for 0.0.
         if flags == 1 or (flags == 0 and value != fields[name] and not absent):
-            refused(lambda value=value: validated.vit_config({**fields, name: value}), name)
+            refused(lambda value=value: factory.vit_config({**fields, name: value}), name)
     path = header(run, **{name: "x"})
     refused(lambda: pretrained.load(path), f"{path}: {name} must be")
     header(run, **{name: fields[name]})

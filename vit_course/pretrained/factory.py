@@ -1,12 +1,15 @@
 """Our ViT from weights of ours: every name, shape and number is looked at before memory is taken for the model."""
 
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from vit_course._support.files.validated import check_shapes, check_tensors, vit_config
+from vit_course._support.files.records import need_object
+from vit_course._support.files.validated import check_shapes, check_tensors
+from vit_course._support.inputs.rules import shown
 from vit_course.config import ViTConfig
 from vit_course.pretrained.libraries import OURS
 from vit_course.pretrained.variants import VariantConfig, new_model
@@ -48,6 +51,23 @@ def unfilled(config: ViTConfig) -> ViT:
     """A model whose weights are all to be loaded: none is drawn, which takes time and changes the random state."""
     with _DrawsNothing():
         return new_model(config)
+
+
+def vit_config(content: object, kind: type[ViTConfig] = ViTConfig) -> ViTConfig:
+    """The config of this kind whose fields these are, as `ViTConfig.to_dict` writes them.
+
+    Raises:
+        ValueError: no object of fields, one that is unknown or missing, or a value that a `ViTConfig` cannot have.
+    """
+    given = need_object("the config of the model", content)
+    known = {field.name: field.default is MISSING for field in fields(kind)}
+    for name in given:
+        if name not in known:
+            raise ValueError(f"the config has a field {shown(name)}, and a ViTConfig only {', '.join(known)}")
+    for name, needed in known.items():
+        if needed and name not in given:
+            raise ValueError(f"the config has no field {name!r}, which a ViTConfig needs")
+    return kind(**given)
 
 
 def config_of(content: object) -> ViTConfig:

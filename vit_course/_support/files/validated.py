@@ -4,13 +4,10 @@ Each error says what was found and what is needed; `records.naming` puts the nam
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
 
 import torch
 
-from vit_course._support.files.records import need_object
 from vit_course._support.inputs.rules import shown
-from vit_course.config import ViTConfig
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 # Beside the weights of a run lie counts of steps and states of random generators.
@@ -69,23 +66,6 @@ def check_like(tensors: Mapping[str, torch.Tensor], like: Mapping[str, torch.Ten
     for key, value in like.items():
         if tensors[key].dtype != value.dtype:
             raise ValueError(f"key {key!r} has dtype {tensors[key].dtype}, but {value.dtype} is needed")
-
-
-def vit_config(content: object, kind: type[ViTConfig] = ViTConfig) -> ViTConfig:
-    """The config of this kind whose fields these are, as `ViTConfig.to_dict` writes them.
-
-    Raises:
-        ValueError: no object of fields, one that is unknown or missing, or a value that a `ViTConfig` cannot have.
-    """
-    given = need_object("the config of the model", content)
-    known = {field.name: field.default is MISSING for field in fields(kind)}
-    for name in given:
-        if name not in known:
-            raise ValueError(f"the config has a field {shown(name)}, and a ViTConfig only {', '.join(known)}")
-    for name, needed in known.items():
-        if needed and name not in given:
-            raise ValueError(f"the config has no field {name!r}, which a ViTConfig needs")
-    return kind(**given)
 
 
 def check_names(names: object, count: int) -> None:
