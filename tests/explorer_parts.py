@@ -65,7 +65,7 @@ def module_page(browser):
         name = route.request.url.removeprefix(ORIGIN).partition("?")[0].lstrip("/")
         if name in page.served:
             route.fulfill(body=page.served[name], content_type="application/octet-stream")
-        elif (path := (SHARED if name.startswith("widgets/") else SOURCES) / name).is_file():
+        elif (path := (SHARED if name.startswith("_support/") else SOURCES) / name).is_file():
             route.fulfill(path=path)  # a browser runs no script of another type
         else:
             route.fulfill(body="<!doctype html><html lang=en><title>modules</title>", content_type="text/html")

@@ -35,13 +35,13 @@ EXTRA_OF = {
     **dict.fromkeys(("plots", "training", "commands.training_run"), "train"),
     **dict.fromkeys(("data.cifar10", "data.folder", "data.loading"), "train"),
     **dict.fromkeys(("checks", "commands.lab", "data.digits", "explorer.still"), "course"),
-    **dict.fromkeys(("explorables", "widgets.still"), "course"),
+    **dict.fromkeys(("explorables", "_support.widgets.still"), "course"),
     **dict.fromkeys(("pretrained.hub", "pretrained.configs", "pretrained.probing"), "course"),
-    "classroom": "classroom", "site": "site", "kit": "kit",
+    "teaching.classroom": "classroom", "teaching.site": "site", "teaching.kit": "kit",
 }  # fmt: skip
 # Looked for before they are used, because their models can be recorded without them; or named in annotations alone.
 WHERE_THERE = {"explorer.prepared": {"transformers"}, "explorer.predictions": {"timm"},
-               "explorer.widget": {"matplotlib"}, "widgets.widget": {"matplotlib"}}  # fmt: skip
+               "explorer.widget": {"matplotlib"}, "_support.widgets.widget": {"matplotlib"}}  # fmt: skip
 
 
 def with_all_of(extra: str) -> dict[str, Requirement]:

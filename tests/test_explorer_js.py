@@ -15,7 +15,7 @@ from vit_course.maps.interpret import rollout
 pytestmark = NEEDS_CHROMIUM
 NAMES = ("class token", "register 1")
 OPEN = """async ([panels, text, layer, name]) => {
-    const { fromBase64 } = await import("/widgets/js/bytes.js");
+    const { fromBase64 } = await import("/_support/widgets/js/bytes.js");
     const { openPanels } = await import("/data.js");
     const values = { _panels: panels, _data: fromBase64(text), layer };
     [window[name]] = await openPanels({ get: (name) => values[name] });
@@ -53,7 +53,7 @@ def test_bytes_survive_as_characters_of_a_page(page, length):
     assert len(text) == -(-8 * length // 7)
     page.set_content(f'<meta charset="utf-8"><script type="text/plain">{text}</script>')
     script = """async ([origin, text]) => {
-        const { fromDense, fromBase64 } = await import(`${origin}/widgets/js/bytes.js`);
+        const { fromDense, fromBase64 } = await import(`${origin}/_support/widgets/js/bytes.js`);
         const found = [fromDense(document.querySelector("script").textContent), fromBase64(text)];
         return found.map((one) => Array.from(one));
     }"""
@@ -278,7 +278,7 @@ def test_two_widgets_of_a_notebook_keep_their_controls_apart(page):
     explorer = AttentionExplorer(**random_panel(layers=2, heads=2))
     state = {name: getattr(explorer, name) for name in STATE} | {"_panels": explorer._panels}
     script = """async ([bundle, state, text]) => {
-        const { fromBase64 } = await import("/widgets/js/bytes.js");
+        const { fromBase64 } = await import("/_support/widgets/js/bytes.js");
         const model = (values) => ({ get: (name) => values[name], set: (name, value) => (values[name] = value),
                                      save_changes: () => {}, on: () => {}, off: () => {}, send: () => {} });
         for (const copy of [1, 2]) {

@@ -16,11 +16,11 @@ from vit_course.training.objective import Objective
 PACKAGE = ROOT / "vit_course"
 MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
 TORCH_ONLY = (
-    *MODEL, "maps.recording", "maps.others", "maps.calls", "maps.kept", "maps.tokens", "maps.interpret",
-    "maps.controls", "maps.changing", "maps.in_force", "maps.blocks", "maps.intervene", "training.convnet",
+    *MODEL, "maps.recording", "maps.foreign_models", "maps.attention_tracer", "maps.recorded", "maps.tokens", "maps.interpret",
+    "maps.controls", "maps.intervention_mode", "maps.active_interventions", "maps.blocks", "maps.intervene", "training.convnet",
 )  # fmt: skip
 WITHOUT_TORCH = (
-    "config", "inputs.rules", "inputs.arguments", "inputs.extras", "files.stored", "training.recipe",
+    "config", "_support.inputs.rules", "_support.inputs.arguments", "_support.inputs.extras", "_support.files.stored", "training.recipe",
     "commands.recipes", "commands.program", "__main__",
 )  # fmt: skip
 FILES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}

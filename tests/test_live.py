@@ -178,10 +178,10 @@ PAGE = "explorer/page"
 def copied(tmp_path, monkeypatch):
     """A small source and a bundle of it."""
     monkeypatch.setattr(bundle, "PACKAGE", tmp_path)
-    for folder in ("explorer/js", "explorer/static", "widgets/js"):
+    for folder in ("explorer/js", "explorer/static", "_support/widgets/js"):
         (tmp_path / folder).mkdir(parents=True)
-    bundle.source(PAGE).write_text('import { a } from "../../widgets/js/a.js";\nconsole.log(a);\n')
-    (tmp_path / "widgets" / "js" / "a.js").write_text("export const a = 1;\n")
+    bundle.source(PAGE).write_text('import { a } from "../../_support/widgets/js/a.js";\nconsole.log(a);\n')
+    (tmp_path / "_support" / "widgets" / "js" / "a.js").write_text("export const a = 1;\n")
     body = b"const a = 1;\nconsole.log(a);\n"
     bundle.made(PAGE).write_bytes(bundle.head(PAGE, body) + body)
     return tmp_path
@@ -190,7 +190,7 @@ def copied(tmp_path, monkeypatch):
 def test_a_change_anywhere_makes_it_stale(copied):
     assert not bundle.stale(PAGE) and {path.name for path in bundle.modules(PAGE)} == {"a.js", "page.js"}
     for path, change in (
-        (copied / "widgets" / "js" / "a.js", "export const a = 2;\n"),
+        (copied / "_support" / "widgets" / "js" / "a.js", "export const a = 2;\n"),
         (bundle.source(PAGE), "// more\n"),
         (bundle.made(PAGE), "// mine\n"),
     ):
@@ -205,5 +205,5 @@ def test_a_change_anywhere_makes_it_stale(copied):
 
 def test_style_sheets_close_every_rule():
     # They are joined: a rule that is left open would swallow those of the next.
-    sheets = [*bundle.PACKAGE.glob("*/js/*.css"), *bundle.PACKAGE.glob("site/static/*.css")]
+    sheets = [*bundle.PACKAGE.rglob("js/*.css"), *bundle.PACKAGE.glob("teaching/site/static/*.css")]
     assert [path.name for path in sheets if (text := path.read_text()).count("{") != text.count("}")] == []
