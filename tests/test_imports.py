@@ -16,12 +16,16 @@ from vit_course.training.objective import Objective
 PACKAGE = ROOT / "vit_course"
 MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
 TORCH_ONLY = (
-    *MODEL, "maps.recording", "maps.foreign_models", "maps.attention_tracer", "maps.recorded", "maps.tokens", "maps.interpret",
-    "maps.controls", "maps.intervention_mode", "maps.active_interventions", "maps.blocks", "maps.intervene", "training.convnet",
+    *MODEL,
+    *(f"maps.{name}" for name in (
+        "recording", "foreign_models", "attention_tracer", "recorded", "tokens", "interpret", "controls",
+        "intervention_mode", "active_interventions", "blocks", "intervene",
+    )),
+    "training.convnet",
 )  # fmt: skip
 WITHOUT_TORCH = (
-    "config", "_support.inputs.rules", "_support.inputs.arguments", "_support.inputs.extras", "_support.files.stored", "training.recipe",
-    "commands.recipes", "commands.program", "__main__",
+    "config", "_support.inputs.rules", "_support.inputs.arguments", "_support.inputs.extras", "_support.files.stored",
+    "training.recipe", "commands.recipes", "commands.program", "__main__",
 )  # fmt: skip
 FILES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
 

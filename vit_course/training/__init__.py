@@ -16,6 +16,7 @@ _FOUND_IN = {
     "evaluate": "evaluation",
     "linear_baseline": "baseline",
     "load_objective": "restored",
+    "load_weights": "run_folder",
     "parameter_groups": "optimisers",
     "train": "loop",
     "warmup_cosine": "optimisers",
