@@ -13,7 +13,6 @@ from traitlets import TraitError
 
 from vit_course import explorables
 from vit_course.__main__ import main
-from vit_course._support.widgets.state import refusal
 from vit_course.explorables import explorable
 from vit_course.explorables.gallery import ABOUT, every, together
 

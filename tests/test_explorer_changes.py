@@ -112,10 +112,10 @@ def test_effects_are_there_without_a_kernel_and_kept_once(shapes):
 
 
 def test_stopped_by_hand_what_is_done_is_kept(shapes, monkeypatch):
-    from vit_course.maps.effects import Whole
+    from vit_course.maps.effects import Baseline
 
     model, image, normalise = shapes
-    real, done = Whole.changed, []
+    real, done = Baseline.changed, []
 
     def changed(self, layer, made):
         done.append(layer)
@@ -123,7 +123,7 @@ def test_stopped_by_hand_what_is_done_is_kept(shapes, monkeypatch):
             raise KeyboardInterrupt
         return real(self, layer, made)
 
-    monkeypatch.setattr(Whole, "changed", changed)
+    monkeypatch.setattr(Baseline, "changed", changed)
     explorer = explore(model, image, preprocess=normalise, effects=True)
     assert len(explorer._panels[0]["tested"]) == 2 * model.config.num_heads
 

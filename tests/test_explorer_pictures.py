@@ -53,7 +53,7 @@ def explored(model, image, preprocess=None, **options):
     inside = model.model if isinstance(model, Pretrained) else model
     hook = inside.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     try:
-        return explore(model, image, preprocess, **options), seen[-1]
+        return explore(model, image, preprocess, **options), seen[0]  # the second pass asks what each layer says
     finally:
         hook.remove()
 

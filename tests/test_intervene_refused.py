@@ -20,7 +20,7 @@ from vit_course.maps import (
     without_head,
     without_layer,
 )
-from vit_course.maps.active_interventions import IN_FORCE
+from vit_course.maps.active_interventions import ACTIVE
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_places_that_the_model_does_not_have(library):
     ):
         with pytest.raises(ValueError, match=message), intervene(model, [one]):
             model(images)
-        assert hooks(model) == 0 and not IN_FORCE.changing
+        assert hooks(model) == 0 and not ACTIVE.changing
 
 
 def test_what_is_no_model_or_no_intervention():

@@ -1,4 +1,4 @@
-"""Attention as somebody else's model computes it: every call of PyTorch's by which weights meet values."""
+"""Finds attention in any model: every call of PyTorch's functions in which attention weights multiply values."""
 
 import inspect
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-from vit_course.maps.recorded import Kept, full, in_full_precision, of_pair, of_projection, of_weights
+from vit_course.maps.recorded import RecordedAttention, full, in_full_precision, of_pair, of_projection, of_weights
 
 SOFTMAXES = {"softmax", "_softmax", "softmax_", "log_softmax"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "bmm", "baddbmm", "einsum"}
@@ -37,7 +37,7 @@ class Scores:
     changed: str = ""  # the function that changed them since
 
 
-class AttentionCalls(TorchFunctionMode):
+class AttentionTracer(TorchFunctionMode):
     """Sees every call of PyTorch's functions, and tells `seen` of each attention.
 
     Of a fused call, and of `nn.MultiheadAttention`, queries and keys are kept, where these alone make the weights; of
@@ -46,12 +46,12 @@ class AttentionCalls(TorchFunctionMode):
     were made.
 
     Args:
-        seen: takes what is `Kept` of the weights (B, h, T, S), or of such with other axes; "" or what changed them
-            before they met the values; and the values, where those were seen.
+        seen: takes the attention, whose weights are (B, h, T, S) or have other axes; "" or the function that changed
+            them before they met the values; and the values, where those were seen.
         openly: the fused call is taken apart, so that its weights are there for autograd.
     """
 
-    def __init__(self, seen: Callable[[Kept, str, torch.Tensor | None], None], openly: bool = False):
+    def __init__(self, seen: Callable[[RecordedAttention, str, torch.Tensor | None], None], openly: bool = False):
         super().__init__()
         self.seen = seen
         self.openly = openly
@@ -78,7 +78,7 @@ class AttentionCalls(TorchFunctionMode):
         call = inspect.signature(weights_of).bind(*args, **kwargs).arguments
         if self.openly:
             weights = weights_of(**call)
-            self.seen(Kept(weights.shape, weights=weights), "", call["value"])
+            self.seen(RecordedAttention(weights.shape, weights=weights), "", call["value"])
             return weights @ call["value"]
         result = func(*args, **kwargs)
         if call.get("attn_mask") is None and not call.get("is_causal"):
@@ -136,12 +136,12 @@ class AttentionCalls(TorchFunctionMode):
         else:
             self.seen(self._of(origin.weights), origin.changed, values)
 
-    def _copied(self, weights: torch.Tensor) -> Kept:
+    def _copied(self, weights: torch.Tensor) -> RecordedAttention:
         return self._of(weights if self.openly else weights.detach().clone())
 
-    def _of(self, weights: torch.Tensor) -> Kept:
+    def _of(self, weights: torch.Tensor) -> RecordedAttention:
         why = "computes its weights openly, as eager attention does"
-        return Kept(weights.shape, weights=weights, why=why) if self.openly else of_weights(weights, why)
+        return RecordedAttention(weights.shape, weights=weights, why=why) if self.openly else of_weights(weights, why)
 
     def _exact(self, scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         # Of 16 bits a row would sum to 1 to two digits or three.
@@ -179,7 +179,7 @@ def weights_of(
     return scores.softmax(dim=-1)
 
 
-def _projected(func, args: tuple, kwargs: dict) -> Kept:
+def _projected(func, args: tuple, kwargs: dict) -> RecordedAttention:
     # Of a call of `F.multi_head_attention_forward`.
     call = inspect.signature(func).bind(*args, **kwargs).arguments
     if call["query"].ndim == 3 and not given(call, (*SPECIAL, "attn_mask", "is_causal")):

@@ -1,4 +1,4 @@
-"""A model's layers while they run, changed on their way: keys hidden, outputs of heads and of branches replaced."""
+"""Changes what PyTorch computes in a layer: hides keys, replaces weights and the outputs of heads and branches."""
 
 import inspect
 from collections import Counter
@@ -27,8 +27,8 @@ NEEDED = {
 
 
 @dataclass(eq=False)
-class Running:
-    """The layer that runs now, and what a change may ask about it."""
+class RunningLayer:
+    """The layer that runs now, and what an intervention may ask about it."""
 
     index: int
     path: str
@@ -56,18 +56,18 @@ class Intervention:
             whole "layer" adds to the tokens, (B, T, D).
         layers: an index, several, or a slice.
         change: from what is there to what takes its place.
-        pictures: those whose pass through the unchanged model gives `Running.other`.
+        pictures: those whose pass through the unchanged model gives `RunningLayer.other`.
         row: the one image of the batch that is changed, where it is not all of them.
     """
 
     name: str
     place: str
     layers: tuple[int, ...] | slice
-    change: Callable[[torch.Tensor, Running], torch.Tensor]
+    change: Callable[[torch.Tensor, RunningLayer], torch.Tensor]
     pictures: torch.Tensor | None = None
     row: int | None = None
 
-    def apply(self, x: torch.Tensor, at: Running) -> torch.Tensor:
+    def apply(self, x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
         """-> x changed, another tensor of its shape."""
         if self.row is None:
             return self.change(x, at)
@@ -76,17 +76,17 @@ class Intervention:
         return changed
 
 
-class Changing(TorchFunctionMode):
-    """Changes what PyTorch's functions compute in the layer that runs; whoever puts on the hooks says which it is."""
+class InterventionMode(TorchFunctionMode):
+    """Changes what PyTorch's functions compute in the layer that runs; `InterventionHooks` say which one that is."""
 
     def __init__(self):
         super().__init__()
-        self.running: Running | None = None
-        self.busy = False  # the call comes from here, or from what only looks on
+        self.running: RunningLayer | None = None
+        self.busy = False  # the call comes from here, or interventions are paused
         self.learning = False  # nothing is changed, and what stands in the places is kept
         self.learned: dict[tuple[Intervention, int], torch.Tensor] = {}
 
-    def enter(self, running: Running) -> torch.Tensor:
+    def enter(self, running: RunningLayer) -> torch.Tensor:
         """-> the tokens (B, T, D) with which the layer begins."""
         self.running = running
         running.tokens = running.entered = self._changed("tokens", running.tokens)

@@ -1,4 +1,4 @@
-"""What is kept of one attention until somebody asks: its queries and keys, from which the weights follow, or these."""
+"""One recorded attention: its queries and keys, from which the weights are computed on request, or the weights."""
 
 import contextlib
 import threading
@@ -14,7 +14,7 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 HOOKS = threading.RLock()
 
 
-class Kept:
+class RecordedAttention:
     """The attention of one layer in one forward pass; `shape` is that of its weights, (B, h, T, S).
 
     Args:
@@ -65,10 +65,10 @@ class Kept:
             leading = self.shape[:-2]
             return q.expand(*leading, -1, -1), k.expand(*leading, -1, -1)
 
-    def one_head(self) -> "Kept":
+    def one_head(self) -> "RecordedAttention":
         """-> of weights (B, T, S) the same with an axis for one head, (B, 1, T, S)."""
         batch, *square = self.shape
-        other = Kept(torch.Size((batch, 1, *square)), weights=self._weights, why=self.why)
+        other = RecordedAttention(torch.Size((batch, 1, *square)), weights=self._weights, why=self.why)
         if self._pair is not None:
             other._pair = lambda: tuple(each.unsqueeze(1) for each in self._pair())
         other._lent = self._lent
@@ -82,13 +82,13 @@ class Kept:
             )
 
 
-def of_weights(weights: torch.Tensor, why: str) -> Kept:
+def of_weights(weights: torch.Tensor, why: str) -> RecordedAttention:
     """Keeps weights as they are, or a copy where PyTorch does not count their changes."""
     weights = weights.clone() if weights.is_inference() else weights
-    return Kept(weights.shape, weights=weights, lent=(weights,), why=why)
+    return RecordedAttention(weights.shape, weights=weights, lent=(weights,), why=why)
 
 
-def of_pair(q: torch.Tensor, k: torch.Tensor, scale: float | None = None) -> Kept:
+def of_pair(q: torch.Tensor, k: torch.Tensor, scale: float | None = None) -> RecordedAttention:
     """(..., T, d), (..., S, d): keeps copies of queries and keys; these cost little beside what made them.
 
     Args:
@@ -106,12 +106,12 @@ def of_pair(q: torch.Tensor, k: torch.Tensor, scale: float | None = None) -> Kep
         with in_full_precision(q):
             return full(q) * factor if factor != 1 else full(q), full(k)
 
-    return Kept(shape, pair)
+    return RecordedAttention(shape, pair)
 
 
 def of_projection(
     asking: torch.Tensor, asked: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, num_heads: int
-) -> Kept:
+) -> RecordedAttention:
     """(T, B, D), (S, B, D): keeps what queries and keys are made of; these are made when they are asked for.
 
     Args:
@@ -134,7 +134,7 @@ def of_projection(
                 made.append(x.unflatten(-1, (num_heads, -1)).permute(1, 2, 0, 3))  # (B, h, T, d)
             return tuple(made)
 
-    return Kept(shape, pair, lent=lent)
+    return RecordedAttention(shape, pair, lent=lent)
 
 
 def in_full_precision(like: torch.Tensor) -> contextlib.AbstractContextManager:

@@ -10,8 +10,10 @@ from vit_course._support.widgets.encoding import Sections
 from vit_course.data.photographs import Photograph, photographs
 from vit_course.explorer.live_page.models import HEAD, SIZES
 from vit_course.explorer.opening_view import telling
-from vit_course.explorer.predictions import listening, parts_of, says_of
+from vit_course.explorer.predictions import says_of
 from vit_course.explorer.scene import Panel, QueriesAndKeys
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.forward_pass import ForwardPass
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained.bundled import load_run
 from vit_course.pretrained.hub import Pretrained, none_fits
@@ -38,13 +40,13 @@ def beforehand() -> dict[str, bytes]:
 @torch.no_grad()
 def _file(run: Pretrained, photograph: Photograph) -> bytes:
     model, preprocess, labels = run
-    parts = parts_of(model)
-    with listening(parts) as heard, record_attention(model) as recorded:
-        logits = model(preprocess(photograph.path))
-    says = says_of(parts, heard, logits, labels, none_fits(model, logits), len(labels))
+    images, seen = preprocess(photograph.path), ForwardPass(Anatomy(model))
+    with seen.listening(), record_attention(model) as recorded:
+        logits = model(images)
+    says = says_of(seen, images, logits, labels, none_fits(model, logits), len(labels))
     attention = QueriesAndKeys(*(each[0] for each in recorded.queries_and_keys()), MOST)
     sections, unseen = Sections(), np.zeros((SIZES[0], SIZES[0], 3))
-    panel = Panel(attention, unseen, recorded.tokens(), features=heard.features[0].numpy(), says=says | {"about": HEAD})
+    panel = Panel(attention, unseen, recorded.tokens(), features=seen.features[0].numpy(), says=says | {"about": HEAD})
     written = panel.write(sections) | {"telling": telling(attention, panel.order)}
     first, data, found = written["telling"]["layer"], [], []
 

@@ -1,4 +1,4 @@
-"""The layers of a model as modules, tokens in and tokens out, and what happens where they begin and end."""
+"""What happens where the layers of a changed model begin and end."""
 
 import threading
 from functools import partial
@@ -7,63 +7,27 @@ from typing import Any
 import torch
 from torch import nn
 
-from vit_course.config import ViTConfig
-from vit_course.maps.active_interventions import IN_FORCE, Skipped, aside
-from vit_course.maps.foreign_models import attending, few, sizes_in
-from vit_course.maps.intervention_mode import Changing, Intervention, Running, swapped
+from vit_course.maps.active_interventions import ACTIVE, unrecorded
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.foreign_recording import sizes_in
+from vit_course.maps.forward_pass import Skipped, first_tensor, run
+from vit_course.maps.intervention_mode import Intervention, InterventionMode, RunningLayer, swapped
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 
-def find_blocks(model: nn.Module) -> dict[str, nn.Module]:
-    """-> the layers by their paths, in their order: the numbered modules that hold one attention each.
-
-    Raises:
-        ValueError: there are none, or those of several parts.
-    """
-    found, blocks = attending(model), {}
-    for path, _ in model.named_modules():
-        parts = path.split(".")
-        starts = [".".join(parts[:end]) for end in range(1, len(parts) + 1) if parts[end - 1][-1:].isdigit()]
-        # A pooling attention behind the layers has no number.
-        for start in starts if path in found else ():
-            if sum(f"{other}.".startswith(f"{start}.") for other in found) == 1:
-                blocks[start] = model.get_submodule(start)
-                break
-    parents = sorted({path.rpartition(".")[0] for path in blocks})
-    if len(parents) > 1:
-        raise ValueError(f"attention runs in several parts of the model, {few(parents)}: change one of them")
-    if not blocks or any(isinstance(block, (nn.ModuleList, nn.ModuleDict)) for block in blocks.values()):
-        raise ValueError(
-            f"{type(model).__name__} has no numbered modules that each hold one attention and are called as a layer, "
-            "tokens (B, T, D) in and out, so that nothing can be changed there"
-        )
-    return blocks
-
-
-def run(model: nn.Module, images: torch.Tensor) -> Any:
-    """-> what the model gives, or its tokens where it is ours and has no head."""
-    config = getattr(model, "config", None)
-    return model.features(images) if isinstance(config, ViTConfig) and not config.num_classes else model(images)
-
-
-def first_tensor(output: object) -> torch.Tensor:
-    """-> the tokens among what a layer gives."""
-    return output[0] if isinstance(output, tuple) else output
-
-
-class Hooked:
-    """The hooks that tell a `Changing` which layer of the model runs.
+class InterventionHooks:
+    """The hooks that tell an `InterventionMode` which layer of the model runs.
 
     Args:
-        model: of which `blocks` are the layers.
+        anatomy: of the model.
         changes: the index of a layer -> what is changed there.
     """
 
-    def __init__(self, model: nn.Module, blocks: dict[str, nn.Module], changes: dict[int, list[Intervention]]):
-        self.model = model
+    def __init__(self, anatomy: Anatomy, changes: dict[int, list[Intervention]]):
+        self.anatomy = anatomy
         self.changes = changes
-        self.layers = list(blocks.items())
-        self.changing = Changing()
+        self.layers = list(anatomy.blocks.items())
+        self.changing = InterventionMode()
         self.thread = threading.get_ident()
         self.pictures: torch.Tensor | None = None  # that run unchanged
         self.ran: set[int] = set()
@@ -73,8 +37,8 @@ class Hooked:
     def put_on(self) -> list:
         """-> the hooks, which are put on with this."""
         hooks = [
-            self.model.register_forward_pre_hook(self._begin, with_kwargs=True),
-            self.model.register_forward_hook(self._end),
+            self.anatomy.model.register_forward_pre_hook(self._begin, with_kwargs=True),
+            self.anatomy.model.register_forward_hook(self._end),
         ]
         for index in self.changes:
             block = self.layers[index][1]
@@ -88,8 +52,8 @@ class Hooked:
         for pictures in {id(one.pictures): one.pictures for one in every}.values():
             self.pictures, self.changing.learning = pictures, True
             try:
-                with torch.no_grad(), aside():
-                    run(self.model, pictures)
+                with torch.no_grad(), unrecorded():
+                    run(self.anatomy.model, pictures)
             finally:
                 self.pictures, self.changing.learning = None, False
 
@@ -120,10 +84,10 @@ class Hooked:
         changes = self.changes[index]
         if self.changing.learning:
             changes = [one for one in changes if one.pictures is self.pictures]
-        changed = self.changing.enter(Running(index, path, block, tokens, changes, self._find_tokens))
+        changed = self.changing.enter(RunningLayer(index, path, block, tokens, changes, self._find_tokens))
         if changed is tokens:
             return None
-        for other in IN_FORCE.changing:  # whose layer has begun with what was there before
+        for other in ACTIVE.changing:  # whose layer has begun with what was there before
             if other.running is not None and other.running.tokens is tokens:
                 other.running.tokens = other.running.entered = changed
         return swapped(args, kwargs, tokens, changed)
@@ -138,10 +102,9 @@ class Hooked:
         return (changed, *output[1:]) if isinstance(output, tuple) else changed
 
     def _find_tokens(self, num_tokens: int) -> Tokens:
-        configs = (getattr(module, "config", None) for module in self.model.modules())
-        own = next((config.height_width for config in configs if isinstance(config, ViTConfig)), None)
-        key = num_tokens, self.size or own
+        config = self.anatomy.config
+        key = num_tokens, self.size or (config.height_width if config else None)
         if key not in self.known:
-            check_whole(self.model, *key)
-            self.known[key] = find_tokens(*key, self.model)
+            check_whole(self.anatomy, *key)
+            self.known[key] = find_tokens(*key, self.anatomy)
         return self.known[key]

@@ -1,6 +1,7 @@
-"""Other people's models while they run: which of their layers attend, and whether all of them were seen, and whole."""
+"""Recording of other people's models: which of their layers attended, and whether all of them were seen, and whole."""
 
 import re
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,18 +10,17 @@ from typing import Any
 import torch
 from torch import nn
 
-from vit_course.maps.active_interventions import heard, looking_on, once_more
-from vit_course.maps.attention_tracer import AttentionCalls
-from vit_course.maps.recorded import HOOKS, Kept
+from vit_course.maps.active_interventions import is_recorded, outside_interventions, paused_interventions
+from vit_course.maps.anatomy import Anatomy, few, is_plain
+from vit_course.maps.attention_tracer import AttentionTracer
+from vit_course.maps.recorded import HOOKS, RecordedAttention
 
-# By its class or its attribute a layer says that it attends; what only has to do with it says that too.
-ATTENDS, BESIDE = r"att(n|ention)|xca", r"output|norm|drop|mask|bias|embed|proj|softmax"
 OVER_CHANNELS = r"xca|crosscov|cross_cov|channel"
 POOLS = r"pool"
 
 
 class _Eager:
-    """Inside, compiled models run as they were written, until the last of all threads has left it."""
+    """Runs compiled models uncompiled inside the with block, until the last of all threads has left it."""
 
     def __init__(self) -> None:
         self.inside: int = 0
@@ -28,38 +28,37 @@ class _Eager:
 
     def __enter__(self) -> None:
         with HOOKS:
-            if not self.inside:
+            # Without the compiler, which takes seconds to import, nothing can have been compiled.
+            if not self.inside and "torch._dynamo" in sys.modules:
                 self.stance = torch.compiler.set_stance("force_eager")
             self.inside += 1
 
     def __exit__(self, *_: object) -> None:
         with HOOKS:
             self.inside -= 1
-            if not self.inside:
+            if not self.inside and self.stance is not None:
                 self.stance.__exit__(None, None, None)
+                self.stance = None
 
 
 EAGER = _Eager()
 
 
-class Watched:
-    """What happened in the layers of a model: their attention in the order of the calls, and what speaks against it.
+class ForeignRecording:
+    """The attention of a model's layers in the order of the calls, and the reasons why it may not be the whole of it.
 
     Args:
-        model: other people's.
-        openly: as of `AttentionCalls`.
+        anatomy: of other people's model.
+        openly: as of `AttentionTracer`.
 
-    `by_layer[l]` is a list with what is `Kept` of each forward pass, `sizes` holds (H, W) of the images of each.
+    `by_layer[l]` is a list with the attention of each forward pass, `sizes` holds (H, W) of the images of each.
     """
 
-    def __init__(self, model: nn.Module, openly: bool = False):
-        self.model = model
-        self.calls = AttentionCalls(self._seen, openly)
+    def __init__(self, anatomy: Anatomy, openly: bool = False):
+        self.anatomy = anatomy
+        self.calls = AttentionTracer(self._seen, openly)
         self.calls.idle = True  # until the model runs: other models may do so inside the block
         self.thread = threading.get_ident()
-        # A copy of a module, as one for each GPU, goes by its class.
-        self.paths = {module: path for path, module in model.named_modules()}
-        self.attending = attending(model)
         self.stack: list[nn.Module] = []
         self.came: dict[nn.Module, torch.Size] = {}  # the shape of what came into a layer
         self.kinds: set[type] = set()  # of the layers that attended
@@ -68,26 +67,26 @@ class Watched:
         self.first: nn.Module | None = None
         self.index = 0
         self.batch: int | None = None  # how many images the present pass has, where it has any
-        self.by_layer: list[list[Kept]] = []
+        self.by_layer: list[list[RecordedAttention]] = []
         self.places: list[str] = []
         self.sizes: list[tuple[int, int]] = []
         self.sequences: list[tuple[int, int | None]] = []
         self.odd: list[str] = []
         self.shorter: list[str] = []
-        self.doubtful: dict[nn.Module, Kept] = {}
+        self.doubtful: dict[nn.Module, RecordedAttention] = {}
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Sees what the model computes inside the with block, compiled or not; afterwards no hook is left."""
+        """Records what the model computes inside the with block, compiled or not; afterwards no hook is left."""
         hooks = []
         with HOOKS:
-            for module in self.paths:
+            for module in self.anatomy.paths:
                 if not isinstance(module, torch.jit.ScriptModule):  # which takes none
                     hooks.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
                     hooks.append(module.register_forward_hook(self._leave, with_kwargs=True, always_call=True))
         try:
             # Of a compiled model the functions would not be seen.
-            with EAGER, self.calls, once_more():
+            with EAGER, self.calls, outside_interventions():
                 yield
         finally:
             with HOOKS:
@@ -96,11 +95,11 @@ class Watched:
 
     # While another thread puts these on or takes them off, PyTorch may call them without the kwargs.
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
-        if not heard(self.thread):
+        if not is_recorded(self.thread):
             return
         kwargs = kwargs or {}
         # A pass begins with the model, or with whatever part of it is called first where only parts are.
-        if not self.stack and (module is self.model or self.first in (None, module)):
+        if not self.stack and (module is self.anatomy.model or self.first in (None, module)):
             self.first, self.index = module, 0
             pictures = pictures_in((*args, *kwargs.values()))
             self.batch = len(pictures[0]) if pictures else None
@@ -111,7 +110,7 @@ class Watched:
         self.ran.add(self._path(module))
 
     def _leave(self, module: nn.Module, args: tuple, *rest: Any) -> None:
-        if not heard(self.thread):
+        if not is_recorded(self.thread):
             return
         kwargs = rest[0] if len(rest) > 1 else {}
         kept = self.doubtful.pop(module, None)
@@ -121,7 +120,7 @@ class Watched:
             pass
         self.calls.idle = not self.stack
 
-    def _seen(self, kept: Kept, changed: str, values: torch.Tensor | None) -> None:
+    def _seen(self, kept: RecordedAttention, changed: str, values: torch.Tensor | None) -> None:
         owner = self._owner()
         path = self._path(owner)
         self.kinds.add(type(owner))
@@ -166,11 +165,12 @@ class Watched:
         self.index += 1
 
     def _path(self, module: nn.Module) -> str:
-        return self.paths.get(module) or type(module).__name__
+        # A copy of a module, as one for each GPU, goes by its class.
+        return self.anatomy.paths.get(module) or type(module).__name__
 
     def _owner(self) -> nn.Module:
         # The innermost layer that is more than a softmax or a dropout.
-        return next((module for module in reversed(self.stack) if not _is_plain(module)), self.model)
+        return next((module for module in reversed(self.stack) if not is_plain(module)), self.anatomy.model)
 
     def _over_channels(self, owner: nn.Module, weights: torch.Tensor, args: tuple, kwargs: dict) -> bool:
         # Where tokens attend to tokens, the map turns round with their order; a map of channels does not mind it.
@@ -182,7 +182,11 @@ class Watched:
             owner.eval()  # so that no random number is drawn, and no average follows
             self.calls.paused = True
             try:
-                with torch.no_grad(), looking_on(), AttentionCalls(lambda seen, *_: turned.append(seen.weights())):
+                with (
+                    torch.no_grad(),
+                    paused_interventions(),
+                    AttentionTracer(lambda seen, *_: turned.append(seen.weights())),
+                ):
                     owner.forward(args[0].flip(1), *args[1:], **kwargs)
             finally:
                 self.calls.paused = False
@@ -193,8 +197,8 @@ class Watched:
 
     def unseen(self) -> list[str]:
         """-> the layers that attend, or are of the kind of those that did, and of which no weights were seen."""
-        alike = {path for module, path in self.paths.items() if path and type(module) in self.kinds}
-        return sorted(((self.attending | alike) & self.ran) - self.answered)
+        alike = {path for module, path in self.anatomy.paths.items() if path and type(module) in self.kinds}
+        return sorted(((self.anatomy.attention.keys() | alike) & self.ran) - self.answered)
 
     def reason(self) -> str | None:
         """-> why these are not the maps of a whole encoder over a whole image, or None."""
@@ -206,7 +210,7 @@ class Watched:
                 "or one that mixes heads, so the maps would not be of all layers"
             )
         patterns = {_pattern(path) for path in self.answered}
-        left = sorted(path for path in self.attending - self.ran if _pattern(path) in patterns)
+        left = sorted(path for path in self.anatomy.attention.keys() - self.ran if _pattern(path) in patterns)
         if left:
             return f"{few(left)} did not run, or ran in a custom kernel, so the maps would not be of all layers"
         if any(images not in (None, count) for count, images in self.sequences):
@@ -230,33 +234,12 @@ class Watched:
         return None
 
 
-def attending(model: nn.Module) -> set[str]:
-    """-> the paths of the layers that say of themselves that they attend, without those that only hold such a layer."""
-    found = set()
-    for path, module in model.named_modules():
-        kind = getattr(module, "original_name", type(module).__name__)
-        names = [kind, path.rpartition(".")[2]]
-        says = any(re.search(ATTENDS, name, re.IGNORECASE) for name in names)
-        beside = any(re.search(BESIDE, name, re.IGNORECASE) for name in names)
-        if says and not beside and not _is_plain(module) and any(p.ndim > 1 for p in module.parameters()):
-            found.add(path)
-    return {
-        path
-        for path in found
-        if not any(other.startswith(f"{path}." if path else "") and other != path for other in found)
-    }
-
-
 def _lengths(shape: torch.Size, default: int) -> set[int]:
     # How many tokens may be in (B, T, D) or (T, B, D), in heads of them (B, h, T, d), or in a picture of them, channels
     # first or last.
     if len(shape) == 3:
         return set(shape[:2])
     return {shape[2], shape[1] * shape[2], shape[2] * shape[3]} if len(shape) == 4 else {default}
-
-
-def _is_plain(module: nn.Module) -> bool:
-    return type(module).__module__.startswith("torch.nn") and not isinstance(module, nn.MultiheadAttention)
 
 
 def _pattern(path: str) -> str:
@@ -271,8 +254,3 @@ def pictures_in(values: Iterable) -> list[torch.Tensor]:
 def sizes_in(values: Iterable) -> list[tuple[int, int]]:
     """-> (H, W) of the first tensor (B, C, H, W), in a list, or an empty one."""
     return [tuple(x.shape[2:]) for x in pictures_in(values)]
-
-
-def few(paths: list[str]) -> str:
-    """-> the first three of many names, and how many more there are."""
-    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
