@@ -102,7 +102,7 @@ def arrays(panel: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def real_panel(name: str) -> tuple[dict, dict[str, np.ndarray]]:
     """vit-s14 on a photograph of the course at 224 pixels -> the sizes, and queries, keys and features."""
-    loaded = pretrained.load_any("vit-s14")
+    loaded = pretrained.load_run("vit-s14")
     image = loaded.preprocess(data.photographs()[name].open())  # (1, 3, 224, 224)
     with torch.no_grad(), record_attention(loaded.model) as maps:
         features = loaded.model.features(image)[0]

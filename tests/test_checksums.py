@@ -107,10 +107,10 @@ def installed(tmp_path, monkeypatch):
     ],
 )
 def test_a_shipped_file_is_whole_or_refused_by_name(name, file, installed):
-    assert pretrained.load_any(name).model.config.hidden_dim
+    assert pretrained.load_run(name).model.config.hidden_dim
     path = installed / file
     flipped(path, path.stat().st_size - 7)
-    refused(lambda: pretrained.load_any(name), f"{path} is damaged, or not the file that comes with", "install the")
+    refused(lambda: pretrained.load_run(name), f"{path} is damaged, or not the file that comes with", "install the")
 
 
 def test_the_live_page_takes_no_damaged_file(installed):

@@ -132,7 +132,7 @@ def test_the_names_of_classes_are_harmless(photograph, capsys, monkeypatch):
         def top(self, picture):
             return [(name, 1 / 3) for name in self.class_names]
 
-    monkeypatch.setattr(pretrained, "load_any", lambda *_, **__: Model())
+    monkeypatch.setattr(pretrained, "load_run", lambda *_, **__: Model())
     assert main(["classify", str(photograph)]) == 0
     out = capsys.readouterr().out
     assert out.count("\n") == 5 and all(one.isprintable() for one in out.replace("\n", ""))
@@ -166,7 +166,7 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
         ),
         (["explore", "res/screenshot.png", "--beside", "mirrored"], "there is no file mirrored"),
         (["classify", "README.md"], "README.md is not a readable image"),
-        (["classify", "res/screenshot.png", "--weights", "res"], "res: there is no config.json"),
+        (["classify", "res/screenshot.png", "--weights", "res"], "res is a folder without best.safetensors"),
         (["train", "--image-size", "30", "--num-train", "9"], "image height 30 is not a multiple of patch size 4"),
         (["train", "--device", "cuda:77", "--num-train", "9"], "device 'cuda:77' is not available here"),
         (["train", "--resume", "--num-train", "9"], "there is no checkpoint"),

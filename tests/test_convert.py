@@ -84,7 +84,7 @@ def test_the_callers_dict_is_untouched_and_shares_no_memory():
 @torch.no_grad()
 def test_vit_b_16_in_full():
     theirs = shaken(torchvision.models.vit_b_16())
-    ours, images = pretrained.load_torchvision(theirs.state_dict()), torch.randn(1, 3, 224, 224)
+    ours, images = pretrained.load_torchvision(theirs), torch.randn(1, 3, 224, 224)
     assert ours.config.to_dict() == {**ViTConfig.preset("vit-b/16").to_dict(), "norm_epsilon": 1e-6}
     torch.testing.assert_close(ours(images), theirs(images), atol=1e-4, rtol=0)
 

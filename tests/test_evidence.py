@@ -14,7 +14,7 @@ from vit_course import pretrained
 from vit_course.config import ViTConfig
 from vit_course.maps import Tokens
 from vit_course.pretrained.bundled import AsTrained
-from vit_course.pretrained.hub import Pretrained
+from vit_course.pretrained.pipeline import Pretrained
 from vit_course.vit import ViT
 
 sys.path.insert(0, str(ROOT / "res" / "evidence"))
@@ -156,7 +156,7 @@ def test_models_of_any_library_are_compared(few, name):
 def test_finished_lines_are_kept_and_those_of_other_weights_replaced(few, tmp_path, monkeypatch, capsys):
     made, out = {"one": small(), "two": small(num_classes=0)}, tmp_path / "table.csv"
     monkeypatch.setattr(
-        pretrained, "load_any", lambda name: with_pictures(made[name], ["a"] * bool(made[name].config.num_classes))
+        pretrained, "load_run", lambda name: with_pictures(made[name], ["a"] * bool(made[name].config.num_classes))
     )
     assert compare.main(["one", "--out", str(out)]) == 0
     first = out.read_text()

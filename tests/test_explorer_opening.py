@@ -152,7 +152,7 @@ def test_the_hand_does_not_begin_where_motion_is_reduced(browser):
 def test_what_was_cut_off_is_said_and_shown_and_the_rest_is_sharp(opened):
     photograph = Image.new("RGB", (900, 600), "red")
     photograph.paste("blue", (150, 0, 750, 600))  # the middle square
-    explorer = explore(pretrained.load_any("vit-s14"), photograph)
+    explorer = explore(pretrained.load_run("vit-s14"), photograph)
     (panel,) = explorer._panels
     assert panel["kept"] == pytest.approx([1, 2 / 3], abs=0.01)
     page = opened(explorer)
@@ -162,12 +162,12 @@ def test_what_was_cut_off_is_said_and_shown_and_the_rest_is_sharp(opened):
     assert picture.shape[:2] == (427, 640), "its longer side is bounded"
     inside, outside = picture[200, 300], picture[200, 40]
     assert inside[2] > 200 and inside[0] < 50 and 60 < outside[0] < 140 and outside[2] < 50, "and the rest is dark"
-    square = explore(pretrained.load_any("vit-s14"), photograph.crop((150, 0, 750, 600)))
+    square = explore(pretrained.load_run("vit-s14"), photograph.crop((150, 0, 750, 600)))
     assert square._panels[0]["kept"] is None
     # It is drawn from the photograph itself; of two, both or neither.
     assert [picture_of(one).shape for one in (explorer, square)] == [(600, 600, 3)] * 2
     assert picture_of(explorer)[..., 2].min() > 200 and panel["width"] == 224
-    beside = explore(pretrained.load_any("vit-s14"), photograph, beside="flipped")
+    beside = explore(pretrained.load_run("vit-s14"), photograph, beside="flipped")
     assert [picture_of(beside, i).shape for i in (0, 1)] == [(224, 224, 3)] * 2
     assert picture_of(explore(pretrained.load_run("tiny-cifar"), photograph)).shape == (32, 32, 3)
 

@@ -79,7 +79,7 @@ def test_the_features_of_a_probe_and_the_relevance():
     with torch.no_grad():
         model.encoder.blocks[1].mlp.contract.weight.fill_(3e38)
     pictures = torch.randint(0, 256, (2, 3, 8, 12), dtype=torch.uint8)
-    preprocess = pretrained.shipped.AsTrained((8, 12), (0.5,) * 3, (0.5,) * 3)
+    preprocess = pretrained.bundled.AsTrained((8, 12), (0.5,) * 3, (0.5,) * 3)
     with pytest.raises(ValueError, match="the class tokens must be finite"):
         pretrained.class_tokens(model, preprocess, pictures)
     maps = torch.full((1, 3, 1, 4, 4), 0.25)

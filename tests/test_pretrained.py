@@ -59,7 +59,7 @@ def test_what_was_trained_without_labels_gives_features_better_than_before(name)
 
 
 def test_the_shipped_names_are_known_and_an_unknown_one_lists_them():
-    assert set(pretrained.shipped.names()) == {*RUNS, *WITHOUT_LABELS, *OTHERS}
+    assert set(pretrained.bundled.names()) == {*RUNS, *WITHOUT_LABELS, *OTHERS}
     with pytest.raises(ValueError, match=r"no checkpoint 'vit-s16'; the shipped ones .*'vit-s14', 'vit-s14-cifar10'"):
         pretrained.load("vit-s16")
 
@@ -84,16 +84,14 @@ def test_a_run_without_a_head_names_no_classes_though_its_images_had_names(tmp_p
     assert run.class_names == [] and run.model.features(run.preprocess(CAT)).shape == (1, 7, 24)
 
 
-def test_any_name_or_path_is_loaded_by_what_knows_it(tmp_path):
-    assert pretrained.load_any("shapes").class_names == [*data.SHAPES]
-    assert pretrained.load_any(ROOT / "res" / "shapes").class_names == [*data.SHAPES]
-    assert pretrained.load_any(str(ROOT / "res" / "shapes" / "best.safetensors")).class_names == [*data.SHAPES]
+def test_a_run_is_found_by_its_name_its_folder_and_its_file(tmp_path):
+    assert pretrained.load_run("shapes").class_names == [*data.SHAPES]
+    assert pretrained.load_run(ROOT / "res" / "shapes").class_names == [*data.SHAPES]
+    assert pretrained.load_run(str(ROOT / "res" / "shapes" / "best.safetensors")).class_names == [*data.SHAPES]
     with pytest.raises(ValueError, match="there is no checkpoint"):
-        pretrained.load_any(tmp_path / "none.safetensors")
-    with pytest.raises(ValueError, match=r"there is no config\.json"):
-        pretrained.load_any(tmp_path)
-    with pytest.raises(ValueError, match="not the name of published weights"):
-        pretrained.load_any("nothing")
+        pretrained.load_run(tmp_path / "none.safetensors")
+    with pytest.raises(ValueError, match=r"is a folder without best\.safetensors"):
+        pretrained.load_run(tmp_path)
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ import re
 import numpy as np
 import published
 import pytest
-import timm
 import torch
 from published import PUBLISHED
 from torch import nn
@@ -66,12 +65,10 @@ def test_the_messages_of_a_key_that_does_not_fit(change, message):
 
 def test_the_number_of_heads():
     state = state_of("timm")
-    with pytest.raises(ValueError, match=r"not in the weights, and no published model is 36 wide: give num_heads"):
+    with pytest.raises(ValueError, match=r"^the number of heads is not in the weights: give num_heads, or the model"):
         pretrained.load_timm(state)
     with pytest.raises(ValueError, match=r"hidden_dim 36 is not a multiple of num_heads 5"):
         pretrained.load_timm(state, 5)
-    wide = timm.models.VisionTransformer(img_size=14, patch_size=7, depth=1, embed_dim=1280, num_heads=16, mlp_ratio=1)
-    assert pretrained.load_timm(wide.state_dict()).config.num_heads == 16  # heads of 80, as in ViT-H
 
 
 @pytest.mark.parametrize("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
@@ -94,7 +91,7 @@ def test_what_is_no_state_dict():
                  pretrained.load_vit_pytorch):  # fmt: skip
         for given, message in (
             ({}, r"^the state dict is empty$"),
-            (nn.Linear(2, 3), r"give a state dict, as model.state_dict.* not a Linear"),
+            (nn.Linear(2, 3), r"this is a Linear|give a state dict, as model.state_dict.* not a Linear"),
             ({**state, "blocks.1.norm1.bias": np.zeros(36)}, r"'blocks.1.norm1.bias' holds a ndarray, not a tensor$"),
             ({"model": collections.OrderedDict(state), "epoch": 3}, inside),
             ({"args": None, "model": nn.Linear(2, 3)}, inside),

@@ -30,7 +30,7 @@ def run(options) -> int:
     from vit_course.data import pictures
 
     picture = pictures.open_picture(options.image)  # says what is wrong with it before anything is downloaded
-    model = pretrained.load_any(weights, image_size=options.image_size)
+    model = pretrained.load_run(weights, image_size=options.image_size)
     best = model.top(picture)
     say(f"{options.image}, as {weights} sees it:")
     with torch.no_grad():

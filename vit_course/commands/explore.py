@@ -59,7 +59,7 @@ def run(options) -> int:
     elif options.beside is not None:
         second = pictures.open_picture(options.beside)
         shown = {"image": [picture, second], "titles": [Path(name).stem, harmless(Path(options.beside).stem)]}
-    found = pretrained.load_any(options.weights, image_size=options.image_size)
+    found = pretrained.load_run(options.weights, image_size=options.image_size)
     config = found.model.config
     panels = 1 if options.beside is None else 2
     # Queries and keys take two bytes a number, all else a twentieth of that.

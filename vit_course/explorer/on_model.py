@@ -23,7 +23,7 @@ from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass, run
 from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.tokens import Tokens, need_prefix
-from vit_course.pretrained.hub import Pretrained, none_fits
+from vit_course.pretrained.pipeline import Pretrained, none_fits
 from vit_course.vit import ViT
 
 # As `explore` takes them.
@@ -51,12 +51,11 @@ def explore(
     if it has a head, what it says about the image and would have said after each layer.
 
     What `preprocess` is given depends on its kind. One that is made for pictures gets the picture, upright and in RGB,
-    whatever its size: the `preprocess` of `pretrained.from_pretrained` and `load_run`, a transform of torchvision's or
-    timm's, an entry of torchvision's weights, a processor of Hugging Face's. Any other function, such as
-    `dataset.normalise`, gets a batch (1, C, H, W) in the model's size, of bytes for a picture, and of the given type
-    for a tensor. By default a picture, or a tensor of bytes, is prepared as a timm model's `pretrained_cfg` says, or
-    the processor next to the weights of a Hugging Face model; floats go in unchanged. What is shown is what the model
-    sees.
+    whatever its size: the `preprocess` of `pretrained.load_run`, a transform of torchvision's or timm's, an entry of
+    torchvision's weights, a processor of Hugging Face's. Any other function, such as `dataset.normalise`, gets a batch
+    (1, C, H, W) in the model's size, of bytes for a picture, and of the given type for a tensor. By default a picture,
+    or a tensor of bytes, is prepared as a timm model's `pretrained_cfg` says, or the processor next to the weights of a
+    Hugging Face model; floats go in unchanged. What is shown is what the model sees.
 
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`

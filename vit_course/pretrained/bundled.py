@@ -12,41 +12,47 @@ from vit_course._support.files.validated import check_names, check_shapes
 from vit_course._support.files.weights import load_weights
 from vit_course._support.inputs.arguments import check_statistics
 from vit_course.data.pictures import Picture, normalise, open_image
-from vit_course.pretrained.convert import resize
-from vit_course.pretrained.diagnostics import looks_like
-from vit_course.pretrained.download import in_folder
+from vit_course.pretrained.convert import load_huggingface, resize
 from vit_course.pretrained.factory import build, config_of
-from vit_course.pretrained.hub import Pretrained, from_files, from_pretrained
 from vit_course.pretrained.libraries import OURS
+from vit_course.pretrained.pipeline import Pretrained
+from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.pretrained.probing import with_head
+from vit_course.pretrained.published import NAMED, library_of_name, load_published
+from vit_course.pretrained.state_dicts import whose_names
 from vit_course.vit import ViT
 
-# The file that tells what a folder holds: a run of ours, a model in the form of a library, a linear head on such a one.
+# The file that tells what a folder holds: a run of ours, a real ViT that is shipped, a linear head on such a one.
 RUN, PUBLISHED, HEAD = "best.safetensors", "model.safetensors", "head.safetensors"
 
 Size = int | tuple[int, int] | None
 
 
 def load(name: str | Path, image_size: Size = None) -> ViT:
-    """A trained `ViT`, in eval mode: by the name of a shipped one ("vit-s14", "shapes") or by the path of one of yours.
+    """A trained `ViT`, in eval mode: a shipped one ("vit-s14", "shapes"), one of yours, or a published one.
 
     Args:
         name: "vit-s14" is a ViT-S/14 of 21.6 million parameters without a head, for its `features`;
             "vit-s14-cifar10" has a linear head for ten classes. The course trained the others,
-            "mae-cifar" and "dino-cifar" without labels.
+            "mae-cifar" and "dino-cifar" without labels. Or the path of a run's folder or of its best.safetensors;
+            or what a library publishes, "timm:NAME", "hf:NAME" or "torchvision:NAME"; or a folder that timm or
+            transformers has saved.
         image_size: of the images that it is to take; positions are interpolated. By default the size it was made for.
 
     Raises:
-        ValueError: no such checkpoint (the shipped ones are listed), a damaged one, one that is not a ViT's, or a size
-            that the patches do not divide.
+        ValueError: no such checkpoint (the shipped ones are listed), a damaged one, one that is not a ViT's, a size
+            that the patches do not divide, or a published one that the library cannot load, or that is no plain ViT.
+        MissingPackage: the library is not installed; the sentence says what to run.
     """
+    if _is_published(name):
+        return load_published(name, image_size).model
     path = find(name)
     if path.is_dir():
-        return _published(path, image_size).model
+        return _shipped(path, image_size).model
     state, metadata = load_weights(path)
     with naming(path):
         if "config" not in metadata:
-            hint = looks_like(OURS, state)
+            hint = whose_names(OURS, state)
             raise ValueError(f"it holds no ViTConfig, so it is not a checkpoint of a vit_course ViT{hint}")
         model = build(config_of(metadata["config"]), state)
     return model if image_size is None else resize(model, image_size)
@@ -90,16 +96,18 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
     """A trained `ViT` with all that is needed to show it a picture: `load_run("vit-s14-cifar10").top("cat.jpg")`.
 
     Args:
-        name: a shipped one ("vit-s14", "shapes"), the folder of one of your runs, or its best.safetensors. What the
-            training wrote next to it, config.json, says how its images were normalised and what its classes are.
+        name: as for `load`. Of one of your runs, config.json next to its best.safetensors says how its images were
+            normalised and what its classes are; a library says it of what it publishes.
         image_size: as for `load`.
 
     Raises:
         ValueError: as `load`, no config.json that says so, or one of another model.
     """
+    if _is_published(name):
+        return load_published(name, image_size)
     path = find(name)
     if path.is_dir():
-        return _published(path, image_size)
+        return _shipped(path, image_size)
     model = load(path)
     place = path.with_name("config.json")
     content = read_json(place) if place.exists() else {}
@@ -126,17 +134,6 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
     return Pretrained(model, preprocess, class_names)
 
 
-def load_any(name: str | Path, image_size: Size = None) -> Pretrained:
-    """Any model by its name or path: what `load_run` takes, or else what `from_pretrained` takes.
-
-    Raises:
-        ValueError: as the two.
-    """
-    path = need_path(name)
-    ours = str(name) in names() or path.suffix == ".safetensors" or (path / RUN).is_file()
-    return (load_run if ours else from_pretrained)(name, image_size=image_size)
-
-
 def names() -> dict[str, Path]:
     """-> where the shipped checkpoints are, by name: the weights of a run, or the folder of another kind."""
     folder = course() / "res"
@@ -159,18 +156,33 @@ def find(name: str | Path) -> Path:
         return shipped[str(name)]
     if not path.exists():
         raise ValueError(
-            f"there is no checkpoint {str(name)!r}; the shipped ones are {', '.join(map(repr, shipped)) or 'none'}"
+            f"there is no checkpoint {str(name)!r}; the shipped ones are {', '.join(map(repr, shipped)) or 'none'}, "
+            f"and a published one is named with its library: {NAMED}"
         )
     if path.is_dir():
-        raise ValueError(f"{path} is a folder without {RUN}, which a training writes there")
+        raise ValueError(
+            f"{path} is a folder without {RUN}, which a training writes there, and without a config.json of timm or "
+            "transformers"
+        )
     return path
 
 
-def _published(folder: Path, image_size: Size) -> Pretrained:
-    # A model in Hugging Face's form, and the linear head that lies on it, if one does.
+def _is_published(name: str | Path) -> bool:
+    path = need_path(name)
+    return str(name) not in names() and not (path / RUN).is_file() and library_of_name(name) is not None
+
+
+def _shipped(folder: Path, image_size: Size) -> Pretrained:
+    # A real ViT under Hugging Face's names, or the linear head that lies on one.
     content = read_json(folder / "head.json") if (folder / HEAD).exists() else None
     backbone = names()[content["backbone"]] if content else folder
-    model, preprocess, class_names = from_files(in_folder(folder, backbone), folder.name, image_size=image_size)
+    state, _ = load_weights(backbone / PUBLISHED)
+    state = {key: value.float() for key, value in state.items()}  # its matrices are stored in half precision
+    model = load_huggingface(state, num_heads=read_json(backbone / "config.json")["num_attention_heads"])
+    preprocess = Preprocessing.from_huggingface(read_json(folder / "preprocessor_config.json"))
+    if image_size is not None:
+        preprocess = preprocess.at(image_size)
+    model, class_names = resize(model, preprocess.image_size or model.config.height_width), []
     if content:
         state, _ = load_weights(folder / HEAD)
         class_names = content["class_names"]

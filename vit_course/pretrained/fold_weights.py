@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import torch
 
-from vit_course.pretrained.diagnostics import missing
 from vit_course.pretrained.libraries import Library
-from vit_course.pretrained.metadata import Said
+from vit_course.pretrained.metadata import Metadata
+from vit_course.pretrained.state_dicts import missing
 
 State = dict[str, torch.Tensor]
 WORDS = {"cls": "a class token", "mean": "a mean", "attention": "an attention pooling"}
@@ -24,13 +24,13 @@ class Simplified(NamedTuple):
     variant: dict[str, str | bool]
 
 
-def simplified(library: Library, state: Mapping[str, torch.Tensor], said: Said) -> Simplified:
+def simplified(library: Library, state: Mapping[str, torch.Tensor], metadata: Metadata) -> Simplified:
     """LayerScale folded, what has no row in the position table given one or none at all, two heads joined.
 
     Args:
         library: whose names these are.
         state: the weights; the dict stays as it is.
-        said: what the model or its config says beside them.
+        metadata: what the model or its config says beside them.
 
     Raises:
         ValueError: where a part of what is folded is missing, or has another shape or dtype than the rest.
@@ -38,15 +38,15 @@ def simplified(library: Library, state: Mapping[str, torch.Tensor], said: Said) 
     state = dict(state)
     distilled = _join_heads(library, state)
     scaled = fold_scales(library, state)
-    put_tokens_together(library, state, said)
+    put_tokens_together(library, state, metadata)
     pre_norm, norm_pooled = (_has(library, state, layer) for layer in ("pre_norm", "head_norm"))
     # CLIP has no bias in its patches, whose sum is normed, nor in Hugging Face's projection.
     for layer in (["patch_embedding.projection"] if pre_norm else []) + (["head"] if _is_clip(library) else []):
         weight, bias = (library.keys(f"{layer}.{kind}")[0] for kind in ("weight", "bias"))
         if weight in state and bias not in state and state[weight].ndim:
             state[bias] = state[weight].new_zeros(len(state[weight]))
-    reads = "cls+register" if distilled else _what_the_head_reads(library, state, said, norm_pooled)
-    if norm_pooled and reads == "pool" and not scaled and not said.blocks_are_known:
+    reads = "cls+register" if distilled else _what_the_head_reads(library, state, metadata, norm_pooled)
+    if norm_pooled and reads == "pool" and not scaled and not metadata.blocks_are_known:
         _refuse_norms_after(library, state)
     fields = {"pre_norm": pre_norm, "norm_pooled": norm_pooled, "reads": reads}
     return Simplified(state, {name: value for name, value in fields.items() if value not in (False, "pool")})
@@ -114,7 +114,7 @@ def fold_scales(library: Library, state: State) -> bool:
     return True
 
 
-def put_tokens_together(library: Library, state: State, said: Said) -> None:
+def put_tokens_together(library: Library, state: State, metadata: Metadata) -> None:
     """Gives the position table one row for the class token, if there is one, and one a patch.
 
     What else had a row is that much larger itself, and needs no position. Changes the dict.
@@ -129,7 +129,7 @@ def put_tokens_together(library: Library, state: State, said: Said) -> None:
     tokens = [part(library, state, key, (1, max(1, state[key].numel() // max(1, width)), width)) for key in extra]
     count = sum(token.shape[1] for token in tokens)
     # timm's newer models have no row for any of these tokens, and its older ones for all; DINOv2 has the class token's.
-    prefix = next((some for some in (0, first, first + count) if _fits(rows - some, said)), None)
+    prefix = next((some for some in (0, first, first + count) if _fits(rows - some, metadata)), None)
     if prefix is None or (prefix == first and not extra):
         return
     table, dtype = table.reshape(rows, width), table.dtype
@@ -144,27 +144,28 @@ def put_tokens_together(library: Library, state: State, said: Said) -> None:
     state[key_of_table] = torch.cat([row, table[prefix:]])[None]
 
 
-def _fits(patches: int, said: Said) -> bool:
-    if said.grid is not None:
-        return patches == said.grid[0] * said.grid[1]
+def _fits(patches: int, metadata: Metadata) -> bool:
+    if metadata.grid is not None:
+        return patches == metadata.grid[0] * metadata.grid[1]
     return patches > 0 and round(patches**0.5) ** 2 == patches
 
 
-def _what_the_head_reads(library: Library, state: State, said: Said, norm_pooled: bool) -> str:
+def _what_the_head_reads(library: Library, state: State, metadata: Metadata, norm_pooled: bool) -> str:
     if _has(library, state, "head") and library.head_reads is not None:
         for key in [key for key in state if key.startswith(library.pooling)]:
             del state[key]  # SigLIP's classifier reads the mean, and its attention pooling is there for nothing
         return library.head_reads
     attends = any(key.startswith(library.pooling) for key in state)
     class_token = library.tokens.get("class_token.token") in state
-    if (said.pool == "cls" and not class_token) or (said.pool is not None and attends != (said.pool == "attention")):
+    pool = metadata.pool
+    if (pool == "cls" and not class_token) or (pool is not None and attends != (pool == "attention")):
         there = "an attention pooling" if attends else "a class token" if class_token else "no class token"
-        raise ValueError(f"the head is said to read {WORDS[said.pool]}, and the weights have {there}")
+        raise ValueError(f"the head is said to read {WORDS[pool]}, and the weights have {there}")
     if attends:
         if library.name == "timm":
             _join_queries(library, state)
         return "attention"
-    pooled_over_patches = said.pool == "mean" or (said.pool is None and norm_pooled)
+    pooled_over_patches = pool == "mean" or (pool is None and norm_pooled)
     return "patches" if pooled_over_patches and class_token else "pool"
 
 

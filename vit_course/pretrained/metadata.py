@@ -1,43 +1,38 @@
-"""What a model of timm or Hugging Face says about itself that its weights do not show."""
+"""What a model of another library says about itself that its weights do not show."""
 
-import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from torch import nn
 
-from vit_course._support.files.records import need_object
-from vit_course._support.inputs.arguments import RULES, height_and_width
-from vit_course._support.inputs.rules import real, shown
-from vit_course.pretrained.diagnostics import STILL_RECORDED
+from vit_course._support.inputs.rules import shown
 
-_TABLES: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-GELU: dict[str, list[str]] = _TABLES["gelu"]
+# Our name of the activation: theirs, of functions and of classes.
+GELU = {
+    "none": ("gelu", "gelu_python", "GELU"),
+    "tanh": ("gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_fast", "gelu_accurate", "gelu_tanh",
+             "GELUTanh"),
+    "quick": ("quick_gelu", "quickgelu", "QuickGELU"),
+}  # fmt: skip
 POOLS = {"token": "cls", "avg": "mean", "map": "attention", "": None}  # timm's
-_USUAL: dict[str, Any] = _TABLES["huggingface"]["usual"]
-# Hugging Face's model types, the classes of each that can be loaded, and what its config means where it is silent.
-HUGGINGFACE: dict[str, tuple[list[str], dict[str, Any]]] = {
-    kind: (row["classes"], _USUAL | row.get("usual", {})) for kind, row in _TABLES["huggingface"]["types"].items()
+# Hugging Face's model types, and the classes of each that can be loaded.
+HUGGINGFACE = {
+    "vit": ("ViTForImageClassification", "ViTModel"),
+    "deit": ("DeiTForImageClassification", "DeiTForImageClassificationWithTeacher", "DeiTModel"),
+    "dinov2": ("Dinov2ForImageClassification", "Dinov2Model"),
+    "dinov2_with_registers": ("Dinov2WithRegistersForImageClassification", "Dinov2WithRegistersModel"),
+    "vit_mae": ("ViTMAEForPreTraining", "ViTMAEModel"),
+    "clip_vision_model": ("CLIPVisionModel", "CLIPVisionModelWithProjection"),
+    "clip": ("CLIPModel",),
+    "siglip_vision_model": ("SiglipVisionModel",),
+    "siglip": ("SiglipForImageClassification", "SiglipModel"),
 }
-# A size in Hugging Face's config, and an argument of timm, under our name.
-SIZES: dict[str, str] = _TABLES["huggingface"]["sizes"]
-TIMM_SIZES: dict[str, str] = _TABLES["timm"]["sizes"]
-TIMM_HARMLESS = frozenset(_TABLES["timm"]["harmless"])
-TIMM: list[str] = _TABLES["timm"]["names"]
-TIMM_HEADS: dict[str, int] = _TABLES["timm"]["heads"]
-TIMM_TANH = r"vit_(giantopt_patch16|so400m_patch16|base_patch32|large_patch16)_siglip_(gap_)?(?P<side>\d+)"
-
-# What cannot be loaded though each of its layers looks at the whole picture.
-STILL = f"; {STILL_RECORDED}"
-TIMM_RECORDED = r"(beit|beitv2|eva|eva02)_|vit_\w+_r\d+_s\d+_|vit_\w+_(rpn|xp)_|vit_\w+_dinov3"
-HUGGINGFACE_RECORDED = ("beit", "data2vec-vision", "dinov3_vit", "ijepa", "yolos", "vit", "deit", "clip")
+STILL_RECORDED = "record_attention and explore take models of other kinds too"
 
 
 @dataclass(frozen=True)
-class Said:
+class Metadata:
     """What is known beside the weights; None is unknown.
 
     Args:
@@ -57,7 +52,7 @@ class Said:
     blocks_are_known: bool = False
 
 
-def by_timm(model: nn.Module) -> Said:
+def of_timm(model: nn.Module) -> Metadata:
     """What a `VisionTransformer` of timm says: read from its parts.
 
     Raises:
@@ -65,22 +60,28 @@ def by_timm(model: nn.Module) -> Said:
     """
     kind = type(model).__name__
     if kind not in ("VisionTransformer", "VisionTransformerDistilled"):
-        raise ValueError(f"this is a {kind}, and of timm only VisionTransformer and its distilled kind can be loaded")
+        raise ValueError(
+            f"this is a {kind}, and of timm only VisionTransformer and its distilled kind can be loaded; "
+            f"{STILL_RECORDED}"
+        )
     for block in model.blocks:
         for module, known in ((block, "Block"), (getattr(block, "attn", None), "Attention"),
                               (getattr(block, "mlp", None), "Mlp")):  # fmt: skip
             if type(module).__name__ != known:
-                raise ValueError(f"its blocks have a {type(module).__name__} where our ViT has a {known}")
+                raise ValueError(
+                    f"its blocks have a {type(module).__name__} where our ViT has a {known}; {STILL_RECORDED}"
+                )
+    if type(model.patch_embed).__name__ != "PatchEmbed":
+        raise ValueError(f"its patches come from a {type(model.patch_embed).__name__}; {STILL_RECORDED}")
     if model.global_pool not in POOLS:
         raise ValueError(f"global_pool is {shown(model.global_pool)}, and our ViT does not do that")
     pool = POOLS[model.global_pool]
     prefix = getattr(model, "num_prefix_tokens", 0)
     if pool in ("mean", "attention") and prefix and getattr(model, "pool_include_prefix", False):
         raise ValueError("its head reads the class token and the registers together with the patches; ours never does")
-    norms = [module for module in model.modules() if isinstance(module, nn.LayerNorm)]
-    return Said(
+    return Metadata(
         num_heads=_same("number of heads", (block.attn.num_heads for block in model.blocks)),
-        norm_epsilon=_same("epsilon of the norms", (norm.eps for norm in norms)),
+        norm_epsilon=_same("epsilon of the norms", _epsilons(model)),
         gelu=_same("activation", (_gelu_of(block.mlp.act) for block in model.blocks)),
         pool=pool,
         grid=tuple(model.patch_embed.grid_size),
@@ -88,88 +89,48 @@ def by_timm(model: nn.Module) -> Said:
     )
 
 
-def by_timm_name(name: object, arguments: Mapping, global_pool: object) -> Said:
-    """What the name of an architecture of timm says, with the arguments that its config.json changes it by.
-
-    Raises:
-        ValueError: another architecture, a pool that our ViT does not do, or an activation that is no GELU.
-    """
-    found = next((found for pattern in TIMM if isinstance(name, str) and (found := re.fullmatch(pattern, name))), None)
-    if found is None or found["size"] not in TIMM_HEADS:
+def of_torchvision(model: nn.Module) -> Metadata:
+    """As `of_timm`, of a `VisionTransformer` of torchvision, whose activation is always the exact GELU."""
+    if type(model).__name__ != "VisionTransformer" or not hasattr(model, "conv_proj"):
         raise ValueError(
-            f"this is a {shown(name)}, and of timm only the plain vit_*, deit_* and deit3_*, DINOv2, CLIP, SigLIP and "
-            f"those that take the mean can be loaded{STILL if re.match(TIMM_RECORDED, str(name)) else ''}"
+            f"this is a {type(model).__name__}, and of torchvision only VisionTransformer can be loaded; "
+            f"{STILL_RECORDED}"
         )
-    pools = [pool for pool in (arguments.get("global_pool"), global_pool) if pool is not None]
-    for pool in pools:
-        if not isinstance(pool, str) or pool not in POOLS or pool != pools[0]:
-            else_said = f"model_args say {shown(pools[0])}" if pool is not pools[0] else "our ViT does not do that"
-            raise ValueError(f"global_pool is {shown(pool)}, and {else_said}")
-    pool = pools[0] if pools else None
-    num_heads = TIMM_HEADS[found["size"]]
-    if name == "vit_base_patch16_gap_224":
-        num_heads = 16
-    if "_plus_" in name:
-        num_heads = 14
-    tanh = re.fullmatch(TIMM_TANH, name)
-    tanh = tanh is not None and (not name.startswith("vit_large") or tanh["side"] == "512")
-    gelu = "quick" if "quickgelu" in name else "tanh" if tanh else "none"
-    if arguments.get("act_layer") is not None:
-        gelu = gelu_named(arguments["act_layer"])
-    epsilon = 1e-5 if "_clip_" in name else 1e-6
-    return Said(arguments.get("num_heads") or num_heads, epsilon, gelu, POOLS.get(pool), blocks_are_known=True)
+    heads = (block.self_attention.num_heads for block in model.encoder.layers)
+    return Metadata(_same("number of heads", heads), _same("epsilon of the norms", _epsilons(model)), "none",
+                    blocks_are_known=True)  # fmt: skip
 
 
-def by_huggingface(config: Mapping, kind: str) -> tuple[Said, dict]:
-    """What the config of a Hugging Face model says, and its sizes under our names.
-
-    Args:
-        config: as config.json has it.
-        kind: the name of the class.
+def of_huggingface(model: nn.Module) -> Metadata:
+    """As `of_timm`, of a model of Hugging Face: read from its config.
 
     Raises:
-        ValueError: a class that cannot be loaded, or a value that a `ViTConfig` cannot have.
-    """
-    model_type = config.get("model_type")
-    classes, usual = HUGGINGFACE.get(model_type if isinstance(model_type, str) else "", ([], _USUAL))
-    if not classes or kind not in (*classes, model_type):
-        still = STILL if model_type in HUGGINGFACE_RECORDED else ""
-        raise ValueError(f"this is a {kind}, and {_what_is_taken(model_type)}{still}")
-    if model_type in ("clip", "siglip"):
-        config = need_object("vision_config", config.get("vision_config") or {})
-    config = {**usual, **config}
-    if config.get("use_swiglu_ffn"):
-        raise ValueError("its MLP is a SwiGLU, as in DINOv2's giant; our ViT has a GELU")
-    sizes = {}
-    for name, ours in SIZES.items():
-        if name in config:
-            sizes[ours] = config[name]
-            check_size(name, ours, config[name])
-    if "mlp_ratio" in usual:
-        real(1e-3, 1e3)("mlp_ratio", config["mlp_ratio"])
-        sizes["mlp_dim"] = int(config["hidden_size"] * config["mlp_ratio"])
-    RULES["norm_epsilon"]("layer_norm_eps", config["layer_norm_eps"])
-    check_size("num_attention_heads", "num_heads", config["num_attention_heads"])
-    height, width = height_and_width("image_size", config["image_size"])
-    patch, _ = height_and_width("patch_size", config["patch_size"])
-    grid = (height // patch, width // patch)
-    return Said(config["num_attention_heads"], config["layer_norm_eps"], gelu_named(config["hidden_act"]),
-                grid=grid, blocks_are_known=True), sizes  # fmt: skip
-
-
-def by_huggingface_model(model: nn.Module) -> Said:
-    """As `by_huggingface`, of the model itself.
-
-    Raises:
-        ValueError: as `by_huggingface`, and where the model has no config.
+        ValueError: as `of_timm`, and where the model has no config.
     """
     kind, config = type(model).__name__, getattr(model, "config", None)
     if not hasattr(config, "to_dict"):
         raise ValueError(f"this is a {kind}, which has no config of Hugging Face: give its state dict")
-    content = config.to_dict()
-    if content.get("pooler_act", "tanh") != "tanh" and any("pooler." in key for key in model.state_dict()):
-        raise ValueError(f"pooler_act must be 'tanh', got {shown(content['pooler_act'])}")
-    return by_huggingface(content, kind)[0]
+    if getattr(config, "pooler_act", "tanh") != "tanh" and any("pooler." in key for key in model.state_dict()):
+        raise ValueError(f"pooler_act must be 'tanh', got {shown(config.pooler_act)}")
+    return of_huggingface_config(config, kind)
+
+
+def of_huggingface_config(config: Any, kind: str) -> Metadata:
+    """As `of_huggingface`, of the config alone and the name of the model's class."""
+    classes = HUGGINGFACE.get(config.model_type, ())
+    if kind not in classes:
+        others = f"Hugging Face only {', '.join(names[0] for names in HUGGINGFACE.values())} and their kind"
+        known = f"this kind only {' and '.join(classes)}" if classes else others
+        raise ValueError(f"this is a {kind}, and of {known} can be loaded; {STILL_RECORDED}")
+    config = getattr(config, "vision_config", config)  # of a model of pictures and text
+    if getattr(config, "use_swiglu_ffn", False):
+        raise ValueError(f"its MLP is a SwiGLU, as in DINOv2's giant; our ViT has a GELU; {STILL_RECORDED}")
+    sides, patch = config.image_size, config.patch_size
+    height, width = (sides, sides) if isinstance(sides, int) else sides
+    rows, columns = (patch, patch) if isinstance(patch, int) else patch
+    grid = (height // rows, width // columns)
+    return Metadata(config.num_attention_heads, config.layer_norm_eps, gelu_named(config.hidden_act), grid=grid,
+                    blocks_are_known=True)  # fmt: skip
 
 
 def gelu_named(name: object) -> str:
@@ -187,25 +148,12 @@ def _gelu_of(activation: nn.Module) -> str:
     return gelu_named(type(activation).__name__)
 
 
-def _what_is_taken(model_type: object) -> str:
-    classes, _ = HUGGINGFACE.get(model_type if isinstance(model_type, str) else "", ([], {}))
-    if classes:
-        return f"of this kind only {' and '.join(classes)} can be loaded"
-    return (
-        f"of Hugging Face only {', '.join(classes[0] for classes, _ in HUGGINGFACE.values())} and others of their kind"
-    )
+def _epsilons(model: nn.Module) -> Iterable[float]:
+    return (module.eps for module in model.modules() if isinstance(module, nn.LayerNorm))
 
 
-def _same(what: str, values) -> object:
+def _same(what: str, values: Iterable) -> Any:
     found = sorted(set(values), key=str)
     if len(found) != 1:
         raise ValueError(f"the {what} differs from layer to layer, {', '.join(map(str, found))}; in our ViT it is one")
     return found[0]
-
-
-def check_size(name: str, ours: str, value: object) -> None:
-    """By our rule for it; an image or a patch may be said by one side or by two."""
-    if ours in ("image_size", "patch_size"):
-        height_and_width(name, value)
-    else:
-        RULES[ours](name, value)

@@ -10,8 +10,7 @@ from torch import nn
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.extras import extra
 from vit_course._support.inputs.tensors import check_axes, check_finite, finite
-from vit_course.pretrained.configs import rebuilt
-from vit_course.pretrained.factory import our_vit
+from vit_course.pretrained.factory import our_vit, rebuilt
 from vit_course.vit import ViT
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # The extras of pyproject.toml that a missing package may belong to.
-EXTRAS = ("course", "train", "classroom", "kit", "site")
+EXTRAS = ("course", "train", "pretrained", "classroom", "kit", "site")
 
 
 class MissingPackage(ModuleNotFoundError):

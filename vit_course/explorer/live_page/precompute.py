@@ -16,7 +16,7 @@ from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained.bundled import load_run
-from vit_course.pretrained.hub import Pretrained, none_fits
+from vit_course.pretrained.pipeline import Pretrained, none_fits
 
 # 11 bits a coordinate: a weight differs from the exact one by less than a hundredth of the largest in its row.
 MOST = 1023

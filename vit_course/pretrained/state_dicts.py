@@ -1,20 +1,13 @@
 """What is no state dict of a ViT, and how to say so."""
 
-import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
 import torch
 from torch import nn
 
 from vit_course._support.files.validated import need_dense
 from vit_course.pretrained.libraries import LIBRARIES, SIGNS, Library, library_of
-
-# Other architectures by the names of their weights.
-KINDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-STILL_RECORDED = "its attention maps can still be recorded from the model itself, with record_attention or explore"
 
 
 def checked(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -38,11 +31,11 @@ def checked(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 @contextmanager
 def hinting(library: Library, state: Mapping) -> Iterator[None]:
-    """Each `ValueError` from within says at its end what these names look like, where they are not the library's."""
+    """Each `ValueError` from within says at its end whose names these look like, where they are not the library's."""
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{error}{looks_like(library, state)}") from error
+        raise ValueError(f"{error}{whose_names(library, state)}") from error
 
 
 def missing(library: Library, state: Mapping, key: str) -> ValueError:
@@ -52,20 +45,14 @@ def missing(library: Library, state: Mapping, key: str) -> ValueError:
     return ValueError(f"key {key!r} is missing: this is not the state dict of a {library.name} ViT")
 
 
-def looks_like(library: Library, state: Mapping) -> str:
+def whose_names(library: Library, state: Mapping) -> str:
     """In brackets, what these names look like where they are not the library's, or nothing."""
-    kind = next(
-        (kind for kind, *patterns in KINDS["kinds"] if all(_found(pattern, state) for pattern in patterns)), None
-    )
     other, prefix = library_of(state), prefix_of(state)
-    found = [f"it looks like {kind}"] if kind else []
-    if kind in KINDS["recorded"]:
-        found.append(STILL_RECORDED)
     if other is None and prefix:
-        found.append(f"its names begin with {prefix!r}" + ("" if kind else ": take that away from each"))
-    elif other and other.name != library.name and not kind:
-        found.append(f"its names are those of {other.name}")
-    return f" ({'; '.join(found)})" if found else ""
+        return f" (its names begin with {prefix!r}: take that away from each)"
+    if other and other.name != library.name:
+        return f" (its names are those of {other.name})"
+    return ""
 
 
 def prefix_of(keys: Iterable[str]) -> str | None:
@@ -77,8 +64,3 @@ def prefix_of(keys: Iterable[str]) -> str | None:
         if prefix:
             return prefix
     return None
-
-
-def _found(pattern: str, keys: Iterable[str]) -> bool:
-    absent = pattern.startswith("~")
-    return absent != any(re.search(pattern.removeprefix("~"), key) for key in keys)
