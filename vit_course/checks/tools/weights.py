@@ -81,12 +81,9 @@ def put_by_name(module: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
 def _check_names(missing: Sequence[str], others: Sequence[str]) -> None:
     if not missing and not others:
         return
-    slug, sentence = "other-names", "The check puts weights in by name, and some parameters have other names."
+    slug, sentence = "other-names", "Weights are put in by the names in the stub, and some parameters have others."
     if not others:
-        slug, sentence = (
-            "parameters-missing",
-            "Parameters are missing: what is in a plain list is not part of a module.",
-        )
+        slug, sentence = "parameters-missing", "Parameters are missing; layers in a plain list are not registered."
     if not missing:
         slug, sentence = "parameters-too-many", "The module learns more than the exercise asks for."
     details = [f"Missing:  {_listed(missing)}", f"Not asked for: {_listed(others)}"]
