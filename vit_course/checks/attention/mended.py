@@ -43,6 +43,10 @@ def mended(answer, draw):
         same_function(answer, attention, draws, mistakes, axes="(B, T, D)")
 
 
+def _linear(x, layer):
+    return F.linear(x, *layer) if isinstance(layer, tuple) else x @ layer.T
+
+
 def _cut(y, heads):
     return y.unflatten(2, (3, heads, -1)).permute(2, 0, 3, 1, 4)  # (3, B, h, T, d)
 
@@ -59,13 +63,13 @@ def attention(
     scale=lambda d, heads, tokens: d**0.5,
     join=_join,
     share=lambda scores: scores.softmax(-1),
-    project=lambda out, w: out @ w.T,
+    project=_linear,
     cut=_cut,
     order=(0, 1, 2),
     end=lambda out, x: out,
 ):
-    """The right answer, and with one of its steps replaced a wrong one."""
-    parts = cut(x @ qkv.T, num_heads)
+    """The right answer, and with one of its steps replaced a wrong one; a matrix may come with a bias, as a tuple."""
+    parts = cut(_linear(x, qkv), num_heads)
     q, k, v = (parts[index] for index in order)
     weights = share(q @ k.transpose(-2, -1) / scale(q.shape[-1], num_heads, x.shape[1]))
     return end(project(join(weights @ v, x), projection), x)
@@ -222,6 +226,7 @@ MISTAKES = {
         Slip("keys-averaged", "The weights average the keys; the values are not used.", (0, 1, 1)),
         Slip("queries-averaged", "The weights average the queries; the values are not used.", (0, 1, 0)),
         Slip("queries-with-queries", "The queries are compared with the queries.", (0, 0, 2)),
+        Slip("keys-with-keys", "The keys are compared with the keys.", (1, 1, 2)),
     ],
     "end": [
         Slip(
@@ -234,7 +239,9 @@ MISTAKES = {
         Slip(
             "scale-after-softmax",
             "The division by the square root comes after the softmax.",
-            lambda x, w, p, h: attention(x, w, p, h, lambda *_: 1) / (x.shape[-1] // h) ** 0.5,
+            lambda x, w, p, h: attention(
+                x, w, p, h, lambda *_: 1, join=lambda out, x: _join(out, x) / (x.shape[-1] // h) ** 0.5
+            ),
         ),
         Slip(
             "one-head",
