@@ -99,7 +99,10 @@ def finished(tmp_path_factory):
         (lambda: {"model": new_model(num_heads=4)}, "whose model has num_heads 2, and this run's has 4"),
         (lambda: {"model": new_model(dropout=0.2)}, "whose model has dropout 0.1, and this run's has 0.2"),
         (lambda: {"model": new_model(gelu="tanh")}, "whose model has gelu 'none', and this run's has 'tanh'"),
-        (lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))}, "whose model has class None, and this run's has 'Seq"),
+        (
+            lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))},
+            "whose model has class None, and this run's has 'Seq",
+        ),
         (lambda: {"config": RECIPE}, "whose recipe has epochs 1, and this run's has 3"),
         (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, and this run's has 39"),
         (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
