@@ -5,7 +5,7 @@ import io
 import pytest
 import torch
 
-from vit_course.checks.worker import Left
+from vit_course.checks.snapshot import Left
 from vit_course.teaching.classroom.apart.serialization import Packer, Unpacker, WireError, read_frame, write_frame
 from vit_course.teaching.classroom.graded import Graded, read
 from vit_course.teaching.classroom.isolation import Unprotected
