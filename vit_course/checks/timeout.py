@@ -104,7 +104,12 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
 
 
 def learners_line(error: BaseException) -> str | None:
-    """The last line of the learner's own code in the error's traceback, as "line 3: `x = y @ z`", or None."""
+    """The last line of the learner's own code in the error's traceback, as "line 3: `x = y @ z`", or None.
+
+    An error of another process has no traceback; where it is graded, it says its line itself.
+    """
+    if hasattr(error, "learners_line"):
+        return error.learners_line
     found = None
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
