@@ -1,6 +1,7 @@
 """What crosses between a learner's process and the checks: values, changes, gradients, errors, networks."""
 
 import io
+import sys
 
 import pytest
 import torch
@@ -117,6 +118,12 @@ def product(a, b):
 def follows(norm, other):
     norm.running_mean += 5
     norm.running_var = other.running_var + 1
+def named():
+    return 7
+def takes(module):
+    return module.kept()
+named.__module__, named.__qualname__ = "this", "s"
+both = [named, takes]
 class Scaled(nn.Module):
     def __init__(self, width, make=None):
         super().__init__()
@@ -201,3 +208,10 @@ def test_buffers_that_a_call_keeps_are_kept_and_those_that_it_replaces_are_repla
     assert norm.running_var is not variance and torch.equal(norm.running_var, other.running_var + 1)
     process.answer("follows")(norm, other)
     assert norm.running_mean is mean and torch.equal(mean, torch.full((3,), 10.0))
+
+
+def test_no_module_is_imported_here_because_a_learners_function_says_that_it_is_from_there(process):
+    named, takes = process.answer("both")
+    module = torch.nn.Identity()
+    module.kept = named
+    assert takes(module) == 7 and "this" not in sys.modules

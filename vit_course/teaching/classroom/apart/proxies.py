@@ -73,10 +73,9 @@ class Sending(Packer):
         name = type(thing).__name__
         if not session.careful and not callable(thing) and _one_after_another(thing):
             return {"k": "items", "name": name, "v": [self.pack(item) for item in islice(iter(thing), MOST_ITEMS)]}
-        node = {"k": "callable" if callable(thing) else "thing", "id": session.key_of(thing), "name": name}
         if isinstance(thing, FunctionType):
-            return {**node, "k": "function", "name": thing.__name__, "place": [thing.__module__, thing.__qualname__]}
-        return node
+            return {"k": "function", "id": session.key_of(thing), "name": thing.__name__}
+        return {"k": "callable" if callable(thing) else "thing", "id": session.key_of(thing), "name": name}
 
     def _parameter(self, parameter: nn.Parameter) -> dict:
         node = {"k": "parameter", "id": self._session.key_of(parameter)}
@@ -161,10 +160,7 @@ class Receiving(Unpacker):
             return found
         if key[:1] == session.side:
             raise WireError("an object that this side does not have")
-        stand_in = _stand_in(session, kind, str(node["name"])[:80])
-        if kind == "function":
-            stand_in.__module__, stand_in.__qualname__ = (str(name)[:200] for name in node["place"])
-        return self._known(key, stand_in)
+        return self._known(key, _stand_in(session, kind, str(node["name"])[:80]))
 
     def _known(self, key: str, thing):
         self._session.theirs[key] = thing
