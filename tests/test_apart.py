@@ -1,11 +1,13 @@
 """What crosses between a learner's process and the checks: values, changes, gradients, errors, networks."""
 
 import io
+import sys
 
 import pytest
 import torch
 
-from vit_course.checks.worker import Left
+from vit_course.checks.snapshot import Left
+from vit_course.checks.timeout import learners_line
 from vit_course.teaching.classroom.apart.serialization import Packer, Unpacker, WireError, read_frame, write_frame
 from vit_course.teaching.classroom.graded import Graded, read
 from vit_course.teaching.classroom.isolation import Unprotected
@@ -38,7 +40,6 @@ def there_and_back(value):
         range(2, 9, 3),
         torch.Size([2, 3]),
         torch.float16,
-        slice(1, None, 2),
     ],
 )
 def test_plain_values_come_back_as_they_went(value):
@@ -114,6 +115,15 @@ def fails(x):
 def product(a, b):
     print("one line")
     return a * b.detach(), {"sum": (a + b).sum()}
+def follows(norm, other):
+    norm.running_mean += 5
+    norm.running_var = other.running_var + 1
+def named():
+    return 7
+def takes(module):
+    return module.kept()
+named.__module__, named.__qualname__ = "this", "s"
+both = [named, takes]
 class Scaled(nn.Module):
     def __init__(self, width, make=None):
         super().__init__()
@@ -138,7 +148,7 @@ def test_changes_of_arguments_and_errors_come_across(process):
     assert torch.equal(process.answer("changes")(x), torch.ones(2, 3)) and torch.equal(x, torch.ones(2, 3))
     with pytest.raises(KeyError, match="no such thing") as caught:
         process.answer("fails")(x)
-    assert caught.traceback[-1].lineno + 1 == 20, "the learner's line"
+    assert learners_line(caught.value) == 'line 20: `raise KeyError("no such thing")`'
     assert process.answer("nothing of this name") is None
 
 
@@ -188,3 +198,20 @@ def test_a_module_of_the_check_is_itself_again_inside_the_learners(process):
     assert torch.allclose(module(x), made[0](x))
     module(x).sum().backward()
     assert made[0].weight.grad is not None
+
+
+def test_buffers_that_a_call_keeps_are_kept_and_those_that_it_replaces_are_replaced(process):
+    norm, other = torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3)
+    mean, variance = norm.running_mean, norm.running_var
+    process.answer("follows")(norm, other)
+    assert norm.running_mean is mean and torch.equal(mean, torch.full((3,), 5.0))
+    assert norm.running_var is not variance and torch.equal(norm.running_var, other.running_var + 1)
+    process.answer("follows")(norm, other)
+    assert norm.running_mean is mean and torch.equal(mean, torch.full((3,), 10.0))
+
+
+def test_no_module_is_imported_here_because_a_learners_function_says_that_it_is_from_there(process):
+    named, takes = process.answer("both")
+    module = torch.nn.Identity()
+    module.kept = named
+    assert takes(module) == 7 and "this" not in sys.modules

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -128,3 +129,53 @@ def all_as_before() -> Iterator[None]:
             table.update(kept)
         for (_, put), state in zip(_RANDOM, states, strict=True):
             put(state)
+
+
+_local = threading.local()
+
+
+class Left(Exception):
+    """A call has changed what it must leave alone: `what`, such as "gradients" or "torch.allclose"."""
+
+    def __init__(self, what: str):
+        super().__init__(f"{what} is not what it was before the call")
+        self.what = what
+
+
+@contextlib.contextmanager
+def calls_restored() -> Iterator[None]:
+    """While it lasts, `run` puts back what a call in this thread leaves behind."""
+    _local.kept = Settings(), Library()
+    try:
+        yield
+    finally:
+        _local.kept = None
+
+
+def run(function: Callable, *arguments, **keywords):
+    """What the function returns or raises; within `calls_restored`, settings and libraries are then as before.
+
+    Raises:
+        Left: it returned and has replaced a function of a library, or switched gradients on or off.
+    """
+    kept = getattr(_local, "kept", None)
+    if kept is None:
+        return function(*arguments, **keywords)
+    (settings, library), gradients = kept, torch.is_grad_enabled()
+    _local.kept, error = None, None  # what it calls by `run` is part of this call
+    try:
+        result = function(*arguments, **keywords)
+    except Exception as raised:  # what is none ends the check, and may come long after its end
+        error = raised
+    _local.kept = kept
+    gradients_after = torch.is_grad_enabled()
+    torch.set_grad_enabled(gradients)
+    settings.restore()
+    replaced = library.restore()
+    if error is not None:
+        raise error
+    if replaced:
+        raise Left(replaced)
+    if gradients_after != gradients:
+        raise Left("gradients")
+    return result

@@ -22,8 +22,7 @@ from types import FrameType, TracebackType
 import psutil
 import torch
 
-from vit_course.checks.snapshot import all_as_before
-from vit_course.checks.worker import Worker
+from vit_course.checks.snapshot import all_as_before, calls_restored
 
 # Files under these are not the learner's.
 _NOT_THEIRS = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
@@ -67,17 +66,16 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
 
     What waits without the processor, such as a sleep, is ended by the clock, after several times as many seconds.
 
-    What the function calls by `worker.run` runs in a second thread, which has its time with the first. Output is
-    swallowed and counted. Settings, random states and libraries are as before afterwards.
+    Output is swallowed and counted. Settings, random states and libraries are as before afterwards, and also after
+    each call that it makes by `snapshot.run`.
     """
     _warm_up()
     outcome = Outcome()
-    worker = Worker()
 
     def work():
-        worker.use()
         try:
-            function()
+            with calls_restored():
+                function()
         except _Stop:
             pass
         except BaseException as error:  # SystemExit and KeyboardInterrupt of the learner's code too
@@ -92,25 +90,26 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
     with all_as_before(), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         try:
             thread.start()
-            outcome.used = _wait(ended, seconds, (thread, worker.thread))
+            outcome.used = _wait(ended, seconds, thread)
         except KeyboardInterrupt:  # the stop button
             outcome.interrupted = True
         if not ended.is_set():
             outcome.timed_out = not outcome.interrupted
             # What had next to nothing waits for something; what had its share was slow by itself.
             outcome.busy = outcome.timed_out and 0.1 * seconds < outcome.used < seconds
-            frames = sys._current_frames()
-            outcome.line = _line_of(frames.get(worker.thread.ident)) or _line_of(frames.get(thread.ident))
-            worker.end()
-            outcome.still_running = not _stop({thread: ended, worker.thread: worker.ended})
-        else:
-            worker.end()
+            outcome.line = _line_of(sys._current_frames().get(thread.ident))
+            outcome.still_running = not _stop(thread, ended)
     outcome.printed = len(output.getvalue().splitlines())
     return outcome
 
 
 def learners_line(error: BaseException) -> str | None:
-    """The last line of the learner's own code in the error's traceback, as "line 3: `x = y @ z`", or None."""
+    """The last line of the learner's own code in the error's traceback, as "line 3: `x = y @ z`", or None.
+
+    An error of another process has no traceback; where it is graded, it says its line itself.
+    """
+    if hasattr(error, "learners_line"):
+        return error.learners_line
     found = None
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
@@ -126,45 +125,43 @@ def _warm_up() -> None:
     torch.optim.SGD([torch.zeros(1, requires_grad=True)]).step()
 
 
-def _wait(ended: threading.Event, seconds: float, threads: tuple[threading.Thread, ...]) -> float:
+def _wait(ended: threading.Event, seconds: float, thread: threading.Thread) -> float:
     # Until it has ended or had its time; -> the seconds of the processor. In short waits: on Windows, or where another
     # thread asks for the interrupt, a long one would not be broken off.
-    began, before, used = time.monotonic(), _processor_time(threads), 0.0
+    began, before, used = time.monotonic(), _processor_time(thread), 0.0
     patience = min(max(TIMES * seconds, seconds + LEAST), seconds + MOST)
     while not ended.is_set() and used < seconds:
         ended.wait(0.1 if seconds > 1 else 0.02)
         clock = time.monotonic() - began
-        used = min(clock, _processor_time(threads) - before)
+        used = min(clock, _processor_time(thread) - before)
         if clock > patience:
             break
     return used
 
 
-def _processor_time(threads: tuple[threading.Thread, ...]) -> float:
-    # Of these threads, where the system tells, else of the process; and of the processes that it has started.
+def _processor_time(thread: threading.Thread) -> float:
+    # Of this thread, where the system tells, else of the process; and of the processes that it has started.
     mine = psutil.Process()
     children = 0.0
     for child in mine.children(recursive=True):
         with contextlib.suppress(psutil.Error):
             children += sum(child.cpu_times()[:2])
     try:
-        numbers = {thread.native_id for thread in threads}
-        own = sum(one.user_time + one.system_time for one in mine.threads() if one.id in numbers)
+        own = sum(one.user_time + one.system_time for one in mine.threads() if one.id == thread.native_id)
     except psutil.Error:
         own = time.process_time()
     return own + children
 
 
-def _stop(ended: dict[threading.Thread, threading.Event]) -> bool:
-    # Until all have ended: one that is left in a loop would slow down whatever the kernel does later. Asked again and
-    # again: code such as `while True: try ... except: pass` catches the first ones.
+def _stop(thread: threading.Thread, ended: threading.Event) -> bool:
+    # Left in a loop, it would slow down whatever the kernel does later. Asked again and again: code such as
+    # `while True: try ... except: pass` catches the first ones.
     end = time.monotonic() + 2
-    while (left := [thread for thread in ended if not ended[thread].is_set()]) and time.monotonic() < end:
+    while not ended.is_set() and time.monotonic() < end:
         with contextlib.suppress(KeyboardInterrupt):  # the stop button, pressed twice
-            for thread in left:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
-            ended[left[0]].wait(0.05)
-    return not left
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
+            ended.wait(0.05)
+    return ended.is_set()
 
 
 def _line_of(frame: FrameType | None) -> str | None:

@@ -45,7 +45,7 @@ def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
     except Exception as error:  # a damaged file can end in nearly any error, depending on the place
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path} is not a complete checkpoint: {reason}") from error
+        raise ValueError(f"{path} is not a complete checkpoint: {reason}; take it from a copy") from error
     with naming(path):
         check_tensors(tensors, FLOATS + COUNTS)
     metadata = json_object("{}" if text is None else text, f"{path}: the part {METADATA_KEY!r} of its header")

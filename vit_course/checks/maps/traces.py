@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.snapshot import Left
 from vit_course.checks.tools.calling import ask, call
 from vit_course.checks.tools.mistakes import Slip, refuse
-from vit_course.checks.worker import Left
 from vit_course.vit import ViT
 
 _KINDS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")

@@ -15,7 +15,7 @@ import matplotlib
 import psutil
 
 from vit_course._support.files.stored import PACKAGE
-from vit_course.checks.worker import Left
+from vit_course.checks.snapshot import Left
 from vit_course.teaching.classroom.apart.channel import Watched
 from vit_course.teaching.classroom.apart.proxies import Receiving
 from vit_course.teaching.classroom.apart.rpc import Session

@@ -79,7 +79,10 @@ def described(module: nn.Module, key_of, pack, seen: set, mine: bool) -> dict:
         "base": _torch_class(module),
         "training": bool(module.training),
         "parameters": [[name, pack(value)] for name, value in module._parameters.items()],
-        "buffers": [[name, pack(value)] for name, value in module._buffers.items()],
+        "buffers": [
+            [name, None if value is None else {"k": "buffer", "id": key_of(value), "v": pack(value)}]
+            for name, value in module._buffers.items()
+        ],
         "parts": parts,
         "values": _plain_attributes(module, pack) if mine else [],
         "hooks": [list(module._forward_hooks), list(module._forward_pre_hooks)],
@@ -94,7 +97,7 @@ def take(module: nn.Module, node: dict, unpack, receive, own: bool) -> None:
         module: to change.
         node: see `described`.
         unpack: node -> value.
-        receive: (node of a part or a parameter, what stands there now) -> what is to stand there.
+        receive: (node of a part, parameter or buffer, what stands there now) -> what is to stand there.
         own: whether the module lives in this process; then the other side changes numbers and modes, and no parts.
     """
     module.training = bool(node["training"])
@@ -102,16 +105,13 @@ def take(module: nn.Module, node: dict, unpack, receive, own: bool) -> None:
         for name, value in node["values"]:
             if str(name).isidentifier() and name[0] != "_" and not hasattr(module, name):
                 vars(module)[name] = unpack(value)
-    for kind, table in (("parameters", module._parameters), ("parts", module._modules), ("buffers", module._buffers)):
+    tables = {"parameters": module._parameters, "buffers": module._buffers, "parts": module._modules}
+    for kind, table in tables.items():
         nodes = {str(name): child for name, child in node[kind]}
         for name, child in nodes.items():
             if own and (name not in table or table[name] is None or child is None):
                 continue
-            if kind == "buffers":
-                if not isinstance(table.get(name), torch.Tensor) or not same(table[name], unpack(child)):
-                    table[name] = unpack(child)
-            else:
-                table[name] = child and receive(child, table.get(name))
+            table[name] = child and receive(child, table.get(name))
         for name in [] if own else [name for name in table if name not in nodes]:
             del table[name]
 
@@ -149,15 +149,15 @@ def _is_public(kind: type) -> bool:
 
 def as_vit(module: nn.Module) -> dict | None:
     """-> the config and state of a `ViT` that is as its class makes it, else None."""
-    if type(module) is not ViT or any("forward" in vars(part) or _hooked(part) for part in module.modules()):
+    if type(module) is not ViT:
         return None
     with torch.device("meta"):
         fresh = ViT(module.config)
-    if [type(part) for part in fresh.modules()] != [type(part) for part in module.modules()]:
-        return None
     ours, theirs = fresh.state_dict(), module.state_dict()
     alike = ours.keys() == theirs.keys() and all(ours[key].shape == theirs[key].shape for key in ours)
-    return {"config": vars(module.config), "state": dict(theirs), "training": module.training} if alike else None
+    if not alike or [*map(_made_of, fresh.modules())] != [*map(_made_of, module.modules())]:
+        return None
+    return {"config": vars(module.config), "state": dict(theirs), "training": module.training}
 
 
 def built_vit(values: dict) -> ViT:
@@ -172,8 +172,8 @@ def built_vit(values: dict) -> ViT:
     return model.train(bool(values["training"]))
 
 
-def _hooked(part: nn.Module) -> bool:
-    return bool(part._forward_hooks or part._forward_pre_hooks)
+def _made_of(part: nn.Module) -> tuple:
+    return type(part), "forward" in vars(part), bool(part._forward_hooks or part._forward_pre_hooks)
 
 
 def _torch_class(module: nn.Module) -> str | None:

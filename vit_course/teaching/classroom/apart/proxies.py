@@ -73,10 +73,9 @@ class Sending(Packer):
         name = type(thing).__name__
         if not session.careful and not callable(thing) and _one_after_another(thing):
             return {"k": "items", "name": name, "v": [self.pack(item) for item in islice(iter(thing), MOST_ITEMS)]}
-        node = {"k": "callable" if callable(thing) else "thing", "id": session.key_of(thing), "name": name}
         if isinstance(thing, FunctionType):
-            return {**node, "k": "function", "name": thing.__name__, "place": [thing.__module__, thing.__qualname__]}
-        return node
+            return {"k": "function", "id": session.key_of(thing), "name": thing.__name__}
+        return {"k": "callable" if callable(thing) else "thing", "id": session.key_of(thing), "name": name}
 
     def _parameter(self, parameter: nn.Parameter) -> dict:
         node = {"k": "parameter", "id": self._session.key_of(parameter)}
@@ -96,8 +95,7 @@ class Sending(Packer):
         session = self._session
         known = session.known_key(module)
         mine = known is None or known[0] == session.side
-        vit = as_vit(module) if mine and not session.careful else None
-        if vit is not None:
+        if mine and not session.careful and (vit := as_vit(module)):
             return {"k": "vit", "v": self.pack(vit)}
         node = described(module, session.key_of, self.pack, self._modules, mine)
         if mine and session.careful and known is None and portable(module):
@@ -162,10 +160,7 @@ class Receiving(Unpacker):
             return found
         if key[:1] == session.side:
             raise WireError("an object that this side does not have")
-        stand_in = _stand_in(session, kind, str(node["name"])[:80])
-        if kind == "function":
-            stand_in.__module__, stand_in.__qualname__ = (str(name)[:200] for name in node["place"])
-        return self._known(key, stand_in)
+        return self._known(key, _stand_in(session, kind, str(node["name"])[:80]))
 
     def _known(self, key: str, thing):
         self._session.theirs[key] = thing
@@ -175,7 +170,7 @@ class Receiving(Unpacker):
     def _parameter(self, node: dict, standing) -> nn.Parameter:
         session, key = self._session, str(node["id"])
         own = key[:1] == session.side
-        parameter = session.parameters.get(key) if own else session.theirs.get(key)
+        parameter = session.tensors.get(key) if own else session.theirs.get(key)
         if "v" in node:
             value = Unpacker.tensor(self, node["v"])
             wants = bool(node["v"].get("wants"))
@@ -213,8 +208,22 @@ class Receiving(Unpacker):
                 take_hooks(module, node)
         return module
 
+    def _buffer(self, node: dict, standing) -> torch.Tensor:
+        # One that the other side has kept is kept here, with its numbers; one that it has replaced is replaced.
+        session, key, value = self._session, str(node["id"]), self.unpack(node["v"])
+        own = key[:1] == session.side
+        found = session.tensors.get(key) if own else session.theirs.get(key)
+        if found is None and own:
+            raise WireError("a buffer that this side does not have")
+        if found is None:
+            is_new = not isinstance(standing, torch.Tensor) or session.known_key(standing) is not None
+            found = self._known(key, value if is_new else standing)
+        _set(found, value, value.requires_grad)
+        return found
+
     def _part(self, node: dict, standing):
-        return (self._parameter if node["k"] == "parameter" else self._module)(node, standing)
+        receive = {"parameter": self._parameter, "buffer": self._buffer, "module": self._module}[node["k"]]
+        return receive(node, standing)
 
     def _optimiser(self, node: dict, found):
         groups = self.unpack(node["groups"])

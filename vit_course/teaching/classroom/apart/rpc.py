@@ -7,7 +7,6 @@ in it, so both sides agree before a call and after it. Small networks are what c
 import contextlib
 import copy
 import io
-import json
 import weakref
 from collections.abc import Callable
 
@@ -15,8 +14,8 @@ import torch
 from torch import nn
 from torch.utils.weak import WeakIdKeyDictionary
 
-from vit_course.teaching.classroom.apart.changes import change
 from vit_course.teaching.classroom.apart.errors import rebuilt, told
+from vit_course.teaching.classroom.apart.modules import same
 from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
 from vit_course.teaching.classroom.apart.remote_autograd import Across, Link
 from vit_course.teaching.classroom.apart.serialization import WireError
@@ -46,17 +45,17 @@ class Session:
     ):
         self.channel, self.side, self.careful = channel, side, careful
         self._library, self._changed = library, changed
-        self.operations = {"call": self._called, "backward": self._backward, "hook": self._hook}
+        self.operations = {"call": self._called, "backward": self._backward}
         # What ends a check on the careful side, such as the end of its time, is not the other side's business.
         self._caught = Exception if careful else BaseException
-        self._count = self.asked = 0
+        self._count = 0
         self.reset()
 
     def reset(self) -> None:
         """Forgets all objects of both sides; the numbers of keys go on, so an old one means nothing."""
         self.mine: dict[str, object] = {}
-        # Parameters live as long as their modules, and proxies as long as somebody here holds them.
-        self.parameters = weakref.WeakValueDictionary()
+        # Parameters and buffers live as long as their modules, and proxies as long as somebody here holds them.
+        self.tensors = weakref.WeakValueDictionary()
         self.theirs = weakref.WeakValueDictionary()
         self.keys = WeakIdKeyDictionary()
         self.ids: dict[int, str] = {}
@@ -74,7 +73,7 @@ class Session:
             except TypeError:  # such as an exception, which nothing may hold weakly
                 self.ids[id(thing)] = key
         if key[0] == self.side:
-            (self.parameters if isinstance(thing, nn.Parameter) else self.mine)[key] = thing
+            (self.tensors if isinstance(thing, torch.Tensor) else self.mine)[key] = thing
         return key
 
     def known_key(self, thing) -> str | None:
@@ -99,7 +98,6 @@ class Session:
             "keywords": sending.pack(dict(keywords)),
             "method": method,
             "grad": torch.is_grad_enabled(),
-            "watch": [self.keys[part] for part in _hooked_parts(target)],
             "inputs": len(sending.inputs),
             "gone": [self.gone.pop() for _ in range(len(self.gone))],
         }
@@ -107,15 +105,11 @@ class Session:
         receiving = Receiving(self, blobs)
         if reply.get("printed"):
             print(str(reply["printed"])[:MOST_PRINTED], end="")
-        if reply.get("after") is not None:
-            new_arguments, new_keywords = receiving.unpack(reply["after"])
-            for old, new in zip(arguments, new_arguments, strict=True):
-                change(old, new)
-            change(dict(keywords), new_keywords)
+        if "after" in reply:
+            change([list(arguments), keywords], receiving.unpack(reply["after"]))
+            receiving.unpack(reply["target"])
         if reply.get("grad", tree["grad"]) != tree["grad"]:
             torch.set_grad_enabled(not tree["grad"])  # left so by the learner's code, which a check looks at
-        if reply.get("target") is not None:
-            receiving.unpack(reply["target"])
         if "error" in reply:
             raise self.error_of(reply["error"])
         if reply.get("replaced") and self._changed:
@@ -126,7 +120,6 @@ class Session:
 
     def ask(self, tree: dict, blobs=()) -> tuple[dict, list]:
         """Sends a message and answers the other side's until the reply comes."""
-        self.asked += 1
         self.channel.send(tree, list(blobs))
         while True:
             tree, blobs = self.channel.receive()
@@ -173,11 +166,10 @@ class Session:
         target = receiving.unpack(tree["target"])
         arguments, keywords = receiving.unpack(tree["arguments"]), receiving.unpack(tree["keywords"])
         function = self._function(target, tree["method"])
-        before, state = self._snapshot([arguments, keywords]), self._snapshot(target)
-        printed, reply, asked = io.StringIO(), {}, self.asked
+        printed, reply = io.StringIO(), {}
         output = contextlib.nullcontext() if self.careful else contextlib.redirect_stdout(printed)
         result, library = None, self._library() if self._library else None
-        with output, torch.set_grad_enabled(bool(tree["grad"])), self._watching(tree["watch"]):
+        with output, torch.set_grad_enabled(bool(tree["grad"])):
             try:
                 result = function(*arguments, **keywords)
             except self._caught as error:
@@ -187,11 +179,7 @@ class Session:
         sending = Sending(self, results=True)
         reply["result"] = sending.pack(result)
         sending.gather_no_more()
-        # What was asked in between has changed things on the other side, also where all is as before here.
-        if self.asked > asked or self._snapshot([arguments, keywords]) != before:
-            reply["after"] = sending.pack([arguments, keywords])
-        if self.asked > asked or self._snapshot(target) != state:
-            reply["target"] = sending.pack(target)
+        reply["after"], reply["target"] = sending.pack([arguments, keywords]), sending.pack(target)
         reply["printed"] = printed.getvalue()[:MOST_PRINTED]
         if sending.outputs and receiving.inputs:
             reply["kept"] = self.number()
@@ -207,10 +195,6 @@ class Session:
         if method or not callable(target) or self.key_of(target)[0] != self.side:
             raise WireError("this cannot be called")
         return target
-
-    def _snapshot(self, value) -> tuple:
-        sending = Sending(self)
-        return json.dumps(sending.pack(value)), sending.blobs
 
     def _backward(self, tree: dict, blobs: list) -> tuple[dict, list]:
         outputs, inputs = self.kept[tree["kept"]]
@@ -229,48 +213,24 @@ class Session:
         sending = Sending(self)
         return {"gradients": [sending.pack(gradient) for gradient in found.values()]}, sending.blobs
 
-    # ---- hooks of a check on parts of the learner's module
 
-    @contextlib.contextmanager
-    def _watching(self, keys: list):
-        handles = []
-        for key in keys:
-            part = self.mine.get(key)
-            if isinstance(part, nn.Module):
-                handles.append(part.register_forward_pre_hook(lambda *given: self._seen(*given)))
-                handles.append(part.register_forward_hook(lambda *given: self._seen(*given)))
-        try:
-            yield
-        finally:
-            for handle in handles:
-                handle.remove()
-
-    def _seen(self, part: nn.Module, inputs: tuple, *output):
-        sending = Sending(self)
-        reply, blobs = self.ask(
-            {"op": "hook", "part": self.key_of(part), "inputs": sending.pack(inputs), "output": sending.pack(output)},
-            sending.blobs,
-        )
-        if "error" in reply:
-            raise self.error_of(reply["error"])
-        return Receiving(self, blobs).unpack(reply["result"])
-
-    def _hook(self, tree: dict, blobs: list) -> tuple[dict, list]:
-        receiving = Receiving(self, blobs)
-        part = self.theirs[tree["part"]]
-        inputs, output = receiving.unpack(tree["inputs"]), receiving.unpack(tree["output"])
-        result = None
-        for hook in list((part._forward_hooks if output else part._forward_pre_hooks).values()):
-            found = hook(part, inputs, *output)
-            if found is not None:
-                result = found
-                inputs, output = (inputs, (found,)) if output else (found, output)
-        sending = Sending(self)
-        return {"result": sending.pack(result)}, sending.blobs
-
-
-def _hooked_parts(target) -> list[nn.Module]:
-    if not isinstance(target, nn.Module):
-        return []
-    parts = [part for part in target.modules() if part is not target]
-    return [part for part in parts if part._forward_hooks or part._forward_pre_hooks]
+def change(old, new) -> bool:
+    """Gives the caller's own tensors, dicts and lists what a call has made of them; -> whether `old` is one."""
+    if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor):
+        if not same(old.detach(), new.detach()):
+            old.data = new.detach()
+        if old.is_leaf and new.requires_grad != old.requires_grad:
+            old.requires_grad_(new.requires_grad)
+    elif isinstance(old, dict) and isinstance(new, dict):
+        for key in old.keys() - new.keys():
+            del old[key]
+        for key, value in new.items():
+            if key not in old or not change(old[key], value):
+                old[key] = value
+    elif isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)):
+        values = [was if change(was, value) else value for was, value in zip(old, new, strict=False)]
+        if isinstance(old, list):
+            old[:] = [*values, *new[len(values) :]]
+    else:
+        return False
+    return True

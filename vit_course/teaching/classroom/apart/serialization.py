@@ -91,14 +91,10 @@ class Packer:
         if issubclass(kind, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
             node = self.tensor(torch.from_numpy(np.array(value)))
             return {**node, "k": "array" if issubclass(kind, np.ndarray) else "number"}
-        if kind in (torch.dtype, torch.device):
-            return {"k": kind.__name__, "v": str(value).removeprefix("torch.")}
+        if kind is torch.dtype:
+            return {"k": "dtype", "v": str(value).removeprefix("torch.")}
         if kind is range:
             return {"k": "range", "v": [value.start, value.stop, value.step]}
-        if kind is slice:
-            return {"k": "slice", "v": [self.pack(end) for end in (value.start, value.stop, value.step)]}
-        if kind is torch.Generator:
-            return {"k": "generator", "state": self.tensor(value.get_state())}
         return self._container(value) if issubclass(kind, (dict, list, tuple, set, frozenset)) else self._foreign(value)
 
     def _container(self, value):
@@ -206,20 +202,11 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _generator(unpacker: Unpacker, node) -> torch.Generator:
-    generator = torch.Generator()
-    generator.set_state(unpacker.tensor(node["state"]))
-    return generator
-
-
 _SIMPLE = {
     "int": lambda unpacker, node: _whole(node["v"]),
     "float": lambda unpacker, node: float(node["v"]),
     "array": lambda unpacker, node: unpacker.tensor(node).numpy(),
     "number": lambda unpacker, node: unpacker.tensor(node).numpy()[()],
     "dtype": lambda unpacker, node: DTYPES[node["v"]],
-    "device": lambda unpacker, node: torch.device(str(node["v"])),
     "range": lambda unpacker, node: range(*map(int, node["v"])),
-    "slice": lambda unpacker, node: slice(*map(unpacker.unpack, node["v"])),
-    "generator": _generator,
 }
