@@ -3,11 +3,11 @@
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2]
-TOKENS = "widgets/js/tokens.css"
+TOKENS = "_support/widgets/js/tokens.css"
 STYLES = {
     "explorer": (TOKENS, "explorer/js/explorer.css", "explorer/js/parts.css", "explorer/js/lab.css"),
     "play": (TOKENS, "explorables/js/play.css"),
-    "page": ("widgets/js/page.css",),
+    "page": ("_support/widgets/js/page.css",),
     "upload": ("explorer/js/upload.css",),
 }
 
@@ -27,4 +27,4 @@ def module(name: str) -> str:
 def style(*names: str) -> str:
     """The style sheets of the explorer, of explorables ("play") or one of them, of a page of its own, of the button."""
     sheets = [PACKAGE / sheet for name in names for sheet in STYLES.get(name, (f"{name}.css",))]
-    return "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets if sheet.is_file())
+    return "\n".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
