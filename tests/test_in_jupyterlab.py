@@ -19,10 +19,11 @@ from explored import NEEDS_CHROMIUM
 from lab import run_cell
 from pictures import encoded
 from PIL import Image
-from regenerate import VIEW, as_stored, same_explorer
+from regenerate import VIEW, as_stored, same_widget
 from threadpoolctl import threadpool_info
 
-from vit_course.explorer import AttentionExplorer, embedded
+from vit_course._support.widgets.pages import pack, unpack
+from vit_course.explorer import AttentionExplorer
 from vit_course.teaching.classroom.exercises import exercises_of
 
 PRINTED = {"output_type": "stream", "name": "stdout", "text": ["one\n", "two\n"]}
@@ -116,7 +117,7 @@ def shown(noise: int = 0, mark: bool = False, alt: str = "a curve", **more) -> d
 def packed(change: float = 0.0, **state) -> dict:
     """An explorer as a notebook keeps it."""
     q, k = torch.randn(2, 2, 3, 7, 4, generator=torch.Generator().manual_seed(0)) * (1 + change)
-    return embedded.pack(AttentionExplorer((q, k), torch.zeros(3, 8, 12), grid=(2, 3), **state).everything())
+    return pack(AttentionExplorer((q, k), torch.zeros(3, 8, 12), grid=(2, 3), **state).everything())
 
 
 def test_a_number_is_stored_where_it_is_beyond_its_tolerance():
@@ -136,10 +137,10 @@ def test_a_picture_is_stored_where_something_else_is_seen():
 @pytest.mark.slow
 def test_an_explorer_is_stored_where_its_data_differ():
     stored = packed()
-    assert same_explorer(*map(embedded.unpack, (stored, packed())))
-    assert same_explorer(*map(embedded.unpack, (stored, packed(change=1e-6)))), "as two machines round"
+    assert same_widget(*map(unpack, (stored, packed())))
+    assert same_widget(*map(unpack, (stored, packed(change=1e-6)))), "as two machines round"
     for other in (packed(head=1), packed(change=0.5), packed(scale="layer")):
-        assert not same_explorer(*map(embedded.unpack, (stored, other)))
+        assert not same_widget(*map(unpack, (stored, other)))
     kept, fresh = shown(**{VIEW: stored}), shown(**{VIEW: packed(head=1)})
     assert as_stored([kept], [shown(noise=1, **{VIEW: packed(change=1e-6)})], []) == [kept]
     assert as_stored([kept], [fresh], []) == [fresh]

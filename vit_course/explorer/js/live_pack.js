@@ -1,11 +1,10 @@
-// A panel as Python writes it into a page, from one with numbers as they are: whole numbers of 14 bits, and characters
-// of seven. The same as `QueriesAndKeys.write` of scene.py, `quantised` and `to_text` of encoding.py. No page.
+// A panel as Python writes it into a page, from one with numbers as they are: whole numbers of 14 bits, half as large.
+// The same as `QueriesAndKeys.write` of scene.py and `quantised` of encoding.py. No page.
 
 import { floats } from "../../_support/widgets/js/bytes.js";
 import { Sections } from "./live_panel.js";
 
 const LARGEST = 8191;
-const UNSAFE = { 0: 0xc0, 13: 0xc1, 60: 0xc2 }; // what a page would lose or misread: NUL, carriage return, <
 const { fround } = Math;
 
 function whole(value) {
@@ -122,16 +121,4 @@ export async function packed({ bitmap, ...panel }, data, picture) {
   await add(sections, "features", null, features.out, shape);
   sections.floats("feature_steps", null, features.steps, [shape[1]]);
   return { panel: { ...panel, sections: sections.described }, data: sections.joined() };
-}
-
-// Bytes as characters of seven bits each.
-export function dense(bytes) {
-  const groups = Math.ceil(bytes.length / 7), codes = new Uint8Array(8 * groups);
-  for (let group = 0, from = 0, to = 0; group < groups; group++, from += 7)
-    for (let i = 0; i < 8; i++) {
-      const before = i ? bytes[from + i - 1] ?? 0 : 0, here = i < 7 ? bytes[from + i] ?? 0 : 0;
-      const code = ((before << (7 - i)) | (here >> (i + 1))) & 127;
-      codes[to++] = UNSAFE[code] ?? code;
-    }
-  return new TextDecoder("latin1").decode(codes.subarray(0, Math.ceil((8 * bytes.length) / 7)));
 }
