@@ -129,7 +129,8 @@ class Play {
   fromAddress() {
     // What the address says of this figure; -> a sentence about the first value that it cannot take.
     let refused = "";
-    for (const [part, value] of fromAddress(location.hash, this.name)) {
+    const [name, query] = location.hash.slice(1).split("?");
+    for (const [part, value] of name === this.name ? fromAddress(this.table, query) : []) {
       const words = refusal(this.table, part, value, this.facts.counts ?? {});
       if (!words) this.state[part] = value;
       refused ||= words;
@@ -155,7 +156,9 @@ class Play {
   keep() {
     this.model.set("state", structuredClone(this.state));
     this.model.save_changes();
-    if (!this.live) history.replaceState(history.state, "", toAddress(this.table, this.state, this.name));
+    if (this.live) return;
+    const query = toAddress(this.table, this.state, usual(this.table));
+    history.replaceState(history.state, "", `#${this.name}${query && `?${query}`}`);
   }
 
   moving(values) {
