@@ -111,7 +111,7 @@ def test_an_address_holds_lists_and_texts_that_look_like_numbers(page):
     }
     usual = {name: part["usual"] for name, part in table.items()}
     values = {"axes": "2435", "heads": 2, "valves": ["open", "closed"], "divided": False}
-    module = "_support/widgets/js/table"
+    module = "_support/widgets/js/state_table"
     text = call(page, module, "m.toAddress(...a)", [table, values, usual])
     assert text.startswith("axes=2435&heads=2&") and text.endswith("&divided=0")
     for address in (text, 'axes="2435"&heads=2&valves=["open","closed"]&divided=0'):

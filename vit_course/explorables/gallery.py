@@ -53,4 +53,4 @@ def write_pages(folder: Path) -> None:
     for name, figure in figures.items():
         figure.save_html(folder / f"{name}.html", ABOUT[name][1])
     sheet = scripts.style(*ABOUT, "page")
-    (folder / "index.html").write_bytes(pages.document(html.escape(TITLE), sheet, together(figures), ""))
+    (folder / "index.html").write_bytes(pages.document(TITLE, sheet, together(figures), ""))

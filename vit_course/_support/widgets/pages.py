@@ -76,28 +76,20 @@ def document(title: str, style: str, body: str, script: str) -> bytes:
     """A page that needs nothing else.
 
     Args:
-        title: as HTML.
+        title: its heading, and the name of its window.
         style, body, script: as they stand in it.
     """
     # In three pieces: with one character beyond Latin-1 all of the data would take twice its memory.
-    return (
-        HEAD.format(title=title, style=style, icon=ICON).encode() + body.encode() + FOOT.format(script=script).encode()
-    )
+    head = HEAD.format(title=html.escape(title), style=style, icon=ICON)
+    return head.encode() + body.encode() + FOOT.format(script=script).encode()
 
 
-def page(everything: dict, title: str) -> bytes:
-    """A page that shows one widget and needs nothing else.
+def save_page(path: str | Path, title: str, overwrite: bool, everything: dict) -> None:
+    """Writes a page that shows one widget and needs nothing else.
 
     Args:
+        path, title, overwrite: as `Widget.save_html` takes them.
         everything: as in `markup`.
-        title: as HTML.
-    """
-    name = everything["_name"]
-    return document(title, scripts.style(name, "page"), markup(everything), scripts.module(name))
-
-
-def save_page(path: str | Path, title: str, overwrite: bool, make) -> None:
-    """Writes what `make(title as HTML)` gives.
 
     Raises:
         ValueError: a name that does not end in .html, which no browser would open as a page.
@@ -106,7 +98,9 @@ def save_page(path: str | Path, title: str, overwrite: bool, make) -> None:
     """
     path = need_page(path, overwrite)
     need_titles([title])
-    write_atomically(path, make(html.escape(title)))
+    name = everything["_name"]
+    style, script = scripts.style(name, "page"), scripts.module(name)
+    write_atomically(path, document(title, style, markup(everything), script))
 
 
 def markup(everything: dict) -> str:

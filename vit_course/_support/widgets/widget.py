@@ -13,7 +13,7 @@ import traitlets
 
 from vit_course._support.inputs.extras import extra
 from vit_course._support.widgets import pages, scripts
-from vit_course._support.widgets.state import refusal
+from vit_course._support.widgets.state_table import refusal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +29,7 @@ class Widget(anywidget.AnyWidget):
 
     Args:
         name: of its script and its style sheets, see `scripts`.
-        table, counts: of its state, as `state.refusal` takes them.
+        table, counts: of its state, as `state_table.refusal` takes them.
         values: of the parts of the state.
         traits: all further traits.
 
@@ -97,8 +97,7 @@ class Widget(anywidget.AnyWidget):
         Raises:
             ValueError, FileExistsError, OSError: as `pages.save_page`.
         """
-        title = title or self._title()
-        pages.save_page(path, title, overwrite, lambda escaped: pages.page(self.everything(), escaped))
+        pages.save_page(path, title or self._title(), overwrite, self.everything())
 
     def _title(self) -> str:
         return self._name.replace("_", " ").capitalize()

@@ -4,7 +4,7 @@ import { html, nothing, render as fill, svg } from "lit-html";
 
 import { bytesOf, floats } from "../../_support/widgets/js/bytes.js";
 import { ask } from "../../_support/widgets/js/kernel.js";
-import { fromAddress, refusal, toAddress, usual } from "../../_support/widgets/js/table.js";
+import { fromAddress, refusal, toAddress, usual } from "../../_support/widgets/js/state_table.js";
 import { truce } from "../../_support/widgets/js/truce.js";
 import { widget } from "../../_support/widgets/js/widget.js";
 

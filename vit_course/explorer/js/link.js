@@ -1,6 +1,6 @@
 // The state in the address of a saved page, so that a link shows what its sender saw. No DOM but the address itself.
 
-import { fromAddress, toAddress } from "../../_support/widgets/js/table.js";
+import { fromAddress, toAddress } from "../../_support/widgets/js/state_table.js";
 import TABLE from "./state.json" with { type: "json" };
 
 // What differs from how the page opens: "layer=3&head=4&pinned=1".

@@ -1,5 +1,5 @@
 // A table of a widget's state: what each part is as usual, and which values it takes. Python reads the same file, and
-// refuses the same values in the same words (state.py). No DOM.
+// refuses the same values in the same words (state_table.py). No DOM.
 
 function number(part, counts) {
   // -> the least and the largest value.
