@@ -43,6 +43,7 @@ def parts(path) -> tuple[str, dict, bytes]:
 
 def seen(page) -> tuple[list, np.ndarray]:
     page.click(".vit-tools summary")
+    page.wait_for_selector(".vit-table td")  # filled once the browser says that it is open
     drawn(page)
     words = [re.sub("[0-9.]+.%", "%", page.inner_text(name)) for name in (".vit-lead", ".vit-words", ".vit-about")]
     checked = page.locator(".vit-explorer input:checked").evaluate_all("all => all.map((one) => one.value)")
