@@ -125,7 +125,7 @@ class Widget(anywidget.AnyWidget):
                 self._picture = place
 
     def set_state(self, sync_data: dict) -> None:
-        """Takes what the browser has set; a while later the picture follows, so that a notebook keeps what was left."""
+        # What the browser has set; a while later the picture follows, so that a notebook keeps what was left.
         super().set_state(sync_data)
         if self._picture is None:
             return
