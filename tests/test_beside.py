@@ -149,9 +149,9 @@ def test_a_path_that_is_none(explorer, tmp_path):
 
 def test_a_script_ends_no_element(tmp_path, monkeypatch):
     (tmp_path / "explorer" / "static").mkdir(parents=True)
-    (tmp_path / "explorer" / "static" / "page.js").write_text('const a = "</script>";')
+    (tmp_path / "explorer" / "static" / "widget.js").write_text('const a = "</script>";')
     monkeypatch.setattr(scripts, "PACKAGE", tmp_path)
-    assert scripts.module("explorer/page") == r'const a = "<\/script>";'
+    assert scripts.module("explorer") == r'const a = "<\/script>";'
 
 
 WORDS = "A button for a picture of your own: run this cell to use it."

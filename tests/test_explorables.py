@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from traitlets import TraitError
 
 from vit_course import explorables
 from vit_course.__main__ import main
-from vit_course.explorables import explorable
+from vit_course._support.widgets.pages import markup, pack, unpack
 from vit_course.explorables.gallery import ABOUT, every, together
 
 NAMES = explorables.__all__
@@ -109,14 +108,15 @@ def test_all_are_there_and_each_is_a_widget_with_a_still(figures):
         assert isinstance(figure.figure(), Figure) and str(figure) == f"explorables.{name}()"
         (_, about), (words, _) = figure._still()
         assert len(about["image/png"]["alt"]) > 40 and "run this cell" in words["text/html"], name
-        view = explorable.pack(figure.everything())
-        assert explorable.unpack(json.loads(json.dumps(view))) == figure.everything()
+        view = pack(figure.everything())
+        assert unpack(json.loads(json.dumps(view))) == figure.everything()
 
 
 @pytest.mark.parametrize("name", TRIED)
-def test_a_page_is_light(figures, pages, name):
-    size = Path(pages[name].removeprefix("file://")).stat().st_size
-    assert size < (400_000 if name in WITH_WEIGHTS else 150_000) + 4_000, size  # and the frame of the page
+def test_script_and_data_are_light(figures, name):
+    figure = figures[name]
+    size = len(figure._data) + len((figure._esm + figure._css).encode())
+    assert size < (400_000 if name in WITH_WEIGHTS else 150_000), size
 
 
 @pytest.mark.parametrize("name", TRIED)
@@ -265,7 +265,7 @@ def test_an_address_that_cannot_be_is_refused_and_the_rest_is_shown(opened, name
 @NEEDS_CHROMIUM
 def test_figures_of_one_page_keep_apart(browser, figures, tmp_path):
     path = tmp_path / "all.html"
-    first = explorable.markup(explorables.attention_by_hand(asking=2).everything())
+    first = markup(explorables.attention_by_hand(asking=2).everything())
     body = together(figures).replace("<p>", f"{first}<p>", 1)
     path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>all</title>{body}")
     page = browser.new_page()

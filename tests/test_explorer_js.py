@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 from explored import NEEDS_CHROMIUM, decoded, maps_of, random_panel
-from explorer_parts import ORIGIN, call, module_page
+from explorer_parts import call, module_page
 
 from vit_course._support.widgets import scripts
-from vit_course._support.widgets.encoding import to_base64, to_text
+from vit_course._support.widgets.encoding import to_base64
 from vit_course.explorer import AttentionExplorer
 from vit_course.explorer.arguments import STATE
 from vit_course.maps.interpret import rollout
@@ -44,22 +44,6 @@ def panel(page):
     page.evaluate(OPEN, [explorer._panels, to_base64(explorer._data), 1, "panel"])
     queries, keys = given["maps"]
     return {"queries": queries.numpy(), "keys": keys.numpy(), "features": given["features"].numpy()}
-
-
-@pytest.mark.parametrize("length", [0, 1, 6, 7, 8, 13, 2304, 7 * 2**15 + 3])
-def test_bytes_survive_as_characters_of_a_page(page, length):
-    content = (bytes([0, 26, 26, 60, 0]) + bytes(range(256)) * 900)[:length]  # with what is replaced: NUL, <
-    text = to_text(content)
-    assert len(text) == -(-8 * length // 7)
-    page.set_content(f'<meta charset="utf-8"><script type="text/plain">{text}</script>')
-    script = """async ([origin, text]) => {
-        const { fromDense, fromBase64 } = await import(`${origin}/_support/widgets/js/bytes.js`);
-        const found = [fromDense(document.querySelector("script").textContent), fromBase64(text)];
-        return found.map((one) => Array.from(one));
-    }"""
-    found = page.evaluate(script, [ORIGIN, to_base64(content)])
-    page.goto(ORIGIN)
-    assert [bytes(one) for one in found] == [content, content]
 
 
 @pytest.mark.parametrize("direction", ["from", "to"])
@@ -288,7 +272,7 @@ def test_two_widgets_of_a_notebook_keep_their_controls_apart(page):
             widget.render({ model: model({ ...state, _data: fromBase64(text) }), el });
         }
     }"""
-    page.evaluate(script, [scripts.module("explorer/widget"), state, to_base64(explorer._data)])
+    page.evaluate(script, [scripts.module("explorer"), state, to_base64(explorer._data)])
     page.wait_for_function("() => document.querySelectorAll('.vit-explorer[data-ready]').length === 2")
     chosen = "all => all.map(e => e.querySelectorAll('.vit-strip input:checked').length)"
     first, second = page.locator(".vit-explorer").evaluate_all(chosen)

@@ -102,6 +102,22 @@ def test_an_address_says_what_differs_and_reads_back(page):
         assert call(page, "link", DECODE, f"#{misfit}") == {}, misfit
 
 
+def test_an_address_holds_lists_and_texts_that_look_like_numbers(page):
+    table = {
+        "axes": {"usual": "2345", "choices": ["2345", "2435"]},
+        "heads": {"usual": 1, "choices": [1, 2]},
+        "valves": {"usual": ["open", "open"], "shape": [2], "choices": ["open", "closed"]},
+        "divided": {"usual": True, "flag": True},
+    }
+    usual = {name: part["usual"] for name, part in table.items()}
+    values = {"axes": "2435", "heads": 2, "valves": ["open", "closed"], "divided": False}
+    module = "_support/widgets/js/state_table"
+    text = call(page, module, "m.toAddress(...a)", [table, values, usual])
+    assert text.startswith("axes=2435&heads=2&") and text.endswith("&divided=0")
+    for address in (text, 'axes="2435"&heads=2&valves=["open","closed"]&divided=0'):
+        assert dict(call(page, module, "m.fromAddress(...a)", [table, address])) == values
+
+
 def test_the_picture_has_lines_as_wide_and_panels_side_by_side_while_there_is_room(page):
     text = "one two three incomprehensibility four"
     lines = call(page, "picture", "m.wrapped(a, 70, (text) => text.length * 7)", text)

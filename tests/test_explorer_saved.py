@@ -6,7 +6,9 @@ import pytest
 from conftest import thoroughly
 from explored import NEEDS_CHROMIUM, drawn, opening, patch, point, random_panel, says, words
 
-from vit_course.explorer import AttentionExplorer, embedded
+from vit_course._support.widgets.pages import save_page
+from vit_course.explorer import AttentionExplorer
+from vit_course.explorer.panel_data import fitting
 
 pytestmark = NEEDS_CHROMIUM
 ROWS, COLUMNS = 5, 8
@@ -122,9 +124,9 @@ def test_a_part_of_the_layers_has_its_numbers_and_no_rollout(opened, tmp_path):
     explorer = AttentionExplorer(**random_panel(layers=6), head=0, details=True)
     page = opened(explorer)
     assert page.locator(".vit-across > span").last.inner_text() == "rollout"
-    state = embedded.fitting(explorer.everything(), most=len(explorer._data) * 2 // 3)
+    state = fitting(explorer.everything(), most=len(explorer._data) * 2 // 3)
     path = tmp_path / "some.html"
-    path.write_bytes(embedded.page(state, "Some layers"))
+    save_page(path, "Some layers", False, state)
     page.goto(path.as_uri())
     page.wait_for_selector(".vit-grid[data-complete=true]")
     numbers = [str(number) for number in state["_panels"][0]["layer_numbers"]]

@@ -10,8 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from conftest import ROOT, python
 
-from vit_course.explorables import explorable
-from vit_course.explorer import embedded
+from vit_course._support.widgets.pages import unpack
 from vit_course.teaching.site.landing import LINKS
 from vit_course.teaching.site.outputs import VIEW
 from vit_course.teaching.site.reference import PARTS
@@ -123,9 +122,9 @@ def test_each_chapter_has_its_outputs_one_script_for_its_explorers_and_its_file(
     for notebook in NOTEBOOKS:
         page = pages[site / "notebooks" / f"{notebook.stem}.html"]
         views = [output.get("data", {}).get(VIEW, {}) for output in outputs(notebook)]
-        stored = sum(embedded.STORED in view for view in views)
-        figures = {found["_name"] for view in views if (found := explorable.unpack(view))}
-        assert page.explorers == stored and page.modules == (stored > 0) + len(figures)
+        names = [found["_name"] for view in views if (found := unpack(view))]
+        stored = names.count("explorer")
+        assert page.explorers == stored and page.modules == len({*names})
         total += stored
         path = site / "notebooks" / f"{notebook.stem}.html"
         text = path.read_text(encoding="utf-8")

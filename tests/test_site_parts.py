@@ -15,7 +15,7 @@ from fontTools.ttLib import TTFont
 from PIL import Image, ImageChops, ImageStat
 
 import vit_course
-from vit_course.explorer import embedded
+from vit_course._support.widgets import pages, scripts
 from vit_course.teaching.site.code import hang
 from vit_course.teaching.site.docstrings import as_rst
 from vit_course.teaching.site.font import characters, write_font
@@ -57,9 +57,9 @@ def test_links_to_code_lead_to_pages_of_code():
 
 
 def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(embedded, "unpack", lambda view: view.get("state"))
-    monkeypatch.setattr(embedded, "markup", lambda state: f"<div>{state}</div>")
-    monkeypatch.setattr(embedded, "script", lambda: "run()")
+    monkeypatch.setattr(pages, "unpack", lambda view: view.get("state"))
+    monkeypatch.setattr(pages, "markup", lambda state: f"<div>{state['_data']}</div>")
+    monkeypatch.setattr(scripts, "module", lambda name: f"run({name})")
     buffer = io.BytesIO()
     Image.new("RGB", (7, 5), "red").save(buffer, "PNG")
     picture = {
@@ -68,7 +68,7 @@ def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
         "metadata": {"image/png": {"alt": 'a "b"'}},
     }
     other = {"output_type": "display_data", "data": {VIEW: {"model_id": "1"}}, "metadata": {}}
-    live = {"output_type": "display_data", "data": {VIEW: {"state": "S"}}, "metadata": {}}
+    live = {"output_type": "display_data", "data": {VIEW: {"state": {"_name": "rope", "_data": "S"}}}, "metadata": {}}
     again = {"output_type": "display_data", "data": {"text/html": [f"<p>{AGAIN}"]}, "metadata": {}}
     cells = [{"cell_type": "code", "outputs": [picture, *more]} for more in ([again, live], [other], [live, live])]
     cells.append({"cell_type": "markdown", "source": "words"})
@@ -78,7 +78,7 @@ def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
     assert html[0] == [f"<noscript>{img.format(0)}</noscript><div>S</div>"]
     assert html[1] == [img.format(1), None] and shown[1]["outputs"][1] == other
     assert html[2][0] == f"<noscript>{img.format(2)}</noscript><div>S</div>", "one picture, one explorer"
-    assert html[2][1] == '<div>S</div><script type="module">run()</script>'
+    assert html[2][1] == '<div>S</div><script type="module">run(rope)</script>'
     assert html[3] == []
 
 

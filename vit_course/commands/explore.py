@@ -62,8 +62,8 @@ def run(options) -> int:
     found = pretrained.load_run(options.weights, image_size=options.image_size)
     config = found.model.config
     panels = 1 if options.beside is None else 2
-    # Queries and keys take two bytes a number, all else a twentieth of that.
-    size = 4.2 * panels * config.num_layers * config.num_tokens * config.hidden_dim
+    # Queries and keys take 14 bits a number and as base64 a third more, all else a twentieth of that.
+    size = 4.9 * panels * config.num_layers * config.num_tokens * config.hidden_dim
     if size > LARGE:
         rows, columns = config.grid
         fitting = math.isqrt(int(rows * columns * LARGE / size)) * config.patch_size

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from vit_course import explorables
 from vit_course._support.widgets import pages, scripts
-from vit_course.explorables.explorable import Explorable, markup
+from vit_course.explorables.explorable import Explorable
 
 # The chapter that explains each, and the question it answers.
 ABOUT = {
@@ -41,15 +41,10 @@ def together(figures: dict[str, Explorable], chapters: str = "") -> str:
     for name, figure in figures.items():
         chapter, question = ABOUT[name]
         link = f' <a href="{chapters}{chapter}.html">Chapter {chapter[:2]} explains it.</a>' if chapters else ""
-        parts.append(f'<section id="{name}"><h2>{html.escape(question)}</h2>{markup(figure.everything())}')
+        parts.append(f'<section id="{name}"><h2>{html.escape(question)}</h2>{pages.markup(figure.everything())}')
         parts.append(f"<p>{link}</p></section>" if link else "</section>")
-    parts += [f'<script type="module">{scripts.module(f"explorables/{name}")}</script>' for name in figures]
+    parts += [f'<script type="module">{scripts.module(name)}</script>' for name in figures]
     return "\n".join(parts)
-
-
-def style() -> str:
-    """The style sheets of all explorables."""
-    return scripts.style("play", *(f"explorables/js/{name}" for name in ABOUT))
 
 
 def write_pages(folder: Path) -> None:
@@ -57,5 +52,5 @@ def write_pages(folder: Path) -> None:
     figures = every()
     for name, figure in figures.items():
         figure.save_html(folder / f"{name}.html", ABOUT[name][1])
-    sheet = style() + scripts.style("page")
-    (folder / "index.html").write_bytes(pages.page(html.escape(TITLE), sheet, together(figures), ""))
+    sheet = scripts.style(*ABOUT, "page")
+    (folder / "index.html").write_bytes(pages.document(TITLE, sheet, together(figures), ""))

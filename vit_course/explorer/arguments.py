@@ -14,7 +14,7 @@ from vit_course._support.inputs.tensors import check_dense, check_finite, check_
 from vit_course._support.widgets.pages import need_titles
 from vit_course.explorer.scene import MOST_WEIGHTS, Maps, QueriesAndKeys
 
-# The parts of the explorer's state, a table as `widgets.state` has it; `usual` is null where the panels decide.
+# The parts of the explorer's state, a table as `state_table.py` has it; `usual` is null where the panels decide.
 STATE = json.loads((Path(__file__).parent / "js" / "state.json").read_text(encoding="utf-8"))
 
 

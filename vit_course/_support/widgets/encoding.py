@@ -9,11 +9,6 @@ import numpy as np
 # is taken off; of float16 by three hundredths, because a few coordinates of the keys are far from 0 for every token.
 LARGEST = 8191
 
-# Characters that a page would lose or misread in a script: NUL, carriage return, <.
-UNSAFE = {0: "\u00c0", 13: "\u00c1", 60: "\u00c2"}
-ALPHABET = bytes(ord(UNSAFE.get(code, chr(code))) for code in range(256))
-SHIFTS = np.arange(49, -1, -7, dtype=np.uint64)
-
 
 class Sections:
     """Arrays one after the other, and a list that says where each lies: `described`, in the order of adding.
@@ -71,21 +66,6 @@ def quantised(values: np.ndarray, axis: int | None, most: int = LARGEST) -> tupl
     largest = np.abs(values).max(axis=axis, keepdims=True)
     step = np.where(largest > 0, largest / most, 1).astype(np.float32)
     return np.rint(values / step).astype(np.int16), step.squeeze(axis)
-
-
-def to_text(content: bytes) -> str:
-    """Bytes as characters of seven bits each, three of them replaced: longer by a sixth, where base64 is by a third."""
-    out = []
-    chunk = 7 * 2**15  # of whole groups, so that memory stays small
-    for start in range(0, len(content), chunk):
-        part = np.frombuffer(content, np.uint8, min(chunk, len(content) - start), start)
-        # Seven bytes are one number of 56 bits, and that is eight of 7 bits.
-        whole = np.zeros((-(-len(part) // 7), 8), np.uint8)
-        whole[:, 1:] = np.pad(part, (0, -len(part) % 7)).reshape(-1, 7)
-        numbers = whole.view(">u8").astype(np.uint64)  # (n, 1)
-        codes = (numbers >> SHIFTS).astype(np.uint8) & 127  # (n, 8)
-        out.append(codes.tobytes().translate(ALPHABET))
-    return b"".join(out)[: -(-8 * len(content) // 7)].decode("latin-1")
 
 
 def to_base64(content: bytes) -> str:

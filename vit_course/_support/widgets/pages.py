@@ -9,7 +9,12 @@ from pathlib import Path
 
 from vit_course._support.files.atomic import write_atomically
 from vit_course._support.inputs.rules import path_name, shown
-from vit_course._support.widgets.encoding import to_base64, to_text
+from vit_course._support.widgets import scripts
+from vit_course._support.widgets.encoding import to_base64
+
+# Where a stored notebook keeps a widget, and where notebooks of earlier releases do.
+STORED = "vit_course"
+STORED_BEFORE = ("vit_explorer", "vit_play")
 
 # Nine patches, of which one is looked at.
 ICON = (
@@ -67,21 +72,24 @@ def need_page(path: str | Path, overwrite: bool) -> Path:
     return path
 
 
-def page(title: str, style: str, body: str, script: str) -> bytes:
+def document(title: str, style: str, body: str, script: str) -> bytes:
     """A page that needs nothing else.
 
     Args:
-        title: as HTML.
+        title: its heading, and the name of its window.
         style, body, script: as they stand in it.
     """
     # In three pieces: with one character beyond Latin-1 all of the data would take twice its memory.
-    return (
-        HEAD.format(title=title, style=style, icon=ICON).encode() + body.encode() + FOOT.format(script=script).encode()
-    )
+    head = HEAD.format(title=html.escape(title), style=style, icon=ICON)
+    return head.encode() + body.encode() + FOOT.format(script=script).encode()
 
 
-def save_page(path: str | Path, title: str, overwrite: bool, make) -> None:
-    """Writes what `make(title as HTML)` gives.
+def save_page(path: str | Path, title: str, overwrite: bool, everything: dict) -> None:
+    """Writes a page that shows one widget and needs nothing else.
+
+    Args:
+        path, title, overwrite: as `Widget.save_html` takes them.
+        everything: as in `markup`.
 
     Raises:
         ValueError: a name that does not end in .html, which no browser would open as a page.
@@ -90,42 +98,46 @@ def save_page(path: str | Path, title: str, overwrite: bool, make) -> None:
     """
     path = need_page(path, overwrite)
     need_titles([title])
-    write_atomically(path, make(html.escape(title)))
+    name = everything["_name"]
+    style, script = scripts.style(name, "page"), scripts.module(name)
+    write_atomically(path, document(title, style, markup(everything), script))
 
 
-def markup(name: str, values: dict, data: bytes, dense: bool = False) -> str:
-    """The place of one widget in a page, and what it shows.
+def markup(everything: dict) -> str:
+    """The place of one widget in a page, and what it shows; its script and style sheets stand elsewhere in the page.
 
     Args:
-        name: the classes of its elements are `vit-NAME-place`, `-state` and `-data`.
-        values: what JSON holds.
-        data: the bytes beside it.
-        dense: seven bits a character, some of which no editor knows, instead of base64.
+        everything: as `Widget.everything` gives it.
     """
     # A title may hold anything, also the end of a script.
-    text = json.dumps(values).replace("<", "\\u003c")
-    coding, characters = ("dense", to_text(data)) if dense else ("base64", to_base64(data))
+    values = json.dumps({name: value for name, value in everything.items() if name != "_data"})
+    return place(everything["_name"], values.replace("<", "\\u003c"), to_base64(everything["_data"]))
+
+
+def place(name: str, values: str, data: str) -> str:
+    """As `markup`, of the values as JSON and the data as base64."""
     return (
         f'<div class="vit-{name}-place"></div>'
-        f'<script type="application/json" class="vit-{name}-state">{text}</script>'
-        f'<script type="application/octet-stream" class="vit-{name}-data" data-coding="{coding}">{characters}</script>'
+        f'<script type="application/json" class="vit-{name}-state">{values}</script>'
+        f'<script type="application/octet-stream" class="vit-{name}-data">{data}</script>'
     )
 
 
-def pack(stored: str, values: dict, data: bytes) -> dict:
+def pack(everything: dict) -> dict:
     """What a stored notebook keeps of a widget: a view that JupyterLab hides, as it names no model, with the state.
 
     Args:
-        stored: the key under which it is kept.
-        values, data: as in `markup`.
+        everything: as in `markup`.
     """
-    packed = to_base64(json.dumps(values).encode() + b"\0" + data)  # which is squeezed already
-    return {"model_id": "", "version_major": 2, "version_minor": 0, stored: packed}
+    values = {name: value for name, value in everything.items() if name != "_data"}
+    packed = to_base64(json.dumps(values).encode() + b"\0" + everything["_data"])  # which is squeezed already
+    return {"model_id": "", "version_major": 2, "version_minor": 0, STORED: packed}
 
 
-def unpack(stored: str, view: dict) -> tuple[dict, bytes] | None:
-    """The values and the data that `pack` has packed, or None if the view is another's."""
-    if stored not in view:
+def unpack(view: dict) -> dict | None:
+    """What `pack` has packed, or None if the view is another's."""
+    found = next((view[key] for key in (STORED, *STORED_BEFORE) if key in view), None)
+    if found is None:
         return None
-    head, data = base64.b64decode(view[stored]).split(b"\0", 1)
-    return json.loads(head), data
+    values, data = base64.b64decode(found).split(b"\0", 1)
+    return {"_name": "explorer", **json.loads(values), "_data": data}  # of which version 1 did not keep the name

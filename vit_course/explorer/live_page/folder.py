@@ -11,10 +11,8 @@ from pathlib import Path
 
 from vit_course._support.files.owned import Owned
 from vit_course._support.files.stored import stored
-from vit_course._support.widgets import scripts
-from vit_course._support.widgets.pages import ICON
+from vit_course._support.widgets import pages, scripts
 from vit_course.data.photographs import Photograph, photographs
-from vit_course.explorer import embedded
 from vit_course.explorer.live_page.models import MODELS, PATCH, describe
 from vit_course.explorer.live_page.precompute import beforehand
 
@@ -77,8 +75,9 @@ def make_live(out: Path, home: str | None = None) -> None:
         shutil.copyfile(scripts.PACKAGE / "explorer" / "static" / f"{name}.js", out / f"{name}.js")
     (out / "explorer.css").write_text(scripts.style("explorer"), encoding="utf-8")
     shutil.copyfile(scripts.PACKAGE / "explorer" / "js" / "live.css", out / "live.css")
-    # An empty page of an explorer: what "Save as page" fills (live_save.js knows these two words). No page of its own.
-    (out / "saved.txt").write_bytes(embedded.page({"_panels": "{the state}", "_data": b""}, "{the title}"))
+    # An empty page of an explorer, which "Save as page" fills: live_save.js knows these words. No page of its own.
+    body, style = pages.place("explorer", "{the state}", "{the data}"), scripts.style("explorer", "page")
+    (out / "saved.txt").write_bytes(pages.document("{the title}", style, body, scripts.module("explorer")))
     pictures = _pictures(out)
     # What it takes to open the page without its server, the page itself last; models and runtime are kept apart.
     shell = (*out.glob("*.js"), *out.glob("*.css"), *out.glob("*.txt"))
@@ -140,7 +139,7 @@ def _page(page: dict, pictures: str, home: str | None) -> str:
     template = string.Template((HERE / "page.html").read_text(encoding="utf-8"))
     return template.substitute(
         pictures=pictures,
-        icon=ICON,
+        icon=pages.ICON,
         first=f"photographs/{FIRST[0]}.jpg",
         # Nothing in it may end the script in which it stands.
         page=json.dumps(page).replace("<", "\\u003c"),

@@ -45,8 +45,8 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
             import_module(package)
     from sphinx.application import Sphinx
 
+    from vit_course._support.widgets import scripts
     from vit_course.explorables import gallery
-    from vit_course.explorer import embedded
     from vit_course.explorer.live_page import make_live
     from vit_course.teaching.site.sources import write_sources
 
@@ -55,7 +55,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         sources.mkdir()
         write_sources(repository, sources)
         shutil.copytree(HERE / "static", static)
-        (static / "explorer.css").write_text(embedded.style() + gallery.style(), encoding="utf-8")
+        (static / "explorer.css").write_text(scripts.style("explorer", *gallery.ABOUT), encoding="utf-8")
         warnings = io.StringIO()
         # No folder of its own for the configuration: all of it is in `settings`.
         conf = settings(sources, static)

@@ -3,7 +3,7 @@
 import html
 import re
 
-from vit_course.explorer import embedded
+from vit_course._support.widgets import pages, scripts
 
 ROW = re.compile(r"^\| \[(\d+) ([^\]]*)\]\(([^)]*)\) \| (.*?) \| (\d+) \+ (\d+)(?: \+ \d+)? \|$", re.MULTILINE)
 # The table in the readme, with its head.
@@ -34,9 +34,8 @@ def opening_explorer() -> dict:
 def hero(state: dict) -> str:
     """The HTML under the opening words: where to go, and an explorer in this state to play with."""
     buttons = "".join(f'<a href="{address}">{words}</a>' for address, words in LINKS.items())
-    play = (
-        f'<div class="hero-explorer">{embedded.markup(state)}<script type="module">{embedded.script()}</script></div>'
-    )
+    script = f'<script type="module">{scripts.module("explorer")}</script>'
+    play = f'<div class="hero-explorer">{pages.markup(state)}{script}</div>'
     return f'<p class="hero-links">{buttons}</p>\n{play}\n<p class="hero-caption">{CAPTION}</p>\n'
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from vit_course._support.widgets import pages, scripts
 from vit_course._support.widgets.still import AGAIN
-from vit_course.explorables import explorable
-from vit_course.explorer import embedded
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 # A figure that takes more than this without loss is one of photographs, and may lose what nobody sees.
@@ -23,7 +22,7 @@ def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
     The files of the figures are named after the notebook and written into the folder `figures`.
     """
     figures.mkdir(parents=True, exist_ok=True)
-    last, scripts = None, {}
+    last, modules = None, {}
     for index, cell in enumerate(notebook["cells"]):
         picture, outputs = "", []
         for output in cell.get("outputs", []):
@@ -37,7 +36,7 @@ def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
                     outputs.pop()
                 noscript = f"<noscript>{picture}</noscript>" if picture else ""
                 last, picture = _html(noscript + live[0]), ""
-                scripts[live[1]] = None
+                modules[live[1]] = None
                 outputs.append(last)
             elif "image/png" in data:
                 alt = output["metadata"].get("image/png", {}).get("alt", "")
@@ -55,17 +54,14 @@ def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
             cell["outputs"] = outputs
     if last is not None:
         # Once a page, and inline: from a file no module may be loaded.
-        last["data"]["text/html"] += "".join(f'<script type="module">{script}</script>' for script in scripts)
+        last["data"]["text/html"] += "".join(f'<script type="module">{module}</script>' for module in modules)
     return notebook
 
 
 def widget_of(view: dict) -> tuple[str, str] | None:
     """The place in the page and the script of what a stored notebook has kept of a widget, or None."""
-    state = embedded.unpack(view)
-    if state is not None:
-        return embedded.markup(state), embedded.script()
-    state = explorable.unpack(view)
-    return state and (explorable.markup(state), explorable.script(state))
+    everything = pages.unpack(view)
+    return everything and (pages.markup(everything), scripts.module(everything["_name"]))
 
 
 def write_figure(png: bytes, file: Path) -> tuple[int, int]:

@@ -113,9 +113,16 @@ def _entry(path: str, name: str, value: object) -> str:
         words = VALUES[f"{path}.{name}"].replace("`", "``")
         text = f".. py:data:: {name}\n   :module: vit_course.{path}\n{shown}\n   {words}"
     elif inspect.isclass(value):
-        text = f".. autoclass:: {place}\n   :members:"
+        text = f".. autoclass:: {place}\n   :members:\n{_inherited(place, value)}"
     elif path.startswith(CHAPTER):  # the decorator of the checks gives them another signature than they show
         text = f".. autofunction:: {place}(answer, *, seed=0) -> Report"
     else:
         text = f".. autofunction:: {place}"
     return f"### {name}\n\n```{{eval-rst}}\n{text}\n```"
+
+
+def _inherited(place: str, value: type) -> str:
+    # What a class has from a base of ours that has no entry of its own.
+    bases = [base for base in value.__mro__[1:] if base.__module__.startswith("vit_course._support")]
+    names = [name for base in bases for name, method in vars(base).items() if name[0] != "_" and method.__doc__]
+    return "".join(f"\n   .. automethod:: {place}.{name}" for name in names if name not in vars(value))

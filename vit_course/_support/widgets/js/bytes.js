@@ -1,29 +1,15 @@
 // From the characters of a page, or what a kernel sent, to numbers. Written by encoding.py.
 
-// Characters that a page would lose or misread stand under these codes instead: NUL, carriage return, <.
-const CODES = Uint8Array.from({ length: 256 }, (_, code) => ({ 0xc0: 0, 0xc1: 13, 0xc2: 60 })[code] ?? code);
-
-export function fromDense(text) {
-  // Seven bits a character -> bytes.
-  const groups = Math.ceil(text.length / 8);
-  const out = new Uint8Array(7 * groups);
-  for (let group = 0, at = 0, to = 0; group < groups; group++, at += 8, to += 7) {
-    let last = CODES[text.charCodeAt(at)];
-    for (let i = 0; i < 7; i++) {
-      // Beyond the end charCodeAt gives NaN, which is nowhere in the table.
-      const next = CODES[text.charCodeAt(at + i + 1)] ?? 0;
-      out[to + i] = (last << (i + 1)) | (next >> (6 - i));
-      last = next;
-    }
-  }
-  return out.subarray(0, Math.floor((text.length * 7) / 8));
-}
-
 export function fromBase64(text) {
   const letters = atob(text.trim());
   const out = new Uint8Array(letters.length);
   for (let i = 0; i < out.length; i++) out[i] = letters.charCodeAt(i);
   return out;
+}
+
+export function bytesOf(data) {
+  // What anywidget hands over: a view of memory, or the memory.
+  return data instanceof Uint8Array ? data : new Uint8Array(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength);
 }
 
 export function floats(bytes) {

@@ -1,6 +1,6 @@
 // anywidget's model where there is no kernel: the state itself, as it lies in the page.
 
-import { fromBase64, fromDense } from "./bytes.js";
+import { fromBase64 } from "./bytes.js";
 
 export class PageModel {
   constructor(state) {
@@ -43,8 +43,7 @@ export function modelOf(place, name) {
     return next;
   });
   const model = new PageModel(JSON.parse(state.textContent));
-  const decode = data.dataset.coding === "dense" ? fromDense : fromBase64;
-  model.state._data = decode(data.textContent);
+  model.state._data = fromBase64(data.textContent);
   data.remove(); // the bytes are kept, the characters need not be
   return model;
 }

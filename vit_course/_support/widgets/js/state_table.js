@@ -1,5 +1,5 @@
 // A table of a widget's state: what each part is as usual, and which values it takes. Python reads the same file, and
-// refuses the same values in the same words (state.py). No DOM.
+// refuses the same values in the same words (state_table.py). No DOM.
 
 function number(part, counts) {
   // -> the least and the largest value.
@@ -34,23 +34,27 @@ export function usual(table) {
   return Object.fromEntries(Object.entries(table).map(([name, part]) => [name, structuredClone(part.usual)]));
 }
 
-export function fromAddress(hash, name) {
-  // "#NAME?part=value&part=value", the values as JSON -> [part, value] of each; none where it is for another figure.
-  const [whose, query = ""] = hash.replace(/^#/, "").split("?");
-  if (whose !== name) return [];
-  return [...new URLSearchParams(query)].map(([part, text]) => {
-    try {
-      return [part, JSON.parse(text)];
-    } catch {
-      return [part, text];
-    }
-  });
+export function toAddress(table, state, usual) {
+  // What of a state is not as usual: "part=value&part=value", flags as 1 and 0, lists as JSON.
+  const query = new URLSearchParams();
+  for (const [name, { flag }] of Object.entries(table)) {
+    const value = state[name], text = JSON.stringify(value);
+    if (text !== JSON.stringify(usual[name])) query.set(name, flag ? Number(value) : typeof value === "string" ? value : text);
+  }
+  return query.toString();
 }
 
-export function toAddress(table, state, name) {
-  // Only what is not as usual.
-  const query = new URLSearchParams();
-  for (const [part, { usual: value }] of Object.entries(table))
-    if (JSON.stringify(state[part]) !== JSON.stringify(value)) query.set(part, JSON.stringify(state[part]));
-  return `#${name}${query.size ? `?${query}` : ""}`;
+export function fromAddress(table, query) {
+  // -> [part, value] of each. Anybody can write an address: whether a part takes its value, `refusal` says.
+  return [...new URLSearchParams(query)].map(([name, text]) => {
+    const { flag, shape, choices } = table[name] ?? {};
+    if (flag) return [name, { 1: true, 0: false }[text] ?? text];
+    const choice = shape ? undefined : choices?.find((one) => String(one) === text);
+    if (choice !== undefined) return [name, choice];
+    try {
+      return [name, JSON.parse(text)];
+    } catch {
+      return [name, text];
+    }
+  });
 }

@@ -2,7 +2,7 @@
 
 import math
 
-from vit_course._support.widgets.state import refusal
+from vit_course._support.widgets.state_table import refusal
 
 
 def test_a_table_says_what_it_takes():

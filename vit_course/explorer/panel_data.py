@@ -1,66 +1,12 @@
-"""The explorer where no kernel answers: a page of its own, its place in a page, and packed to lie in a notebook."""
+"""The data of panels as they are sent: with what was tested, and with fewer layers."""
 
 import json
 from collections.abc import Sequence
 
 import numpy as np
 
-from vit_course._support.widgets import pages, scripts
-from vit_course.explorer.arguments import STATE
-
-NAMES = (*STATE, "_panels")
-STORED = "vit_explorer"
 # What a stored notebook keeps of one explorer, in bytes; of a larger one some layers.
 MOST_STORED = 1_950_000
-
-
-def page(state: dict, title: str) -> bytes:
-    """A page that shows one explorer and needs nothing else.
-
-    Args:
-        state: as in `markup`.
-        title: as HTML.
-    """
-    return pages.page(title, scripts.style("explorer", "page"), markup(state, dense=True), script())
-
-
-def markup(state: dict, dense: bool = False) -> str:
-    """The place of one explorer in a page, and what it shows.
-
-    Args:
-        state: the traits of an `AttentionExplorer` by their names, `_data` as bytes.
-        dense: as in `pages.markup`.
-    """
-    values = {name: state[name] for name in NAMES if name in state}
-    return pages.markup("explorer", values, state["_data"], dense)
-
-
-def style() -> str:
-    """What every page with explorers needs once, in its head."""
-    return scripts.style("explorer")
-
-
-def script() -> str:
-    """What every page with explorers needs once, after all of them: a module, inline, as a file may load no other."""
-    return scripts.module("explorer/page")
-
-
-def pack(state: dict) -> dict:
-    """What a stored notebook keeps of an explorer.
-
-    Of a large one not all layers, but the last, the one that is shown, and others as evenly as there is room.
-
-    Args:
-        state: as in `markup`.
-    """
-    state = fitting(state)
-    return pages.pack(STORED, {name: state[name] for name in NAMES}, state["_data"])
-
-
-def unpack(view: dict) -> dict | None:
-    """The state that `pack` has packed, or None if the view is another's."""
-    found = pages.unpack(STORED, view)
-    return found and {**found[0], "_data": found[1]}
 
 
 def with_tested(panels: list[dict], data: bytes, known: Sequence[dict]) -> tuple[list[dict], bytes]:
@@ -90,8 +36,10 @@ def with_tested(panels: list[dict], data: bytes, known: Sequence[dict]) -> tuple
 def fitting(state: dict, most: int = MOST_STORED) -> dict:
     """The state with as many layers as `most` bytes take; `layer` stays the same layer, rolled out it becomes a mean.
 
+    Of a large one these are the last layer, the one that is shown, and others as evenly as there is room.
+
     Args:
-        state: as in `markup`.
+        state: the traits of an `AttentionExplorer` by their names.
     """
     every = 1
     found = state

@@ -1,4 +1,4 @@
-"""A table of a widget's state: what each part is as usual, and which values it takes; table.js reads the same file."""
+"""A table of a widget's state, which state_table.js reads too: what each part is as usual, which values it takes."""
 
 import json
 import math
