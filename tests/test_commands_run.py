@@ -162,7 +162,7 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
         (["explore", "https://example.org/cat.jpg"], "https://example.org/cat.jpg"),
         (
             ["explore", "res/screenshot.png", "--weights", "none"],
-            "there is no folder 'none', and it is not the name of",
+            "a published one is named with its library: timm:NAME",
         ),
         (["explore", "res/screenshot.png", "--beside", "mirrored"], "there is no file mirrored"),
         (["classify", "README.md"], "README.md is not a readable image"),

@@ -183,11 +183,8 @@ def test_bad_input_is_refused_before_any_work(tmp_path, monkeypatch, capsys):
         for file in ("best.safetensors", "config.json"):
             (tmp_path / folder / "same" / file).symlink_to(ROOT / "res" / "shapes" / file)
     for given, message in (
-        (
-            ["tiny-cifar", "nothing", "--out", tmp_path / "a.csv"],
-            "there is no folder 'nothing', and it is not the name",
-        ),
-        ([tmp_path, "--out", tmp_path / "a.csv"], "there is no config.json"),
+        (["tiny-cifar", "nothing", "--out", tmp_path / "a.csv"], "there is no checkpoint 'nothing'"),
+        ([tmp_path, "--out", tmp_path / "a.csv"], "is a folder without best.safetensors"),
         (["tiny-cifar", "--out", other], "other.csv is no table of this script, whose columns are model, pictures"),
         (["tiny-cifar", "--out", tmp_path], "Is a directory"),
         ([tmp_path / "a" / "same", tmp_path / "b" / "same"], "two models are called 'same'"),

@@ -143,7 +143,7 @@ def main(arguments: list[str] | None = None) -> int:
             for done in compare(name, model, table):
                 write_csv(options.out, [*table.values()])
                 print(harmless(done), flush=True)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ModuleNotFoundError) as error:
         print(harmless(f"error: {error}"), file=sys.stderr)
         return 2
     return 0
