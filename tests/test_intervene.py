@@ -250,7 +250,7 @@ def test_functions_and_several_pictures(name):
             changed(model, [without_layer(0, by=wrong)], images)
 
 
-@pytest.mark.parametrize("name", LIBRARIES.keys() - {"torchvision"})  # whose weights autograd does not see
+@pytest.mark.parametrize("name", sorted(LIBRARIES.keys() - {"torchvision"}))  # whose weights autograd does not see
 def test_autograd_follows_and_gradients_are_of_the_weights_that_were_used(name):
     library = LIBRARIES[name]
     model, images = library.model(), library.images()
