@@ -228,7 +228,7 @@ def _renamed(library: Library, state: Mapping[str, torch.Tensor], needed: Mappin
     for key, shape in needed.items():
         theirs = library.keys(key)
         parts = [part(library, state, name, (shape[0] // len(theirs), *shape[1:])) for name in theirs]
-        found[key] = torch.cat(parts).reshape(shape)
+        found[key] = (torch.cat(parts) if len(parts) > 1 else parts[0]).reshape(shape)
         used.update(theirs)
     if "class_token.token" not in needed:
         used.add(library.tokens.get("class_token.token", ""))  # vit-pytorch keeps a token of no rows
