@@ -1,6 +1,7 @@
 """Other people's models while they run: which of their layers attend, and whether all of them were seen, and whole."""
 
 import re
+import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -28,15 +29,17 @@ class _Eager:
 
     def __enter__(self) -> None:
         with HOOKS:
-            if not self.inside:
+            # Without PyTorch's compiler, which takes seconds to import, nothing can have been compiled.
+            if not self.inside and "torch._dynamo" in sys.modules:
                 self.stance = torch.compiler.set_stance("force_eager")
             self.inside += 1
 
     def __exit__(self, *_: object) -> None:
         with HOOKS:
             self.inside -= 1
-            if not self.inside:
+            if not self.inside and self.stance is not None:
                 self.stance.__exit__(None, None, None)
+                self.stance = None
 
 
 EAGER = _Eager()
