@@ -30,7 +30,7 @@ class _Eager:
     def __enter__(self) -> None:
         with HOOKS:
             # Without PyTorch's compiler, which takes seconds to import, nothing can have been compiled.
-            if not self.inside and "torch._dynamo" in sys.modules:
+            if self.stance is None and "torch._dynamo" in sys.modules:
                 self.stance = torch.compiler.set_stance("force_eager")
             self.inside += 1
 
