@@ -97,6 +97,31 @@ def test_importing_is_light(modules, heavy):
     assert python("-c", code).stdout.strip() == "[]"
 
 
+LOOK = """
+import sys
+import torch
+from vit_course import maps
+from vit_course.vit import ViT, ViTConfig
+
+model = ViT(ViTConfig(image_size=8, patch_size=4, num_classes=3, hidden_dim=8, num_layers=1, num_heads=2, mlp_dim=8))
+with torch.no_grad(), maps.intervene(model, [maps.without_head(0, 1)]), maps.record_attention(model) as recorded:
+    model(torch.zeros(1, 3, 8, 8))
+encoder = torch.nn.TransformerEncoderLayer(8, 2)
+with torch.no_grad(), maps.record_attention(encoder):
+    encoder(torch.zeros(5, 1, 8))
+    unused = sorted({"torch._dynamo", "sympy"} & set(sys.modules))
+    compiled = torch.compile(torch.nn.TransformerEncoderLayer(8, 2), backend="eager")  # which imports the compiler
+    with maps.record_attention(compiled) as late:
+        compiled(torch.zeros(5, 1, 8))
+print(unused, tuple(recorded.stacked().shape), tuple(late.by_layer[0][0].shape))
+"""
+
+
+@pytest.mark.slow
+def test_looking_into_a_model_does_not_import_the_compiler_and_minds_one_that_comes_later():
+    assert python("-c", LOOK).stdout.strip() == "[] (1, 1, 2, 5, 5) (1, 2, 5, 5)"
+
+
 def public():
     for info in pkgutil.walk_packages([str(PACKAGE)], "vit_course."):
         if info.name == "vit_course.__main__":
