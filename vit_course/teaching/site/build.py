@@ -7,12 +7,12 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-from vit_course._support.files.owned import Owned
+from vit_course._support.files.output_folder import need_output_folder, write_output_folder
 from vit_course._support.inputs.extras import extra
 
 HERE = Path(__file__).parent
 PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "ziamath", "fontTools", "markdown_it")
-SITE = Owned("site.json", "site")
+MARKER = "site.json"
 PARTS = ("sources", "static", "html", "trees", "lean")  # of the folder in which it is built
 # Of no use to a reader: the theme's icons as scripts and fonts, its words in other languages.
 UNUSED = (
@@ -35,11 +35,11 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         the number of pages.
 
     Raises:
-        ValueError: as `Owned.renew`, or Sphinx warns of anything.
+        ValueError: as `write_output_folder`, or Sphinx warns of anything.
         OSError: as `write_atomically`.
         MissingPackage: a package of the extra "site" is not installed.
     """
-    SITE.need_room(out, overwrite)
+    need_output_folder(out, MARKER, overwrite)
     with extra("site", "the site"):
         for package in PACKAGES:
             import_module(package)
@@ -66,7 +66,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         finish(html)
         shutil.copytree(html, lean, ignore=shutil.ignore_patterns(*UNUSED))
         make_live(lean / "live", home="../index.html")
-        return sum(path.suffix == ".html" for path in SITE.renew(out, lean, overwrite))
+        return sum(path.suffix == ".html" for path in write_output_folder(out, lean, MARKER, overwrite))
 
 
 def finish(html: Path) -> None:
