@@ -46,7 +46,7 @@ def test_formulas_have_a_shape(opened):
     # A bracket as tall as its two rows of numbers, which lie above each other.
     above, below, bracket = page.evaluate(
         """() => {
-            const matrix = document.querySelector("div.math mjx-mtable");
+            const matrix = document.querySelector("div.math mjx-mtable mjx-mtable");
             const parts = [...[...matrix.querySelectorAll("mjx-mtr")].slice(0, 2), matrix.previousElementSibling];
             return parts.map((element) => element.getBoundingClientRect().toJSON());
         }"""

@@ -169,7 +169,7 @@ def test_arguments_errors_and_methods_are_there(described):
     assert described["vit.ViT.features"][1].startswith("features") and "vit.ViT.forward" not in described
     assert "queries_and_keys" in described["maps.RecordedMaps.queries_and_keys"][1]
     _, text = described["encoder.Encoder"]
-    assert "num_layers – L." in text, "a letter, and no list"
+    assert "num_layers – L" in text, "a letter, and no list"
 
 
 def test_nothing_of_this_machine_is_there(site):

@@ -122,6 +122,7 @@ def settings(sources: Path, static: Path) -> dict:
         "html_css_files": ["site.css", "icons.css", "landing.css", "reference.css", "explorer.css"],
         "html_copy_source": False,
         "html_use_index": False,
+        "html_domain_indices": False,
         "html_show_sphinx": False,
         "html_show_copyright": False,
         "mathjax_path": "mathjax/tex-chtml.js",
