@@ -100,6 +100,8 @@ def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) ->
 
     def to_page(match: re.Match) -> str:
         path = match[2].partition("#")[0]
+        if not path:  # a heading of the same page
+            return match[0]
         target = Path(os.path.normpath(page.parent / path))
         up = "../" * (len(page.relative_to(repository).parts) - 1)
         if target == repository / "README.md":  # on the site, the first page
@@ -108,7 +110,7 @@ def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) ->
             return f"{match[1]}({up}index.md#the-chapters)"
         if target == repository / "vit_course":
             return f"{match[1]}({up}reference/index.md)"
-        if not path or target.suffix in (".md", ".ipynb"):
+        if target.suffix in (".md", ".ipynb"):
             return match[0]
         if (target / "README.md").is_file():
             return f"{match[1]}({path.rstrip('/')}/README.md)"
