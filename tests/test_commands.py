@@ -79,7 +79,7 @@ BAD_INPUT = [
     ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
     ("classroom make new --chapters 77", "there is no chapter '77'; the chapters are 00_start_here"),
     ("classroom make full", "full already exists and is not empty: add --overwrite"),
-    ("kit full", "full holds something that is not a kit: mine.txt; name another folder"),
+    ("kit full", "full holds other files and no kit.json of an earlier run: mine.txt; name another folder"),
     *((f"{command} EMPTY", "a name is needed, got an empty one") for command in EMPTY_NAMES),
     (
         "explore page.html --force",
@@ -92,8 +92,8 @@ BAD_INPUT = [
     ("classroom export full -o marks.txt", "the file to write must end in .csv, got marks.txt"),
     ("classroom export full -o gradebook.db --force", "the file to write must end in .csv, got gradebook.db"),
     ("kit new --from 'a", "--from needs an address without blanks and quotation marks"),
-    ("site -o full", "full holds something that is not a site: mine.txt; name another folder"),
-    ("site -o old", "old holds a site: add --force to replace it, or name another folder"),
+    ("site -o full", "full holds other files and no site.json of an earlier run: mine.txt; name another folder"),
+    ("site -o old", "old was written by an earlier run: add --force to replace it, or name another folder"),
 ]
 
 

@@ -26,7 +26,7 @@ LINES = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if
 PINNED = {line.split("==")[0]: re.split("==|;", line)[1] for line in LINES}
 IMPORTED_AS = {
     "PIL": "pillow", "sklearn": "scikit-learn", "IPython": "ipywidgets", "nbformat": "jupyterlab",
-    "traitlets": "anywidget", "fontTools": "fonttools",
+    "traitlets": "anywidget",
     "nbconvert": "nbgrader", "jinja2": "nbgrader",
     "markdown_it": "markdown-it-py", "mdit_py_plugins": "mdit-py-plugins",
 }  # fmt: skip

@@ -124,11 +124,13 @@ def test_it_is_served_with_the_headers_for_threads_until_it_is_interrupted(folde
 def test_nothing_is_overwritten_unasked(folder, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
     assert main(["live", str(tmp_path), "--force"]) == 2
-    assert "holds something that is not a live page: mine.txt; name another folder" in capsys.readouterr().err
+    assert (
+        "holds other files and no live.json of an earlier run: mine.txt; name another folder" in capsys.readouterr().err
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     (folder / "old").mkdir(exist_ok=True)
     assert main(["live", str(folder)]) == 2
-    assert "holds a live page: add --force to replace it" in capsys.readouterr().err
+    assert "was written by an earlier run: add --force to replace it" in capsys.readouterr().err
     assert main(["live", str(folder), "--force"]) == 0
     assert (folder / "old").exists() and (folder / "index.html").is_file()
 
@@ -139,7 +141,7 @@ def test_a_half_written_folder_can_be_replaced(tmp_path, monkeypatch):
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("vit_course._support.files.owned.write_atomically", broken)
+        patched.setattr("vit_course._support.files.output_folder.write_atomically", broken)
         with pytest.raises(OSError, match="the disk is full"):
             write_live(tmp_path)
     assert not (tmp_path / "index.html").exists()

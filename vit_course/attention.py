@@ -45,8 +45,8 @@ class AttentionHead(nn.Module):
     One head, for reading: returns its output and its weights. `SelfAttention` is h of these at once.
 
     Args:
-        hidden_dim: D.
-        head_dim: d.
+        hidden_dim: D
+        head_dim: d
         qkv_bias: whether the three projections have a bias.
 
     Raises:
@@ -75,7 +75,7 @@ class SelfAttention(nn.Module):
     h heads at once: one matrix makes all queries, keys and values, and the heads are an axis.
 
     Args:
-        hidden_dim: D.
+        hidden_dim: D
         num_heads: h; must divide D.
         qkv_bias: whether the query, key and value projections have a bias.
         dropout: on the output, in training.

@@ -14,7 +14,7 @@ class ClassToken(nn.Module):
     Puts one learned token, the same for every image, in front of the patch tokens.
 
     Args:
-        hidden_dim: D.
+        hidden_dim: D
 
     Raises:
         TypeError: in forward, for anything but a tensor.
@@ -69,8 +69,8 @@ class LearnedPositions(nn.Module):
     Adds a learned vector to each token, the same for every image.
 
     Args:
-        num_tokens: T.
-        hidden_dim: D.
+        num_tokens: T
+        hidden_dim: D
 
     Raises:
         TypeError: in forward, for anything but a tensor.

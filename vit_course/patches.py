@@ -69,8 +69,8 @@ class PatchEmbedding(nn.Module):
 
     Args:
         patch_size: P, in pixels.
-        in_channels: C.
-        hidden_dim: D.
+        in_channels: C
+        hidden_dim: D
 
     Raises:
         TypeError: in forward, for anything but a tensor.

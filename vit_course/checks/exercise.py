@@ -87,7 +87,7 @@ def _exercise(name, function, number, title, section, difficulty, minutes, secon
     # credit. It may raise `Wrong` or `NotAttempted`; any other exception is the learner's code's.
     takes = inspect.signature(function).parameters.keys() & {"draw", "parts"}
 
-    @functools.wraps(function)
+    @functools.wraps(function, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def check(answer, *, seed: int = 0) -> Report:
         _calls[name] += 1
         most = int(os.environ.get(MOST_CALLS, 0))
@@ -109,6 +109,8 @@ def _exercise(name, function, number, title, section, difficulty, minutes, secon
         notes = (*report.notes, message) if message else report.notes
         return replace(report, notes=notes, heading=f"{number} {title}")
 
+    # What `help` and the reference show: how it is called, not the parts that it is made of.
+    check.__signature__ = inspect.signature(check, follow_wrapped=False)
     return Exercise(name, number, title, section, difficulty, minutes, 2 * difficulty, "draw" in takes, check)
 
 

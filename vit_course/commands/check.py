@@ -15,7 +15,12 @@ from vit_course._support.inputs.extras import EXTRAS, install_line
 
 DISTRIBUTION = "vit-course"
 # The package on the registry, where it is imported under another name.
-IMPORTED_AS = {"pillow": "PIL", "scikit-learn": "sklearn", "markdown-it-py": "markdown_it", "fonttools": "fontTools"}
+IMPORTED_AS = {
+    "pillow": "PIL",
+    "scikit-learn": "sklearn",
+    "markdown-it-py": "markdown_it",
+    "sphinx-mathjax-offline": "sphinx-mathjax-offline",  # not a name for an import statement, but its folder's
+}
 
 
 def add_to(commands) -> None:

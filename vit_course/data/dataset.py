@@ -69,7 +69,7 @@ class Dataset:
 
     @property
     def in_channels(self) -> int:
-        """C."""
+        """C, the number of channels."""
         return len(self.mean)
 
     def normalise(self, images: torch.Tensor) -> torch.Tensor:

@@ -59,7 +59,7 @@ class ImageSet:
 
     @property
     def in_channels(self) -> int:
-        """C."""
+        """C, the number of channels."""
         return self.images.shape[1]
 
     def __getitem__(self, index: slice | torch.Tensor) -> "ImageSet":

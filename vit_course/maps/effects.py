@@ -80,7 +80,7 @@ def effects(
     The size of the change at the end of the model, where each head is replaced, each patch hidden in all layers, each
     branch or each layer taken out, one at a time. Of a token it is 1 - cos(before, after), of its vector at the end of
     the model, after the last norm where all tokens go through one: the norm takes away how long a vector is, so its
-    direction is what a head reads. Of the logits y, each less their mean, it is |after - before| / |before|, as a
+    direction is what a head reads. Of the logits y, each less their mean, it is `|after - before| / |before|`, as a
     softmax takes no notice of the mean, but does of the length. A pass starts at the layer that is changed.
 
     Args:

@@ -117,7 +117,7 @@ def of_projection(
     Args:
         asking, asked: the tokens that give queries and those that give keys.
         weight, bias: (3 D, D) and (3 D,) or None, of queries, keys and values one after the other.
-        num_heads: h.
+        num_heads: h
     """
     width = asking.shape[-1]
     shape = torch.Size((asking.shape[1], num_heads, len(asking), len(asked)))

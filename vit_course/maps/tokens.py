@@ -46,7 +46,7 @@ def find_tokens(
     """Where the patches lie in a sequence, from the arguments, else from the model, else from the numbers alone.
 
     Args:
-        num_tokens: T.
+        num_tokens: T
         image_size: (H, W) of what the model was given.
         anatomy: of the model; what it says of its tokens and its patches is taken, and must agree with T.
         grid: (rows, columns) of patches.

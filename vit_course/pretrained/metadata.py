@@ -36,7 +36,7 @@ class Metadata:
     """What is known beside the weights; None is unknown.
 
     Args:
-        num_heads: h.
+        num_heads: h
         norm_epsilon: of every norm.
         gelu: "none", "tanh" or "quick".
         pool: "cls", "mean" or "attention", what the head reads.

@@ -18,7 +18,7 @@ class ConvNet(nn.Module):
 
     Args:
         widths: channels of the three stages. The default has the parameters of the preset "tiny-cifar" to 1 %.
-        in_channels: C.
+        in_channels: C
         num_classes: how many logits.
 
     Raises:

@@ -110,8 +110,8 @@ class ProjectionHead(nn.Module):
     Three layers, then the cosines with K learned directions.
 
     Args:
-        hidden_dim: D.
-        outputs: K.
+        hidden_dim: D
+        outputs: K
 
     Source: Caron et al. 2021, section 3.1 and appendix C; narrower here.
     """

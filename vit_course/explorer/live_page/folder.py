@@ -9,7 +9,7 @@ import string
 import tempfile
 from pathlib import Path
 
-from vit_course._support.files.owned import Owned
+from vit_course._support.files.output_folder import need_output_folder, write_output_folder
 from vit_course._support.files.stored import stored
 from vit_course._support.widgets import pages, scripts
 from vit_course.data.photographs import Photograph, photographs
@@ -23,7 +23,7 @@ RUNTIME = {
     "card": {"script": "ort.jspi.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.jspi.wasm.gz"},
 }
 NOTICES = ("LICENSE", "ThirdPartyNotices.txt.gz")
-LIVE = Owned("live.json", "live page")
+MARKER = "live.json"
 # What shows most comes first; those that are not named here follow.
 FIRST = ("cat", "astronaut", "dahlia", "grace_hopper", "pagoda", "coffee", "rocket")
 # Measured: 2.5 and 6 times as long as 16 x 16 patches, which take less than a second.
@@ -43,18 +43,18 @@ def write_live(out: str | Path, *, overwrite: bool = False, home: str | None = N
         the bytes of all files.
 
     Raises:
-        ValueError: as `Owned.renew`.
+        ValueError: as `write_output_folder`.
         OSError: this installation has no files of the course, or as `write_atomically`.
     """
-    LIVE.need_room(out, overwrite)
+    need_output_folder(out, MARKER, overwrite)
     with tempfile.TemporaryDirectory() as name:
         make_live(Path(name), home)
-        return sum(path.stat().st_size for path in LIVE.renew(out, Path(name), overwrite))
+        return sum(path.stat().st_size for path in write_output_folder(out, Path(name), MARKER, overwrite))
 
 
 def is_live(out: Path) -> bool:
     """Whether a folder holds a live page."""
-    return (out / LIVE.mark).is_file()
+    return (out / MARKER).is_file()
 
 
 def make_live(out: Path, home: str | None = None) -> None:

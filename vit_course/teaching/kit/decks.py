@@ -88,9 +88,8 @@ def settings() -> dict:
         "project": "The Vision Transformer, step by step",
         "root_doc": DECKS[0],
         "language": "en",
-        "extensions": ["myst_parser", "sphinx_revealjs", "vit_course.teaching.site.mathml"],
-        "myst_enable_extensions": ["colon_fence", "dollarmath"],
-        "html_math_renderer": "mathml",
+        "extensions": ["myst_parser", "sphinx_revealjs"],
+        "myst_enable_extensions": ["colon_fence"],
         "smartquotes": True,
         "revealjs_static_path": ["static"],
         # None of reveal.js's own, some of which ask for fonts on the network.

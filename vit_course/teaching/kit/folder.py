@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from vit_course._support.files.owned import Owned
+from vit_course._support.files.output_folder import need_output_folder, write_output_folder
 from vit_course._support.files.stored import stored
 from vit_course.teaching.kit.decks import write_decks
 from vit_course.teaching.kit.exercises import PaperExercise, paper_exercises
@@ -11,7 +11,7 @@ from vit_course.teaching.kit.install import install, write_html, write_install
 from vit_course.teaching.kit.schedule import write_schedule
 from vit_course.teaching.kit.sheets import write_keys, write_sheets
 
-KIT = Owned("kit.json", "kit")
+MARKER = "kit.json"
 INDEX = "index.html"
 
 
@@ -26,10 +26,10 @@ def write_kit(out: Path, address: str | None = None) -> int:
         the number of files.
 
     Raises:
-        ValueError: as `Owned.renew`; an address that no shell would hand on; a source names what is not there.
+        ValueError: as `write_output_folder`; an address that no shell would hand on; a source names what is not there.
         OSError: it cannot be written.
     """
-    old = KIT.need_room(out).get("address")
+    old = need_output_folder(out, MARKER).get("address")
     address = old if address is None and isinstance(old, str) else address
     install(address)  # says what is wrong with the address before anything is made
     with tempfile.TemporaryDirectory() as name:
@@ -41,7 +41,7 @@ def write_kit(out: Path, address: str | None = None) -> int:
         write_install(made, address)
         write_schedule(made / "schedule.pdf")
         write_html(made / INDEX, index(exercises))
-        return len(KIT.renew(out, made, address=address))
+        return len(write_output_folder(out, made, MARKER, address=address))
 
 
 def index(exercises: list[PaperExercise]) -> str:

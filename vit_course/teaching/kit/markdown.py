@@ -4,11 +4,10 @@ import re
 from collections.abc import Callable, Sequence
 from xml.etree import ElementTree
 
+from docutils.utils.math.latex2mathml import tex2mathml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-
-from vit_course.teaching.site.mathml import mathml
 
 AROUND = {"paragraph": "#par[{}]", "strong": "#strong[{}]", "em": "#emph[{}]", "list_item": "[{}],", "blockquote": "{}"}
 LISTS = {"bullet_list": "#list(tight: false, {})", "ordered_list": "#enum(tight: false, {})"}
@@ -88,7 +87,7 @@ def _math(token: Token) -> str:
     import ziamath
 
     try:
-        mathml(token.content)  # it refuses a command that it does not know; ziamath would set its name
+        tex2mathml(token.content)  # it refuses a command that it does not know; ziamath would set its name
         svg = ziamath.Latex(token.content, size=SIZE, inline=True).svg()
     except Exception as error:
         # Neither has one class of errors: KeyError, IndexError and others come through.

@@ -5,20 +5,23 @@ import re
 import shutil
 import tempfile
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
-from vit_course._support.files.owned import Owned
+from vit_course._support.files.output_folder import need_output_folder, write_output_folder
+from vit_course._support.files.stored import stored
 from vit_course._support.inputs.extras import extra
 
 HERE = Path(__file__).parent
-PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "ziamath", "fontTools", "markdown_it")
-SITE = Owned("site.json", "site")
+PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "sphinx-mathjax-offline", "markdown_it")
+MARKER = "site.json"
 PARTS = ("sources", "static", "html", "trees", "lean")  # of the folder in which it is built
 # Of no use to a reader: the theme's icons as scripts and fonts, its words in other languages.
 UNUSED = (
     ".buildinfo*", "_sources", "*.map", "*macros.html", "fontawesome*", "vendor", "locales",
     "copybutton_funcs.js", "file.png", "plus.png", "minus.png",
 )  # fmt: skip
+MATHJAX_FONTS = "output/chtml/fonts/woff-v2"
 THEME = "_static/styles/pydata-sphinx-theme.css"
 ICON_RULES = re.compile(r"@font-face\{[^}]*fontawesome[^}]*\}|(?<=\})\.fa-[^{}]*\{--fa:[^{}]*\}")
 
@@ -35,11 +38,11 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         the number of pages.
 
     Raises:
-        ValueError: as `Owned.renew`, or Sphinx warns of anything.
+        ValueError: as `write_output_folder`, or Sphinx warns of anything.
         OSError: as `write_atomically`.
         MissingPackage: a package of the extra "site" is not installed.
     """
-    SITE.need_room(out, overwrite)
+    need_output_folder(out, MARKER, overwrite)
     with extra("site", "the site"):
         for package in PACKAGES:
             import_module(package)
@@ -55,6 +58,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         sources.mkdir()
         write_sources(repository, sources)
         shutil.copytree(HERE / "static", static)
+        copy_mathjax(static / "mathjax")
         (static / "explorer.css").write_text(scripts.style("explorer", *gallery.ABOUT), encoding="utf-8")
         warnings = io.StringIO()
         # No folder of its own for the configuration: all of it is in `settings`.
@@ -66,19 +70,23 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         finish(html)
         shutil.copytree(html, lean, ignore=shutil.ignore_patterns(*UNUSED))
         make_live(lean / "live", home="../index.html")
-        return sum(path.suffix == ".html" for path in SITE.renew(out, lean, overwrite))
+        return sum(path.suffix == ".html" for path in write_output_folder(out, lean, MARKER, overwrite))
+
+
+def copy_mathjax(folder: Path) -> None:
+    """Copies MathJax into a folder: its script for TeX, the fonts that it loads, and the licence of both."""
+    mathjax = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+    shutil.copytree(mathjax / MATHJAX_FONTS, folder / MATHJAX_FONTS)
+    shutil.copy(mathjax / "tex-chtml.js", folder)
+    shutil.copy(stored("vit-s14/LICENSE-APACHE.txt"), folder)
 
 
 def finish(html: Path) -> None:
-    """Makes what depends on the pages that Sphinx has rendered: the font of their formulas, lean styles."""
-    from vit_course.teaching.site.font import characters, write_font
-
-    pages = []
+    """Mends what the theme writes: a button without a name, rules for icons that are left out."""
     for page in html.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
         # The theme gives the button that unfolds the pages of a part no name.
-        pages.append(page.read_text(encoding="utf-8").replace("<summary><span", '<summary aria-label="Pages"><span'))
-        page.write_text(pages[-1], encoding="utf-8")
-    write_font(characters(pages), html / "_static" / "formulas.woff")
+        page.write_text(text.replace("<summary><span", '<summary aria-label="Pages"><span'), encoding="utf-8")
     theme = html / THEME
     theme.write_text(ICON_RULES.sub("", theme.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -93,9 +101,7 @@ def settings(sources: Path, static: Path) -> dict:
             "sphinx.ext.autodoc",
             "sphinx.ext.napoleon",
             "sphinx.ext.viewcode",
-            "vit_course.teaching.site.docstrings",
-            "vit_course.teaching.site.mathml",
-            "vit_course.teaching.site.code",
+            "sphinx.ext.mathjax",
         ],
         "html_title": "The Vision Transformer, step by step",
         "html_theme": "sphinx_book_theme",
@@ -108,9 +114,7 @@ def settings(sources: Path, static: Path) -> dict:
             "search_bar_text": "Search the course",
         },
         # Pages of code, most of all pages, have no contents beside them: a third of the build went into these copies.
-        "html_sidebars": {
-            place: ["navbar-logo.html", "search-button-field.html"] for place in ("vit_course/**", "_modules/**")
-        },
+        "html_sidebars": {"_modules/**": ["navbar-logo.html", "search-button-field.html"]},
         "html_context": {"default_mode": "auto"},  # light or dark as the reader's system is
         "templates_path": [str(HERE / "templates")],
         "html_static_path": [str(static)],
@@ -118,9 +122,11 @@ def settings(sources: Path, static: Path) -> dict:
         "html_css_files": ["site.css", "icons.css", "landing.css", "reference.css", "explorer.css"],
         "html_copy_source": False,
         "html_use_index": False,
+        "html_domain_indices": False,
         "html_show_sphinx": False,
         "html_show_copyright": False,
-        "html_math_renderer": "mathml",
+        "mathjax_path": "mathjax/tex-chtml.js",
+        "mathjax3_config": {"options": {"enableMenu": False}},  # most of what it offers is not copied
         # Code that somebody wrote, not what it printed.
         "copybutton_selector": "div.highlight:not(.cell_output div.highlight) > pre",
         "exclude_patterns": ["extra"],
@@ -135,9 +141,9 @@ def settings(sources: Path, static: Path) -> dict:
         "autodoc_member_order": "bysource",
         "autodoc_typehints_format": "short",
         "python_use_unqualified_type_names": True,
-        "python_maximum_signature_line_length": 60,
         "add_module_names": False,
-        "toc_object_entries": False,
+        "toc_object_entries_show_parents": "hide",
+        "default_role": "py:obj",  # names in backquotes are links where the reference has them
         "napoleon_numpy_docstring": False,
         # Code that Pygments half understands is shown all the same.
         "suppress_warnings": ["misc.highlighting_failure"],

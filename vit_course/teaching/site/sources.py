@@ -6,20 +6,14 @@ import re
 import shutil
 from pathlib import Path
 
-from vit_course._support.files.stored import PACKAGE, is_checkout
+from vit_course._support.files.stored import PACKAGE
 from vit_course.explorables.gallery import TITLE, every, together
 from vit_course.teaching.site.landing import hero, landing, opening_explorer
 from vit_course.teaching.site.outputs import show_outputs
-from vit_course.teaching.site.reference import write_reference
 
+HERE = Path(__file__).parent
 LINK = re.compile(r"(?<!!)(\[[^\]]*\])\(([^)\s:]+)\)")  # no picture, and no address with a scheme
-MODULE = re.compile(r"(?<!\[)`(vit_course(?:\.\w+)+)`")
 CODE = re.compile(r"(^```.*?^```)", re.MULTILINE | re.DOTALL)
-LANGUAGES = {".py": "python", ".toml": "toml", ".json": "json", ".js": "javascript", ".css": "css"}
-LANGUAGES |= {name: "text" for name in ("", ".md", ".csv", ".txt", ".sha256")}
-LEFT_OUT = ("__pycache__", "course")
-# No entry in the table of contents, and no hit in the search: the chapters are what is searched.
-SOURCE_HEAD = "---\norphan: true\nnosearch: true\n---\n\n"
 WIDE_HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 UNLISTED_HEAD = "---\norphan: true\n---\n\n"
 FILE_LINE = """<p class="notebook-file"><a href="{name}" download="{name}">Download the notebook</a> ({size}) as it is
@@ -40,14 +34,12 @@ def write_sources(repository: Path, folder: Path) -> None:
     readme = (repository / "README.md").read_text(encoding="utf-8")
     documents = re.findall(r"^\| \[.+?\]\((docs/\w+\.md)\)", readme, re.MULTILINE)
     guide, *house = "res/teachers_guide.md", "CONTRIBUTING.md", "CHANGELOG.md"
-    reference = write_reference(repository)
     pages[repository / "play.md"] = f"{WIDE_HEAD}# {TITLE}\n\n```{{raw}} html\n:file: together.html\n```\n"
-    listed = "\n".join([*chapters, "play.md", *documents, guide, next(iter(reference)), *house])
+    listed = "\n".join([*chapters, "play.md", *documents, guide, "reference/index.md", *house])
     pages[repository / "index.md"] = f"{landing(readme)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     pages |= {
         repository / name: (repository / name).read_text(encoding="utf-8") for name in (*documents, guide, *house)
     }
-    pages |= {repository / name: text for name, text in reference.items()}
     for about in sorted((repository / "res").glob("*/README.md")):  # what the weights and the photographs are
         pages[about] = UNLISTED_HEAD + about.read_text(encoding="utf-8")
     (folder / "together.html").write_text(together(every(), "notebooks/"), encoding="utf-8")
@@ -70,8 +62,11 @@ def write_sources(repository: Path, folder: Path) -> None:
         else:
             text = lead_to_pages(text, path, repository, linked)
         target.write_text(text, encoding="utf-8")
-    for path in linked:
-        write_source_page(path, repository, folder, linked)
+    for path in linked:  # Sphinx makes downloads of them
+        target = folder / path.relative_to(repository)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(_place(path, repository), target)
+    shutil.copytree(HERE / "reference", folder / "reference")
     shutil.copytree(repository / "res" / "diagrams", folder / "res" / "diagrams", dirs_exist_ok=True)
     for picture in [*(repository / "res").glob("*.png"), *(repository / "res").glob("*.webp")]:
         shutil.copy(picture, folder / "res")
@@ -101,53 +96,32 @@ def offer_the_file(notebook: dict, path: Path) -> None:
 
 
 def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) -> str:
-    """The Markdown of a page whose links to files and folders, and names of modules, lead to pages of code.
-
-    `linked` takes the files and folders for which such a page is to be written.
-    """
+    """The Markdown of a page whose links to folders lead to pages; `linked` takes the files that are no page."""
 
     def to_page(match: re.Match) -> str:
         path = match[2].partition("#")[0]
-        target = Path(os.path.normpath(page.parent / path))
-        if not path:
+        if not path:  # a heading of the same page
             return match[0]
+        target = Path(os.path.normpath(page.parent / path))
+        up = "../" * (len(page.relative_to(repository).parts) - 1)
         if target == repository / "README.md":  # on the site, the first page
             return f"{match[1]}({match[2].replace('README.md', 'index.md')})"
         if target == repository / "notebooks":
-            return f"{match[1]}({path.rstrip('/').removesuffix('notebooks')}index.md#the-chapters)"
+            return f"{match[1]}({up}index.md#the-chapters)"
+        if target == repository / "vit_course":
+            return f"{match[1]}({up}reference/index.md)"
         if target.suffix in (".md", ".ipynb"):
             return match[0]
-        if not _place(target, repository).exists() and not is_checkout():  # the tests, which no wheel carries
+        if (target / "README.md").is_file():
+            return f"{match[1]}({path.rstrip('/')}/README.md)"
+        if not _place(target, repository).is_file():  # a folder, or one of the tests, which no wheel carries
             return match[1].strip("[]")
         linked.add(target)
-        return f"{match[1]}({path.rstrip('/')}{'/index' if _place(target, repository).is_dir() else ''}.md)"
-
-    def to_module(match: re.Match) -> str:
-        target = repository.joinpath(*match[1].split(".")).with_suffix(".py")
-        if not _place(target, repository).is_file():
-            return match[0]
-        return f"[`{match[1]}`]({Path(os.path.relpath(target, page.parent)).as_posix()})"
+        return match[0]
 
     parts = CODE.split(text)  # every second one is a block of code
-    parts[::2] = [LINK.sub(to_page, MODULE.sub(to_module, part)) for part in parts[::2]]
+    parts[::2] = [LINK.sub(to_page, part) for part in parts[::2]]
     return "".join(parts)
-
-
-def write_source_page(path: Path, repository: Path, folder: Path, linked: set[Path]) -> None:
-    """Writes the page of one file, its text highlighted, or of a folder, a list of its files; `linked` have a page."""
-    name, place = path.relative_to(repository).as_posix(), _place(path, repository)
-    if place.is_dir():
-        inner = sorted(file.relative_to(place) for file in place.rglob("*") if file.is_file())
-        files = [path / file for file in inner if not any(part[0] == "." or part in LEFT_OUT for part in file.parts)]
-        places = [(file.relative_to(path).as_posix(), file in linked) for file in files]
-        text = "\n".join(f"- [`{place}`]({place}.md)" if page else f"- `{place}`" for place, page in places)
-        target = folder / name / "index.md"
-    else:
-        text = f"~~~~{LANGUAGES[path.suffix]}\n{place.read_text(encoding='utf-8')}\n~~~~"
-        target = folder / f"{name}.md"
-    title = name.replace("_", r"\_")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f"{SOURCE_HEAD}# {title}\n\n{text}\n", encoding="utf-8")
 
 
 def _place(path: Path, repository: Path) -> Path:
