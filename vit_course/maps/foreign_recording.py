@@ -28,13 +28,8 @@ class _Eager:
 
     def __enter__(self) -> None:
         with HOOKS:
-<<<<<<< HEAD:vit_course/maps/foreign_recording.py
-            # Without the compiler, which takes seconds to import, nothing can have been compiled.
-            if not self.inside and "torch._dynamo" in sys.modules:
-=======
             # Without PyTorch's compiler, which takes seconds to import, nothing can have been compiled.
             if self.stance is None and "torch._dynamo" in sys.modules:
->>>>>>> main:vit_course/maps/others.py
                 self.stance = torch.compiler.set_stance("force_eager")
             self.inside += 1
 
