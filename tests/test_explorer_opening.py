@@ -76,7 +76,7 @@ def test_the_browser_finds_the_same(browser):
         q, k, _ = map(torch.from_numpy, arrays(given))
         order = Tokens(("class token",), (given["rows"], given["columns"]))
         js = "m.telling(Object.assign(panelOf(typed(a)), { patches: a.rows * a.columns }))"
-        found = call(page, "telling", js, given)
+        found = call(page, "opening_view", js, given)
         assert found == telling(QueriesAndKeys(q, k), order) and (found is None) == (order.grid == (1, 1))
     page.close()
 
@@ -101,7 +101,8 @@ def test_the_first_sentence_says_what_light_means_and_where_it_falls(opened):
     assert "the class token looks, most" in page.inner_text(".vit-lead")
     assert "stands for the whole picture" in page.inner_text(".vit-lead")
     page.get_by_role("button", name="Take the tour").click()
-    assert page.locator(".vit-tour-body").is_visible() and page.locator(".vit-tour-offer").is_hidden()
+    page.locator(".vit-tour-body").wait_for()
+    assert page.locator(".vit-tour-offer").is_hidden()
 
 
 @NEEDS_CHROMIUM

@@ -11,8 +11,9 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
+from vit_course._support.files.records import need_object
 from vit_course._support.inputs.arguments import check_statistics, height_and_width
-from vit_course._support.inputs.rules import flag, is_int, shown
+from vit_course._support.inputs.rules import flag, is_int, real, shown
 from vit_course.data.pictures import Picture, normalise, open_picture
 
 # The names of torchvision and timm, and what Pillow calls them.
@@ -147,8 +148,13 @@ class Preprocessing:
         Raises:
             ValueError: a crop mode other than "center" and "squash", or a value that cannot be used.
         """
-        _, height, width = config.get("input_size") or (3, 224, 224)  # timm's own defaults, where the config is silent
-        share = config.get("crop_pct") or 0.875
+        config = need_object("the preprocessing of timm", config)
+        # timm's own defaults, where the config is silent.
+        size, share = config.get("input_size") or (3, 224, 224), config.get("crop_pct") or 0.875
+        if not isinstance(size, (list, tuple)) or len(size) != 3 or not all(is_int(n) and n > 0 for n in size):
+            raise ValueError(f"input_size must be (channels, height, width), ints of at least 1, got {shown(size)}")
+        real(0.01, 1.0)("crop_pct", share)
+        _, height, width = size
         resized = math.floor(height / share), math.floor(width / share)
         mode = config.get("crop_mode") or "center"
         if mode == "center" and height != width:
@@ -174,11 +180,15 @@ class Preprocessing:
         Raises:
             ValueError: a size other than a height and a width or a shortest_edge, or a value that cannot be used.
         """
+        config = need_object("the preprocessing of Hugging Face", config)
+        if missing := [key for key in ("size", "resample", "image_mean", "image_std") if config.get(key) is None]:
+            raise ValueError(f"the preprocessing of Hugging Face says no {' and no '.join(missing)}")
         crop = config.get("crop_size") if config.get("do_center_crop") else None
+        resample = config["resample"]
         return cls(
             resize=_size("size", config["size"]),
             crop=None if crop is None else _pair(_size("crop_size", crop)),
-            interpolation=RESAMPLE.get(config["resample"], config["resample"]),
+            interpolation=RESAMPLE.get(resample, resample) if is_int(resample) else resample,
             mean=_tuple(config["image_mean"]),
             std=_tuple(config["image_std"]),
             on_tensor=on_tensor,
@@ -207,7 +217,7 @@ def resize_tensor(images: torch.Tensor, size: tuple[int, int], interpolation: st
 
 def _size(name: str, value: Any) -> int | tuple[int, int]:
     # {"shortest_edge": n} alone keeps the proportions.
-    sides = {key: side for key, side in dict(value).items() if side is not None}
+    sides = {key: side for key, side in need_object(name, value).items() if side is not None}
     if sides.keys() == {"height", "width"}:
         return sides["height"], sides["width"]
     if sides.keys() == {"shortest_edge"}:

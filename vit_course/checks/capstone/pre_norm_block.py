@@ -14,12 +14,12 @@ from vit_course.encoder import NORM_EPSILON
 
 
 def gelu(x: torch.Tensor, first: Callable, second: Callable) -> torch.Tensor:
-    """The MLP, with an exact GELU."""
+    """The MLP with the exact GELU between its two layers."""
     return second(F.gelu(first(x)))
 
 
 def tanh_gelu(x: torch.Tensor, first: Callable, second: Callable) -> torch.Tensor:
-    """The MLP, with the GELU's tanh form."""
+    """The MLP with the tanh form of the GELU between its two layers."""
     return second(F.gelu(first(x), approximate="tanh"))
 
 
