@@ -15,7 +15,7 @@ from sent import picture_of
 from vit_course import pretrained
 from vit_course.__main__ import main
 from vit_course.explorer import AttentionExplorer, explore
-from vit_course.explorer.opening_view import telling
+from vit_course.explorer.opening_view import find_opening
 from vit_course.explorer.scene import Maps, QueriesAndKeys
 from vit_course.maps.tokens import Tokens
 
@@ -52,10 +52,10 @@ def test_it_opens_where_one_patch_looks_at_distant_ones_that_others_do_not_look_
     sink = [(2, 0, patch, {at(2, 7): 0.9}) for patch in range(N)]
     maps = planted(eye, near, border, early, *sink)
     found = {"layer": 2, "head": 1, "query": 1 + at(1, 1)}
-    assert telling(Maps(maps), ORDER) == found
+    assert find_opening(Maps(maps), ORDER) == found
     explorer = AttentionExplorer(maps, torch.rand(3, 7, 9))
     assert {name: getattr(explorer, name) for name in found} == found == explorer._panels[0]["telling"]
-    assert telling(Maps(planted(*sink)), ORDER) is None, "from everywhere it looks the same"
+    assert find_opening(Maps(planted(*sink)), ORDER) is None, "from everywhere it looks the same"
     for given in ({"layer": 1}, {"head": 0}, {"query": 3}, {"fusion": "mean"}, {"direction": "from"}):
         explorer = AttentionExplorer(maps, torch.rand(3, 7, 9), **given)
         wanted = {"layer": 3, "head": 0, "query": 0, "fusion": "head", "direction": "from"} | given
@@ -75,9 +75,9 @@ def test_the_browser_finds_the_same(browser):
         given = small_panel(seed, **sizes)
         q, k, _ = map(torch.from_numpy, arrays(given))
         order = Tokens(("class token",), (given["rows"], given["columns"]))
-        js = "m.telling(Object.assign(panelOf(typed(a)), { patches: a.rows * a.columns }))"
+        js = "m.findOpening(Object.assign(panelOf(typed(a)), { patches: a.rows * a.columns }))"
         found = call(page, "opening_view", js, given)
-        assert found == telling(QueriesAndKeys(q, k), order) and (found is None) == (order.grid == (1, 1))
+        assert found == find_opening(QueriesAndKeys(q, k), order) and (found is None) == (order.grid == (1, 1))
     page.close()
 
 
@@ -85,7 +85,7 @@ def test_the_browser_finds_the_same(browser):
 def test_the_first_sentence_says_what_light_means_and_where_it_falls(opened):
     given = random_panel()
     page = opened(AttentionExplorer(**given))
-    found = telling(QueriesAndKeys(*given["maps"]), Tokens(("class token",), given["grid"]))
+    found = find_opening(QueriesAndKeys(*given["maps"]), Tokens(("class token",), given["grid"]))
     assert page.get_by_text(f"Opened on layer {found['layer']}, head {found['head']}: ").is_visible()
     map_ = maps_of(*given["maps"])[found["layer"], found["head"], found["query"]].copy()
     map_[[0, found["query"]]] = 0

@@ -10,7 +10,7 @@ from runs import SIZES, new_model, new_run
 from vit_course import data, pretrained, training
 from vit_course.__main__ import main
 from vit_course._support.files.weights import load_weights, write_tensors
-from vit_course._support.inputs.tensors import finite
+from vit_course._support.inputs.tensors import need_finite
 from vit_course.config import ViTConfig
 from vit_course.explorer import explore
 from vit_course.maps import attention_gradients, interpret, record_attention
@@ -98,6 +98,6 @@ def test_one_logit_of_minus_infinity_is_seen_although_the_loss_is_finite():
 
 def test_what_is_finite_is_given_back_itself():
     x = torch.tensor([3e38, -3e38])
-    assert finite("x", x) is x
+    assert need_finite("x", x) is x
     with pytest.raises(ValueError, match=r"x must be finite, but the model gave 1 of 2 .* too large for float16"):
-        finite("x", torch.tensor([1.0, torch.nan]).half())
+        need_finite("x", torch.tensor([1.0, torch.nan]).half())

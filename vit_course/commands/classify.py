@@ -1,7 +1,7 @@
 """`python -m vit_course classify`: what is in a picture."""
 
 from vit_course.commands.console import say
-from vit_course.commands.paths import add_weights, need_checkpoint, need_picture
+from vit_course.commands.paths import add_weights, check_checkpoint, check_picture
 
 FEW = 20
 
@@ -22,8 +22,8 @@ def add_to(commands) -> None:
 def run(options) -> int:
     """Prints the five most probable classes of the picture; -> 0."""
     weights = options.weights
-    need_picture(options.image)
-    need_checkpoint(weights)
+    check_picture(options.image)
+    check_checkpoint(weights)
     import torch
 
     from vit_course import pretrained

@@ -3,7 +3,7 @@
 from vit_course._support.files.stored import course
 from vit_course._support.inputs.extras import extra
 from vit_course.commands.console import say
-from vit_course.commands.paths import need_new_file, path
+from vit_course.commands.paths import check_new_file, path
 from vit_course.teaching.classroom.isolation import NOT_PROTECTED, WAYS, choose
 
 
@@ -107,7 +107,7 @@ def run_export(options) -> int:
     from vit_course.teaching.classroom import workflow
 
     out = options.out or options.folder / f"{options.form}.csv"
-    need_new_file(out, ".csv", options.force)
+    check_new_file(out, ".csv", options.force)
     forms = (options.form, out, options.assignment, options.student, options.missing_is_zero)
     for line in workflow.export(options.folder, *forms).split("\n"):
         say(line)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from vit_course._support.inputs.rules import harmless
 from vit_course.commands.console import say
-from vit_course.commands.paths import add_weights, need_checkpoint, need_new_file, need_picture, path
+from vit_course.commands.paths import add_weights, check_checkpoint, check_new_file, check_picture, path
 
 LARGE = 30_000_000  # bytes: more than most mail takes, and seconds to open
 CHANGED = ("flipped", "shuffled", "cropped")  # what `explore` takes as beside=; its own list comes with PyTorch
@@ -39,15 +39,15 @@ def add_to(commands) -> None:
 
 def run(options) -> int:
     """Writes the page and says where it is; -> 0."""
-    need_picture(options.image)
+    check_picture(options.image)
     picture_name = Path(options.image).name
     name = harmless(picture_name)
     out = options.out or Path(picture_name).with_suffix(".html")  # where the user is, whose the picture may not be
-    need_new_file(out, ".html", options.force, options.image, options.beside, options.weights)
-    need_checkpoint(options.weights)
+    check_new_file(out, ".html", options.force, options.image, options.beside, options.weights)
+    check_checkpoint(options.weights)
     changed = options.beside in CHANGED
     if options.beside is not None and not changed:
-        need_picture(options.beside)
+        check_picture(options.beside)
     from vit_course import pretrained
     from vit_course.data import pictures
     from vit_course.explorer import explore

@@ -22,7 +22,7 @@ def add_weights(parser: argparse.ArgumentParser, default: str) -> None:
     )
 
 
-def need_picture(name: str) -> None:
+def check_picture(name: str) -> None:
     """Makes sure that there is such a file; what it holds, or that a URL is none, is said where it is opened.
 
     Raises:
@@ -34,7 +34,7 @@ def need_picture(name: str) -> None:
         raise ValueError(f"{name} is a folder: give the file of a picture")
 
 
-def need_checkpoint(name: str) -> None:
+def check_checkpoint(name: str) -> None:
     """Makes sure that there is such a file, if it is the name of one; other names are looked up where they are known.
 
     Raises:
@@ -51,7 +51,7 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def need_new_file(file: Path, ending: str, force: bool, *read: str | None) -> None:
+def check_new_file(file: Path, ending: str, force: bool, *read: str | None) -> None:
     """Makes sure that a file can be written without harm to another.
 
     Args:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import one_of
-from vit_course._support.inputs.sources import need_source
+from vit_course._support.inputs.sources import check_source
 from vit_course.config import ViTConfig
 from vit_course.training.recipe import OBJECTIVES, RECIPES, TrainingConfig
 
@@ -63,10 +63,10 @@ def read_recipe(given: dict) -> Recipe:
     data |= {key: given[key] for key in OF_THE_DATA if key in given}
     model |= {key: given[key] for key in fields_of_a_recipe(ViTConfig) if key in given}
     training |= {key: given[key] for key in fields_of_a_recipe(TrainingConfig) if key in given}
-    _need_fields("model", ViTConfig, model)
-    _need_fields("training", TrainingConfig, training)
+    _check_fields("model", ViTConfig, model)
+    _check_fields("training", TrainingConfig, training)
     source = data.get("source")  # what else a [data] may say, `data.from_recipe` knows
-    need_source(source, is_folder=isinstance(source, str) and Path(source).is_dir())
+    check_source(source, is_folder=isinstance(source, str) and Path(source).is_dir())
     # What is wrong with the model whatever the data are; 1 stands for what they decide and no flag has said.
     ViTConfig(**model, image_size=data.get("image_size", 1), num_classes=1)
     if objective != "supervised" and model.get("representation_size"):
@@ -122,7 +122,7 @@ def _read(path: Path) -> dict:
     return parts
 
 
-def _need_fields(part: str, config: type, values: dict) -> None:
+def _check_fields(part: str, config: type, values: dict) -> None:
     known = fields_of_a_recipe(config)
     for name in values:
         if name not in known:

@@ -52,13 +52,13 @@ def add_to(commands) -> None:
 def run(options) -> int:
     """Trains by the recipe and the flags, and writes the run folder; -> 0."""
     recipe = read_recipe(vars(options))
-    _need_device(options.device)
+    _check_device(options.device)
     from vit_course.commands.training_run import train_and_report
 
     options.out = getattr(options, "out", Path("runs") / recipe.name)
     return train_and_report(recipe, options)
 
 
-def _need_device(name: str) -> None:
+def _check_device(name: str) -> None:
     if not re.fullmatch(r"cpu(:0)?|cuda(:\d+)?|mps(:0)?", name):
         raise ValueError(f"device must be cpu, cuda, cuda:1 or mps, got {name!r}")

@@ -13,7 +13,7 @@ from vit_course._support.files.weights import load_weights
 from vit_course._support.inputs.rules import harmless
 from vit_course.commands.console import say
 from vit_course.config import ViTConfig
-from vit_course.data.memory import need_memory
+from vit_course.data.memory import check_memory
 from vit_course.training.baseline import linear_baseline
 from vit_course.training.checking import available_device
 from vit_course.training.evaluation import evaluate, images_at_once
@@ -81,7 +81,7 @@ def _new_objective(recipe: "Recipe", dataset: data.Dataset, device: torch.device
         num_classes=len(dataset.class_names) if recipe.objective == "supervised" else 0,
     )
     if device.type == "cpu":
-        need_memory(
+        check_memory(
             BYTES_A_PARAMETER * config.num_parameters,
             f"{config.num_parameters:,} parameters with their gradients and moments",
             "make hidden_dim, mlp_dim or num_layers smaller",

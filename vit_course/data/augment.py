@@ -40,7 +40,7 @@ def random_shifts(count: int, padding: int, flip: bool, generator: torch.Generat
         ValueError: a count or a padding below 0, a count above 10^7, or an argument of another kind.
     """
     check_arguments(count=count, padding=padding, flip=flip)
-    _need_generator(generator)
+    _check_generator(generator)
     shifts = torch.randint(0, 2 * padding + 1, (2, count), generator=generator) - padding
     mirror = (torch.rand(count, generator=generator) < 0.5) & flip
     return torch.cat([shifts, mirror[None]]).T  # (count, 3)
@@ -54,7 +54,7 @@ def shift_images(images: torch.Tensor, shifts: torch.Tensor, padding: int) -> to
     """
     check_axes("images", images, IMAGES)
     check_padding(padding, images.shape[2:])
-    _need_a_row_each("shifts", shifts, len(images), columns=3)
+    _check_a_row_each("shifts", shifts, len(images), columns=3)
     # Not by abs, which has no answer to the smallest whole number.
     low, high = (extreme.item() for extreme in shifts[:, :2].aminmax()) if len(shifts) else (0, 0)
     if (furthest := max(-low, high)) > padding:
@@ -78,7 +78,7 @@ def random_places(count: int, image_size: tuple[int, int], generator: torch.Gene
     """
     check_arguments(count=count)
     height, width = height_and_width("image_size", image_size)
-    _need_generator(generator)
+    _check_generator(generator)
     rows = torch.randint(0, height, (count,), generator=generator)
     return torch.stack([rows, torch.randint(0, width, (count,), generator=generator)], dim=1)  # (count, 2)
 
@@ -102,7 +102,7 @@ def cut_out(images: torch.Tensor, places: torch.Tensor, side: int) -> torch.Tens
     check_axes("images", images, IMAGES)
     if not images.is_floating_point():
         raise ValueError(f"cut_out takes normalised images, which are floats, got {images.dtype}")
-    _need_a_row_each("places", places, len(images), columns=2)
+    _check_a_row_each("places", places, len(images), columns=2)
     check_arguments(side=side)
     if len(places) and (places.min() < 0 or (places >= torch.tensor(images.shape[2:])).any()):
         raise ValueError(f"a place lies outside the images, which are {images.shape[2]} x {images.shape[3]}")
@@ -124,7 +124,7 @@ def check_padding(padding: int, image_size: tuple[int, int]) -> None:
         )
 
 
-def _need_a_row_each(name: str, values: torch.Tensor, count: int, columns: int) -> None:
+def _check_a_row_each(name: str, values: torch.Tensor, count: int, columns: int) -> None:
     check_axes(name, values, f"(B, {columns})")
     if values.shape != (count, columns):
         raise ValueError(f"{count} images need {name} of shape {(count, columns)}, got {tuple(values.shape)}")
@@ -132,7 +132,7 @@ def _need_a_row_each(name: str, values: torch.Tensor, count: int, columns: int) 
     check_numbers(name, values)
 
 
-def _need_generator(generator: torch.Generator | None) -> None:
+def _check_generator(generator: torch.Generator | None) -> None:
     # The draws are made on the CPU, so that they are the same whatever device the images are on.
     if generator is not None and not (isinstance(generator, torch.Generator) and generator.device.type == "cpu"):
         raise ValueError(f"generator must be a torch.Generator on the CPU or None, got {shown(generator)}")

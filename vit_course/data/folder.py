@@ -10,7 +10,7 @@ from vit_course._support.inputs.arguments import check_arguments, height_and_wid
 from vit_course._support.inputs.extras import extra
 from vit_course._support.inputs.sources import SOURCES
 from vit_course.data.dataset import Dataset, source_of, with_statistics
-from vit_course.data.memory import need_memory
+from vit_course.data.memory import check_memory
 from vit_course.data.pictures import need_path, open_image, open_picture
 from vit_course.data.sets import ImageFiles, ImageSet
 
@@ -44,13 +44,13 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
     # One part is there twice while its images are joined: the largest, or on disk the 1,000 for the statistics.
     held = 2 * min(1000, len(parts[0])) if on_disk else len(paths) + len(parts[0])
     instead = "ask for a smaller image_size" if on_disk else "leave them on disk with on_disk=True"
-    need_memory(3 * held * height * width, f"{held} images of {height} x {width}", instead)
+    check_memory(3 * held * height * width, f"{held} images of {height} x {width}", instead)
     source = source_of(folder, _told_from_words(root), image_size=(height, width), seed=seed, on_disk=on_disk)
     if not on_disk:
         parts = [_read(part) for part in parts]
     dataset = with_statistics(Path(root).name, *parts, classes, source)
     if on_disk:
-        _need_one_of_each(classes, paths, labels)
+        _check_one_of_each(classes, paths, labels)
     return dataset
 
 
@@ -71,7 +71,7 @@ def _find(root: str) -> tuple[np.ndarray, torch.Tensor, tuple[str, ...]]:
     return np.array([path for path, _ in files.samples]), torch.tensor(files.targets), tuple(files.classes)
 
 
-def _need_one_of_each(classes: tuple[str, ...], paths: np.ndarray, labels: torch.Tensor) -> None:
+def _check_one_of_each(classes: tuple[str, ...], paths: np.ndarray, labels: torch.Tensor) -> None:
     # A training would leave out the damaged files one by one, and end with a class that it has never seen.
     for label, name in enumerate(classes):
         if not any(_can_be_read(path) for path in paths[(labels == label).numpy()]):

@@ -3,7 +3,7 @@
 import psutil
 
 
-def need_memory(needed: int, what: str, instead: str) -> None:
+def check_memory(needed: int, what: str, instead: str) -> None:
     """Refuses what needs more bytes than are free: the system would end the process without a word, or stand still.
 
     Args:

@@ -17,7 +17,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from vit_course._support.inputs.arguments import height_and_width
 from vit_course._support.inputs.rules import path_name
-from vit_course.data.memory import need_memory
+from vit_course.data.memory import check_memory
 
 # What is opened of all that Pillow knows: for EPS it would start Ghostscript, for WMF a part of Windows.
 FORMATS = (
@@ -49,7 +49,7 @@ def open_image(path: Picture, image_size: int | tuple[int, int] | None = None) -
         height, width = height_and_width("image_size", image_size)
         if height * width > MANY_PIXELS:
             # Four bytes a pixel in Pillow, three in the array, three in the tensor.
-            need_memory(10 * height * width, f"pictures of {height} x {width}", "ask for a smaller image_size")
+            check_memory(10 * height * width, f"pictures of {height} x {width}", "ask for a smaller image_size")
     image = open_picture(path)
     if image_size is not None:
         image = ImageOps.fit(image, (width, height), Image.Resampling.BICUBIC)
@@ -128,7 +128,7 @@ def _name_and_file(source) -> tuple[str, str | BinaryIO | Image.Image]:
         return "the picture", source
     if isinstance(source, (str, os.PathLike)):
         path = need_path("picture", source)
-        _need_a_file(path)
+        _check_is_file(path)
         return path, path
     if not hasattr(source, "read"):
         raise ValueError(f"a picture is a path, bytes, a file or a PIL image, got {type(source).__name__}")
@@ -145,7 +145,7 @@ def _name_and_file(source) -> tuple[str, str | BinaryIO | Image.Image]:
     return name, source
 
 
-def _need_a_file(path: str) -> None:
+def _check_is_file(path: str) -> None:
     # By what it is, before it is opened: opening a pipe waits for its writer, and a device is read without end.
     try:
         status = Path(path).stat()

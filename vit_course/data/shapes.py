@@ -7,7 +7,7 @@ import torch
 
 from vit_course._support.inputs.arguments import check_arguments, height_and_width
 from vit_course.data.dataset import Dataset, source_of, with_statistics
-from vit_course.data.memory import need_memory
+from vit_course.data.memory import check_memory
 from vit_course.data.sets import ImageSet
 
 SHAPES = ("circle", "square", "triangle", "cross", "ring")
@@ -47,7 +47,7 @@ def shapes(
     height, width = height_and_width("image_size", image_size)
     if min(height, width) < 8:
         raise ValueError(f"image_size must be at least 8 x 8 for the shapes to be told apart, got {height} x {width}")
-    _need_memory_for(counts, height, width)
+    _check_memory_for(counts, height, width)
     sets = []
     for part, count in enumerate(counts):
         # RandomState and not default_rng: NumPy promises that its numbers never change.
@@ -72,11 +72,11 @@ def shapes(
     return with_statistics("shapes", *sets, SHAPES, source)
 
 
-def _need_memory_for(counts: tuple[int, ...], height: int, width: int) -> None:
+def _check_memory_for(counts: tuple[int, ...], height: int, width: int) -> None:
     stored = height * width * 4  # three channels and the mask, a byte each
     # All parts, the largest of them a second time while it is joined, and what drawing a thousand at once takes.
     needed = (sum(counts) + max(counts)) * stored + min(1000, max(counts)) * height * width * DRAWING_BYTES
-    need_memory(needed, f"{sum(counts)} shapes of {height} x {width}", "ask for fewer or smaller images")
+    check_memory(needed, f"{sum(counts)} shapes of {height} x {width}", "ask for fewer or smaller images")
 
 
 def _draw_shapes(

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from vit_course._support.inputs.rules import shown
-from vit_course._support.inputs.sources import SOURCES, need_source
+from vit_course._support.inputs.sources import SOURCES, check_source
 from vit_course.data.dataset import Dataset
 from vit_course.data.folder import folder
 
@@ -30,7 +30,7 @@ def from_recipe(values: Mapping) -> Dataset:
     arguments = dict(values)
     source = arguments.pop("source", None)
     is_folder = isinstance(source, (str, Path)) and bool(source) and Path(source).is_dir()
-    need_source(source, is_folder)
+    check_source(source, is_folder)
     if isinstance(source, str) and source in KNOWN:
         make, words = KNOWN[source], source
     else:

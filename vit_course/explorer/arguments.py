@@ -18,14 +18,14 @@ from vit_course.explorer.scene import MOST_WEIGHTS, Maps, QueriesAndKeys
 STATE = json.loads((Path(__file__).parent / "js" / "state.json").read_text(encoding="utf-8"))
 
 
-def need_module(model) -> None:
+def check_has_numbers(model) -> None:
     """Refuses what is no model, or one without numbers."""
     check_module("model", model)
     if any(parameter.is_meta for parameter in model.parameters()):
         raise ValueError("model holds no numbers, because it is on the device meta: load its weights")
 
 
-def need_callable(name: str, value: Callable | None) -> None:
+def check_callable(name: str, value: Callable | None) -> None:
     """Refuses what can neither be called nor left out."""
     if value is not None and not callable(value):
         raise ValueError(f"{name} must be a function of the images, got {shown(value)}")

@@ -10,13 +10,13 @@ from typing import Any, BinaryIO
 import torch
 from torch import nn
 
-from vit_course._support.inputs.tensors import finite
+from vit_course._support.inputs.tensors import need_finite
 from vit_course.data.pictures import Picture
-from vit_course.explorer.arguments import need_callable, need_grid, need_module, need_titles
+from vit_course.explorer.arguments import check_callable, check_has_numbers, need_grid, need_titles
 from vit_course.explorer.changes import Changes, evaluated, family, need_families
 from vit_course.explorer.comparison import CHANGE, changed, link_of
-from vit_course.explorer.predictions import says_of
-from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, way_of, way_of_model
+from vit_course.explorer.predictions import predicted_words
+from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, preprocessing_of, preprocessing_of_model
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
 from vit_course.maps.anatomy import Anatomy
@@ -169,9 +169,9 @@ def _parts(model: Any, preprocess: Callable | None) -> tuple[nn.Module, Callable
     # Any: whatever a caller gave is looked at here.
     if isinstance(model, Pretrained):
         model, preprocess = model.model, model.preprocess if preprocess is None else preprocess
-    need_module(model)
-    if way_of(preprocess) is None:
-        need_callable("preprocess", preprocess)
+    check_has_numbers(model)
+    if preprocessing_of(preprocess) is None:
+        check_callable("preprocess", preprocess)
     return model, preprocess
 
 
@@ -191,11 +191,11 @@ def _seen(
             maps = recorded.stacked().float()
         answered = answer if isinstance(answer, torch.Tensor) else getattr(answer, "logits", None)
         if isinstance(answered, torch.Tensor):
-            finite("what the model says", answered)
+            need_finite("what the model says", answered)
         none = none_fits(model, answer) if isinstance(answer, torch.Tensor) else None
         if labels is None:
             labels = anatomy.labels or _categories(preprocess)
-        says = None if seen is None else says_of(seen, images, answer, labels, none)
+        says = None if seen is None else predicted_words(seen, images, answer, labels, none)
     features = None if seen is None else seen.features
     panel: dict[str, Any] = {
         **dict(maps=maps, image=prepared.shown, grid=order.grid, prefix=order.prefix),
@@ -262,7 +262,7 @@ def upload(
     need_grid(grid)
     need_prefix(prefix)
     size = Anatomy(model).image_size
-    way = way_of_model(model) if preprocess is None else way_of(preprocess)
+    way = preprocessing_of_model(model) if preprocess is None else preprocessing_of(preprocess)
     treatment = "upright and as its preprocessing crops it"
     if way is None:
         if size is None:

@@ -10,7 +10,7 @@ FAR = 0.25  # of the picture's height or width
 FEW = 8  # patches
 
 
-def telling(attention: QueriesAndKeys | Maps, order: Tokens) -> dict[str, int] | None:
+def find_opening(attention: QueriesAndKeys | Maps, order: Tokens) -> dict[str, int] | None:
     """The head of the later half of the layers, and the patch, that send the most to a few distant patches.
 
     What counts is the weight beyond the mean over all queries that are tried, so that a head which looks at the same

@@ -11,7 +11,7 @@ MOST_CLASSES = 5  # of which the curves are drawn
 
 
 @torch.no_grad()
-def says_of(
+def predicted_words(
     seen: ForwardPass,
     images: torch.Tensor,
     answer: object,

@@ -54,11 +54,11 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
             that does not give one image.
     """
     is_picture = isinstance(image, (str, Path, bytes, Image.Image)) or hasattr(image, "read")
-    way = way_of(preprocess)
+    way = preprocessing_of(preprocess)
     if not is_picture:
         image = _one_image(image)
     if way is None and preprocess is None and (is_picture or image.dtype == torch.uint8):
-        way = way_of_model(model)
+        way = preprocessing_of_model(model)
     if way is not None:
         picture = open_picture(image) if is_picture else _picture(image)
         given = need_batch(_called(way, picture, "a picture"))
@@ -100,7 +100,7 @@ def _whole(picture: Image.Image, way) -> tuple[Image.Image, tuple[float, float]]
     return picture, kept
 
 
-def way_of(preprocess) -> Callable | None:
+def preprocessing_of(preprocess) -> Callable | None:
     """-> what takes a picture of Pillow's to (1, C, H, W), or None where `preprocess` takes a batch or is None."""
     if isinstance(preprocess, (Preprocessing, AsTrained, _HuggingFace, _Transform)):
         return preprocess
@@ -114,8 +114,10 @@ def way_of(preprocess) -> Callable | None:
     return _Transform(preprocess) if takes_pictures else None
 
 
-def way_of_model(model: nn.Module) -> Callable | None:
-    """-> as `way_of`, from what the model itself says; None for a model of no library, which gets numbers as they are.
+def preprocessing_of_model(model: nn.Module) -> Callable | None:
+    """-> as `preprocessing_of`, from what the model itself says; None for a model of no library.
+
+    Such a model gets numbers as they are.
 
     Raises:
         ValueError: a library's model that does not say it.

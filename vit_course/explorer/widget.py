@@ -23,7 +23,7 @@ from vit_course.explorer.arguments import (
     need_says,
     need_whole,
 )
-from vit_course.explorer.opening_view import telling
+from vit_course.explorer.opening_view import find_opening
 from vit_course.explorer.panel_data import with_tested
 from vit_course.explorer.scene import Panel
 from vit_course.maps.tokens import find_tokens
@@ -65,13 +65,13 @@ class AttentionExplorer(Widget):
 
     The state is there to be set and to be observed: `layer` and `head`; `fusion` ("head", "mean", "rollout" up to the
     layer); `query`, a token, 0 the first of those in front. Where none of these is given, nor `direction`, the explorer
-    opens on the head and the patch that `telling` finds in the maps; else by default on the last layer, head 0 and the
-    class token. Further: `pinned`; `key`, the token that the
-    query is compared with, -1 for none; `direction` ("from": where the query looks, "to": who looks at it); `view`
-    ("attention", "similarity", "colours"); `overlay` ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer",
-    "fixed") and `fixed`, the weight that is then drawn at full strength; `smooth`; `details`, whether "Why there?" and
-    what else is for later is unfolded; `testing`, whether "Test it" is; `face` of the grid ("looks" for the maps,
-    "matters" for how much each head matters) and `by`, what a head that is taken out is replaced by ("mean", "zero");
+    opens on the head and the patch that `find_opening` finds in the maps; else by default on the last layer, head 0 and
+    the class token. Further: `pinned`; `key`, the token that the query is compared with, -1 for none; `direction`
+    ("from": where the query looks, "to": who looks at it); `view` ("attention", "similarity", "colours"); `overlay`
+    ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer", "fixed") and `fixed`, the weight that is then
+    drawn at full strength; `smooth`; `details`, whether "Why there?" and what else is for later is unfolded; `testing`,
+    whether "Test it" is; `face` of the grid ("looks" for the maps, "matters" for how much each head matters) and `by`,
+    what a head that is taken out is replaced by ("mean", "zero");
     and `tour`, "look" for the guided tour, or "".
 
     Raises:
@@ -121,7 +121,7 @@ class AttentionExplorer(Widget):
         sharp = all(panel.whole for panel in self._shown)
         panels = [panel.write(sections, sharp=sharp) for panel in self._shown]
         first = self._shown[0]
-        found = None if CHOSEN & state.keys() else telling(first.attention, first.order)
+        found = None if CHOSEN & state.keys() else find_opening(first.attention, first.order)
         panels[0]["telling"] = found  # so that the page can say why it opens there
         for panel, own in zip(panels, self._changes, strict=True):
             panel["asks"] = own is not None  # so that the page knows who answers

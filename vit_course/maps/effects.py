@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import is_int, one_of, shown
-from vit_course._support.inputs.tensors import check_floats, check_module, finite
+from vit_course._support.inputs.tensors import check_floats, check_module, need_finite
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass, logits_of, run
@@ -127,7 +127,7 @@ def effects(
                 for places in _batches(changes, batch_size):
                     rows = [[changes[place][1]] for place in places]
                     found = _size(baseline.end, baseline.changed(changes[places[0]][0], rows), of)
-                    values[places] = finite("effects", found).to(values)
+                    values[places] = need_finite("effects", found).to(values)
                     bar.update(len(places))
         except KeyboardInterrupt:
             pass  # what is done is kept

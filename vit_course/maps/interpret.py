@@ -10,7 +10,7 @@ from vit_course._support.inputs.tensors import (
     check_rows,
     check_tensor,
     check_together,
-    finite,
+    need_finite,
 )
 
 
@@ -66,7 +66,7 @@ def relevance(maps: torch.Tensor, gradients: torch.Tensor) -> torch.Tensor:
     flow = torch.eye(maps.shape[-1], dtype=maps.dtype, device=maps.device).expand(len(maps), -1, -1)  # (B, T, T)
     for layer in layers.unbind(1):
         flow = flow + layer @ flow  # (B, T, T)
-    return finite("the relevance", flow)
+    return need_finite("the relevance", flow)
 
 
 def attention_distance(

@@ -8,7 +8,7 @@ from typing import overload
 import torch
 from torch import nn
 
-from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, finite
+from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, need_finite
 from vit_course.attention import SelfAttention
 from vit_course.maps.active_interventions import changes_in, is_recorded, paused_interventions
 from vit_course.maps.anatomy import Anatomy, few
@@ -75,7 +75,7 @@ class RecordedMaps:
             layer = maps[0] if len(maps) == 1 else torch.cat(maps)  # (B, h, T, T)
             if index == 0:  # filled layer by layer, as all of them twice would not fit where one time does
                 stacked = layer.new_empty(len(layer), len(self.by_layer), *layer.shape[1:])
-            stacked[:, index] = finite(f"the maps of layer {index}", layer)
+            stacked[:, index] = need_finite(f"the maps of layer {index}", layer)
         return stacked
 
     def queries_and_keys(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -101,7 +101,7 @@ class RecordedMaps:
         if len(widths) > 1:
             raise ValueError(f"heads have different widths, {widths}, so their queries cannot be stacked")
         q, k = (torch.stack([torch.cat([pair[i] for pair in of_layer]) for of_layer in pairs], dim=1) for i in (0, 1))
-        return finite("queries", q), finite("keys", k)
+        return need_finite("queries", q), need_finite("keys", k)
 
     def tokens(self, grid: tuple[int, int] | None = None, prefix: int | Sequence[str] | None = None) -> Tokens:
         """Which of the T tokens are patches, where they lie, and what the others are called.
@@ -261,7 +261,7 @@ def attention_gradients(
         # Of a frozen model nothing else asks for gradients; and copies may take part where inference tensors may not.
         images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
         with watched.watching():
-            logits = finite("logits", logits_of(model(images)))  # (B, num_classes)
+            logits = need_finite("logits", logits_of(model(images)))  # (B, num_classes)
         RecordedMaps(
             watched.anatomy, watched.by_layer, watched.sizes, watched
         ).stacked()  # says what is wrong, if anything is
@@ -272,7 +272,7 @@ def attention_gradients(
             gradients = torch.autograd.grad(picked, weights)
         except RuntimeError as error:
             raise ValueError("the attention weights have no part in the logits that autograd could follow") from error
-    return torch.stack(weights, dim=1).detach(), finite("gradients", torch.stack(gradients, dim=1))
+    return torch.stack(weights, dim=1).detach(), need_finite("gradients", torch.stack(gradients, dim=1))
 
 
 def _check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course._support.inputs.tensors import check_axes, check_finite, check_module, finite
+from vit_course._support.inputs.tensors import check_axes, check_finite, check_module, need_finite
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained.libraries import Library, library_of
 from vit_course.vit import ViT
@@ -36,7 +36,7 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
         ValueError: the model has no parts with known names, cannot take the images, or gives NaN or infinity; the
             first stage that does is named.
     """
-    return {stage: finite(stage, value) for stage, value in any_stages(model, images).items()}
+    return {stage: need_finite(stage, value) for stage, value in any_stages(model, images).items()}
 
 
 def any_stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:

@@ -26,7 +26,7 @@ from vit_course.pretrained.libraries import (
 )
 from vit_course.pretrained.metadata import Metadata, of_huggingface, of_timm, of_torchvision
 from vit_course.pretrained.sizes import read_config
-from vit_course.pretrained.state_dicts import checked, hinting
+from vit_course.pretrained.state_dicts import hinting, need_state_dict
 from vit_course.pretrained.variants import VariantConfig, new_model
 from vit_course.vit import ViT
 
@@ -107,7 +107,7 @@ def load_vit_pytorch(
     """
     check_arguments(in_channels=in_channels)
     metadata = _agreed(Metadata(), num_heads=num_heads)
-    return convert(VIT_PYTORCH, checked(state_dict), metadata, num_classes, in_channels)
+    return convert(VIT_PYTORCH, need_state_dict(state_dict), metadata, num_classes, in_channels)
 
 
 def convert_huggingface(state: Weights, metadata: Metadata, num_classes: int | None = None) -> ViT:
@@ -143,8 +143,8 @@ def _opened(
 ) -> tuple[Metadata, Weights]:
     # What a model says, or without one what was given, and the state dict.
     if not isinstance(weights, nn.Module):
-        return _agreed(Metadata(), **given), checked(weights)
-    state = checked(weights.state_dict())
+        return _agreed(Metadata(), **given), need_state_dict(weights)
+    state = need_state_dict(weights.state_dict())
     with hinting(library, state):
         return _agreed(read(weights), **given), state
 
@@ -180,7 +180,7 @@ def convert(
     """
     given = {"num_heads": metadata.num_heads, "num_classes": num_classes}
     check_arguments(**{name: value for name, value in given.items() if value is not None})
-    state = without_the_rest(library, checked(weights))
+    state = without_the_rest(library, need_state_dict(weights))
     with hinting(library, state):
         # What the weights are comes first, and what to add to them last: nobody is told to give num_heads in vain.
         plain = simplified(library, state, metadata)

@@ -47,7 +47,7 @@ def simplified(library: Library, state: Mapping[str, torch.Tensor], metadata: Me
             state[bias] = state[weight].new_zeros(len(state[weight]))
     reads = "cls+register" if distilled else _what_the_head_reads(library, state, metadata, norm_pooled)
     if norm_pooled and reads == "pool" and not scaled and not metadata.blocks_are_known:
-        _refuse_norms_after(library, state)
+        _check_norms_after(library, state)
     fields = {"pre_norm": pre_norm, "norm_pooled": norm_pooled, "reads": reads}
     return Simplified(state, {name: value for name, value in fields.items() if value not in (False, "pool")})
 
@@ -180,7 +180,7 @@ def _join_queries(library: Library, state: State) -> None:
         state[library.keys(f"pooling.qkv.{kind}")[0]] = torch.cat([first, second])
 
 
-def _refuse_norms_after(library: Library, state: State) -> None:
+def _check_norms_after(library: Library, state: State) -> None:
     # timm's blocks with their norms after the attention and the MLP have the names of those with the norms before.
     no_token = not any(library.tokens.get(name) in state for name in ("class_token.token", "registers.tokens"))
     if no_token and not _has(library, state, "encoder.blocks.0.attention.qkv", "bias"):

@@ -7,7 +7,7 @@ from torch import nn
 
 from vit_course._support.inputs.arguments import MOST_CLASSES
 from vit_course._support.inputs.rules import whole
-from vit_course._support.inputs.tensors import finite
+from vit_course._support.inputs.tensors import need_finite
 from vit_course.data.pictures import Picture
 from vit_course.vit import ViT
 
@@ -54,7 +54,7 @@ class Pretrained(NamedTuple):
         COUNT("count", count)
         with torch.no_grad():
             images = self.preprocess(image).to(self.model.patch_embedding.projection.weight)  # (1, C, H, W)
-            logits = finite("logits", self.model(images))[0]  # (num_classes)
+            logits = need_finite("logits", self.model(images))[0]  # (num_classes)
         if not self.class_names:
             raise ValueError(f"the model gives {len(logits)} numbers of an embedding, and no classes to choose from")
         best = logits.softmax(dim=0).topk(min(count, len(logits)))

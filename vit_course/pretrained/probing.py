@@ -9,7 +9,7 @@ from torch import nn
 
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.extras import extra
-from vit_course._support.inputs.tensors import check_axes, check_finite, finite
+from vit_course._support.inputs.tensors import check_axes, check_finite, need_finite
 from vit_course.pretrained.factory import our_vit, rebuilt
 from vit_course.vit import ViT
 
@@ -44,7 +44,7 @@ def class_tokens(
             given = torch.cat([preprocess(Image.fromarray(array)) for array in arrays])  # (b, C, H', W')
             # A copy: a view of the class tokens would keep all tokens in memory.
             found.append(model.features(given)[:, 0].float().clone())  # (b, D)
-    return finite("the class tokens", torch.cat(found))
+    return need_finite("the class tokens", torch.cat(found))
 
 
 def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation: float = 0.01) -> nn.Linear:

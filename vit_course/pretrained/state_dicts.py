@@ -6,11 +6,11 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from vit_course._support.files.validated import need_dense
+from vit_course._support.files.validated import check_all_dense
 from vit_course.pretrained.libraries import LIBRARIES, SIGNS, Library, library_of
 
 
-def checked(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def need_state_dict(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """A copy of the dict, its tensors shared and without gradients, after a look at what it is.
 
     Raises:
@@ -25,7 +25,7 @@ def checked(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
             if isinstance(value, kind) and not (isinstance(key, str) and isinstance(value, torch.Tensor)):
                 inside = f": is the state dict inside it? Give what lies under {key!r}" if kind is not object else ""
                 raise ValueError(f"key {key!r} holds a {type(value).__name__}, not a tensor{inside}")
-    need_dense(state_dict)
+    check_all_dense(state_dict)
     return {key: value.detach() for key, value in state_dict.items()}
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from vit_course.data import Dataset, seed_everything
-from vit_course.training.checking import available_device, need_kind
+from vit_course.training.checking import available_device, check_kind
 from vit_course.training.evaluation import evaluate
 from vit_course.training.loop import train
 from vit_course.training.recipe import TrainingConfig
@@ -32,9 +32,9 @@ def linear_baseline(
     Raises:
         TypeError, ValueError: as `train`; or no such device here.
     """
-    need_kind("dataset", dataset, Dataset)
+    check_kind("dataset", dataset, Dataset)
     recipe = TrainingConfig(epochs=epochs, seed=seed) if recipe is None else recipe
-    need_kind("recipe", recipe, TrainingConfig)
+    check_kind("recipe", recipe, TrainingConfig)
     device = available_device(device)
     seed_everything(recipe.seed)
     inputs = dataset.in_channels * math.prod(dataset.image_size)

@@ -22,8 +22,8 @@ def check_fit(
 ) -> None:
     """A `ValueError` or `TypeError` where the arguments of `train` are of another kind, or do not fit one another."""
     check_module("model", model)
-    need_kind("dataset", dataset, Dataset)
-    need_kind("config", config, TrainingConfig)
+    check_kind("dataset", dataset, Dataset)
+    check_kind("config", config, TrainingConfig)
     if run_dir is not None:
         path_name("run_dir", run_dir)
     check_arguments(resume=resume, **options)
@@ -52,7 +52,7 @@ def check_head(objective: Objective, engine: Engine) -> None:
         )
 
 
-def need_kind(name: str, value: object, *kinds: type) -> None:
+def check_kind(name: str, value: object, *kinds: type) -> None:
     """A `TypeError` where a value is of none of these kinds."""
     if not isinstance(value, kinds):
         words = " or ".join(kind.__name__ for kind in kinds)
@@ -83,7 +83,7 @@ def check_logits(logits: torch.Tensor, images: torch.Tensor, name: str, classes:
         )
 
 
-def need_finite(value: torch.Tensor, what: str, config: TrainingConfig) -> None:
+def check_still_finite(value: torch.Tensor, what: str, config: TrainingConfig) -> None:
     """A `ValueError` where a number of the training is none any more; `what` has a place `{}` for it."""
     if not value.isfinite():
         raise ValueError(

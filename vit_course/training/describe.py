@@ -44,7 +44,7 @@ def describe_data(dataset: Dataset) -> dict:
     return known | {name: [float(value) for value in getattr(dataset, name)] for name in ("mean", "std")}
 
 
-def need_the_same(path: Path, found: Mapping[str, Mapping], wanted: Mapping[str, Mapping]) -> None:
+def check_the_same(path: Path, found: Mapping[str, Mapping], wanted: Mapping[str, Mapping]) -> None:
     """A `ValueError` that names the first thing in which the run that a file is of differs from this run.
 
     Args:

@@ -4,9 +4,9 @@ import torch
 from torch import nn
 
 from vit_course._support.inputs.arguments import check_arguments
-from vit_course._support.inputs.tensors import check_module, finite
+from vit_course._support.inputs.tensors import check_module, need_finite
 from vit_course.data import Dataset, ImageFiles, Images, ImageSet, load_batches
-from vit_course.training.checking import need_kind, none_read
+from vit_course.training.checking import check_kind, none_read
 from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, device_of, mine, sum_over_processes
 from vit_course.training.supervised import Supervised
@@ -37,10 +37,10 @@ def evaluate(
         OSError: where the system, and not the file, is the cause that one could not be read.
     """
     check_module("model", model)
-    need_kind("dataset", dataset, Dataset)
+    check_kind("dataset", dataset, Dataset)
     objective = Supervised(model, dataset).train(model.training)
     found = measured(objective, images, dataset, batch_size, engine, workers)
-    finite("the loss", torch.tensor(found["loss"]))
+    need_finite("the loss", torch.tensor(found["loss"]))
     return found["loss"], found["accuracy"]
 
 
@@ -52,7 +52,7 @@ def measured(
 
     The loss may be no number: a training knows what to do then. The arguments are those of `evaluate`.
     """
-    need_kind("images", images, ImageSet, ImageFiles)
+    check_kind("images", images, ImageSet, ImageFiles)
     check_arguments(batch_size=batch_size)
     if not len(images):
         raise ValueError("images must hold at least 1 image to evaluate the model on, got 0")

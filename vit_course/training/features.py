@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course.data import Dataset, Images, load_batches
-from vit_course.training.checking import need_kind, none_read
+from vit_course.training.checking import check_kind, none_read
 from vit_course.training.processes import device_of
 from vit_course.vit import ViT
 
@@ -33,8 +33,8 @@ def features(
         ValueError: images of another size than the model's, none that could be read, or a batch_size that is not an
             int of at least 1.
     """
-    need_kind("model", model, ViT)
-    need_kind("dataset", dataset, Dataset)
+    check_kind("model", model, ViT)
+    check_kind("dataset", dataset, Dataset)
     check_arguments(batch_size=batch_size)
     was_training, device = model.training, device_of(model)
     model.eval()

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from vit_course.data import Dataset, seed_everything
 from vit_course.training.batches import Batches, Sums
-from vit_course.training.checking import check_fit, check_head, compile_errors, need_finite, none_read
+from vit_course.training.checking import check_fit, check_head, check_still_finite, compile_errors, none_read
 from vit_course.training.evaluation import images_at_once, measured
 from vit_course.training.objective import Objective
 from vit_course.training.optimisers import Stepper, warmup_cosine
@@ -102,10 +102,10 @@ def train(
                             loss, measures = replica(part.images, part.labels, part.draws, part.count)
                         engine.backward(loss * part.weight)
                     sums.add(part, loss, measures)
-                need_finite(sums.end_of_batch(objective), f"the loss is {{}} in {when}", config)
+                check_still_finite(sums.end_of_batch(objective), f"the loss is {{}} in {when}", config)
                 # A finite loss can have a gradient that is not, and the step would spoil all weights.
                 gradient = f"the loss is finite, but the length of the gradient {{}} in {when}"
-                need_finite(optimiser.clip(objective), gradient, config)
+                check_still_finite(optimiser.clip(objective), gradient, config)
                 optimiser.step(share * config.learning_rate)
                 objective.after_step(made / all_steps, engine)
                 if average is not None:
@@ -115,7 +115,7 @@ def train(
                 raise none_read(dataset.train, label)
             found = measured(kept, dataset.validation, dataset, at_once, engine, workers)
             # The last step of the epoch can have spoilt the weights.
-            need_finite(torch.tensor(found["loss"]), f"the validation loss is {{}} after {label}", config)
+            check_still_finite(torch.tensor(found["loss"]), f"the validation loss is {{}} after {label}", config)
             history.append(row | {f"validation_{name}": value for name, value in found.items()})
             if show:
                 tqdm.write(f"{label}: train loss {row['train_loss']:.3f}, validation {said(found)}")

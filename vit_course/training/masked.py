@@ -7,7 +7,7 @@ from vit_course._support.inputs.arguments import check_arguments
 from vit_course.embeddings import SinCos2DPositions
 from vit_course.encoder import Encoder
 from vit_course.patches import patchify
-from vit_course.training.checking import need_kind
+from vit_course.training.checking import check_kind
 from vit_course.training.objective import Objective, full_precision
 from vit_course.vit import ViT
 
@@ -45,7 +45,7 @@ class MaskedAutoencoder(Objective):
         decoder_layers: int = 2,
         normalise_patches: bool = True,
     ):
-        need_kind("vit", vit, ViT)
+        check_kind("vit", vit, ViT)
         options = dict(mask_ratio=mask_ratio, decoder_dim=decoder_dim, decoder_layers=decoder_layers)
         options["normalise_patches"] = normalise_patches
         check_arguments(**options)

@@ -133,7 +133,7 @@ def first_alone(engine: Engine, action: Callable[[], None]) -> None:
         raise error
 
 
-def need_the_same_folder(folder: str | Path, engine: Engine) -> None:
+def check_the_same_folder(folder: str | Path, engine: Engine) -> None:
     """Makes sure that every process sees what the first one writes into a folder, which is made if missing.
 
     Raises:

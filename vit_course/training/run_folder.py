@@ -14,9 +14,9 @@ from vit_course._support.files.records import naming
 from vit_course._support.files.validated import check_like
 from vit_course._support.files.weights import load_weights, save_weights, write_tensors
 from vit_course.data import Dataset, unreadable
-from vit_course.training.describe import SUPERVISED, described, need_the_same
+from vit_course.training.describe import SUPERVISED, check_the_same, described
 from vit_course.training.objective import Objective
-from vit_course.training.processes import Engine, first_alone, need_the_same_folder
+from vit_course.training.processes import Engine, check_the_same_folder, first_alone
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.state import RunState
 
@@ -107,7 +107,7 @@ class RunFolder:
         lock = Lock(self.path)
         first_alone(self.engine, lock.take)
         try:
-            need_the_same_folder(self.path, self.engine)
+            check_the_same_folder(self.path, self.engine)
             if self._file("last.safetensors").exists() and not resume:
                 raise ValueError(
                     f"{self.path} holds a run already: add --resume (in Python, resume=True) to go on with it, or name "
@@ -162,7 +162,7 @@ class RunFolder:
         tensors, metadata = load_weights(path)
         if not {"model", "recipe", "data", "history"} <= metadata.keys():
             raise ValueError(f"{path} holds no state of a run to continue: start the training in another folder")
-        need_the_same(path, SUPERVISED | metadata, SUPERVISED | self.described)
+        check_the_same(path, SUPERVISED | metadata, SUPERVISED | self.described)
         if not best.exists():
             raise ValueError(f"{best} is missing: put it back from a copy, or start again in another folder")
         weights, _ = load_weights(best)

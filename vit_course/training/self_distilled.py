@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from vit_course._support.inputs.arguments import check_arguments
-from vit_course.training.checking import need_kind
+from vit_course.training.checking import check_kind
 from vit_course.training.objective import Objective, full_precision
 from vit_course.training.processes import Engine
 from vit_course.vit import ViT
@@ -59,7 +59,7 @@ class SelfDistillation(Objective):
         centring: float = 0.9,
         local_crops: int = 4,
     ):
-        need_kind("vit", vit, ViT)
+        check_kind("vit", vit, ViT)
         options = dict(outputs=outputs, temperature=temperature, teacher_temperature=teacher_temperature)
         options |= dict(momentum=momentum, centring=centring, local_crops=local_crops)
         check_arguments(**options)

@@ -29,7 +29,7 @@ def need_path(name: object) -> Path:
     return Path(name)
 
 
-def need_file(path: Path, what: str = "file") -> None:
+def check_file(path: Path, what: str = "file") -> None:
     """Raises a `ValueError` where there is no ordinary file: a pipe would make its reader wait, a device never end."""
     try:
         if path.is_file():
@@ -48,13 +48,13 @@ def read_json(path: Path) -> dict:
     Raises:
         ValueError: no ordinary file, far too long a one, no valid JSON, or something else than an object.
     """
-    need_readable(path)
+    check_readable(path)
     return json_object(path.read_bytes(), str(path))
 
 
-def need_readable(path: Path) -> None:
+def check_readable(path: Path) -> None:
     """Raises a `ValueError` where there is no ordinary file, or one far too long to be of JSON."""
-    need_file(path)
+    check_file(path)
     size = path.stat().st_size
     if size > MOST_JSON:
         raise ValueError(f"{path} has {size:,} bytes, at most {MOST_JSON:,} of JSON are allowed")

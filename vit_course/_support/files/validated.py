@@ -14,7 +14,7 @@ FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 COUNTS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 
 
-def need_dense(tensors: Mapping[str, torch.Tensor]) -> None:
+def check_all_dense(tensors: Mapping[str, torch.Tensor]) -> None:
     """Raises a `ValueError` for the first tensor whose numbers cannot be read one by one; looks at no number."""
     for key, value in tensors.items():
         if value.is_meta:
@@ -34,7 +34,7 @@ def check_tensors(tensors: Mapping[str, torch.Tensor], dtypes: tuple[torch.dtype
     Raises:
         ValueError: naming the first key whose tensor is not dense, of another dtype, or holds NaN or infinity.
     """
-    need_dense(tensors)
+    check_all_dense(tensors)
     for key, value in tensors.items():
         if value.dtype not in dtypes:
             known = ", ".join(str(dtype).removeprefix("torch.") for dtype in dtypes)

@@ -11,7 +11,7 @@ from safetensors.torch import save
 from torch import nn
 
 from vit_course._support.files.atomic import write_atomically
-from vit_course._support.files.records import json_object, naming, need_file, need_path
+from vit_course._support.files.records import check_file, json_object, naming, need_path
 from vit_course._support.files.stored import need_as_shipped
 from vit_course._support.files.validated import COUNTS, FLOATS, check_tensors
 from vit_course._support.inputs.rules import shown
@@ -38,7 +38,7 @@ def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
             infinity in them; metadata that are no object of JSON; or a content that is not what was written.
     """
     path = need_path(path)
-    need_file(path, "checkpoint")
+    check_file(path, "checkpoint")
     try:
         with safe_open(path, "pt") as file:
             text = (file.metadata() or {}).get(METADATA_KEY)

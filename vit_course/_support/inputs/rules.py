@@ -40,7 +40,7 @@ def real(low: float, high: float) -> Rule:
     """The rule for a number from `low` to `high`."""
 
     def rule(name: str, value: object) -> None:
-        _need_number(name, value)
+        _check_number(name, value)
         if value < low:
             raise ValueError(f"{name} must be at least {low}, got {shown(value)}")
         if not value <= high:
@@ -53,7 +53,7 @@ def positive(high: float) -> Rule:
     """The rule for a number greater than 0, up to `high`."""
 
     def rule(name: str, value: object) -> None:
-        _need_number(name, value)
+        _check_number(name, value)
         if value <= 0:
             raise ValueError(f"{name} must be greater than 0, got {shown(value)}")
         if not value <= high:
@@ -64,7 +64,7 @@ def positive(high: float) -> Rule:
 
 def share(name: str, value: object) -> None:
     """A share of a whole: a number from 0 to 1, without 1."""
-    _need_number(name, value)
+    _check_number(name, value)
     if not 0 <= value < 1:
         raise ValueError(f"{name} must be at least 0 and less than 1, got {shown(value)}")
 
@@ -142,7 +142,7 @@ def harmless(text: str) -> str:
     return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def _need_number(name: str, value: object) -> None:
+def _check_number(name: str, value: object) -> None:
     if not isinstance(value, float) and not is_int(value):
         raise ValueError(f"{name} must be a number, got {shown(value)}")
     if value != value:

@@ -9,7 +9,7 @@ from vit_course._support.inputs.rules import shown
 SOURCES = ("shapes", "digits", "crops", "cifar10")
 
 
-def need_source(source, is_folder: bool) -> None:
+def check_source(source, is_folder: bool) -> None:
     """Refuses what is neither a source nor a folder.
 
     Raises:

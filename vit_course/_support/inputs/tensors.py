@@ -1,8 +1,8 @@
 """Tensors, looked at where they enter: their axes, and their width, type and device beside the weights they meet.
 
 Only what is known without reading a number, so that a forward pass loses no time and a GPU need not be waited for;
-`check_finite` and `check_rows` are for other places, and `finite` for what leaves: it is looked at there alone, after
-the pass.
+`check_finite` and `check_rows` are for other places, and `need_finite` for what leaves, which is looked at there
+alone, after the pass.
 """
 
 import torch
@@ -103,7 +103,7 @@ def check_finite(name: str, x: torch.Tensor) -> None:
         raise ValueError(f"{name} must be finite, {wrong} of {x.numel()} numbers are NaN or infinite")
 
 
-def finite(name: str, x: torch.Tensor) -> torch.Tensor:
+def need_finite(name: str, x: torch.Tensor) -> torch.Tensor:
     """-> what a model gave, itself; raises where a number of it is NaN or infinite. All that leaves goes through here.
 
     Raises:

@@ -81,7 +81,7 @@ class Page {
     const { name, title, source, filmed } = this.picture;
     const maps = this.wanted === REAL && this.size === this.known.sizes[0] && !this.square.chosen && this.picture.maps;
     this.late = !model && !maps;
-    if (model !== REAL && maps) return this.beforehand();
+    if (model !== REAL && maps) return this.precompute();
     const filling = this.wanted === REAL && model !== REAL && "The large model is not ready yet: the small one looks first.";
     if (!model) {
       this.models.pass(null);
@@ -96,7 +96,7 @@ class Page {
   }
 
   // What was computed when the page was written; after it comes the model.
-  async beforehand() {
+  async precompute() {
     const picture = this.picture, { name, title, source } = picture;
     const question = this.models.pass({ model: REAL, size: this.size, name, title, source });
     if (!this.models.stuck) this.say(`Loading what ViT-S/14 saw in ${name} ...`);

@@ -7,7 +7,7 @@ function spread(count) {
   return Array.from({ length: tried }, (_, i) => first + Math.floor((inner * (2 * i + 1)) / (2 * tried)));
 }
 
-export function telling(panel) {
+export function findOpening(panel) {
   // -> {layer, head, query}, or null; of a panel whose layers are all decoded.
   const { rows, columns, prefix, patches } = panel;
   const inside = (at, count) => count < 3 || (at > 0 && at < count - 1);
@@ -47,7 +47,7 @@ export async function choose(model, panel) {
   // Of a picture that Python has not seen nobody has said where to look, or only of some other picture.
   if (!panel.telling) while (panel.decoded.includes(null)) await new Promise((done) => (panel.changed = done));
   const usual = { layer: panel.layers - 1, head: 0, query: 0 };
-  panel.telling ??= telling(panel);
+  panel.telling ??= findOpening(panel);
   Object.assign(model.usual, usual, panel.telling);
   for (const [name, value] of Object.entries(model.usual))
     if (model.get(name) === null) model.set(name, value);

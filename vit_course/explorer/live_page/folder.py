@@ -14,7 +14,7 @@ from vit_course._support.files.stored import stored
 from vit_course._support.widgets import pages, scripts
 from vit_course.data.photographs import Photograph, photographs
 from vit_course.explorer.live_page.models import MODELS, PATCH, describe
-from vit_course.explorer.live_page.precompute import beforehand
+from vit_course.explorer.live_page.precompute import precompute
 
 HERE = Path(__file__).parent
 # A browser loads one of the two: the second can compute on a graphics card too.
@@ -108,7 +108,7 @@ def _pictures(out: Path) -> str:
 
     (out / "photographs").mkdir()
     (out / "maps").mkdir()
-    found, maps = photographs(), beforehand()
+    found, maps = photographs(), precompute()
     buttons = []
     for name in dict.fromkeys((*FIRST, *found)):
         photograph = found[name]

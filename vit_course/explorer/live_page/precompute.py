@@ -9,8 +9,8 @@ import torch
 from vit_course._support.widgets.encoding import Sections
 from vit_course.data.photographs import Photograph, photographs
 from vit_course.explorer.live_page.models import HEAD, SIZES
-from vit_course.explorer.opening_view import telling
-from vit_course.explorer.predictions import says_of
+from vit_course.explorer.opening_view import find_opening
+from vit_course.explorer.predictions import predicted_words
 from vit_course.explorer.scene import Panel, QueriesAndKeys
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass
@@ -23,7 +23,7 @@ MOST = 1023
 
 
 @cache
-def beforehand() -> dict[str, bytes]:
+def precompute() -> dict[str, bytes]:
     """For each of the course's photographs the file of its maps, as live_stored.js reads it.
 
     A line of JSON, and then the sections. The line is a panel of the explorer (`Panel.write`) at the smallest size,
@@ -43,11 +43,11 @@ def _file(run: Pretrained, photograph: Photograph) -> bytes:
     images, seen = preprocess(photograph.path), ForwardPass(Anatomy(model))
     with seen.listening(), record_attention(model) as recorded:
         logits = model(images)
-    says = says_of(seen, images, logits, labels, none_fits(model, logits), len(labels))
+    says = predicted_words(seen, images, logits, labels, none_fits(model, logits), len(labels))
     attention = QueriesAndKeys(*(each[0] for each in recorded.queries_and_keys()), MOST)
     sections, unseen = Sections(), np.zeros((SIZES[0], SIZES[0], 3))
     panel = Panel(attention, unseen, recorded.tokens(), features=seen.features[0].numpy(), says=says | {"about": HEAD})
-    written = panel.write(sections) | {"telling": telling(attention, panel.order)}
+    written = panel.write(sections) | {"telling": find_opening(attention, panel.order)}
     first, data, found = written["telling"]["layer"], [], []
 
     def when(section: dict) -> tuple:

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from vit_course._support.files.atomic import write_atomically
-from vit_course._support.files.records import MOST_JSON, json_object, need_readable
+from vit_course._support.files.records import MOST_JSON, check_readable, json_object
 from vit_course._support.files.stored import course
 from vit_course.teaching.learner.chapters import FILES, chapters, differences, prepare
 
@@ -91,7 +91,7 @@ def _read(folder: Path) -> dict:
     place = folder / RECORD
     if not place.exists():
         return {}
-    need_readable(place)
+    check_readable(place)
     try:
         record = json_object(place.read_bytes(), str(place))
     except ValueError:  # damaged: what is there is taken as it is
