@@ -1,7 +1,7 @@
-"""Architectures of timm, transformers and torchvision, small, of odd sizes and at random: what their maps must be.
+"""Small models of timm, transformers and torchvision, of odd sizes and random weights, and their expected maps.
 
-Each row is a model, the size of its images, and either the names of the tokens before its patches and their grid, or
-words of the sentence that refuses it.
+Each row is a model, the size of its images, and either the names of the tokens before the patches and the patches'
+grid, or words of the message with which its maps are refused.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ def registers(count: int) -> tuple[str, ...]:
 
 @dataclass
 class Architecture:
-    """A model, (H, W) of its images, what comes before the patches, their grid; or why its maps are refused."""
+    """A model, the (H, W) of its images, the tokens before the patches and the grid; or why its maps are refused."""
 
     make: Callable[[], nn.Module]
     size: tuple[int, int]
@@ -152,7 +152,7 @@ ROWS = {
 
 
 def truth(name: str, model: nn.Module, images: torch.Tensor) -> torch.Tensor:
-    """(B, L, h, T, T) as the library itself gives it: eager attention, or what goes into its dropout."""
+    """(B, L, h, T, T), the maps that the library itself computes: by eager attention, or the input of its dropout."""
     if name.startswith("transformers"):
         config = copy.deepcopy(model.config)
         eager = type(model)._from_config(config, attn_implementation="eager").eval()
@@ -167,7 +167,7 @@ def truth(name: str, model: nn.Module, images: torch.Tensor) -> torch.Tensor:
         return kept[-1]
 
     for layer in model.modules():
-        if isinstance(layer, nn.MultiheadAttention):  # torchvision's; asked again, it gives them
+        if isinstance(layer, nn.MultiheadAttention):  # torchvision's: a second call returns the weights
             asked = dict(need_weights=True, average_attn_weights=False)
             layer.register_forward_pre_hook(lambda layer, inputs, a=asked: kept.append(layer.forward(*inputs, **a)[1]))
         if hasattr(layer, "fused_attn"):

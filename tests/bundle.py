@@ -1,10 +1,10 @@
-"""Puts the modules in the `js` folders of the package together into the scripts that are shipped, with esbuild.
+"""Bundles the modules in the `js` folders of the package into the shipped scripts, with esbuild.
 
     python tests/bundle.py [PACKAGE/NAME ...]
 
-Needs node once: `npx` fetches esbuild of the version below, unless ESBUILD names one or one of that version is on the
-PATH, and `npm` the libraries. The first line of a bundle holds a hash of its sources and one of itself, so that a test
-finds it stale, or edited by hand, without node. After a merge that leaves a bundle in conflict, run this.
+Needs node: `npx` fetches esbuild of the version below, unless ESBUILD or the PATH has that version, and `npm` fetches
+the libraries. The first line of a bundle holds a hash of its sources and one of itself, so that a test without node can
+see whether it is stale or edited by hand. Run this also after a merge conflict in a bundle.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"(\.[\w./]+)"(?: with [^;]*)?;',
 
 
 def entries() -> list[str]:
-    """The names of all bundles: a few of the explorer, and one for each explorable that has a table."""
+    """The names of all bundles: those of the explorer, and one for each explorable that has a JSON table."""
     tables = sorted((PACKAGE / "explorables" / "js").glob("*.json"))
     return [*(f"explorer/{name}" for name in EXPLORER), *(f"explorables/{table.stem}" for table in tables)]
 
 
 def source(name: str) -> Path:
-    """The module that a bundle begins with."""
+    """The entry module of a bundle."""
     package, entry = name.split("/")
     return PACKAGE / package / "js" / f"{entry}.js"
 
@@ -42,7 +42,7 @@ def made(name: str) -> Path:
 
 
 def modules(name: str) -> list[Path]:
-    """An entry and all that it imports of ours, in an order that does not change."""
+    """The entry module and all modules of ours that it imports, sorted."""
     found, waiting = set(), [source(name)]
     while waiting:
         file = waiting.pop().resolve()
@@ -85,14 +85,14 @@ def bundle(name: str, libraries: Path) -> None:
 
     Args:
         name: PACKAGE/NAME.
-        libraries: the folder of the libraries, of which those that are missing are fetched.
+        libraries: the folder of the libraries; missing ones are fetched into it.
     """
     if name.startswith("explorables/") and not (libraries / "node_modules" / "lit-html").is_dir():
         install = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(libraries), LIBRARIES]
         subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
     command = [*esbuild(), str(source(name)), "--bundle", "--format=esm", "--minify", "--target=es2022"]
     environment = os.environ | {"NODE_PATH": str(libraries / "node_modules")}
-    # What is imported and not exported would be undefined in the page, and only a warning here.
+    # An import that is not exported would be undefined in the page; esbuild only warns of it by default.
     more = [
         "--log-override:import-is-undefined=error",
         "--charset=utf8",

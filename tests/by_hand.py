@@ -1,4 +1,4 @@
-"""Four libraries' models, and the changes of `vit_course.maps.intervene` made by hand, to a copy of the model."""
+"""Models of four libraries, and the interventions of `vit_course.maps.intervene` made by hand on a copy of a model."""
 
 import copy
 from collections.abc import Callable
@@ -71,7 +71,7 @@ LIBRARIES = {
 
 
 class Other(nn.Module):
-    """A part of which another function makes what it gives."""
+    """Wraps a part of a model and replaces its output by that of another function."""
 
     def __init__(self, part: nn.Module, other: Callable):
         super().__init__()
@@ -109,7 +109,7 @@ def with_part(library: Library, model: nn.Module, layer: int, part: str, other: 
 
 
 def came_in(library: Library, model: nn.Module, layer: int, part: str, images: torch.Tensor) -> torch.Tensor:
-    """(B, T, D): what comes into a part of a layer."""
+    """(B, T, D), the input of a part of a layer."""
     seen = []
     target = library.block(model, layer)
     hook = (target.get_submodule(part) if part else target).register_forward_pre_hook(lambda _, x: seen.append(x[0]))
@@ -151,7 +151,7 @@ def with_mask(library: Library, model: nn.Module, layers: range, keep: torch.Ten
 
 
 def maps_of(library: Library, masked: nn.Module, images: torch.Tensor) -> torch.Tensor:
-    """(B, L, h, T, T): what `with_mask` made."""
+    """(B, L, h, T, T), the maps of a model made by `with_mask`."""
     with torch.no_grad(), record_attention(masked) as maps:
         masked(images)
     if library is OURS:

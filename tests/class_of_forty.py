@@ -1,4 +1,4 @@
-"""What the learners of a class hand in: right and wrong answers, odd forms, and what is out for marks or more."""
+"""The submissions of a class: right and wrong answers, damaged or misplaced files, and attempts to cheat or attack."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def renamed(notebook):
 
 
 def deleted(notebook):
-    """No check is left, an answer became text."""
+    """All checks are deleted, and an answer has become a text cell."""
     solved(notebook)
     cell_of(notebook, UNNOTICED, answer=True).cell_type = "markdown"
     for name in POINTS:
@@ -58,7 +58,7 @@ def deleted(notebook):
 
 
 def forged(notebook):
-    """Outputs, points and checks that say what the learner would like."""
+    """Forged outputs, points and checks."""
     for name in POINTS:
         cell = cell_of(notebook, name)
         cell.outputs = [nbformat.v4.new_output("execute_result", {"text/plain": "100.0"})]
@@ -67,13 +67,13 @@ def forged(notebook):
 
 
 def misplaced(submitted: Path, student: str, path: Path) -> None:
-    """In the learner's folder instead of the assignment's."""
+    """The notebook lies in the learner's folder instead of the assignment's."""
     path.rename(submitted / student / "Attention, final.ipynb")
     shutil.rmtree(path.parent)
 
 
 def exchanged(submitted: Path, student: str, path: Path) -> None:
-    """Assignment above learner."""
+    """The folders are assignment/learner instead of learner/assignment."""
     place = submitted / ASSIGNMENT / student
     place.parent.mkdir(exist_ok=True)
     path.parent.rename(place)
@@ -81,7 +81,7 @@ def exchanged(submitted: Path, student: str, path: Path) -> None:
 
 
 def torn(submitted: Path, student: str, path: Path) -> None:
-    """An upload that broke off in the third exercise."""
+    """An upload that is truncated in the third exercise."""
     text = path.read_text()
     path.write_text(text[: text.index("def mean_of_real")])
 
@@ -162,7 +162,7 @@ OUTSIDE = "written_by_a_submission.txt"
 
 
 def submissions(course: Path) -> dict[str, Submission]:
-    """All of them, by the names of the learners."""
+    """All submissions, by the names of the learners."""
     steals = STEALS.replace("COURSE", str(course)).replace("MINE", OUTSIDE)
     endless = f"def mean_of_real(z, real):\n    while True: pass\n    {MEAN}"
     heavy = f"def mean_of_real(z, real):\n    bytearray(2**36)\n    {MEAN}"

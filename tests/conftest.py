@@ -1,4 +1,4 @@
-"""What several test files share."""
+"""Fixtures and helpers that several test files share."""
 
 import os
 import signal
@@ -24,13 +24,13 @@ def thoroughly(*values) -> list:
 
 
 def python(*arguments, cwd=ROOT, timeout=None, **environment) -> subprocess.CompletedProcess:
-    """This Python with these arguments, once it has ended: its exit code, and as text what it printed."""
+    """Runs this Python with these arguments to the end; the result has its exit code, and its output as text."""
     command, given = [sys.executable, *map(str, arguments)], {**os.environ, **environment}
     return subprocess.run(command, cwd=cwd, env=given, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 def hears_interrupts() -> None:
-    """Run in a new process, lets it hear Ctrl+C, which all ignore that a shell has started in the background."""
+    """Called in a new process, restores Ctrl+C, which processes ignore that a shell has started in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -47,14 +47,15 @@ def seeded():
     import torch
 
     seed()
-    # PyTorch keeps the functions that it finds here first, and transformers puts its own there while it loads a model.
+    # PyTorch caches the functions that it finds at the first use of a device context, and transformers replaces them
+    # while it loads a model: so the first use is here.
     with torch.device("meta"):
         torch.empty(0)
 
 
 @pytest.fixture
 def float64():
-    """Computes in float64: for equalities of mathematics, where rounding then hides no fault."""
+    """Computes in float64, for mathematical equalities, so that rounding cannot hide an error."""
     import torch
 
     torch.set_default_dtype(torch.float64)
@@ -64,13 +65,13 @@ def float64():
 
 @pytest.fixture(scope="session")
 def thorough(request) -> bool:
-    """Whether time does not matter: for a test that then tries more cases of the same kind."""
+    """Whether pytest runs with --thorough, for tests that then try more cases of the same kind."""
     return request.config.option.thorough
 
 
 @pytest.fixture(scope="session")
 def some(thorough):
-    """A function that gives the first few of several cases every day, and with --thorough all of them."""
+    """A function that returns the first `daily` of several cases, or with --thorough all of them."""
     return lambda cases, daily=1: list(cases) if thorough else list(cases)[:daily]
 
 
@@ -84,7 +85,7 @@ def dataset():
 
 @pytest.fixture
 def odd_images():
-    """(2, 3, 8, 12): every size different, so that no transposition slips through."""
+    """(2, 3, 8, 12): all sizes differ, so that every transposition shows."""
     import torch
 
     return torch.randn(2, 3, 8, 12)
@@ -99,7 +100,7 @@ def browser():
 
 
 def built_once(tmp_path_factory, name: str, build) -> Path:
-    """The folder of this name that `build` writes, once for all test processes of a run."""
+    """The folder of this name, which `build` writes once for all test processes of a run."""
     from filelock import FileLock
 
     run = tmp_path_factory.getbasetemp()
@@ -151,7 +152,7 @@ def opened(browser, site):
 
 @contextmanager
 def opening(browser, folder: Path):
-    """A function that opens a page of a folder; in the end none has asked for anything else, or found a fault."""
+    """A function that opens a page of a folder; at the end, asserts that no page loaded other files or had an error."""
     pages = []
 
     def open_page(name: str, script: str = "", **settings):

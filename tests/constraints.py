@@ -2,8 +2,8 @@
 
     .venv/bin/python tests/constraints.py
 
-For the README's commands and CI, so that an install in a year still gives the same course. Names and versions alone;
-packages of which only a part was asked for, such as those of one operating system, do no harm in it.
+For the README's commands and CI, so that an install in a year still gives the same course. It holds names and versions
+alone; constraints on packages that an install does not need, such as those of another system, have no effect.
 """
 
 from importlib import metadata
@@ -24,7 +24,7 @@ COURSE = "vit-course"
 
 
 def needed(*extras: str) -> set[str]:
-    """The names of all that the course needs with these extras, "" for none, and what those need, where installed."""
+    """The names of all installed packages that the course needs with these extras ("" for none), also indirectly."""
     found: set[str] = set()
     wanted = {(COURSE, extra) for extra in extras}
     done = set()
@@ -33,7 +33,7 @@ def needed(*extras: str) -> set[str]:
         done.add(one)
         try:
             texts = metadata.requires(one[0]) or []
-        except metadata.PackageNotFoundError:  # of another system or another Python
+        except metadata.PackageNotFoundError:  # only needed on another system or Python
             continue
         found.add(canonicalize_name(one[0]))
         for requirement in map(Requirement, texts):

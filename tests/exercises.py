@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from vit_course.teaching.classroom.exercises import exercises_of
 
-# The exercises that another puts together.
+# The exercises whose solutions another exercise uses.
 PARTS = {
     "capstone.block": ["capstone.attention"],
     "capstone.vit": ["capstone.patches", "capstone.tokens", "capstone.attention", "capstone.block"],
@@ -42,7 +42,7 @@ def solution(name: str):
 
 
 def made_by(name: str, code: str):
-    """The object that some code defines in place of the learner's cell."""
+    """The object that the exercise's cell defines, with this code in place of the learner's."""
     names = dict(_given(name))
     exec(compile(code, f"<{name}>", "exec"), names)
     return names[all_exercises()[name][1].answer]
@@ -50,8 +50,8 @@ def made_by(name: str, code: str):
 
 @cache
 def _given(name: str) -> dict:
-    # An exercise may rely on the first cell of its section and on the cells given with it, and on nothing else but the
-    # exercises that its text puts together.
+    # An exercise may use only the first cell of its section, the cells given with it, and the solutions of the
+    # exercises that it puts together.
     path, exercise = all_exercises()[name]
     names: dict = {}
     for source in (_imports(path), *exercise.given, *(all_exercises()[one][1].solution for one in PARTS.get(name, ()))):

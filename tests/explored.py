@@ -1,4 +1,4 @@
-"""Pages in a browser: what is wrong in one at rest; the explorer on one, of random numbers, and what it says."""
+"""Helpers for pages in a browser: accessibility violations, explorers with random numbers, and what they show."""
 
 import base64
 import io
@@ -25,7 +25,7 @@ NEEDS_CHROMIUM = pytest.mark.skipif(
 )
 
 
-# A colour on its way from one to another is neither.
+# During a transition, a colour is neither the old nor the new one.
 AT_REST = """() => document.fonts.status === "loaded" && document.getAnimations().every((one) =>
     !(one instanceof CSSTransition) || one.playState !== "running")"""
 
@@ -36,16 +36,16 @@ def at_rest(page) -> None:
 
 
 def violations(page, context: str | None = None) -> list[tuple[str, list[str]]]:
-    """What breaks a rule in the page at rest, or in the part of it that a selector names: rule and elements."""
+    """The accessibility violations (rule, elements) in the page at rest, or in the part that a selector names."""
     at_rest(page)
-    # A file may read no other, so no style sheet is fetched again.
+    # A page opened from a file may not fetch others, so axe must not preload the style sheets.
     options = {"preload": False, "resultTypes": ["violations"]}
     found = Axe().run(page, context=context, options=options).response["violations"]
     return [(rule["id"], [node["html"][:300] for node in rule["nodes"]]) for rule in found]
 
 
 def random_panel(seed=0, layers=3, heads=4, grid=(5, 8), dim=6, names=("class token",), width=24) -> dict:
-    """What `AttentionExplorer` takes, of numbers drawn at random; no two sizes are alike."""
+    """The arguments of an `AttentionExplorer` with random numbers; no two sizes are alike."""
     draw = np.random.default_rng(seed)
     tokens = len(names) + grid[0] * grid[1]
     shape = (layers, heads, tokens, dim)
@@ -100,14 +100,14 @@ def words(page: Page) -> str:
 
 
 def drawn(page: Page) -> None:
-    """Waits until what was asked for has been heard, and all of it is drawn."""
+    """Waits until all requested changes have been handled and drawn."""
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     every = "() => [...document.querySelectorAll('.vit-explorer[data-ready]')].every(e => e.dataset.drawn === 'true')"
     page.wait_for_function(every)
 
 
 def opened_page(browser, explorer, path, width=1280, height=900, hash="", **context) -> Page:
-    """A page with a saved explorer, every map of it drawn; `page.errors` and `page.outside` as `watch` has them."""
+    """A page with a saved explorer, all of its maps drawn; `watch` sets `page.errors` and `page.outside`."""
     explorer.save_html(path, title="Explorer", overwrite=True)
     page = browser.new_page(viewport={"width": width, "height": height}, **context)
     watch(page)
@@ -120,7 +120,7 @@ def opened_page(browser, explorer, path, width=1280, height=900, hash="", **cont
 
 @contextmanager
 def opening(browser, path):
-    """`opened_page` of this path, of any number of explorers; at the end none has met an error or asked elsewhere."""
+    """A function that opens explorers from this path; at the end, asserts that none had an error or outside request."""
     pages = []
 
     def opened(explorer, **options):
@@ -134,14 +134,14 @@ def opening(browser, path):
 
 
 def says(page: Page, *parts: str) -> str:
-    """Waits until the sentence has all parts in it; -> the sentence."""
+    """Waits until the explorer's sentence contains all parts; returns the sentence."""
     text = "document.querySelector('.vit-words').textContent.replaceAll('\\u00a0', ' ')"
     page.wait_for_function(f"parts => parts.every(part => {text}.includes(part))", arg=list(parts))
     return words(page)
 
 
 def choose(page: Page, label: str) -> None:
-    """Clicks one of the strips' choices by its words; those of the scale are folded."""
+    """Clicks the choice with this label in one of the strips, after unfolding the drawing options."""
     page.evaluate("document.querySelectorAll('.vit-drawing').forEach(e => (e.open = true))")
     page.mouse.move(2, 2)  # the words change when the pointer leaves a picture, and may move what is under them
     drawn(page)
@@ -156,7 +156,7 @@ def photograph(page: Page) -> np.ndarray:
 
 
 def hears(page, words: str) -> str:
-    """Waits until the line of the button for a picture of one's own says `words`, and returns the whole of it."""
+    """Waits until the line beside the upload button contains `words`, and returns the whole line."""
     line = page.locator(f"{FIELD} .vit-upload-words")
     page.wait_for_function("([e, words]) => e.textContent.includes(words)", arg=[line.element_handle(), words])
     return line.inner_text()

@@ -14,7 +14,7 @@ SHARED = ROOT / "vit_course"
 SOURCES = ROOT / "vit_course" / "explorer" / "js"
 ORIGIN = "http://explorer.test"
 
-# What a panel of the explorer offers, by the plainest way: from queries and keys in 32 bits.
+# A simple reference implementation of an explorer's panel, from float32 queries and keys.
 PANEL = """
 window.panelOf = ({ q, k, features, layers, heads, tokens, prefix, rows, columns, dim, ...rest }) => {
   const at = (layer, head, token) => ((layer * heads + head) * tokens + token) * dim;

@@ -25,12 +25,12 @@ def timm_vit(kind=timm.models.VisionTransformer, **options) -> nn.Module:
 
 @dataclass
 class OfTimm:
-    """How a model of timm is made, and what its state dict alone does not say."""
+    """How a model of timm is made, and the facts about it that its state dict does not contain."""
 
     make: Callable[..., nn.Module] = timm_vit
     options: dict = field(default_factory=dict)
     said: dict = field(default_factory=lambda: {"num_heads": 3})
-    alone: bool = True  # whether its state dict says the rest
+    alone: bool = True  # whether its state dict is enough for everything else
 
 
 HEADLESS = {"num_classes": 0}
@@ -82,7 +82,7 @@ def both(kind: str, vision: transformers.PretrainedConfig, **options) -> transfo
 
 @dataclass
 class OfHuggingFace:
-    """How a model of Hugging Face is made, and what its state dict alone does not say."""
+    """How a model of Hugging Face is made, and the facts about it that its state dict does not contain."""
 
     kind: str
     config: Callable[[], transformers.PretrainedConfig]
@@ -137,7 +137,7 @@ OF_HUGGINGFACE = {
 
 
 def of_huggingface(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
-    """What the model itself gives: features after the last norm, what it pools, and logits where there is a head."""
+    """The library's own outputs: features after the last norm, the pooled output, and logits where there is a head."""
     kind = type(model).__name__
     base = getattr(model, "vision_model", getattr(model, model.base_model_prefix, model))
     order = {"noise": torch.arange(9.0).expand(len(images), -1)} if "MAE" in kind else {}  # without it, shuffled

@@ -1,9 +1,9 @@
-"""Compares the pictures of a notebook with fresh ones, by what a reader sees; nbval, beside it, compares the text.
+"""Compares the stored pictures of a notebook with fresh ones, as a reader sees them; nbval compares the text.
 
-A stored picture and a fresh one may differ as two machines do: edges smoothed otherwise, a curve moved by a fraction of
-a pixel, a colour off by a level of its 255. They may not differ in a letter, a line, a panel or a colour. So a pixel is
-compared with all that the other picture has within a pixel of its place, after a light blur; how far it is beyond them
-is averaged over squares the size of a letter; and the worst square decides.
+Two pictures may differ as they do between machines: in the smoothing of edges, by a fraction of a pixel, or by one of
+255 levels of a colour. They may not differ in a letter, a line, a panel or a colour. So, after a light blur, each pixel
+is compared with the range of the other picture's pixels within one pixel of its place; its distance from that range is
+averaged over squares the size of a letter; and the worst square decides.
 
 A training of hundreds of steps ends a little elsewhere with each processor and number of threads, because rounding
 errors grow in it. A cell that draws one has the tag `DRIFTS`: there a pixel is compared with all within 8 pixels, and
@@ -26,14 +26,14 @@ from PIL import Image, ImageDraw, ImageFilter
 
 FOLDER = Path(__file__).parents[1] / "screenshots" / "figures"
 DRIFTS, OF_THIS_MACHINE = "picture-drifts", "picture-of-this-machine"
-# A picture is cut out around what is drawn, and the size of the text decides where.
+# A picture is cropped to what is drawn, so its size depends on the size of the text.
 SIZE_APART = 2  # pixels
 BLUR = 0.8  # pixels
 SQUARE = 8  # pixels: a letter
 
 
 class Tolerance(NamedTuple):
-    """How far from its place a pixel may be found, after how much shrinking, and by how much it may be missed."""
+    """How much both pictures are shrunk, how far a pixel may move, and how far its level may be off."""
 
     shrink: int
     window: int  # pixels of the shrunk picture
@@ -82,7 +82,7 @@ def side_by_side(stored: Image.Image, fresh: Image.Image) -> Image.Image:
         padded.append(Image.new("RGB", (width, height), "white"))
         padded[-1].paste(picture)
     apart = np.abs(np.subtract(*(np.asarray(picture, dtype=int) for picture in padded))).max(axis=-1)  # (H, W)
-    # Four times as strong, so that a faint difference is seen.
+    # Four times as strong, to make faint differences visible.
     difference = Image.fromarray((255 - 4 * apart).clip(0).astype(np.uint8))
     sheet = Image.new("RGB", (3 * width + 40, height + 40), "white")
     draw = ImageDraw.Draw(sheet)
@@ -106,7 +106,7 @@ def pictures(outputs: list) -> list[Image.Image]:
 
 
 def compare(stored: list, fresh: list, name: str, tags: Sequence[str] = ()) -> list[str]:
-    """Says which pictures of a cell's outputs differ and in what; each is drawn beside the fresh one in `FOLDER`."""
+    """Says which pictures of a cell's outputs differ, and how; saves each pair side by side in `FOLDER`."""
     before, after = pictures(stored), pictures(fresh)
     if len(before) != len(after):
         return [f"{len(before)} pictures are stored, {len(after)} were drawn"]

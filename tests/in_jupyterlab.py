@@ -1,8 +1,8 @@
-"""Chapters that a real JupyterLab executes in a real browser; nbval then compares what was shown there.
+"""Executes chapters in a real JupyterLab in a real browser; nbval then compares the outputs that were shown there.
 
-So one execution answers both questions: does the chapter work where learners open it, and does it print and draw what
-is stored? Each day these are the chapters of `EVERY_DAY`, with --thorough all of them; a kernel alone executes the
-others, and all of them where there is no browser. What was seen is kept in screenshots/.
+One execution tests both: that the chapter works where learners open it, and that its outputs are those stored. By
+default these are the chapters of `EVERY_DAY`, with --thorough all of them; a plain kernel executes the others, or all
+of them where there is no browser. The screenshots are kept in screenshots/.
 """
 
 import os
@@ -35,16 +35,16 @@ DONE = """() => {
     const failed = cells.some(w => w.model.sharedModel.toJSON().outputs.some(o => o.output_type === 'error'));
     return status === 'idle' && (failed || cells.every(w => w.model.executionCount));
 }"""
-# What JupyterLab asks or tells by itself, over the chapter.
+# The dialogues and notifications that JupyterLab shows over the chapter.
 ASKED = "() => [...document.querySelectorAll('.Toastify__toast, .jp-Dialog')].map(e => e.innerText)"
 LOADED = "() => [...document.querySelectorAll('.jp-Notebook img')].every(i => i.complete)"
 BROKEN = """() => [...document.querySelectorAll('.jp-Notebook img')].filter(i => !i.naturalWidth)
     .map(i => i.src.slice(0, 100))"""
-KEPT = ExitStack()  # what all chapters of a process share, closed at its end
+KEPT = ExitStack()  # resources shared by all chapters of a process, closed at its end
 
 
 class Replayed:
-    """Stands where nbval expects a kernel, and gives what JupyterLab has shown; `faults` are said at the last cell."""
+    """Replaces nbval's kernel and replays JupyterLab's outputs; `faults` are reported as an error of the last cell."""
 
     def __init__(self, cells: list[dict], faults: list[str], seconds: float):
         self.cells, self.faults, self.seconds = cells, faults, seconds
@@ -104,7 +104,7 @@ def browser():
 
 
 def patient(make, **options):
-    """A new page or context that waits long; the explorer's hand moves nothing in it while a test looks."""
+    """A new page or context with a long timeout and reduced motion, so that the explorer does not move by itself."""
     made = make(**{"reduced_motion": "reduce", **options})
     made.set_default_timeout(PATIENCE * 1000)
     return made
@@ -112,7 +112,7 @@ def patient(make, **options):
 
 @cache
 def address() -> str:
-    """Of a JupyterLab that shows a copy of the notebooks; one for all chapters of this process."""
+    """The address of a JupyterLab on a copy of the notebooks, shared by all chapters of this process."""
     from lab import running_lab
 
     folder = Path(KEPT.enter_context(tempfile.TemporaryDirectory()))
@@ -123,7 +123,7 @@ def address() -> str:
 
 @contextmanager
 def notebook_page(name: str) -> Iterator:
-    """A page with one notebook open and its kernel ready; its list `outside` has what it asked of other machines."""
+    """A page with one notebook open and its kernel ready; `page.outside` lists its requests to other machines."""
     from lab import note_outside, wait_for_kernel
 
     page = browser().new_page(viewport={"width": 1200, "height": 1800})
@@ -194,7 +194,7 @@ def kernel_seconds() -> Iterator[float]:
 
 
 def setup(file: IPyNbFile) -> None:
-    """nbval's preparation of a notebook, by JupyterLab where it is one of those."""
+    """Replaces nbval's setup of a notebook: runs it in JupyterLab, if it is one of those chapters."""
     if not by_jupyterlab(file.path.stem, file.config.option.thorough):
         return THEIRS(file)
     from playwright.sync_api import TimeoutError
@@ -202,7 +202,7 @@ def setup(file: IPyNbFile) -> None:
     file.setup_sanitize_files()
     try:
         file.kernel = run_in_lab(file.path.name)
-    except TimeoutError:  # a kernel that does not come up in time says nothing about the notebook
+    except TimeoutError:  # once more, because a kernel that is slow to start is no fault of the notebook
         file.kernel = run_in_lab(file.path.name)
     return None
 

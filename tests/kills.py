@@ -1,4 +1,4 @@
-"""A program for test_killed.py: trains in children that are killed, resumes them, and prints what came out.
+"""A program for test_killed.py: trains in child processes that it kills, resumes the runs, and prints the result.
 
 Children are forked, so that dozens of them cost seconds; one thread, since threads do not survive a fork.
 """
@@ -50,7 +50,7 @@ def outcome(pid: int) -> int:
 
 
 def killed_at(folder: Path, count: int) -> bool:
-    """Kills a run at the count-th of the moments just before and just after each step of writing a file."""
+    """Kills a run at the `count`-th moment, where moments lie just before and after each step of writing a file."""
 
     def task():
         moments = 0

@@ -26,7 +26,7 @@ PATIENCE = 600
 
 
 def until(happened: Callable[[], bool], page) -> None:
-    """Asks again and again until something has happened that the page itself cannot be asked to wait for."""
+    """Polls until something has happened for which the page itself cannot wait."""
     end = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < end, "it did not happen"
@@ -89,7 +89,7 @@ def wait_for_address(lab: subprocess.Popen, log: Path) -> str:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and lab.poll() is None:
         if match := re.search(r"http://(?:localhost|127\.0\.0\.1):\d+", log.read_text()):
-            # The address is printed a moment before the server listens. It tells its version without a token.
+            # The address is printed a moment before the server listens. /api needs no token.
             with suppress(urllib.error.URLError):
                 urllib.request.urlopen(f"{match[0]}/api", timeout=30).close()
                 return match[0]
@@ -121,7 +121,7 @@ def run_cell(page, index: int) -> list[dict]:
 
 
 def note_outside(page) -> None:
-    """Makes `page.outside` a list of what the page asks of other machines."""
+    """Makes `page.outside` a list of the page's requests to other machines."""
     inside = ("http://localhost", "http://127.0.0.1", "ws://localhost", "ws://127.0.0.1", "data:", "blob:", "file:")
     page.outside = []
     page.on("request", lambda request: None if request.url.startswith(inside) else page.outside.append(request.url))

@@ -1,4 +1,4 @@
-"""A browser with a false camera, and what a test does with it on the live page."""
+"""A browser with a fake camera, and how a test uses it on the live page."""
 
 from contextlib import contextmanager
 

@@ -1,4 +1,4 @@
-"""A model that is changed while it computes: on the live page's worker, and by `maps.intervene`."""
+"""Interventions in a model, on the live page's worker and by `maps.intervene`, to compare the two."""
 
 import base64
 import os
@@ -64,7 +64,7 @@ CHANGE = """async ([interventions, maps, names]) => {
 
 @contextmanager
 def worker_page(browser, live_folder, handler=Handler, query=""):
-    """A page in a copy of the live page that has its models and nothing else: window.models."""
+    """An empty page in a copy of the live page's folder, with nothing but the models: `window.models`."""
     place = tempfile.TemporaryDirectory(dir=live_folder.parent)
     folder = Path(place.name, "page")
     shutil.copytree(live_folder, folder, copy_function=os.link)
@@ -89,7 +89,7 @@ def open_model(page, name: str) -> None:
 
 
 def changed(page, interventions: list[dict], names: tuple[str, ...] = ()) -> dict:
-    """What the worker answers, its arrays by name as NumPy has them."""
+    """The worker's answer to these interventions, with its arrays by name in NumPy."""
     found = page.evaluate(CHANGE, [interventions, bool(names), names])
     if found and "words" not in found:
         found["cosines"] = np.frombuffer(base64.b64decode(found["cosines"]), "<f4")
@@ -100,7 +100,7 @@ def changed(page, interventions: list[dict], names: tuple[str, ...] = ()) -> dic
 
 
 def in_python(one: dict, width: tuple[int, int]) -> Intervention:
-    """What the page is asked for, as `vit_course.maps` has it, in a model with tokens of shape (T, D)."""
+    """An intervention of the page as one of `vit_course.maps`, in a model with tokens of shape (T, D)."""
     if one["kind"] == "head":
         return maps.without_head(one["layer"], one["head"], one.get("by", "mean"))
     if one["kind"] == "hide":
@@ -133,7 +133,7 @@ def by_python(run, photograph: str, interventions: list[dict]) -> dict[str, torc
 
     width = (model.config.num_tokens, model.config.hidden_dim)
     with maps.intervene(model, [in_python(one, width) for one in interventions]):
-        hooks = [block.register_forward_hook(seen) for block in model.encoder.blocks]  # after those of the changes
+        hooks = [block.register_forward_hook(seen) for block in model.encoder.blocks]  # after the interventions' hooks
         last = model.features(preprocess(data.photographs()[photograph].path))[0]
         for hook in hooks:
             hook.remove()

@@ -1,4 +1,4 @@
-"""The live page in a browser: what a test waits for on it, what came out of its worker, and the same from PyTorch."""
+"""The live page in a browser: waiting for what it shows, the results of its worker, and the same from PyTorch."""
 
 import base64
 
@@ -9,7 +9,7 @@ from lab import note_outside
 from vit_course import data, pretrained
 from vit_course.maps import record_attention
 
-# Keeps what the worker says, and what the page shows of it.
+# Records the worker's messages, and what the page shows of them.
 SPY = """
 window.said = []; window.shown = []; window.lines = []; window.workers = [];
 window.Worker = class extends Worker {
@@ -59,7 +59,7 @@ def visit(context, address: str):
 
 
 def wait_shown(page, start: str, after: int = 0) -> str:
-    """Waits until the explorer shows what begins so, of a question after that number; -> model, size, question."""
+    """Waits until `data-shown` begins with `start`, for a question after number `after`; returns its whole text."""
     handle = page.wait_for_function(
         """([start, after]) => {
             const { shown } = document.documentElement.dataset;
@@ -72,7 +72,7 @@ def wait_shown(page, start: str, after: int = 0) -> str:
 
 
 def computed_here(page) -> None:
-    """Waits for the large model, and has it look at the photograph that is shown: not what was computed beforehand."""
+    """Waits for the large model and lets it compute the shown photograph, in place of the precomputed result."""
     ready = "window.said.some(([kind, model]) => kind === 'ready' && model === 'vit-s14')"
     page.wait_for_function(ready)
     before = question(page)
@@ -82,12 +82,12 @@ def computed_here(page) -> None:
 
 
 def question(page) -> int:
-    """The number of what is shown."""
+    """The number of the question whose answer is shown."""
     return int((page.evaluate("document.documentElement.dataset.shown") or "x x 0").split()[2])
 
 
 def take(page, name: str, layers: tuple[int, ...] | None = None) -> list[np.ndarray]:
-    """The arrays of that name in what came last: one, or one for each of the layers."""
+    """The arrays of that name in the worker's last answer: one, or one for each layer."""
     found = page.evaluate(TAKE, [name, layers])
     return [np.frombuffer(base64.b64decode(text), "<f4").reshape(shape) for shape, text in found]
 
@@ -101,7 +101,7 @@ def words(page, expected: str) -> None:
 
 
 def compare(page, run, photograph, layers: tuple[int, ...]) -> None:
-    """What came last, beside PyTorch: to 1e-3 of the largest value. Tokens are of all layers, the rest of some.
+    """Compares the last answer with PyTorch, to 1e-3 of the largest value; queries and keys in these layers alone.
 
     photograph: one of ours by its name, or a picture.
     """

@@ -1,4 +1,4 @@
-"""Worked solutions with one slip each, made by a generator: what a check must refuse.
+"""Generates mutants of the worked solutions, with one slip each, which the checks must refuse.
 
 A slip is one small change of the syntax tree: another axis, another order, a sign, a scale, one more or one less, a
 term, a call, a setting or a line left out, two lines exchanged, one variable taken for another, train for eval,
@@ -44,7 +44,7 @@ def _compiles(code: str) -> bool:
 
 
 def _changed_lines(before: str, after: str) -> str:
-    # The entries of a dict stand in one line of an unparsed tree, though not in the solution.
+    # ast.unparse writes a dict in one line; this puts each entry in its own line, as in the solution.
     old, new = (code.replace(", '", ",\n'").split("\n") for code in (before, after))
     lines = list(difflib.ndiff(old, new))
     gone, come = ([line[1:].strip(" ,") for line in lines if line[:1] == sign] for sign in "-+")
@@ -54,7 +54,7 @@ def _changed_lines(before: str, after: str) -> str:
 
 
 def _all_changes(tree: ast.AST) -> Iterator[tuple[int, Callable]]:
-    # -> (the number of a node, a function that changes the same node of a copy). What an error says is no matter.
+    # -> (the index of a node, a function that changes the same node of a copy). Error messages are not changed.
     said = {id(part) for node in ast.walk(tree) if isinstance(node, ast.Raise) for part in ast.walk(node)}
     bare = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     others = _neighbours(tree)
@@ -123,7 +123,7 @@ def _of_a_call(node: ast.Call, is_a_line: bool) -> Iterator[Callable]:
 
 
 def _of_items(node: ast.AST) -> Iterator[Callable]:
-    # Where all items are plain numbers, such as several runs, their order is no matter; the axes of a tuple are.
+    # The order of a list of plain numbers, such as those of several runs, does not matter; that of a tuple's axes does.
     if not isinstance(node, (ast.Tuple, ast.List)):
         return
     numbers = isinstance(node, ast.List) and all(isinstance(item, ast.Constant) for item in node.elts)
@@ -150,7 +150,7 @@ def _of_lines(node: ast.AST) -> Iterator[Callable]:
 
 
 def _must_come_first(line: ast.AST, following: ast.AST) -> bool:
-    # Not of two assignments where neither uses what the other defines.
+    # False for two assignments of which neither uses what the other defines.
     if isinstance(following, KEPT) or not (isinstance(line, ast.Assign) and isinstance(following, ast.Assign)):
         return not isinstance(following, KEPT)
     return bool(_names(line, ast.Store) & _names(following) or _names(following, ast.Store) & _names(line))

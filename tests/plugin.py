@@ -1,13 +1,13 @@
-"""What holds in every run of pytest, whatever it is given to test: no network, and notebooks compared as they are seen.
+"""The plugin for every run of pytest: no network, and notebooks are compared by what a reader sees.
 
-pyproject.toml names it as a plugin: of a conftest.py beside the tests, a run of nothing but a notebook would not hear.
+pyproject.toml names it as a plugin, because a run of notebooks alone would not load a conftest.py beside the tests.
 """
 
 import os
 import sys
 from pathlib import Path
 
-# nbformat brings it along to check international addresses, which no notebook has; to import it takes three seconds.
+# nbformat imports it for international addresses, which no notebook has; the import takes three seconds.
 sys.modules.setdefault("rfc3987_syntax", None)
 
 import tiers  # noqa: E402, it imports nbval, and that nbformat

@@ -2,10 +2,10 @@
 
 A processor without AVX-512, or one more thread, adds the same numbers in another order, and the last digits change. One
 machine can do the same: PyTorch (ATen), oneDNN, MKL and OpenBLAS each take their instruction set from a variable. This
-runs what it is given under each of `SETTINGS`, by default all chapters and all tests of numbers, and prints
-the comparisons that use most of their tolerance: what is stored or expected, the least and the most that was found, and
-the share of the tolerance that the difference uses. A share above a third is marked: such a number may well leave its
-tolerance on a processor that nobody here has. The exit code is that of the worst run.
+runs the given tests under each of `SETTINGS`, by default all chapters and all tests of numbers, and prints the
+comparisons that use most of their tolerance: the expected number, the least and the greatest that was found, and the
+share of the tolerance that the difference uses. A share above a third is marked, because such a number may exceed its
+tolerance on a processor that was not tried. The exit code is that of the worst run.
 """
 
 import argparse
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 SSE = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "MKL_CBWR": "COMPATIBLE"}
 SSE |= {"OPENBLAS_CORETYPE": "NEHALEM"}
 AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_CBWR": "AVX2", "OPENBLAS_CORETYPE": "HASWELL"}
-# Two threads on a busy core wait for one another, and most settings are not about them.
+# Two threads on a busy core wait for one another, and most settings do not test the number of threads.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 # The most different from the machine that stored the outputs come first.
 SETTINGS = {
@@ -70,7 +70,7 @@ def run(setting: str, arguments: list[str], folder: Path) -> int:
 
 
 def comparisons(folder: Path) -> dict[str, list[dict]]:
-    """What was noted, by where it stands; the same place may have been compared several times."""
+    """The recorded comparisons by their place; one place may have several."""
     found = defaultdict(list)
     for file in folder.glob("*/*.jsonl"):
         for line in file.read_text(encoding="utf-8").splitlines():

@@ -1,4 +1,4 @@
-"""Tiny models made by the libraries themselves, of odd sizes, with no weight that is zero or one."""
+"""Tiny models made by the libraries themselves, of odd sizes, with all weights random, none zero or one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ LAYERS, HEADS, WIDTH, CLASSES, PATCH = 3, 3, 36, 5, 7
 
 
 def shaken(model: nn.Module) -> nn.Module:
-    """All parameters at random, norms and biases too, so that nothing that is swapped or left out goes unseen."""
+    """Sets all parameters, also of norms and biases, at random, so that a swapped or missing one shows."""
     with torch.no_grad():
         for parameter in model.parameters():
             width = parameter.shape[1:].numel() if parameter.ndim in (2, 4) else 6

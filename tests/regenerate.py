@@ -1,8 +1,8 @@
 """Executes every notebook in a fresh kernel and stores the outputs: python tests/regenerate.py [--fresh] [NAME ...]
 
-What differs from what is stored by no more than the tests allow stays as it is stored: a number after its sign, a
-picture, the data of an explorer. So another machine, or another number of threads, leaves few changes to look at. With
---fresh everything is stored anew, as it has to be where what a cell computes has changed.
+An output that differs from the stored one by no more than the tests allow stays as stored: a measured number, a
+picture, the data of an explorer. So another machine, or number of threads, causes few changes. With --fresh everything
+is stored anew, which is needed where a cell computes something else than before.
 """
 
 import base64
@@ -30,7 +30,7 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def kept(state: dict) -> dict | None:
-    """What is stored of a widget in this state, or None where nothing is."""
+    """The part of a widget's state that is stored, packed; None where nothing is stored of such a widget."""
     for kind in (AttentionExplorer, Explorable):
         names = kind.class_trait_names(kept=True)
         if state.keys() >= {*names}:
@@ -79,7 +79,7 @@ def _one_as_stored(stored: dict, fresh: dict, tags: list[str]) -> dict:
 
 
 def _said(output: dict) -> tuple:
-    """What an output says in words."""
+    """The texts of an output: the alt text, and all data but the picture and the widget."""
     alt = output.get("metadata", {}).get("image/png", {}).get("alt")
     return alt, {name: value for name, value in output.get("data", {}).items() if name not in ("image/png", VIEW)}
 
@@ -109,7 +109,7 @@ def _same_panel(data: bytes, other: bytes, stored: dict, fresh: dict) -> bool:
 
 
 def _frame(panel: dict) -> tuple:
-    """What of a panel is the same on every machine."""
+    """The values of a panel that are the same on every machine."""
     sections = [(one["name"], one["layer"], one.get("shape")) for one in panel["sections"]]
     says = panel["says"] and (panel["says"]["labels"], panel["says"]["about"])
     return sections, says, {name: value for name, value in panel.items() if name not in ("sections", "says")}
@@ -145,8 +145,8 @@ def regenerate(path: Path, fresh: bool = False) -> None:
         if cell.cell_type == "code":
             cell.outputs = joined(cell.outputs)
         for output in cell.get("outputs", []):
-            # A live view belongs to the session that made it; the picture and the text beside it stay, and of an
-            # explorer or an explorable its state, for the site.
+            # A widget's live view belongs to its session and is dropped; the picture and the text beside it stay, and
+            # for the site the state of an explorer or an explorable.
             view = output.get("data", {}).pop(VIEW, None)
             if view and (packed := kept(state_of(client, view["model_id"]))):
                 output["data"][VIEW] = packed
@@ -167,7 +167,7 @@ def main(names: list[str]) -> None:
     """Regenerates the notebooks whose names start with one of `names`, or all of them."""
     fresh, names = "--fresh" in names, [name for name in names if name != "--fresh"]
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "tests" / "offline"), str(ROOT)])
-    os.environ["VIT_COURSE_PROGRESS"] = "off"  # what is stored is what somebody sees who has done nothing yet
+    os.environ["VIT_COURSE_PROGRESS"] = "off"  # stored outputs show no progress, as for a new learner
     os.environ["VIT_COURSE_PANELS"] = "off"  # and a verdict is text that can be compared
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         if not names or path.name.startswith(tuple(names)):

@@ -1,6 +1,6 @@
-"""A right answer in other forms, made by a generator: what a check must take as well.
+"""Generates other forms of a right answer, which a check must accept too.
 
-The forms that are written by hand (einsum, loops, einops and others) lie in tests/answers.
+Forms that are written by hand (einsum, loops, einops and others) are in tests/answers.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import torch
 from torch import nn
 
-# The functions from tensors to a tensor, and which of their arguments have an entry for each image.
+# The functions from tensors to a tensor, and the indices of their arguments with a batch axis.
 BATCHED = {
     "start.as_batch": (),
     "patchify.video": (0,),
@@ -32,7 +32,7 @@ NAMED = {"capstone.attention", "capstone.block", "capstone.vit", "vit.mended"}
 
 
 def rewritings(name: str, answer: Callable) -> Iterator[tuple[str, Callable]]:
-    """-> (the form, the answer in it)."""
+    """Yields (the name of the form, the answer in that form)."""
     if isinstance(answer, type):
         if name not in NAMED:
             yield "inside another module", _outer(answer)
@@ -91,7 +91,7 @@ def _in_double(inner: nn.Module, x: torch.Tensor) -> torch.Tensor:
 
 
 def _doubled(answer: Callable, given: tuple) -> torch.Tensor:
-    # What the answer makes itself is in double precision too.
+    # Tensors that the answer itself creates are in double precision too.
     torch.set_default_dtype(torch.float64)
     try:
         floats = (isinstance(one, torch.Tensor) and one.is_floating_point() for one in given)

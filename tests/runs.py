@@ -1,4 +1,4 @@
-"""Runs for tests: small models, a recipe that uses everything, a run that is cut off, values that nothing can have."""
+"""Runs for tests: small models, a recipe with every option, an interrupted run, and values that are always wrong."""
 
 import itertools
 import json
@@ -41,7 +41,7 @@ class Killed(Exception):
 
 
 def cut_after(epochs, monkeypatch, folder, dataset, recipe, **changes):
-    """Begins a run in a folder and ends it in the epoch after so many."""
+    """Begins a run in a folder and aborts it after so many epochs."""
     real, calls = loop.measured, itertools.count(1)
 
     def measured(*arguments, **options):
@@ -76,7 +76,7 @@ WRONG = [None, "3", "", [], [1], {}, {"a": 1}, True, 0, -1, 2.5, 10**9, 10**400,
 
 
 def new_run(folder: Path) -> Path:
-    """The folder itself, with a small run in it."""
+    """Writes a small run into the folder and returns the folder."""
     save_weights(folder / "best.safetensors", ViT(ViTConfig(**SIZES)))
     content = {"data": {}, "images": IMAGES, "model": ViTConfig(**SIZES).to_dict(), "training": {}}
     (folder / "config.json").write_text(json.dumps(content))
@@ -84,7 +84,7 @@ def new_run(folder: Path) -> Path:
 
 
 def refused(call, *needed: str) -> str:
-    """What the `ValueError` of a call says: one line, with these words in it."""
+    """The message of the `ValueError` that the call raises, after asserting that it is one line with these words."""
     with pytest.raises(ValueError) as caught:
         call()
     text = str(caught.value)
@@ -94,7 +94,7 @@ def refused(call, *needed: str) -> str:
 
 
 def header(run: Path, **config) -> Path:
-    """The run's weights under a header that says something else."""
+    """Rewrites the run's weights with changes to the config in their header; returns the file."""
     path = run / "best.safetensors"
     tensors, metadata = load_weights(path)
     write_tensors(path, tensors, {"config": {**metadata["config"], **config}})

@@ -36,7 +36,7 @@ def timm_folder(folder: Path, name="vit_tiny_patch16_224", safe=True, model_conf
 
 
 def change(path: Path, **values) -> None:
-    """Other values in a JSON file; None takes one out."""
+    """Changes values in a JSON file; None removes one."""
     content = json.loads(path.read_text()) | values
     path.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
 
@@ -46,7 +46,7 @@ def same(ours, theirs):
 
 
 class Payload:
-    """What runs when it is unpickled freely."""
+    """An object that makes a folder when it is unpickled without restrictions."""
 
     def __init__(self, path: Path):
         self.path = path

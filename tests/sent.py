@@ -1,4 +1,4 @@
-"""What the browser has of an explorer, decoded with NumPy from the bytes that are sent."""
+"""Decodes with NumPy the data of an explorer that are sent to the browser."""
 
 import io
 import zlib

@@ -1,4 +1,4 @@
-"""A folder behind a server of static files, which notes what is asked for."""
+"""A server of static files that records the requests."""
 
 import threading
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ class Handler(SimpleHTTPRequestHandler):
     """As `python -m http.server`, silent."""
 
     def log_message(self, *_):
-        """Not on the screen: in a list of the server."""
+        """Prints nothing: `do_GET` records the requests in a list of the server."""
 
     def do_GET(self):
         self.server.asked.append(self.path.lstrip("/"))
@@ -19,7 +19,7 @@ class Handler(SimpleHTTPRequestHandler):
 
 
 class Ranged(Handler):
-    """Gives parts of files too, if `.server.parts`; ends early, once, in those of `.server.ends`, {name: bytes}."""
+    """Serves byte ranges, if `.server.parts`; ends early, once, in the files of `.server.ends`, {name: bytes}."""
 
     def do_GET(self):
         name, given = self.path.lstrip("/"), self.headers["Range"]
@@ -46,7 +46,7 @@ def served(folder: Path):
 
 @contextmanager
 def answering(handler):
-    """Yields a server that answers by this; `.address` is where it is, `.asked` a list for what it was asked for."""
+    """Yields a running server with this handler; `.address` is its address, `.asked` the list of its requests."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.asked, server.address = [], f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -1,4 +1,4 @@
-"""A class on a small assignment: what each learner hands in, and what it is worth."""
+"""A class with a small assignment: the submissions, and the points that each should get."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from vit_course.checks import EXERCISES
 from vit_course.teaching.classroom.exercises import exercises_of
 
 ASSIGNMENT = "04_small"
-# Exercises that are judged in a moment, and from which chapters they are.
+# Exercises with quick checks, and the chapters that they are from.
 CHAPTERS = {
     "further.gradient": "14_several_processes",
     "further.share": "14_several_processes",
@@ -59,14 +59,14 @@ def chapters(place: Path) -> Path:
 
 @dataclass
 class Submission:
-    """What somebody hands in.
+    """One learner's submission.
 
     Args:
-        change: (notebook) -> what is done to the release.
-        lost: points that are not got, by exercise; the rest is right.
+        change: (notebook), changes the released notebook in place.
+        lost: the points that are lost, by exercise; all else is right.
         state: of the mark: "graded" or "not graded".
-        where: (the folder `submitted`, the student, the notebook) -> writes it; by default where it belongs.
-        says: what the report must say of it.
+        where: (the folder `submitted`, the student, the notebook's path), moves or changes the written files.
+        says: parts of the report on it.
         daily: whether it is graded every day, and not only in the thorough tests.
     """
 
@@ -79,7 +79,7 @@ class Submission:
 
     @property
     def points(self) -> float:
-        """Of ALL."""
+        """The points that it should get, of ALL."""
         return ALL - sum(self.lost.values())
 
     def hand_in(self, submitted: Path, student: str, release: Path) -> None:
@@ -100,13 +100,13 @@ def cell_of(notebook, name: str, answer: bool = False):
 
 
 def place_of(notebook, name: str, answer: bool = False) -> int:
-    """The index of that cell."""
+    """The index of the cell of an exercise's check, or of its answer."""
     ids = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells]
     return ids.index(name.replace(".", "-") + "-answer" * answer)
 
 
 def solved(notebook, cell: str | None = None, **sources: str) -> None:
-    """Fills in the solutions, or by the exercise's last name something else; a cell of the learner's own before."""
+    """Fills in the solutions, or other sources by the exercises' short names; puts an extra cell before the first."""
     for name in CHAPTERS:
         cell_of(notebook, name, answer=True).source = sources.get(name.split(".")[1], SOLUTIONS[name])
     if cell:
@@ -114,5 +114,5 @@ def solved(notebook, cell: str | None = None, **sources: str) -> None:
 
 
 def only(cell: str | None = None, **sources: str) -> Callable:
-    """-> a change: see `solved`."""
+    """A `change` that fills in answers as `solved` does."""
     return lambda notebook: solved(notebook, cell, **sources)

@@ -1,4 +1,4 @@
-"""Notes how much of its tolerance every comparison uses, where tests/portable.py asks for it.
+"""Records how much of its tolerance every comparison uses, for tests/portable.py.
 
 While the variable VIT_COURSE_SPREAD names a folder, each measured number of a chapter, each picture and each assertion
 with a tolerance adds a line to a file there: where it stands, what was expected, what was found, and which share of the
@@ -19,9 +19,9 @@ import pytest
 FOLDER = "VIT_COURSE_SPREAD"
 PACKAGE = Path(__file__).parents[1] / "vit_course"
 NUMBER = r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf)"
-# What pytest says of an assertion such as `assert (a - b).abs().max() < 1e-5`, with the values in it.
+# How pytest writes an assertion such as `assert (a - b).abs().max() < 1e-5` with its values.
 BELOW = re.compile(rf"^\(?({NUMBER}) <=? ({NUMBER})\b")
-LARGEST_ERROR = 0.01  # a bound above this says how good something is, not how exact
+LARGEST_ERROR = 0.01  # a bound above this is about quality, not about rounding
 
 
 def is_asked_for() -> bool:
@@ -38,7 +38,7 @@ def note(where: str | None, expected: float, found: float, share: float) -> None
 
 
 def note_arrays(found, expected, rtol: float, atol: float) -> None:
-    """Notes of two arrays the place that uses most of its tolerance, for the line of a test that compares them."""
+    """Records the element of two arrays that uses most of its tolerance, for the line of the test that compares."""
     found, expected = (_array(value) for value in (found, expected))
     if found.dtype.kind not in "fiub" or expected.dtype.kind not in "fiub" or not found.size:
         return
@@ -89,7 +89,7 @@ def pytest_configure(config):
 
 
 def listen() -> None:
-    """Lets the functions by which tests and chapters compare numbers note what they compare, before they do."""
+    """Wraps the functions by which tests and chapters compare numbers, so that they record each comparison first."""
     import torch
 
     _listen(torch.testing, "assert_close", _of_torch)

@@ -1,4 +1,4 @@
-"""What the fuzz tests draw, and how they judge what comes of it.
+"""The strategies of the fuzz tests, and how they judge the outcome.
 
 The examples are the same in each run: every day a quarter of what --thorough tries. For a long run by hand,
 VIT_COURSE_FUZZ=20 in the environment makes twenty times as many as that.
@@ -24,17 +24,17 @@ from PIL import Image
 import vit_course
 from vit_course.data.pictures import FORMATS
 
-# Hypothesis keeps tables of its own in a folder; it goes with the process.
+# Hypothesis keeps tables in a folder; this one is deleted with the process.
 _HOME = tempfile.TemporaryDirectory()
 configuration.set_hypothesis_home_dir(_HOME.name)
 MANY = float(os.environ["VIT_COURSE_FUZZ"])
-# What is drawn is small as it is; to look for the smallest that fails would take minutes where a figure is drawn.
+# Examples are small anyway, and shrinking a failing one would take minutes where it draws a figure.
 PROFILE = settings(
     deadline=None, derandomize=True, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
 )
 PACKAGE = Path(vit_course.__file__).parent
 REFUSED = object()
-# Where it is the checksum's name that is damaged, a warning says that there is none.
+# Where the damage hits the checksum's name, a warning says that there is no checksum.
 UNKNOWN_CHECKSUM = pytest.mark.filterwarnings("ignore:.* is of a version without checksums")
 
 
@@ -44,7 +44,7 @@ def fuzz(examples: int) -> settings:
 
 
 def outcome(call, *arguments, **options):
-    """What the call gives, or `REFUSED` where it raised an error of ours; every other error passes through."""
+    """The result of the call, or `REFUSED` where it raised an error of ours; any other error is passed on."""
     try:
         return call(*arguments, **options)
     except (ValueError, TypeError, OSError) as error:
@@ -91,13 +91,13 @@ ANYTHING = st.one_of(NUMBERS, FOREIGN, st.text(max_size=6), JSON)
 
 @st.composite
 def given_by_name(draw, **right) -> dict:
-    """A value for each name: all as these strategies give them, or one or two of them anything at all."""
+    """A value for each name: all from these strategies, or one or two of them from `ANYTHING`."""
     wrong = draw(st.one_of(st.just(()), st.lists(st.sampled_from(sorted(right)), min_size=1, max_size=2)))
     return {name: draw(ANYTHING if name in wrong else strategy) for name, strategy in right.items()}
 
 
 def mostly(right: st.SearchStrategy) -> st.SearchStrategy:
-    """Three times out of four what is right, and else anything."""
+    """A strategy that is right three times out of four, and anything otherwise."""
     return st.integers(0, 3).flatmap(lambda number: ANYTHING if number == 3 else right)
 
 
@@ -110,7 +110,7 @@ CHANGES = ("none", "none", "axes", "size", "size", "dtype", "values", "strides",
 
 @st.composite
 def tensors(draw, *shape: int, dtype: torch.dtype = torch.float32, make=None):
-    """A tensor of this shape and type, or another, or something else; `make` fills the right one from random ones."""
+    """A tensor of this shape and dtype, another one, or something else; `make` turns random numbers into right ones."""
     shape, change = list(shape), draw(st.sampled_from(CHANGES))
     if change == "axes":
         shape = draw(st.lists(st.integers(0, 5), max_size=6))
@@ -147,12 +147,12 @@ def bytes_of(numbers: torch.Tensor) -> torch.Tensor:
 
 
 def is_tame(x) -> bool:
-    """Whether these are numbers of ordinary size, of which no result may be NaN or infinite."""
+    """Whether all numbers are of ordinary size, so that no result may be NaN or infinite."""
     return isinstance(x, torch.Tensor) and not x.is_meta and bool((x.abs() < 1e3).all())
 
 
 def sums_to_one(x: torch.Tensor) -> bool:
-    """Whether each row does, as exactly as the type can say it."""
+    """Whether each row sums to 1, within the precision of the dtype."""
     sums = x.detach().double().sum(dim=-1)
     return bool(((sums - 1).abs() < (1e-4 if x.dtype in (torch.float32, torch.float64) else 5e-2)).all())
 
@@ -165,7 +165,7 @@ def damaged(draw, content: bytes) -> bytes:
     """The content with some bytes changed, taken out or put in, or cut short."""
     found = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
-        # The head of a file, which says how the rest is read, as often as all the rest.
+        # The header, which says how the rest is read, is damaged as often as the rest.
         end = draw(st.sampled_from([min(len(found), 40), min(len(found), 400), len(found)]))
         place = draw(st.integers(0, max(0, end - 1)))
         how = draw(st.sampled_from(["flip", "flip", "byte", "cut", "insert", "remove"]))
@@ -182,7 +182,7 @@ def damaged(draw, content: bytes) -> bytes:
 
 @st.composite
 def edited(draw, content) -> object:
-    """What JSON holds, with one of its values, however deep, replaced, taken out or named otherwise."""
+    """JSON content with one of its values, at any depth, replaced, removed or renamed."""
     if not isinstance(content, (dict, list)) or not content or draw(st.integers(0, 9)) == 9:
         return draw(JSON)
     found = dict(content) if isinstance(content, dict) else list(content)
@@ -225,7 +225,7 @@ def damaged_safetensors(draw, content: bytes) -> bytes:
         fields = json.loads(head)
         if how == "fields":
             fields = draw(edited(fields))
-        else:  # what we have put there ourselves
+        else:  # the metadata of this package
             ours = json.loads(fields["__metadata__"]["vit_course"])
             fields["__metadata__"]["vit_course"] = json.dumps(draw(edited(ours)))
         head = json.dumps(fields).encode("utf-8", "surrogatepass")
@@ -238,14 +238,14 @@ def pictures() -> dict[str, bytes]:
     Image.init()
     numbers = np.random.RandomState(0).randint(0, 256, (5, 7, 4), dtype=np.uint8)
     rgba, found = Image.fromarray(numbers), {}
-    # But for ICNS, which draws ten sizes, up to 1,024 pixels, and takes a second.
+    # Without ICNS, which writes ten sizes of up to 1,024 pixels and takes a second.
     for name in sorted({*FORMATS, "MPO"} & set(Image.SAVE) - {"ICNS"}):
         for mode in ("RGB", "P", "1", "L", "RGBA", "CMYK", "I;16", "F"):
             image, buffer = Image.new(mode, (7, 5), 9) if mode in ("I;16", "F") else rgba.convert(mode), io.BytesIO()
             try:
                 image.save(buffer, name)
                 Image.open(io.BytesIO(buffer.getvalue())).load()
-            except Exception:  # this format has no such mode, or is written alone
+            except Exception:  # the format lacks this mode, or can only be written
                 continue
             found[f"{name} {mode}"] = buffer.getvalue()
     return found

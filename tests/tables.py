@@ -1,7 +1,8 @@
-"""What is said of the exercises and the minutes in several places, written from one: python tests/tables.py
+"""Writes the minutes and the table of exercises to all places that repeat them: python tests/tables.py
 
-Title, difficulty and minutes of an exercise stand in its check, the minutes that a chapter runs in its metadata, where
-regenerate.py keeps them. From these and from the text come the card, the README's column and the teacher's table.
+Title, difficulty and minutes of an exercise come from the list of checks, the minutes that a chapter runs from its
+metadata, which regenerate.py writes. From these and the text, this writes the chapters' cards, the README's column and
+the table in the teacher's guide.
 """
 
 import re
@@ -31,25 +32,25 @@ def parts(notebook) -> dict[str, list]:
 
 
 def words(cells: list) -> int:
-    """How many are read: what came out of a prediction is, a folded *Deeper* or hint is not."""
+    """The number of words that are read, without folded *Deeper* sections, hints and solutions."""
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     folded = r"<details><summary>(Deeper|Hint|Solution).*?</details>"
     return len(re.sub(folded, "", text, flags=re.DOTALL).split())
 
 
 def lines(cells: list) -> int:
-    """How many lines of code are in view: none of a folded cell, and no import."""
+    """The number of visible lines of code, without folded cells and imports."""
     shown = [cell.source for cell in cells if cell.cell_type == "code" and not is_folded(cell)]
     return len(re.findall(r"^(?!import |from )\s*\S", "\n".join(shown), re.MULTILINE))
 
 
 def is_folded(cell) -> bool:
-    """Whether JupyterLab and the site fold its code, because it only paints."""
+    """Whether JupyterLab and the site fold the cell's code, because it only draws."""
     return bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
 
 
 def minutes(notebook) -> tuple[int, int, int]:
-    """-> for the main path, of exercises, for what goes deeper."""
+    """Returns the minutes (for the main path, for the exercises, for the *Deeper* sections)."""
     found = parts(notebook)
     main = found["before"] + found["after"]
     reading, deeper = (words(one) / WORDS_A_MINUTE + lines(one) / LINES_A_MINUTE for one in (main, found["deeper"]))
@@ -58,7 +59,7 @@ def minutes(notebook) -> tuple[int, int, int]:
 
 
 def written() -> dict[Path, str]:
-    """Of each file that repeats something, the text that it should have."""
+    """The text that each of the files should have."""
     readme, guide = ROOT / "README.md", ROOT / "res" / "teachers_guide.md"
     texts = {path: path.read_text(encoding="utf-8") for path in (readme, guide)}
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):

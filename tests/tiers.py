@@ -1,4 +1,4 @@
-"""How long tests take: which are quick, which files come first, and how much of a processor each notebook needs."""
+"""Sorts tests by duration: which are quick, which files run first; and reports each notebook's processor time."""
 
 import os
 import re
@@ -16,14 +16,14 @@ FIRST = ("00_start_here", "test_answers", "test_site", "test_classroom", "07_tra
          "10_pretrained", "05_encoder", "11_without_labels", "test_wheel", "test_mutants", "03_position_embeddings",
          "02_class_token", "test_explorer_browser", "test_distributed", "08_attention_maps", "14_several_processes",
          "06_vit", "test_checks", "test_killed", "test_live_browser", "test_site_browser", "04_attention")  # fmt: skip
-# Who asks for one of these waits for a browser, a server, a class of learners or a whole site.
+# A test that uses one of these waits for a browser, a server, a class of learners or a whole site.
 SLOW_FIXTURES = frozenset({"browser", "site", "course", "tested", "kit"})
-# A line of a file of which no test is quick.
+# The line in a file that marks all of its tests as not quick.
 ALL_SLOW = re.compile(r"^pytestmark = pytest\.mark\.(slow|thorough)$", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path, config):
-    # To read the notebooks, or to import what slow files need, takes seconds, and none of these is quick.
+    # Skips notebooks and slow files in a quick run: reading or importing them alone would take seconds.
     if config.option.markexpr != "quick":
         return None
     if collection_path.suffix == ".ipynb":
@@ -55,7 +55,7 @@ def is_slow(item) -> bool:
 
 
 class NotebookTimes:
-    """Prints the seconds of a processor that each notebook takes, and its longest cell; none fails for being slow."""
+    """Prints the processor seconds of each notebook and of its longest cell; no notebook fails for being slow."""
 
     def __init__(self):
         self.seconds: dict[str, list[float]] = defaultdict(list)
@@ -80,7 +80,7 @@ class NotebookTimes:
 
 
 def processor_seconds(kernel) -> float:
-    """What a notebook's kernel and the processes it has started took so far; 0 where it has ended."""
+    """The processor seconds so far of a notebook's kernel and its child processes; 0 where it has ended."""
     if isinstance(kernel, Replayed):  # all cells at once, before the first is compared
         return 0.0 if kernel.place < 0 else kernel.seconds
     try:

@@ -15,9 +15,9 @@ from nbval.plugin import IPyNbCell
 SIGN = "≈"
 TAG = re.compile(r"about:(?:x(?P<factor>[\d.]+)|(?P<percent>[\d.]+)%|(?P<apart>[\d.]+))")
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-# A fresh number below a step of float32 may as well be 0, where another processor rounds nothing.
+# Below the precision of float32: where another processor makes no rounding error, a fresh number may be 0.
 ROUNDING = 1e-7
-# Columns move when a number gets a digit more.
+# Columns shift when a number gets one more digit.
 SPACES = re.compile(r"\s+")
 
 
@@ -60,7 +60,7 @@ def numbers_of(stored: str, fresh: str) -> list[tuple[float, float]] | None:
 
 
 def same_line(stored: str, fresh: str, allowed: re.Match) -> bool:
-    """Whether two lines are the same but for numbers after the sign, and those near each other."""
+    """Whether two lines are the same except for numbers after the sign, which must be within the tolerance."""
     if stored == fresh:
         return True
     pairs = numbers_of(stored, fresh)
@@ -68,7 +68,7 @@ def same_line(stored: str, fresh: str, allowed: re.Match) -> bool:
 
 
 def settled(stored: str, fresh: str, allowed: re.Match) -> str:
-    """The fresh text, each of its lines as stored where the two agree; what is left differs."""
+    """The fresh text, with each line that agrees with the stored one replaced by it; the other lines differ."""
     lines = stored.split("\n"), fresh.split("\n")
     if len(lines[0]) != len(lines[1]):
         return fresh
@@ -76,7 +76,7 @@ def settled(stored: str, fresh: str, allowed: re.Match) -> str:
 
 
 def compare_outputs(cell: IPyNbCell, fresh: list, stored: list, skip_compare=None) -> bool:
-    """nbval's comparison, of texts in which measured numbers are settled."""
+    """nbval's comparison, after replacing measured numbers within their tolerance by the stored ones."""
     if allowed := tolerance(cell.cell.metadata.get("tags", [])):
         for a, b in zip(stored, fresh, strict=False):
             if "text" in a and "text" in b:

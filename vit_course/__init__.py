@@ -8,10 +8,13 @@ __version__ = "1.0.0"
 
 
 def check_installation(*extras: str) -> tuple[str, bool]:
-    """-> (a line for each package that the chapters need, whether all is well), as `python -m vit_course check` says.
+    """Checks the packages that the chapters need, as `python -m vit_course check` does.
 
     Args:
-        extras: further ones whose packages are looked at too, such as "classroom".
+        extras: further extras whose packages are checked too, such as "classroom".
+
+    Returns:
+        One line of text per package, and whether all is well.
     """
     from vit_course.commands.check import report
 

@@ -1,4 +1,7 @@
-"""`python -m vit_course`. Written so that any Python can read it, and says what it lacks instead of a traceback."""
+"""Entry point of `python -m vit_course`.
+
+Any Python can parse this file, so that one that is too old gets an error message instead of a traceback.
+"""
 
 import sys
 
@@ -6,7 +9,7 @@ OLDEST = (3, 11)
 
 
 def main(arguments=None):
-    """Runs one command, with the words behind `python -m vit_course` by default; returns its exit code."""
+    """Runs one command and returns its exit code; by default with the arguments of the command line."""
     if sys.version_info < OLDEST:
         words = "error: the course needs Python {}.{} or newer, this one is {}.{}: {}\n"
         sys.stderr.write(words.format(*OLDEST, *sys.version_info[:2], sys.executable))
@@ -15,7 +18,7 @@ def main(arguments=None):
         from vit_course.commands.program import main as run
 
         return run(arguments)
-    except KeyboardInterrupt as interrupt:  # of a training it says how to go on
+    except KeyboardInterrupt as interrupt:  # its text says how to resume an interrupted training
         sys.stderr.write("\n" + "; ".join(["stopped", *map(str, interrupt.args)]) + "\n")
         return 130
 

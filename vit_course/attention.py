@@ -1,4 +1,4 @@
-"""Attention: every token asks, every token answers."""
+"""Scaled dot-product attention: one head by itself, and all heads at once."""
 
 import torch
 import torch.nn.functional as F
@@ -7,14 +7,15 @@ from torch import nn
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.tensors import broadcast_together, check_floats, check_together, check_tokens
 
-# Up to this many tokens the (T, T) weights are computed openly. What the fused kernel takes of a layer's time, forward
-# and backward, over the open way's, from width 768 to width 48 (one thread of a Zen 4 processor):
+# Sequences of up to this many tokens compute the (T, T) weights explicitly; longer ones use PyTorch's fused kernel.
+# Time of a layer, forward and backward, with the fused kernel relative to the explicit computation, from width 768 to
+# width 48 (one thread of a Zen 4 processor):
 #   tokens                 65          145         197         257         577
 #   float32            1.0 to 0.9  1.0 to 0.6  1.0 to 0.7  1.0 to 0.5  1.0 to 0.4
 #   bfloat16 autocast  1.4 to 5.2  1.4 to 3.5  1.3 to 2.5  1.3 to 1.9  1.5 to 1.0
-# So short sequences go openly: in float32 that costs up to a tenth of a training step, in bfloat16 it gains far more.
-# Longer ones, most of them in models that run in float32, go by the fused kernel. It never stores the weights: at 4,096
-# tokens they take gigabytes.
+# For short sequences, the explicit computation costs up to a tenth of a training step in float32, and saves far more
+# in bfloat16. Longer sequences occur mostly in models that run in float32, where the fused kernel is faster. It never
+# stores the weights, which take gigabytes at 4,096 tokens.
 EXPLICIT_TOKENS = 128
 
 
@@ -127,7 +128,7 @@ class SelfAttention(nn.Module):
         """(B, T, D) -> three of (B, h, T, d): queries, keys, values, the heads one after the other in D."""
         check_tokens(x, self.qkv)
         qkv = self.qkv(x).unflatten(2, (3, self.num_heads, -1))  # (B, T, 3, h, d)
-        # Cut first, then turn: in this order the backward pass joins the three gradients with one copy, not two.
+        # Unbind, then transpose: in this order the backward pass joins the three gradients with one copy, not two.
         q, k, v = qkv.unbind(2)  # each (B, T, h, d)
         return q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # each (B, h, T, d)
 

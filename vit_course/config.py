@@ -9,7 +9,7 @@ from vit_course._support.inputs.rules import shown
 
 @dataclass(frozen=True)
 class ViTConfig:
-    """Everything that fixes the architecture, in torchvision's words.
+    """Everything that fixes the architecture. The fields are named as in torchvision.
 
     Args:
         image_size: height and width in pixels; one int means a square. Stored as (height, width).
@@ -33,9 +33,9 @@ class ViTConfig:
         num_registers: R, learned tokens without a position between the class token and the patch tokens.
 
     Raises:
-        ValueError: where a value is impossible by itself (`inputs.arguments` says what each may be), or the whole is
-            far larger than any published model; sizes that must fit together are checked by the part that uses
-            them, and all of them when a `ViT` is built.
+        ValueError: where a value is impossible by itself (`inputs.arguments` has the limits), or the model would
+            be far larger than any published one. Sizes that must fit together are checked by the part that uses
+            them, so all of them are checked when a `ViT` is built.
 
     Source: Dosovitskiy et al. 2020 (arXiv:2010.11929), Table 1 for the sizes of the presets; Darcet et al. 2023
     (arXiv:2309.16588) for the registers.
@@ -99,7 +99,7 @@ class ViTConfig:
 
     @property
     def num_tokens(self) -> int:
-        """T: N and those before them."""
+        """T: the N patch tokens and the tokens before them."""
         return self.num_prefix + self.num_patches
 
     @property
@@ -140,7 +140,7 @@ def _linear(inputs: int, outputs: int, bias: bool = True) -> int:
 
 
 _SIZES = ("image_size", "patch_size", "num_classes", "hidden_dim", "num_layers", "num_heads")
-# Any: each field has a type of its own, and the config looks at all of them.
+# Any, because each field has its own type; ViTConfig checks them all.
 PRESETS: dict[str, dict[str, Any]] = {
     # The MLP is four times as wide as the tokens in all of Table 1.
     name: {**dict(zip(_SIZES, sizes, strict=True)), "mlp_dim": 4 * sizes[3]}

@@ -156,7 +156,7 @@ def interpolate_positions(
         grid: (rows, columns) that the table was made for.
         new_grid: (rows, columns) wanted.
         class_token: whether the first row belongs to a class token.
-        antialias: another cubic, and where the new grid is smaller a smoothed one; timm's way.
+        antialias: as timm does: another cubic kernel, which also smooths where the new grid is smaller.
 
     Raises:
         TypeError: where the table is not a tensor.
@@ -175,6 +175,6 @@ def interpolate_positions(
         )
     class_row, patch_rows = table[:, :prefix], table[:, prefix:]  # (1, 0 or 1, D), (1, N, D)
     picture = patch_rows.unflatten(1, grid).permute(0, 3, 1, 2)  # (1, D, rows, columns)
-    picture = picture.to(torch.promote_types(table.dtype, torch.float32))  # not every way is there in half precision
+    picture = picture.to(torch.promote_types(table.dtype, torch.float32))  # half precision is not always supported
     picture = F.interpolate(picture, size=new_grid, mode="bicubic", antialias=antialias)  # (1, D, rows', columns')
     return torch.cat([class_row, picture.flatten(2).transpose(1, 2).to(table.dtype)], dim=1)  # (1, T', D)

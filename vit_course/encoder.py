@@ -48,7 +48,7 @@ class MLP(nn.Module):
 class EncoderBlock(nn.Module):
     """(B, T, D) -> (B, T, D)
 
-    Tokens talk to each other (attention), then each thinks for itself (MLP); both add to what was there.
+    Attention moves information between tokens, then the MLP works on each token by itself. Both add to their input.
 
     Args:
         hidden_dim: D

@@ -96,7 +96,7 @@ class PatchEmbedding(nn.Module):
 class NormedPatchEmbedding(nn.Module):
     """(B, C, H, W) -> (B, N, D)
 
-    As `PatchEmbedding`, with a norm before and after: of the patch's numbers, and of the token's.
+    As `PatchEmbedding`, with a LayerNorm of the flattened patch before the projection and one of the token after it.
 
     Args:
         patch_size, in_channels, hidden_dim: as in `PatchEmbedding`.

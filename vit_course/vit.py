@@ -37,7 +37,7 @@ class ViT(nn.Module):
         self.patch_embedding = embedding(config.patch_size, config.in_channels, config.hidden_dim)
         self.class_token = ClassToken(config.hidden_dim) if config.pool == "cls" else nn.Identity()
         self.positions = _positions(config)
-        # What is not used is not built: it would draw random numbers, and so change every other weight.
+        # Built only if it is used: its random draws would change all weights that are initialised after it.
         self.registers: nn.Module = nn.Identity()
         if config.num_registers:
             self.registers = RegisterTokens(config.num_registers, config.hidden_dim, config.pool == "cls")
@@ -97,7 +97,7 @@ class ViT(nn.Module):
 
 
 class _NoHead(nn.Module):
-    """In the place of a head: gives no logits, but a `ValueError` that says what the model gives instead."""
+    """Takes the place of a missing head: raises a `ValueError` that says what the model can give instead."""
 
     def forward(self, y: torch.Tensor) -> torch.Tensor:
         raise ValueError(

@@ -17,7 +17,7 @@ class Draw:
         self._numbers = torch.Generator().manual_seed(seed)
 
     def sizes(self, count: int, low: int = 2, high: int = 9) -> list[int]:
-        """So many ints from low to high, no two the same, so that no transposition slips through."""
+        """`count` different ints from low to high, so that every transposition changes the shape."""
         return self._sizes.sample(range(low, high + 1), count)
 
     def choose(self, options):

@@ -26,7 +26,7 @@ def raised(error: BaseException) -> Wrong:
 
 
 def in_words(wrong: Wrong) -> Wrong:
-    """A raised error under the name of what has happened; any other `Wrong`, and an unknown error, as it is."""
+    """Gives a known error its own slug and sentence; returns an unknown error, and any other `Wrong`, unchanged."""
     if wrong.mistake != "raised-error":
         return wrong
     for line in wrong.details:
@@ -45,8 +45,8 @@ def lengths_met(wrong: Wrong) -> tuple[int, ...] | None:
     return next((tuple(map(int, one.groups())) for one in found if one), None)
 
 
-# What an error says, a slug, and a sentence that holds whatever the code was meant to do. {0} and {1} are what the
-# pattern has found, {room} is the product of the sizes in the first.
+# A pattern for the message of an error, a slug, and a sentence that is true whatever the code was meant to do. {0} and
+# {1} are the groups of the pattern, {room} is the product of the sizes in the first.
 RAISED = [
     Known(
         "view size is not compatible with input tensor's size and stride",

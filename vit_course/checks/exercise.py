@@ -33,7 +33,7 @@ class Exercise:
         difficulty: 1 (one line), 2 (a few) or 3 (think first).
         minutes: for somebody who has read the chapter.
         points: in a classroom.
-        draws: whether its inputs are drawn: of an answer in numbers, another seed asks nothing else.
+        draws: whether its inputs are drawn at random; if not, another seed changes nothing.
         check: the function.
     """
 
@@ -56,18 +56,18 @@ class Exercise:
 LISTED = tomllib.loads(Path(__file__).with_name("exercises.toml").read_text(encoding="utf-8"))
 # In the order of their numbers.
 EXERCISES: dict[str, Exercise] = {}
-# How often each was not yet right, in this kernel: the next hint depends on it.
+# The failures of each exercise in this kernel, by which the next hint is chosen.
 _failures: Counter[str] = Counter()
-# How often each was called in this process, and the variable that says how often it may be.
+# The calls of each check in this process, and the environment variable that limits them.
 _calls: Counter[str] = Counter()
 MOST_CALLS = "VIT_COURSE_MOST_CALLS"
 
 
 def load_exercises(package: str) -> list[str]:
-    """Makes the exercises that exercises.toml lists, by number, attributes of their folder; -> the folders' names.
+    """Loads the exercises of exercises.toml, sets each check as an attribute of its folder; returns the folders' names.
 
     Args:
-        package: the full name of what the folders lie in.
+        package: the full name of the package that holds the folders.
     """
     folders: dict[str, list[str]] = {}
     for name, row in LISTED["exercises"].items():
@@ -77,14 +77,14 @@ def load_exercises(package: str) -> list[str]:
         folders.setdefault(folder, []).append(own)
         module = importlib.import_module(f"{package}.{folder}")
         module.__all__ = folders[folder]
-        setattr(module, own, EXERCISES[name].check)  # until now the name of the file
+        setattr(module, own, EXERCISES[name].check)  # replaces the submodule of the same name
     return [*folders]
 
 
 def _exercise(name, function, number, title, section, difficulty, minutes, seconds=SECONDS) -> Exercise:
-    # A function `check(answer, draw, parts)` that raises `Wrong` becomes one that returns a `Report`. It is called with
-    # the learner's object and, of these, with what it takes: `draw`, a `Draw` of its inputs, and `parts`, for partial
-    # credit. It may raise `Wrong` or `NotAttempted`; any other exception is the learner's code's.
+    # Turns a function `check(answer, draw, parts)` that raises `Wrong` into one that returns a `Report`. It is called
+    # with the learner's object and, if its signature has them, `draw`, a `Draw` of its inputs, and `parts`, for partial
+    # credit. It may raise `Wrong` or `NotAttempted`; any other exception comes from the learner's code.
     takes = inspect.signature(function).parameters.keys() & {"draw", "parts"}
 
     @functools.wraps(function, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
@@ -109,7 +109,7 @@ def _exercise(name, function, number, title, section, difficulty, minutes, secon
         notes = (*report.notes, message) if message else report.notes
         return replace(report, notes=notes, heading=f"{number} {title}")
 
-    # What `help` and the reference show: how it is called, not the parts that it is made of.
+    # `help` and the reference show how a learner calls it, without `draw` and `parts`.
     check.__signature__ = inspect.signature(check, follow_wrapped=False)
     return Exercise(name, number, title, section, difficulty, minutes, 2 * difficulty, "draw" in takes, check)
 
@@ -134,7 +134,7 @@ def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float)
     if mistake is None:
         return Report(exercise.name, PASSED, 1.0, notes=notes, next=_next_exercise(exercise))
     mistake = in_words(mistake)
-    # What was right before the whole check broke off does not count: the parts after it are unknown.
+    # Where the whole check was aborted, the parts that passed before do not count: the rest is unknown.
     whole = error is not None or len(parts.results) < 2
     return Report(
         exercise=exercise.name,
@@ -158,7 +158,7 @@ def _next_exercise(exercise: Exercise) -> str:
 
 
 def _next_step(exercise: Exercise) -> str:
-    # Each failure in a notebook opens a hint more. Elsewhere nobody sits who could have read the last one.
+    # Each failure in a notebook suggests one more hint. Outside a notebook, no learner has read the last one.
     if kernel_watch.kernel():
         _failures[exercise.name] += 1
     hint = min(max(_failures[exercise.name], 1), 3)

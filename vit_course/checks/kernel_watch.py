@@ -1,13 +1,13 @@
-"""Cells of the notebook that failed: what they should have defined is still what it was before.
+"""Tracks the notebook's failed cells, after which a name still has its earlier definition.
 
-A learner who has a slip in a cell and runs the check below it would be told about the definition before the slip.
+Without this, a learner whose cell fails and who runs the check below it would get a verdict on the earlier definition.
 """
 
 import ast
 import re
 import sys
 
-# Of what a cell would have defined at its outermost level.
+# Matches definitions at a cell's outermost level, even where the cell cannot be parsed.
 _DEFINED = re.compile(r"^(?:async\s+)?(?:def|class)\s+(\w+)|^(\w+)\s*=[^=]", re.MULTILINE)
 
 
@@ -36,7 +36,7 @@ class _Watch:
                 self._failed[name] = type(error).__name__ + (f", line {line}" if line else "")
 
     def failed_cell(self) -> str:
-        """The sentence on the name that the running cell hands to a check, or "" where its own cell ran through."""
+        """A sentence if the running cell passes to a check a name whose defining cell has failed, else ""."""
         for name in handed(self._running):
             if name in self._failed:
                 return (
@@ -57,7 +57,7 @@ def kernel():
 
 
 def watch() -> None:
-    """Begins to follow the cells, where there are any."""
+    """Begins to track the cells, if this runs in a notebook."""
     global _watch
     if _watch is None and (shell := kernel()) is not None:
         _watch = _Watch(shell)
@@ -69,12 +69,12 @@ def failed_cell() -> str:
 
 
 def defined(source: str) -> list[str]:
-    """The names that a cell defines at its outermost level, also where it has a slip of syntax."""
+    """The names that a cell defines at its outermost level, even where it has a syntax error."""
     return [one or other for one, other in _DEFINED.findall(source)]
 
 
 def handed(source: str) -> list[str]:
-    """The names that a cell hands to functions, such as `mine` in `checks.attention.weights(mine)`."""
+    """The names that a cell passes to functions, such as `mine` in `checks.attention.weights(mine)`."""
     try:
         calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     except SyntaxError:  # a magic

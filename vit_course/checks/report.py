@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-PANELS = "VIT_COURSE_PANELS"  # the variable that is "off" where a verdict is to be text everywhere
+PANELS = "VIT_COURSE_PANELS"  # the environment variable that is "off" where all verdicts are shown as text
 PASSED, FAILED, NOT_ATTEMPTED = "passed", "failed", "not attempted"
 
 
@@ -16,7 +16,7 @@ class Report:
     Args:
         exercise: such as "attention.weights".
         status: "passed", "failed" or "not attempted".
-        score: from 0 to 1; between them where an exercise has parts.
+        score: from 0 to 1; a fraction where an exercise gives partial credit.
         mistake: a short stable name of what was done wrong, such as "softmax-over-queries", or None; for teachers and
             tests, and not shown to the learner.
         sentence: what was done wrong, or what to do first; "" where all is right.
@@ -24,7 +24,7 @@ class Report:
         parts: of an exercise that gives partial credit: its parts, each with what is wrong there, or None.
         notes: on the check itself, such as that progress could not be saved.
         next: what to do now.
-        expected, received: where they part, for a picture; None where a picture would not help.
+        expected, received: the two tensors that differ, for a picture; None where a picture would not help.
         heading: of the exercise, such as "4.1 Weights with a mask", for the panel.
     """
 
@@ -50,12 +50,12 @@ class Report:
 
     @property
     def wrong_first(self) -> list[tuple[str, "Wrong | None"]]:
-        """The parts in the order in which they are shown."""
+        """The parts in the order in which they are shown: the wrong ones first."""
         return sorted(self.parts, key=lambda part: part[1] is None)
 
     @property
     def text(self) -> str:
-        """The whole for the learner."""
+        """The whole report as text for the learner."""
         lines = [f"{self.exercise}: {self.verdict}."]
         if self.parts:
             for part, wrong in self.wrong_first:
@@ -71,7 +71,7 @@ class Report:
         return self.text
 
     def _repr_mimebundle_(self, **_) -> dict[str, str]:
-        # Of an untouched stub there is nothing to show in colour. Stored chapters hold text alone: tests compare it.
+        # An untouched stub has nothing to show in colour. Stored chapters hold text alone, which the tests compare.
         if self.status == NOT_ATTEMPTED or os.environ.get(PANELS) == "off":
             return {"text/plain": self.text}
         from vit_course.checks.panel import panel
@@ -111,7 +111,7 @@ class Wrong(Exception):
 
 
 class NotAttempted(Exception):
-    """Ends a check: the stub is as it was."""
+    """Ends a check: the stub has not been filled in."""
 
 
 @dataclass
@@ -137,7 +137,7 @@ class Parts:
         return False
 
     def _said_once(self, wrong: Wrong) -> Wrong:
-        # One slip may show in several parts; what it is stands in the first of them. What names another part stays.
+        # One slip may show in several parts: all but the first only refer to it. A sentence on another part is kept.
         if wrong.mistake.startswith(("follows-from-", "wrong-answer")):
             return wrong
         for name, before in self.results:

@@ -19,7 +19,7 @@ VARIABLE = "VIT_COURSE_PROGRESS"
 def path() -> Path | None:
     """Where the scores are kept: the file that VIT_COURSE_PROGRESS names, or one in the home folder.
 
-    None where the variable is "off", and while nbgrader grades: those scores are somebody else's.
+    None where the variable is "off", and while nbgrader grades, since those scores are not the user's own.
     """
     named = os.environ.get(VARIABLE)
     if named == "off" or os.environ.get("NBGRADER_EXECUTION"):
@@ -56,11 +56,11 @@ def record(exercise: str, score: float) -> str:
 
 
 def _best(file: Path) -> dict[str, float]:
-    # A `ValueError` where the file is damaged, which a pipe or deep nesting is too.
+    # Raises `ValueError` where the file is damaged; a pipe and deeply nested JSON count as damaged too.
     if not os.path.lexists(file):
         return {}
     best = need_object("best", read_json(file).get("best"))
-    for name, score in best.items():  # of a bool, of text and of NaN no best can be taken
+    for name, score in best.items():  # a bool, a text and NaN are no scores
         real(-sys.float_info.max, sys.float_info.max)(name, score)
     return {name: min(max(float(score), 0.0), 1.0) for name, score in best.items()}
 
@@ -72,7 +72,7 @@ def _recorded(file: Path, exercise: str, score: float) -> str:
     if os.path.lexists(file) and not file.lstat().st_mode & 0o222:
         return f"Your progress was not saved: {file} is read-only."
     message = ""
-    if damaged:  # set aside under a name of its own: somebody may want to mend it
+    if damaged:  # kept under another name, so that it can be repaired
         aside = _free(file.with_suffix(".damaged"))
         file.replace(aside)
         message = f"The progress file was damaged and has been moved to {aside}."

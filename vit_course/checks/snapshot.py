@@ -1,4 +1,4 @@
-"""What code leaves behind that outlives it: settings, random states, and functions of libraries that it replaced."""
+"""Restores global state that the learner's code may change: settings, random states, functions of libraries."""
 
 import builtins
 import contextlib
@@ -41,7 +41,7 @@ def _torch_print_options() -> dict:
     return dict(vars(torch._tensor_str.PRINT_OPTS))
 
 
-# name: (what it is now, what makes it so)
+# name: (getter, setter)
 _SETTINGS: dict[str, tuple[Callable, Callable]] = {
     "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
     "threads": (torch.get_num_threads, torch.set_num_threads),
@@ -55,7 +55,7 @@ _SETTINGS: dict[str, tuple[Callable, Callable]] = {
     "environment": (os.environ.copy, _change_environment),
     "module path": (sys.path.copy, lambda it: sys.path.__setitem__(slice(None), it)),
 }
-# The old global state of numpy is the one that a learner's code may use and that would be shifted.
+# For NumPy its legacy global generator, the only one that the learner's code could advance for others.
 _RANDOM: tuple[tuple[Callable, Callable], ...] = (
     (random.getstate, random.setstate),
     (np.random.get_state, np.random.set_state),
@@ -96,7 +96,7 @@ class Library:
                 if now.get(name) is not thing and name != "_":
                     replaced.append((f"{place.__name__}.{name}", now.get(name)))
                     setattr(place, name, thing)
-        # Only now, because anything asked before could have been answered by a replaced function.
+        # Only after everything is restored: until then, any function called here could be a replaced one.
         return next((name for name, thing in replaced if not _by_pytorch(thing)), None)
 
 
@@ -107,14 +107,14 @@ def _by_pytorch(thing) -> bool:
 
 
 def _hooks_on_all_modules() -> list[dict]:
-    # As by register_module_forward_hook. Restored after the check and not after each call: a check may look at them.
+    # Such as register_module_forward_hook adds. Restored after the check, not after each call: a check may read them.
     found = vars(torch.nn.modules.module).items()
     return [table for name, table in found if re.fullmatch(r"_global_\w*hooks\w*", name) and isinstance(table, dict)]
 
 
 @contextlib.contextmanager
 def all_as_before() -> Iterator[None]:
-    """Afterwards settings, random states, warnings and libraries are as they were, whatever ran in between."""
+    """Restores settings, random states, warnings and libraries at the end of the `with` block."""
     settings, library, states = Settings(), Library(), [get() for get, _ in _RANDOM]
     hooks = [(table, dict(table)) for table in _hooks_on_all_modules()]
     try:
@@ -144,7 +144,7 @@ class Left(Exception):
 
 @contextlib.contextmanager
 def calls_restored() -> Iterator[None]:
-    """While it lasts, `run` puts back what a call in this thread leaves behind."""
+    """Within the `with` block, `run` restores settings and libraries after each call in this thread."""
     _local.kept = Settings(), Library()
     try:
         yield
@@ -153,19 +153,19 @@ def calls_restored() -> Iterator[None]:
 
 
 def run(function: Callable, *arguments, **keywords):
-    """What the function returns or raises; within `calls_restored`, settings and libraries are then as before.
+    """Calls the function and returns its result; within `calls_restored`, restores settings and libraries afterwards.
 
     Raises:
-        Left: it returned and has replaced a function of a library, or switched gradients on or off.
+        Left: the function returned, but has replaced a library function or switched gradients on or off.
     """
     kept = getattr(_local, "kept", None)
     if kept is None:
         return function(*arguments, **keywords)
     (settings, library), gradients = kept, torch.is_grad_enabled()
-    _local.kept, error = None, None  # what it calls by `run` is part of this call
+    _local.kept, error = None, None  # a nested `run` is part of this call
     try:
         result = function(*arguments, **keywords)
-    except Exception as raised:  # what is none ends the check, and may come long after its end
+    except Exception as raised:  # others, such as `_Stop`, end the check, maybe late
         error = raised
     _local.kept = kept
     gradients_after = torch.is_grad_enabled()

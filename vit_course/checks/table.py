@@ -1,4 +1,4 @@
-"""The table of what is done, over all chapters."""
+"""The table of the learner's progress over all chapters."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -50,7 +50,7 @@ class Progress:
     def _rest(self) -> list[str]:
         """What to do next, and what is wrong with the file."""
         open_ones = [one for one in EXERCISES.values() if self._score(one) < 1]
-        # What was begun comes before what was not.
+        # Exercises with partial credit come first.
         first = next((one for one in open_ones if self._score(one) > 0), open_ones[0] if open_ones else None)
         lines = [f"Next: Exercise {first.number}, {first.title}, {first.minutes} minutes"] if first else []
         return lines + ([self.message] if self.message else [])

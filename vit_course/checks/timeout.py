@@ -1,8 +1,8 @@
 """Runs code that may never return, print, exit or fail, in any notebook on any system.
 
 A thread and not a process: the learner's function lives in the notebook and cannot be sent elsewhere, and the
-signals that could interrupt it in place do not exist on Windows. Time is that of the processor: on a busy machine a
-right answer takes long by the clock, and is none the worse for it.
+signals that could interrupt it in place do not exist on Windows. Time is processor time, because on a busy machine a
+right answer may take long by the clock.
 """
 
 import contextlib
@@ -27,23 +27,23 @@ from vit_course.checks.snapshot import all_as_before, calls_restored
 # Files under these are not the learner's.
 _NOT_THEIRS = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
 _PACKAGE = str(Path(__file__).parents[1])
-_LONG = 60  # characters of a line that is shown whole
-# By the clock a check may take so many times its seconds of the processor, at least and at most so many seconds more.
+_LONG = 60  # characters; a longer line is cut
+# The limit by the clock: TIMES the processor seconds, but at least LEAST and at most MOST seconds more than those.
 TIMES, LEAST, MOST = 6, 30, 300
 
 
 class _Stop(BaseException):
-    """Thrown into a thread that has had its time. Not an Exception, so that `except Exception` does not eat it."""
+    """Raised in a thread whose time is up. Not an Exception, so that `except Exception` does not catch it."""
 
 
 @dataclass
 class Outcome:
-    """How it went.
+    """How the call went.
 
     Args:
         error: what the function raised, or None.
         timed_out: whether its time was up.
-        used: seconds of the processor that it had.
+        used: the processor seconds that it used.
         busy: whether it was stopped by the clock because others had the processor.
         line: where the learner's code was when the time was up, or None.
         printed: the lines that it printed.
@@ -64,10 +64,11 @@ class Outcome:
 def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
     """Calls `function` in a thread for so many seconds of the processor; never raises what the function raises.
 
-    What waits without the processor, such as a sleep, is ended by the clock, after several times as many seconds.
+    Code that waits without using the processor, such as a sleep, is ended by the clock, after several times as many
+    seconds.
 
-    Output is swallowed and counted. Settings, random states and libraries are as before afterwards, and also after
-    each call that it makes by `snapshot.run`.
+    Output is suppressed, and its lines are counted. Settings, random states and libraries are restored at the end, and
+    settings and libraries also after each call that it makes by `snapshot.run`.
     """
     _warm_up()
     outcome = Outcome()
@@ -95,7 +96,7 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
             outcome.interrupted = True
         if not ended.is_set():
             outcome.timed_out = not outcome.interrupted
-            # What had next to nothing waits for something; what had its share was slow by itself.
+            # Not busy: with almost no processor time the code was waiting, with all of its time it was slow itself.
             outcome.busy = outcome.timed_out and 0.1 * seconds < outcome.used < seconds
             outcome.line = _line_of(sys._current_frames().get(thread.ident))
             outcome.still_running = not _stop(thread, ended)
@@ -106,7 +107,7 @@ def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
 def learners_line(error: BaseException) -> str | None:
     """The last line of the learner's own code in the error's traceback, as "line 3: `x = y @ z`", or None.
 
-    An error of another process has no traceback; where it is graded, it says its line itself.
+    An error that comes from a learner's process has no traceback, but brings its line as an attribute.
     """
     if hasattr(error, "learners_line"):
         return error.learners_line
@@ -121,13 +122,13 @@ def learners_line(error: BaseException) -> str | None:
 
 @functools.cache
 def _warm_up() -> None:
-    # The first optimiser of a process imports for seconds, and that is nobody's answer.
+    # The first optimiser of a process imports modules for seconds, which must not count as the learner's time.
     torch.optim.SGD([torch.zeros(1, requires_grad=True)]).step()
 
 
 def _wait(ended: threading.Event, seconds: float, thread: threading.Thread) -> float:
-    # Until it has ended or had its time; -> the seconds of the processor. In short waits: on Windows, or where another
-    # thread asks for the interrupt, a long one would not be broken off.
+    # Waits until the thread has ended or its time is up; returns the processor seconds. The waits are short, because a
+    # long one could not be interrupted on Windows, or by an exception from another thread.
     began, before, used = time.monotonic(), _processor_time(thread), 0.0
     patience = min(max(TIMES * seconds, seconds + LEAST), seconds + MOST)
     while not ended.is_set() and used < seconds:
@@ -140,7 +141,7 @@ def _wait(ended: threading.Event, seconds: float, thread: threading.Thread) -> f
 
 
 def _processor_time(thread: threading.Thread) -> float:
-    # Of this thread, where the system tells, else of the process; and of the processes that it has started.
+    # Of this thread, or of the whole process where the system does not report threads; plus that of child processes.
     mine = psutil.Process()
     children = 0.0
     for child in mine.children(recursive=True):
@@ -154,7 +155,7 @@ def _processor_time(thread: threading.Thread) -> float:
 
 
 def _stop(thread: threading.Thread, ended: threading.Event) -> bool:
-    # Left in a loop, it would slow down whatever the kernel does later. Asked again and again: code such as
+    # A thread left in a loop would slow down the kernel. The exception is raised repeatedly, because code such as
     # `while True: try ... except: pass` catches the first ones.
     end = time.monotonic() + 2
     while not ended.is_set() and time.monotonic() < end:
@@ -184,7 +185,7 @@ def _describe(frame: FrameType, line: int, instruction: int) -> str:
 
 
 def _cut(frame: FrameType, text: str, line: int, instruction: int) -> str:
-    # To the place in a long line where it happened; columns count bytes.
+    # Cuts a long line to the expression that was running; columns count bytes.
     positions = list(frame.f_code.co_positions())
     first, last, start, end = positions[instruction // 2] if instruction >= 0 else (None,) * 4
     if first != line or start is None or end is None:

@@ -1,4 +1,4 @@
-"""`python -m vit_course check`: is everything there? It says what is missing and what to do."""
+"""`python -m vit_course check`: reports whether everything the course needs is installed, and what to do if not."""
 
 import importlib
 import os
@@ -14,17 +14,17 @@ from vit_course._support.files.stored import ROOTS, is_checkout
 from vit_course._support.inputs.extras import EXTRAS, install_line
 
 DISTRIBUTION = "vit-course"
-# The package on the registry, where it is imported under another name.
+# From the name on PyPI to the name of the import, where the two differ in more than hyphens.
 IMPORTED_AS = {
     "pillow": "PIL",
     "scikit-learn": "sklearn",
     "markdown-it-py": "markdown_it",
-    "sphinx-mathjax-offline": "sphinx-mathjax-offline",  # not a name for an import statement, but its folder's
+    "sphinx-mathjax-offline": "sphinx-mathjax-offline",  # importlib takes the folder's name, hyphens included
 }
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     check = commands.add_parser(
         "check",
         help="say whether everything the course needs is installed",
@@ -35,7 +35,7 @@ def add_to(commands) -> None:
 
 
 def run(options) -> int:
-    """Prints a line for each package and one for the teacher; -> 0 where nothing is missing, 1 otherwise."""
+    """Prints a line for each package and one for the teacher; returns 0 if nothing is missing, 1 otherwise."""
     unknown = [name for name in options.extras if name not in EXTRAS]
     if unknown:
         raise ValueError(f"there is no extra {unknown[0]!r}, only {', '.join(EXTRAS)}")
@@ -46,10 +46,13 @@ def run(options) -> int:
 
 
 def report(*extras: str) -> tuple[str, bool]:
-    """-> (a line a package, whether all is well): imports what the chapters need and compares its version.
+    """Imports each package that the chapters need and compares its version.
 
     Args:
-        extras: further ones whose packages are looked at too, such as "classroom".
+        extras: extras of the course whose packages are checked too, such as "classroom".
+
+    Returns:
+        the report, with a line for each package, and whether everything is in order.
     """
     try:
         found = {name: _problem(requirement) for name, requirement in requirements(*extras).items()}
@@ -68,11 +71,11 @@ def report(*extras: str) -> tuple[str, bool]:
 
 
 def requirements(*extras: str) -> dict:
-    """-> what the chapters and these extras need, by the name of the package, in the order of the alphabet.
+    """Returns the requirements of the chapters and of these extras by package name, in alphabetical order.
 
     Raises:
         importlib.metadata.PackageNotFoundError: the course is not installed in this Python.
-        ModuleNotFoundError: nor is `packaging`, which belongs to it.
+        ModuleNotFoundError: `packaging`, which the course depends on, is not installed.
     """
     texts = metadata.requires(DISTRIBUTION) or []
     from packaging.requirements import Requirement
@@ -92,7 +95,7 @@ def requirements(*extras: str) -> dict:
 
 
 def for_the_teacher(complete: bool) -> str:
-    """One line to be sent to the teacher: versions, system, memory, room, and whether all is well."""
+    """Returns a line to send to the teacher: versions, system, memory, disk space, and whether all is installed."""
     try:
         version = metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
@@ -110,7 +113,7 @@ def for_the_teacher(complete: bool) -> str:
 
 
 def _belongs(marker, extra: str) -> bool:
-    # To the extra, or without one to the core.
+    # Whether a requirement belongs to this extra or, for "", to the core.
     of_extra = marker is not None and "extra" in str(marker)
     return of_extra == bool(extra) and (marker is None or marker.evaluate({"extra": extra}))
 

@@ -7,7 +7,7 @@ FEW = 20
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     classify = commands.add_parser(
         "classify",
         help="say what is in a picture",
@@ -20,7 +20,7 @@ def add_to(commands) -> None:
 
 
 def run(options) -> int:
-    """Prints the five most probable classes of the picture; -> 0."""
+    """Prints the five most probable classes of the picture; returns 0."""
     weights = options.weights
     check_picture(options.image)
     check_checkpoint(weights)
@@ -29,7 +29,7 @@ def run(options) -> int:
     from vit_course import pretrained
     from vit_course.data import pictures
 
-    picture = pictures.open_picture(options.image)  # says what is wrong with it before anything is downloaded
+    picture = pictures.open_picture(options.image)  # a bad picture fails here, before anything is downloaded
     model = pretrained.load_run(weights, image_size=options.image_size)
     best = model.top(picture)
     say(f"{options.image}, as {weights} sees it:")
@@ -40,6 +40,6 @@ def run(options) -> int:
     for name, probability in [] if none else best:
         say(f"{probability:7.1%}  {name}")
     count = len(model.class_names)
-    if count <= FEW:  # so that nobody takes the best of a few words for the truth
+    if count <= FEW:  # listed so that nobody takes the best of a few classes for the truth
         say(f"It knows {count} words: {', '.join(model.class_names)}.")
     return 0

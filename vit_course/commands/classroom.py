@@ -8,7 +8,7 @@ from vit_course.teaching.classroom.isolation import NOT_PROTECTED, WAYS, choose
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     classroom = commands.add_parser(
         "classroom",
         help="make an nbgrader course of the exercises, and grade what comes back",
@@ -71,7 +71,7 @@ def _add_lists(steps) -> None:
 
 
 def run_make(options) -> int:
-    """Makes the nbgrader course and says what to do next; -> 0."""
+    """Makes the nbgrader course and says what to do next; returns 0."""
     with extra("classroom", "a classroom"):
         from vit_course.teaching.classroom.course import make_course
 
@@ -82,7 +82,7 @@ def run_make(options) -> int:
 
 
 def run_grade(options) -> int:
-    """Grades the submissions of an assignment; -> 0, or 1 where one has no mark."""
+    """Grades the submissions of an assignment; returns 0, or 1 if a submission has no mark."""
     from vit_course.teaching.classroom import workflow
 
     if options.jobs < 1:
@@ -95,7 +95,7 @@ def run_grade(options) -> int:
 
 
 def run_roster(options) -> int:
-    """Takes a class list into the gradebook; -> 0."""
+    """Imports a class list into the gradebook; returns 0."""
     from vit_course.teaching.classroom import workflow
 
     say(workflow.take_roster(options.folder, options.list, options.id_column))
@@ -103,7 +103,7 @@ def run_roster(options) -> int:
 
 
 def run_export(options) -> int:
-    """Writes the marks in the form that was asked for; -> 0."""
+    """Writes the marks in the form that was asked for; returns 0."""
     from vit_course.teaching.classroom import workflow
 
     out = options.out or options.folder / f"{options.form}.csv"

@@ -1,8 +1,8 @@
-"""What the commands print: class names and names of files may hold anything, and a terminal obeys some of it."""
+"""Printing for the commands. Class names and file names may contain control characters that a terminal obeys."""
 
 from vit_course._support.inputs.rules import harmless
 
 
 def say(line: str) -> None:
-    """Prints one line in which nothing can move, colour or turn round what a terminal shows."""
+    """Prints one line, with characters that a terminal would obey escaped."""
     print(harmless(line), flush=True)

@@ -7,12 +7,12 @@ from vit_course._support.inputs.rules import harmless
 from vit_course.commands.console import say
 from vit_course.commands.paths import add_weights, check_checkpoint, check_new_file, check_picture, path
 
-LARGE = 30_000_000  # bytes: more than most mail takes, and seconds to open
-CHANGED = ("flipped", "shuffled", "cropped")  # what `explore` takes as beside=; its own list comes with PyTorch
+LARGE = 30_000_000  # bytes; a larger page is too big for most mail and takes seconds to open
+CHANGED = ("flipped", "shuffled", "cropped")  # the values of beside= in `explore`, whose own list needs PyTorch
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     explore = commands.add_parser(
         "explore",
         help="write a page with the attention maps of an image",
@@ -38,11 +38,11 @@ def add_to(commands) -> None:
 
 
 def run(options) -> int:
-    """Writes the page and says where it is; -> 0."""
+    """Writes the page and says where it is; returns 0."""
     check_picture(options.image)
     picture_name = Path(options.image).name
     name = harmless(picture_name)
-    out = options.out or Path(picture_name).with_suffix(".html")  # where the user is, whose the picture may not be
+    out = options.out or Path(picture_name).with_suffix(".html")  # in the working directory, not beside the picture
     check_new_file(out, ".html", options.force, options.image, options.beside, options.weights)
     check_checkpoint(options.weights)
     changed = options.beside in CHANGED
@@ -52,7 +52,7 @@ def run(options) -> int:
     from vit_course.data import pictures
     from vit_course.explorer import explore
 
-    picture = pictures.open_picture(options.image)  # says what is wrong with it before anything is downloaded
+    picture = pictures.open_picture(options.image)  # a bad picture fails here, before anything is downloaded
     shown = {"image": picture}
     if changed:
         shown = {"image": picture, "beside": options.beside, "titles": [Path(name).stem, options.beside]}
@@ -62,7 +62,7 @@ def run(options) -> int:
     found = pretrained.load_run(options.weights, image_size=options.image_size)
     config = found.model.config
     panels = 1 if options.beside is None else 2
-    # Queries and keys take 14 bits a number and as base64 a third more, all else a twentieth of that.
+    # Queries and keys take 14 bits a number, a third more as base64; everything else adds about a twentieth.
     size = 4.9 * panels * config.num_layers * config.num_tokens * config.hidden_dim
     if size > LARGE:
         rows, columns = config.grid

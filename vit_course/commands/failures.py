@@ -1,4 +1,4 @@
-"""How a command fails: one line on standard error, and an exit code that says whose the fault is."""
+"""How a command fails: one line on standard error, and an exit code that tells bad input from an unexpected error."""
 
 import sys
 import textwrap
@@ -8,12 +8,12 @@ from vit_course._support.inputs.extras import MissingPackage
 from vit_course._support.inputs.rules import harmless
 
 BAD_INPUT, UNEXPECTED = 2, 1
-# What PyTorch says where an allocation fails on the CPU: it has no class of its own for that.
+# PyTorch's messages for a failed allocation on the CPU, for which it has no exception class.
 NO_MEMORY = ("can't allocate memory", "not enough memory", "Unable to allocate")
 
 
 def explain(error: Exception, debug: bool) -> int:
-    """Prints one line about an error, after its traceback where that is wanted; -> the exit code."""
+    """Prints one line about an error, after its traceback if `debug`; returns the exit code."""
     if debug:
         print(*map(harmless, "".join(traceback.format_exception(error)).splitlines()), sep="\n", file=sys.stderr)
     expected = isinstance(error, (ValueError, OSError, MissingPackage))
@@ -22,17 +22,17 @@ def explain(error: Exception, debug: bool) -> int:
 
 
 def _in_words(error: Exception) -> str:
-    if isinstance(error, MissingPackage):  # or another Python than that of the course
+    if isinstance(error, MissingPackage):  # or the wrong Python is running
         return f"{error} (python -m vit_course check says more)"
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
-    # The system's own has the name of the file beside its words; ours has it in them.
+    # An error of the system holds the file's name as an attribute; ours have it in the message.
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
 
 
 def _unexpected(error: Exception, debug: bool) -> str:
     reason = textwrap.shorten(str(error), 200) or "no reason is given"
-    # By its name, because PyTorch may not be imported: of the GPU it is torch.OutOfMemoryError.
+    # A full GPU raises torch.OutOfMemoryError, which is known by its name because PyTorch may not be imported.
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or _says_no_memory(error):
         return f"not enough memory: {reason}"
     if isinstance(error, ImportError):

@@ -9,7 +9,7 @@ from vit_course.commands.paths import path
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     kit = commands.add_parser(
         "kit",
         help="write a teacher's folder: sheets to print, keys, slides, schedule, install page",
@@ -33,7 +33,7 @@ def add_to(commands) -> None:
 
 
 def run(options) -> int:
-    """Writes the folder and says where to begin; -> 0."""
+    """Writes the folder and says where to begin; returns 0."""
     with extra("kit", "the kit"):  # before anything is made
         for package in ("sphinx", "sphinx_revealjs", "myst_parser", "typst", "ziamath"):
             import_module(package)

@@ -15,7 +15,7 @@ DEFAULTS = Path(__file__).parents[1] / "teaching" / "learner" / "jupyter"
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     lab = commands.add_parser(
         "lab",
         help="open your copy of the course in JupyterLab",
@@ -34,7 +34,7 @@ def add_to(commands) -> None:
 
 
 def run(options) -> int:
-    """Puts the copy where it is to be and runs JupyterLab until it is stopped; -> 0."""
+    """Makes the learner's copy, if there is none yet, and runs JupyterLab until it is stopped; returns 0."""
     with extra("course", "JupyterLab"):  # before anything is made
         from jupyterlab.labapp import LabApp
 
@@ -54,14 +54,14 @@ def run(options) -> int:
 
 
 def default_folder() -> Path:
-    """my_course in the checkout; without one, as after an install from a wheel, in the folder where one is."""
+    """Returns my_course in the checkout or, where the course comes from a wheel, in the working directory."""
     return (course() if is_checkout() else Path.cwd()) / COPY
 
 
 def with_ours(flags: list[str], folder: Path) -> list[str]:
-    """The flags for JupyterLab in the learner's folder: the user's, after those of ours that they do not overrule.
+    """Returns the flags for JupyterLab: our defaults, except those that the user's flags set, then the user's flags.
 
-    The token, by which JupyterLab knows its user, stays as JupyterLab makes it.
+    JupyterLab's own login token stays in use.
     """
     ours = [
         f"--ServerApp.root_dir={folder}",
@@ -76,7 +76,7 @@ def with_ours(flags: list[str], folder: Path) -> list[str]:
 
 
 def _setting(flag: str) -> str:
-    """What a flag sets, however it is spelled: ServerApp.ip for --ip 0.0.0.0 and for --ServerApp.ip=0.0.0.0."""
+    """Returns the setting behind a flag in any spelling: ServerApp.ip for --ip 0.0.0.0 and --ServerApp.ip=0.0.0.0."""
     from jupyterlab.labapp import LabApp
 
     name = flag.partition("=")[0].lstrip("-")

@@ -8,7 +8,7 @@ from vit_course.commands.paths import path
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     live = commands.add_parser(
         "live",
         help="write a page that explores a visitor's own photograph in the browser",
@@ -30,7 +30,7 @@ def add_to(commands) -> None:
 
 
 def run(options) -> int:
-    """Writes the folder and says how to open it, or serves it until Ctrl-C; -> 0."""
+    """Writes the folder and says how to open it, or serves it until Ctrl-C; returns 0."""
     from vit_course.explorer.live_page import is_live, serve, write_live
 
     if not (options.serve and is_live(options.folder) and not options.force):

@@ -1,4 +1,4 @@
-"""Names of files and weights on the command line, and what can be said of them before PyTorch is imported."""
+"""File names and weights on the command line, and those checks of them that need no PyTorch."""
 
 import argparse
 from pathlib import Path
@@ -23,10 +23,10 @@ def add_weights(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def check_picture(name: str) -> None:
-    """Makes sure that there is such a file; what it holds, or that a URL is none, is said where it is opened.
+    """Checks that a picture's file exists. Its content is checked where it is opened, and URLs are refused there.
 
     Raises:
-        ValueError: there is none, or it is a folder.
+        ValueError: there is no such file, or it is a folder.
     """
     if "://" not in name and not (name and Path(name).exists()):
         raise ValueError(f"there is no file {name or 'without a name'}")
@@ -35,33 +35,33 @@ def check_picture(name: str) -> None:
 
 
 def check_checkpoint(name: str) -> None:
-    """Makes sure that there is such a file, if it is the name of one; other names are looked up where they are known.
+    """Checks that a .safetensors file exists. Other names of weights are checked where they are looked up.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no such file.
     """
     if name.endswith(".safetensors") and not Path(name).exists():
         raise ValueError(f"there is no checkpoint {name!r}")
 
 
 def path(text: str) -> Path:
-    """The type of an argument that names a file or a folder: an empty name would be that of the folder where one is."""
+    """The argparse type of a file or folder name. Refuses an empty one, which `Path` takes as the working directory."""
     if not text:
         raise argparse.ArgumentTypeError("a name is needed, got an empty one")
     return Path(text)
 
 
 def check_new_file(file: Path, ending: str, force: bool, *read: str | None) -> None:
-    """Makes sure that a file can be written without harm to another.
+    """Checks that a file can be written without overwriting another.
 
     Args:
-        file: to be written.
-        ending: of its name, such as ".html".
-        force: whether it may replace what is there.
-        read: names of files from which it is made, which it may not replace; None for none.
+        file: the file to write.
+        ending: the suffix that it must have, such as ".html".
+        force: whether an existing file may be replaced.
+        read: names of the input files, which must not be replaced; None is skipped.
 
     Raises:
-        ValueError: it is there already, or is one of those, or has not the name of such a file.
+        ValueError: the file exists and `force` is False, it is an input file, or it has another suffix.
     """
     if file.suffix != ending:
         raise ValueError(f"the file to write must end in {ending}, got {file}")

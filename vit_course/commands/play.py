@@ -9,7 +9,7 @@ MARKER = "play.json"
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     play = commands.add_parser(
         "play",
         help="write the figures that can be dragged as pages",
@@ -22,7 +22,7 @@ def add_to(commands) -> None:
 
 
 def run(options) -> int:
-    """Writes the folder and says what to open; -> 0."""
+    """Writes the folder and says what to open; returns 0."""
     import tempfile
 
     from vit_course._support.files.output_folder import need_output_folder, write_output_folder

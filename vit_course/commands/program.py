@@ -23,7 +23,8 @@ COMMANDS = (lab, train, explore, classify, classroom, kit, live, play, site, che
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; returns the exit code.
 
-    0 done, 1 something unexpected, or the check found something, 2 bad input. Ctrl+C comes out, for `__main__`: 130.
+    0 for success, 1 for an unexpected error or if `check` finds something missing, 2 for bad input. A
+    KeyboardInterrupt is passed on to `__main__`, which exits with 130.
     """
     parser = argparse.ArgumentParser(prog="python -m vit_course", description="The Vision Transformer, step by step.")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -31,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
         command.add_to(subparsers)
     parser.set_defaults(debug=False, takes_more=False)
     for each in (parser, *subparsers.choices.values()):
-        # JupyterLab has a --debug of its own, which goes to it. Suppressed, or the second would undo the first.
+        # `lab` passes --debug on to JupyterLab. SUPPRESS, or a subparser's default would overwrite the main value.
         if not each.get_default("takes_more"):
             each.add_argument(
                 "--debug", action="store_true", default=argparse.SUPPRESS, help="show the traceback of an error"

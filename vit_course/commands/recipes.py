@@ -1,4 +1,4 @@
-"""Recipes: a .toml file and the flags put over it, looked at before PyTorch is imported and before data are made."""
+"""Recipes: a .toml file and the flags that override it, checked before PyTorch is imported and data are loaded."""
 
 import tomllib
 from dataclasses import MISSING, dataclass, fields
@@ -10,9 +10,9 @@ from vit_course._support.inputs.sources import check_source
 from vit_course.config import ViTConfig
 from vit_course.training.recipe import OBJECTIVES, RECIPES, TrainingConfig
 
-# What the data decide, and so neither a flag nor a recipe does.
+# Fields of the model that follow from the data and cannot be set by a flag or a recipe.
 FROM_DATA = ("image_size", "in_channels", "num_classes")
-OF_THE_DATA = ("image_size", "num_train", "on_disk")  # the flags
+OF_THE_DATA = ("image_size", "num_train", "on_disk")  # the flags that belong to [data]
 DEFAULT = {
     "data": {"source": "shapes"},
     "model": {"patch_size": 4, "hidden_dim": 64, "num_layers": 4, "num_heads": 4, "mlp_dim": 128},
@@ -22,15 +22,15 @@ DEFAULT = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a run trains, on what, and how.
+    """The data, the model, the training and the objective of one run.
 
     Args:
-        name: of the file, or of the data.
-        data: for `data.from_recipe`.
-        model: fields of a `ViTConfig`, without those that the data decide.
-        training: the rest.
+        name: of the recipe's file, or of the data.
+        data: the table [data], as `data.from_recipe` takes it.
+        model: fields of a `ViTConfig`, without those that follow from the data.
+        training: all settings of the training loop.
         objective: one of `OBJECTIVES`.
-        options: of the objective, those that differ from its defaults.
+        options: options of the objective that were set.
     """
 
     name: str
@@ -42,14 +42,14 @@ class Recipe:
 
 
 def read_recipe(given: dict) -> Recipe:
-    """-> the recipe that the flags name, with the flags put over it.
+    """Reads the recipe that the flags name, and lets the other flags override it.
 
     Args:
-        given: flags by name, those alone that the user gave.
+        given: flags by name, only those that the user gave.
 
     Raises:
-        ValueError: no such recipe, no valid TOML, a part or a name too many or too few, a value out of its range, a
-            folder of images that is not there.
+        ValueError: no such recipe, invalid TOML, an unknown or missing table or field, a value out of its range, or a
+            folder of images that does not exist.
     """
     if "recipe" in given:
         path = _find(given["recipe"])
@@ -65,9 +65,9 @@ def read_recipe(given: dict) -> Recipe:
     training |= {key: given[key] for key in fields_of_a_recipe(TrainingConfig) if key in given}
     _check_fields("model", ViTConfig, model)
     _check_fields("training", TrainingConfig, training)
-    source = data.get("source")  # what else a [data] may say, `data.from_recipe` knows
+    source = data.get("source")  # `data.from_recipe` checks the other fields
     check_source(source, is_folder=isinstance(source, str) and Path(source).is_dir())
-    # What is wrong with the model whatever the data are; 1 stands for what they decide and no flag has said.
+    # Built only to check the model's fields; 1 is a placeholder for a size that follows from the data.
     ViTConfig(**model, image_size=data.get("image_size", 1), num_classes=1)
     if objective != "supervised" and model.get("representation_size"):
         raise ValueError(f"representation_size is of the head, and the objective {objective} has none: leave it at 0")
@@ -75,12 +75,12 @@ def read_recipe(given: dict) -> Recipe:
 
 
 def known_recipes() -> str:
-    """The names of those that come with the course."""
+    """Returns the names of the recipes that come with the course."""
     return ", ".join(sorted(path.stem for path in RECIPES.glob("*.toml")))
 
 
 def fields_of_a_recipe(config: type) -> dict:
-    """-> the fields of a `ViTConfig` or `TrainingConfig` that a recipe and the flags can set, by name."""
+    """Returns the fields of a `ViTConfig` or `TrainingConfig` that a recipe and the flags can set, by name."""
     return {field.name: field for field in fields(config) if field.name not in FROM_DATA}
 
 
@@ -89,7 +89,7 @@ def _objective(part: dict, given: dict) -> tuple[str, dict]:
     name = given.get("objective", options.pop("name", "supervised"))
     one_of(*OBJECTIVES)("objective", name)
     if name != part.get("name", name):
-        options = {}  # they belong to another one
+        options = {}  # the recipe's options are those of another objective
     options |= {key: given[key] for each in OBJECTIVES.values() for key in each if key in given}
     for key in options:
         if key not in OBJECTIVES[name]:

@@ -8,7 +8,7 @@ from vit_course.commands.paths import path
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     site = commands.add_parser(
         "site",
         help="write all chapters as web pages",
@@ -21,7 +21,7 @@ def add_to(commands) -> None:
 
 
 def run(options) -> int:
-    """Builds the site from the chapters and says where it is; -> 0."""
+    """Builds the site from the chapters and says where it is; returns 0."""
     from vit_course.teaching.site import build
 
     pages = build(course(), options.out, overwrite=options.force)

@@ -1,4 +1,4 @@
-"""`python -m vit_course train`: the flags, and what can be said of them before PyTorch is imported."""
+"""`python -m vit_course train`: the flags, and those checks of them that need no PyTorch."""
 
 import argparse
 import re
@@ -13,7 +13,7 @@ from vit_course.training.recipe import OBJECTIVES, TrainingConfig
 
 
 def add_to(commands) -> None:
-    """Adds the command to the parser's."""
+    """Adds this command to the subparsers of the command line."""
     train = commands.add_parser(
         "train",
         help="train a ViT from a recipe or flags",
@@ -50,7 +50,7 @@ def add_to(commands) -> None:
 
 
 def run(options) -> int:
-    """Trains by the recipe and the flags, and writes the run folder; -> 0."""
+    """Trains by the recipe and the flags, and writes the run folder; returns 0."""
     recipe = read_recipe(vars(options))
     _check_device(options.device)
     from vit_course.commands.training_run import train_and_report

@@ -1,4 +1,4 @@
-"""One run of `python -m vit_course train`: the data, the model, its training, and what is said and kept of it."""
+"""One run of `python -m vit_course train`: loads the data, trains the model, prints and stores the results."""
 
 import io
 import time
@@ -34,14 +34,15 @@ BYTES_A_PARAMETER = 16  # in float32: the weight, its gradient and AdamW's two m
 
 
 def train_and_report(recipe: "Recipe", options) -> int:
-    """Trains, evaluates the best weights on the test images and writes what was found; -> the exit code.
+    """Trains, evaluates the best weights on the test images, writes the results; returns the exit code.
 
     Args:
         recipe: what to train, on what, and how.
-        options: those flags that change nothing of the result: out, resume, device, accumulate, compiled, workers.
+        options: the flags that do not change the result: out, resume, device, accumulate, compiled, workers.
     """
     engine = engine_for(available_device(options.device))
-    # One process downloads and unpacks, then one on each machine that does not see that one's disk; the others find it.
+    # The main process downloads and unpacks first, then one process on each machine, which may have a disk of its own;
+    # the others find the data there.
     with engine.main_process_first(), engine.local_main_process_first():
         dataset = data.from_recipe(recipe.data)
     objective = _new_objective(recipe, dataset, engine.device)
@@ -104,7 +105,7 @@ def _announce(recipe: "Recipe", dataset: data.Dataset, objective: Objective, out
 
 
 def _test(objective: Objective, dataset: data.Dataset, recipe: "Recipe", options, engine) -> dict:
-    """What the best weights reach on the test images, and beside it the figure to beat."""
+    """Returns the test accuracy of the best weights, and the baseline to beat."""
     model, (best, _) = objective.kept, load_weights(options.out / "best.safetensors")
     model.load_state_dict(best)
     at_once = images_at_once(dataset.test, recipe.training.batch_size, options.accumulate)

@@ -1,4 +1,4 @@
-"""Augmentation on tensors: shifts, mirroring and cutout, the draws apart from what is done with them."""
+"""Augmentation on tensors: shifts, mirroring and cutout, with the random draws apart from their application."""
 
 import torch
 
@@ -32,9 +32,9 @@ def shift_and_flip(
 
 
 def random_shifts(count: int, padding: int, flip: bool, generator: torch.Generator | None = None) -> torch.Tensor:
-    """-> (count, 3): for each image the row and the column at which the crop begins, and whether it is mirrored then.
+    """Returns (count, 3): for each image the row and column where its crop begins, and whether it is then mirrored.
 
-    Row and column run from -padding to padding; where they are positive, what is seen moves up and left.
+    Row and column run from -padding to padding; positive ones move the content up and left.
 
     Raises:
         ValueError: a count or a padding below 0, a count above 10^7, or an argument of another kind.
@@ -55,7 +55,7 @@ def shift_images(images: torch.Tensor, shifts: torch.Tensor, padding: int) -> to
     check_axes("images", images, IMAGES)
     check_padding(padding, images.shape[2:])
     _check_a_row_each("shifts", shifts, len(images), columns=3)
-    # Not by abs, which has no answer to the smallest whole number.
+    # Not by abs, which overflows for the smallest int64.
     low, high = (extreme.item() for extreme in shifts[:, :2].aminmax()) if len(shifts) else (0, 0)
     if (furthest := max(-low, high)) > padding:
         raise ValueError(f"the shifts reach {furthest} pixels, and the padding is {padding}")
@@ -71,7 +71,7 @@ def shift_images(images: torch.Tensor, shifts: torch.Tensor, padding: int) -> to
 
 
 def random_places(count: int, image_size: tuple[int, int], generator: torch.Generator | None = None) -> torch.Tensor:
-    """-> (count, 2): a row and a column for each image, for `cut_out`.
+    """Returns (count, 2): a row and a column for each image, for `cut_out`.
 
     Raises:
         ValueError: a count below 0 or above 10^7, or an argument of another kind.

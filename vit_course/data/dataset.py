@@ -20,10 +20,10 @@ class Dataset:
     Args:
         name: for titles and messages.
         train, validation, test: of one image size, at least one image each.
-        class_names: `class_names[label]` is a word.
+        class_names: `class_names[label]` is the name of a class.
         mean, std: of the training images, one value per channel, on the scale 0 to 1.
-        source: what the [data] part of a recipe says of the images as they were made, as JSON has it; `from_recipe`
-            makes them from it again. What is changed afterwards by `dataclasses.replace` is not in it.
+        source: the [data] part of a recipe for these images, in JSON values, from which `from_recipe` makes them again.
+            Later changes by `dataclasses.replace` are not in it.
 
     Raises:
         ValueError: parts that do not fit together, a label without a class, or invalid statistics.
@@ -77,7 +77,7 @@ class Dataset:
 
         Raises:
             TypeError: not a tensor.
-            ValueError: other axes, another number of channels, or another dtype: floats are normalised already.
+            ValueError: other axes, another number of channels, or another dtype: floats count as normalised already.
         """
         check_axes("images to normalise", images, "(B, C, H, W)", torch.uint8)
         if images.shape[1] != self.in_channels:
@@ -88,7 +88,7 @@ class Dataset:
 
 
 def source_of(function: Callable, source: str, **given) -> dict:
-    """-> `Dataset.source`: the `source`, and what was `given` to the `function` beyond its defaults, as JSON has it."""
+    """Returns `Dataset.source`: the `source` and the `given` arguments other than the defaults of `function`."""
     if "image_size" in given:
         height, width = given["image_size"]
         given["image_size"] = height if height == width else [height, width]
@@ -99,7 +99,7 @@ def source_of(function: Callable, source: str, **given) -> dict:
 def with_statistics(
     name: str, train: Images, validation: Images, test: Images, class_names: tuple[str, ...], source: dict
 ) -> Dataset:
-    """A `Dataset` with the mean and the standard deviation of its training images, by channel; of files 1,000 are read.
+    """A `Dataset` with the mean and standard deviation of its training images by channel, or of 1,000 files.
 
     Raises:
         ValueError: not one of the files could be read.
@@ -107,14 +107,14 @@ def with_statistics(
     # By channel from a histogram of the 256 values: exact, the same on every machine, no float copy of the images.
     values = torch.arange(256, dtype=torch.float64) / 255
     mean, std = [], []
-    images = train if isinstance(train, ImageSet) else train[:1000]  # in the order of the split, which is by chance
+    images = train if isinstance(train, ImageSet) else train[:1000]  # a random sample, since the split is random
     if not len(images):
         raise ValueError(f"none of the first {min(1000, len(train))} training images of {name} can be read")
     for channel in images.images.unbind(1):
         share = torch.bincount(channel.flatten(), minlength=256).double() / channel.numel()
         centre = (share * values).sum()
         mean.append(round(centre.item(), 4))
-        # A channel that is the same everywhere has no deviation to divide by. One step of its 256 values makes it 0
-        # throughout, as its own mean says, where division by 0 would make NaN of it.
+        # A constant channel has the deviation 0. Divided by 1/255 instead, one step of its values, it becomes 0
+        # everywhere; divided by 0, it would become NaN.
         std.append(round(max((share * (values - centre) ** 2).sum().sqrt().item(), 1 / 255), 4))
     return Dataset(name, train, validation, test, class_names, tuple(mean), tuple(std), source)

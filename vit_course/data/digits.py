@@ -13,7 +13,7 @@ def digits(seed: int = 0) -> Dataset:
     """The 1,797 real handwritten digits, 8 x 8 in grey, that come inside scikit-learn: 1,197 / 200 / 400.
 
     Args:
-        seed: which image goes where.
+        seed: of the random split.
 
     Raises:
         ValueError: an invalid seed.

@@ -23,7 +23,7 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
     Args:
         root: the folder of the classes.
         image_size: in pixels; one int means a square, a pair is (height, width).
-        seed: which image goes where.
+        seed: of the random split.
         on_disk: leave the images on disk and open them batch by batch, for more than fit into memory. Damaged files
             are then left out and named in `unreadable`; mean and deviation are those of 1,000 images.
 
@@ -41,7 +41,7 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
     tenth = len(order) // 10
     split = np.split(order, [len(order) - 2 * tenth, len(order) - tenth])
     parts = [ImageFiles(paths[part], labels[part], (height, width)) for part in split]
-    # One part is there twice while its images are joined: the largest, or on disk the 1,000 for the statistics.
+    # One part is there twice while its images are stacked: the largest or, on disk, the 1,000 for the statistics.
     held = 2 * min(1000, len(parts[0])) if on_disk else len(paths) + len(parts[0])
     instead = "ask for a smaller image_size" if on_disk else "leave them on disk with on_disk=True"
     check_memory(3 * held * height * width, f"{held} images of {height} x {width}", instead)
@@ -55,7 +55,7 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
 
 
 def _find(root: str) -> tuple[np.ndarray, torch.Tensor, tuple[str, ...]]:
-    """-> the files (n,), their labels (n,) and the names of the classes."""
+    """Returns the files (n,), their labels (n,) and the names of the classes."""
     with extra("course", "a folder of images"):
         from torchvision.datasets import ImageFolder
     try:
@@ -72,7 +72,7 @@ def _find(root: str) -> tuple[np.ndarray, torch.Tensor, tuple[str, ...]]:
 
 
 def _check_one_of_each(classes: tuple[str, ...], paths: np.ndarray, labels: torch.Tensor) -> None:
-    # A training would leave out the damaged files one by one, and end with a class that it has never seen.
+    # Otherwise training would skip the damaged files one by one, and end without ever seeing the class.
     for label, name in enumerate(classes):
         if not any(_can_be_read(path) for path in paths[(labels == label).numpy()]):
             raise ValueError(f"not one image of the class {name!r} can be read")
@@ -87,10 +87,10 @@ def _can_be_read(path: str) -> bool:
 
 
 def _read(files: ImageFiles) -> ImageSet:
-    images = [open_image(path, files.image_size) for path in files.paths]  # the first damaged one is named
+    images = [open_image(path, files.image_size) for path in files.paths]  # the error names the first damaged file
     return ImageSet(torch.stack(images), files.labels)
 
 
 def _told_from_words(root: str) -> str:
-    # A recipe that says "shapes" means the generated ones, whatever folder lies there.
+    # In a recipe, "shapes" means the generated images, so a folder of that name becomes "./shapes".
     return os.path.join(".", root) if root in SOURCES else root  # noqa: PTH118 (keeps the dot)

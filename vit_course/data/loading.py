@@ -33,7 +33,7 @@ def load_batches(images: Images, batches: Sequence[torch.Tensor], workers: int =
 
 
 def unreadable(dataset: Dataset, engine=None) -> list[str]:
-    """-> the files of `dataset` that could not be read so far, by all processes of `engine` (Accelerate), sorted."""
+    """Returns the sorted names of the files of `dataset` that some process of `engine` could not read so far."""
     if not isinstance(dataset, Dataset):
         raise ValueError(f"unreadable takes a Dataset, got {shown(dataset)}")
     parts = [part for part in (dataset.train, dataset.validation, dataset.test) if isinstance(part, ImageFiles)]
@@ -62,7 +62,7 @@ def _read(images: ImageFiles, batches: list[torch.Tensor], workers: int) -> Iter
     except OSError as error:
         if error.errno is not None:
             raise
-        # Of a worker's error the loader keeps the class and, as its text, the whole traceback.
+        # The loader gives a worker's error the whole traceback as its text, whose last line is the message.
         raise OSError(str(error).strip().splitlines()[-1]) from error
     except RuntimeError as error:
         if "worker" not in str(error):
@@ -71,11 +71,12 @@ def _read(images: ImageFiles, batches: list[torch.Tensor], workers: int) -> Iter
             f"one of {workers} workers that read images died, often for lack of memory; try fewer: {error}"
         ) from error
     finally:
-        # An error's traceback keeps the iterator, and so its workers, alive. They have copies of this process's pipes:
-        # whoever waits for the end of one, such as a browser's driver, then waits for ever. There is no public way.
+        # The traceback of an error keeps the iterator and its workers alive. They hold copies of this process's pipes,
+        # so that a program which waits for a pipe to close, such as a browser's driver, waits for ever. PyTorch has no
+        # public way to stop them.
         if workers:
             iterator._shutdown_workers()
 
 
 def _as_it_is(batch: ImageSet) -> ImageSet:
-    return batch  # a function of the module, since workers are handed it by name
+    return batch  # not a lambda: workers receive the function by its name

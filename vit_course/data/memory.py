@@ -1,18 +1,18 @@
-"""Whether something fits into memory, asked before any of it is made."""
+"""Checks whether something fits into memory before it is made."""
 
 import psutil
 
 
 def check_memory(needed: int, what: str, instead: str) -> None:
-    """Refuses what needs more bytes than are free: the system would end the process without a word, or stand still.
+    """Checks that enough memory is free; otherwise the system might kill the process or freeze.
 
     Args:
         needed: bytes.
-        what: takes them, in the plural.
-        instead: what to do, in words.
+        what: what needs them, in the plural.
+        instead: what to do instead, for the message.
 
     Raises:
-        ValueError: not so much is free.
+        ValueError: less than that is free.
     """
     free = psutil.virtual_memory().available
     if needed > free:

@@ -14,7 +14,7 @@ from vit_course._support.files.stored import stored
 from vit_course._support.inputs.rules import shown
 from vit_course.data.pictures import open_picture
 
-_FINE = 4  # a polygon is drawn so many times as large as the photograph, for its edge to run between pixels
+_FINE = 4  # polygons are drawn this many times as large as the photograph, then reduced, for antialiased edges
 
 Polygon = tuple[tuple[float, float], ...]
 
@@ -52,7 +52,7 @@ class Photograph:
         return open_picture(self.path)
 
     def mask(self, preprocess: Callable | None = None) -> torch.Tensor:
-        """-> (H, W) bool: True on the main object.
+        """Returns (H, W) bool: True on the main object.
 
         A pixel belongs to the object where it lies within an odd number of the polygons, so that a polygon inside
         another is a hole.
@@ -73,7 +73,7 @@ class Photograph:
 
 
 def photographs() -> dict[str, Photograph]:
-    """-> the photographs that come with the course, by name: `photographs()["cat"].open()`.
+    """Returns the photographs that come with the course, by name: `photographs()["cat"].open()`.
 
     Raises:
         OSError: this installation has no files of the course.
@@ -89,7 +89,7 @@ def _read() -> dict[str, Photograph]:
     found = {}
     for name, entry in entries.items():
         path = folder / f"{name}.jpg"
-        with Image.open(path, formats=["JPEG"]) as image:  # the head of the file alone
+        with Image.open(path, formats=["JPEG"]) as image:  # reads only the header of the file
             width, height = image.size
         mask = masks.get(name, {"object": None, "polygons": []})
         outlines = tuple(tuple(map(tuple, polygon)) for polygon in mask["polygons"])
@@ -102,19 +102,19 @@ def _with_masks() -> list[str]:
 
 
 def _draw(polygons: tuple[Polygon, ...], size: tuple[int, int]) -> Image.Image:
-    """-> an image of (H, W) in grey: 255 on the object, 0 beside it, between them at its edge."""
+    """Returns a grey image of (H, W): 255 on the object, 0 beside it, between them at its edge."""
     height, width = size
     mask = Image.new("1", (width * _FINE, height * _FINE))
     for polygon in polygons:
         one = Image.new("1", mask.size)
-        # Pillow means the middles of pixels by whole numbers, the outlines mean their corners.
+        # Whole numbers are the centres of pixels in Pillow, but their corners in the outlines.
         ImageDraw.Draw(one).polygon([(x * _FINE - 0.5, y * _FINE - 0.5) for x, y in polygon], fill=1)
         mask = ImageChops.logical_xor(mask, one)
     return mask.convert("L").resize((width, height), Image.Resampling.BOX)
 
 
 def _passed_on(preprocess: Callable, drawn: Image.Image) -> torch.Tensor:
-    """-> (H, W) bool: where the drawn mask is lighter than grey, once both went through `preprocess`."""
+    """Returns (H, W) bool: where the preprocessed mask is lighter than preprocessed grey."""
     if not callable(preprocess):
         raise ValueError(
             f"preprocess must be a function from a picture to what the model takes, got {shown(preprocess)}"

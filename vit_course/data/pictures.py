@@ -1,4 +1,4 @@
-"""A picture of any kind, opened: upright, in RGB, and with a clear word where it cannot be read."""
+"""Opens pictures of any kind, upright and in RGB, with a clear error for those that cannot be read."""
 
 import contextlib
 import errno
@@ -19,7 +19,7 @@ from vit_course._support.inputs.arguments import height_and_width
 from vit_course._support.inputs.rules import path_name
 from vit_course.data.memory import check_memory
 
-# What is opened of all that Pillow knows: for EPS it would start Ghostscript, for WMF a part of Windows.
+# The formats of Pillow that are opened. Not EPS, for which it would start Ghostscript, nor WMF, a part of Windows.
 FORMATS = (
     "JPEG", "PNG", "GIF", "WEBP", "AVIF", "TIFF", "BMP", "DIB", "JPEG2000", "PPM", "ICO", "ICNS", "TGA", "PCX", "DCX",
     "DDS", "SGI", "PSD", "QOI", "MSP", "IM", "SPIDER", "XBM", "XPM", "SUN", "FLI", "BLP", "CUR",
@@ -28,9 +28,9 @@ FORMATS = (
 Picture: TypeAlias = str | Path | bytes | BinaryIO | Image.Image
 
 EMPTY = "it is empty"
-# What a path leads to where it is no file; all else is a device.
+# What a path may lead to other than a file; anything else is a device.
 KINDS = {stat.S_IFREG: "", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
-# 100 MB as they are opened: of fewer, the question for memory would take as long as a small picture.
+# So many take 100 MB. For fewer, asking for free memory would take as long as opening a small picture.
 MANY_PIXELS = 10_000_000
 
 
@@ -74,7 +74,7 @@ def open_picture(source: Picture) -> Image.Image:
     """
     name, file = _name_and_file(source)
     try:
-        # What Pillow only warns of, such as damaged EXIF, leaves a picture to look at.
+        # Warnings of Pillow, such as about damaged EXIF, are ignored: the picture can be shown.
         with warnings.catch_warnings(action="ignore"):
             if isinstance(file, Image.Image):
                 return _rgb(ImageOps.exif_transpose(file))
@@ -83,14 +83,14 @@ def open_picture(source: Picture) -> Image.Image:
     except FileNotFoundError:
         raise ValueError(f"there is no file {name}") from None
     except Image.DecompressionBombError as error:
-        numbers = str(error).split(",")[0]  # what follows speaks of an attack
+        numbers = str(error).split(",")[0]  # the rest is about a possible attack
         raise ValueError(f"{name} has too many pixels: {numbers}") from error
     except UnidentifiedImageError as error:
         raise ValueError(f"{name} is not a readable image: {_why_unknown(file)}") from error
     except MemoryError as error:
         raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), name) from error
     except OSError as error:
-        # Pillow's own have no number. A damaged file can send it to a place before the file's beginning: EINVAL.
+        # Pillow's own errors have no errno. In a damaged file, it may seek to before the beginning: EINVAL.
         if error.errno not in (None, errno.EINVAL):
             raise OSError(error.errno, error.strerror, name) from error
         raise ValueError(f"{name} is not a readable image: {error.strerror or error}") from error
@@ -99,29 +99,29 @@ def open_picture(source: Picture) -> Image.Image:
 
 
 def normalise(images: torch.Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:
-    """(B, C, H, W) of 0 to 255 -> (B, C, H, W) float32, by the statistics of each channel on the scale 0 to 1."""
+    """(B, C, H, W) of 0 to 255 -> (B, C, H, W) float32, normalised per channel; mean and std on the scale 0 to 1."""
     centre, spread = torch.tensor([mean, std], dtype=torch.float32, device=images.device)[:, :, None, None]  # (C, 1, 1)
     return (images / 255 - centre) / spread
 
 
 def need_path(thing: str, value) -> str:
-    """-> the path of a picture or a folder (`thing`), as text.
+    """Returns the path of a picture or a folder (`thing`) as text.
 
     Raises:
-        ValueError: what can be no path on this machine, or an address.
+        ValueError: a value that cannot be a path on this machine, or a web address.
     """
     path_name(f"the path of a {thing}", value)
     text = os.fsdecode(value)
     if re.match(r"file:/", text, re.IGNORECASE):
         raise ValueError(f"{text} is an address: give the path alone, without file:")
     if found := re.match(r"(https?|ftp):/+", text, re.IGNORECASE):
-        address = f"{found[1]}://{text[found.end() :]}"  # pathlib has made one slash of two
+        address = f"{found[1]}://{text[found.end() :]}"  # pathlib has merged two slashes
         raise ValueError(f"{address} is an address on the web: download the {thing} and give the path")
     return text
 
 
 def _name_and_file(source) -> tuple[str, str | BinaryIO | Image.Image]:
-    """-> what errors call the picture, and what Pillow is to open; what would never come to an end is refused."""
+    """Returns the name of the picture for errors, and what Pillow opens; refuses devices, which may never end."""
     if isinstance(source, bytes):
         return "the picture", io.BytesIO(source)
     if isinstance(source, Image.Image):
@@ -133,27 +133,27 @@ def _name_and_file(source) -> tuple[str, str | BinaryIO | Image.Image]:
     if not hasattr(source, "read"):
         raise ValueError(f"a picture is a path, bytes, a file or a PIL image, got {type(source).__name__}")
     name = getattr(source, "name", None)
-    name = str(name) if isinstance(name, (str, Path)) else "the picture"  # a temporary file is called by a number
+    name = str(name) if isinstance(name, (str, Path)) else "the picture"  # a temporary file may be named by a number
     if getattr(source, "closed", False) is True:
         raise ValueError(f"{name} is a closed file: open it again")
     if isinstance(source, io.TextIOBase):
         raise ValueError(f'{name} is open as text: open it by open(path, "rb")')
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # most file objects have nothing of the system's
-        # A pipe that is open already comes to an end when its writer is done, a device may never.
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # most file objects have no file descriptor
+        # An open pipe ends when its writer is done; a device may never end.
         if stat.S_IFMT(os.fstat(source.fileno()).st_mode) not in KINDS:
             raise ValueError(f"{name} is a device: give the file of a picture")
     return name, source
 
 
 def _check_is_file(path: str) -> None:
-    # By what it is, before it is opened: opening a pipe waits for its writer, and a device is read without end.
+    # Checked before opening: opening a pipe waits for its writer, and reading a device may never end.
     try:
         status = Path(path).stat()
     except FileNotFoundError:
         raise ValueError(f"there is no file {path}") from None
     if kind := KINDS.get(stat.S_IFMT(status.st_mode), "a device"):
         raise ValueError(f"{path} is {kind}: give the file of a picture")
-    if not status.st_size:  # also of the system's files that are made while they are read
+    if not status.st_size:  # also true of the system's virtual files, such as those in /proc
         raise ValueError(f"{path} is not a readable image: {EMPTY}")
 
 
@@ -164,8 +164,8 @@ def _formats() -> list[str]:
 
 
 def _rgb(image: Image.Image) -> Image.Image:
-    # Pillow's own conversion cuts 16 bits off at 255, makes floats from 0 to 1 black, and shows the colours that lie
-    # hidden where a picture is clear.
+    # Pillow's own conversion clips 16-bit values at 255, makes floats from 0 to 1 black, and shows the hidden colours
+    # of transparent pixels.
     if 0 in image.size:
         raise ValueError(f"it has no pixels, {image.height} x {image.width}")
     if image.mode.startswith("I"):
@@ -183,7 +183,7 @@ def _rgb(image: Image.Image) -> Image.Image:
 
 def _within(values: np.ndarray, kind: str, high: int) -> np.ndarray:
     low, top = values.min(), values.max()
-    if not (low >= 0 and top <= high):  # so that NaN, which is neither, is refused too
+    if not (low >= 0 and top <= high):  # in this form NaN is refused too
         raise ValueError(f"its values run from {low:g} to {top:g}, but {kind} from 0 to {high} are needed")
     return values
 

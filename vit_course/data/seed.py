@@ -1,4 +1,4 @@
-"""One seed for everything that draws."""
+"""One seed for all random generators."""
 
 import random
 

@@ -15,12 +15,12 @@ from vit_course.data.pictures import open_image
 class ImageSet:
     """Images with their labels, in memory.
 
-    Where some that were asked for could not be opened, `unreadable` names them and `kept` (n,) says which are here.
+    If some of the requested images could not be opened, `unreadable` names them, and `kept` (n,) indexes the others.
 
     Args:
         images: (n, C, H, W) uint8.
         labels: (n,) int64.
-        masks: (n, H, W) bool, which the shapes have: the object's pixels.
+        masks: (n, H, W) bool, True on the object; only `shapes` has them.
 
     Raises:
         TypeError: not tensors.
@@ -74,7 +74,7 @@ class ImageSet:
 
 @dataclass(frozen=True)
 class ImageFiles:
-    """Images that stay on disk and are opened when they are asked for: for more of them than fit into memory.
+    """Images on disk that are opened when they are indexed, for sets that do not fit into memory.
 
     A file that is damaged or missing is left out, and its name is put into `unreadable`.
 
@@ -95,7 +95,7 @@ class ImageFiles:
     unreadable: set[str] = field(default_factory=set)
 
     def __post_init__(self):
-        # A list would take slices and no tensors.
+        # A list could be indexed by slices, but not by tensors.
         if not isinstance(self.paths, np.ndarray) or self.paths.ndim != 1 or self.paths.dtype.kind not in "UO":
             raise ValueError(f"paths must be a NumPy array (n,) of file names, got {shown(self.paths)}")
         check_axes("labels", self.labels, "(n,)", torch.int64)
@@ -117,10 +117,10 @@ class ImageFiles:
 
         Raises:
             ValueError: as of an `ImageSet`.
-            OSError: as `pictures.open_picture`: it is not the file that is damaged.
+            OSError: as `pictures.open_picture`, for a reason other than a damaged file.
         """
         index = chosen(index, len(self), "train.paths[{0}] and train.labels[{0}]")
-        # NumPy takes a tensor with one index for a number, and gives a name in place of an array.
+        # As an array: NumPy would take a tensor with one index for a number, and return a single name.
         paths, labels = self.paths[index if isinstance(index, slice) else index.numpy()], self.labels[index]
         images, kept, unreadable = [], [], []
         for i, path in enumerate(paths):
@@ -141,15 +141,15 @@ Images = ImageSet | ImageFiles
 
 
 def chosen(index, count: int, instead: str) -> slice | torch.Tensor:
-    """-> `index` as a slice or as a tensor (m,) int64 that lies within `count` images; a mask becomes its indices.
+    """Returns `index` as a slice or a tensor (m,) int64, checked to be within `count` images; a mask becomes indices.
 
     Args:
-        index: a slice; or integers, or truth values of which there are `count`, as a tensor, an array or a list.
+        index: a slice; or integers, or `count` truth values, as a tensor, an array or a list.
         count: how many images there are.
-        instead: what gives a single image and its label, with {0} for the number.
+        instead: for the message, the code that gives a single image and its label, with {0} for its index.
 
     Raises:
-        ValueError: everything else. No IndexError: by that Python knows the end of a loop, which would end in silence.
+        ValueError: any other index. Not an IndexError, which Python would take for the end of a loop.
     """
     wanted = "images are chosen by a slice, a tensor of indices or a mask"
     if isinstance(index, torch.Tensor):
@@ -166,7 +166,7 @@ def chosen(index, count: int, instead: str) -> slice | torch.Tensor:
             f"{wanted}, got {number}: write train[{number}:{number + 1 or ''}] for a batch of one, "
             f"or {instead.format(number)}"
         )
-    # Bytes are indices to NumPy and a mask to PyTorch.
+    # uint8 values are indices for NumPy, but a mask for PyTorch.
     if found.ndim != 1 or str(getattr(index, "dtype", "")).endswith("uint8"):
         raise ValueError(f"{wanted}, got {shown(index)}")
     if not isinstance(index, slice):

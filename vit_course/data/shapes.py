@@ -11,7 +11,7 @@ from vit_course.data.memory import check_memory
 from vit_course.data.sets import ImageSet
 
 SHAPES = ("circle", "square", "triangle", "cross", "ring")
-# What one pixel takes while it is drawn: several float32 of three channels, measured.
+# Memory per pixel while drawing: several float32 arrays of three channels, measured.
 DRAWING_BYTES = 80
 
 
@@ -74,7 +74,7 @@ def shapes(
 
 def _check_memory_for(counts: tuple[int, ...], height: int, width: int) -> None:
     stored = height * width * 4  # three channels and the mask, a byte each
-    # All parts, the largest of them a second time while it is joined, and what drawing a thousand at once takes.
+    # All parts, the largest of them twice while it is concatenated, and the memory for drawing a thousand at once.
     needed = (sum(counts) + max(counts)) * stored + min(1000, max(counts)) * height * width * DRAWING_BYTES
     check_memory(needed, f"{sum(counts)} shapes of {height} x {width}", "ask for fewer or smaller images")
 
@@ -82,9 +82,9 @@ def _check_memory_for(counts: tuple[int, ...], height: int, width: int) -> None:
 def _draw_shapes(
     count: int, height: int, width: int, noise: float, clutter: int, rng: np.random.RandomState
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """-> images (n, 3, H, W) uint8, labels (n,) int64, masks (n, H, W) bool.
+    """Returns images (n, 3, H, W) uint8, labels (n,) int64, masks (n, H, W) bool.
 
-    Only +, -, *, / and comparisons: they are exact everywhere, which sine and exponential are not.
+    Uses only +, -, `*`, / and comparisons, which give the same on every machine; sine and exponential do not.
     """
 
     def uniform(low: float, high: float, *shape: int) -> np.ndarray:
@@ -127,7 +127,7 @@ def _draw_shapes(
     colour = colour + wanted - colour.mean(axis=1, keepdims=True)
     images = np.where(masks[:, None], colour, images)
 
-    # The sum of three even draws is close to a normal one, and is the same everywhere.
+    # The sum of three uniform draws is close to normal, and is the same on every machine.
     draws = rng.randint(0, 256, (3, count, 3, height, width), dtype=np.uint8).sum(axis=0, dtype=np.int32)
     images = images + (draws - 382.5).astype(np.float32) * np.float32(noise / 128)
     return (images.clip(0, 1) * 255).astype(np.uint8), labels.astype(np.int64), masks

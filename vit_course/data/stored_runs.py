@@ -6,7 +6,7 @@ from vit_course._support.files.stored import stored
 
 
 def stored_runs(table: str, experiment: str) -> dict[str, list[float]]:
-    """What an experiment of a chapter measured with each seed.
+    """The results of an experiment of a chapter, with each seed.
 
     Args:
         table: the name of a table in res/experiments, such as "encoder"; the script beside it makes it again.
@@ -16,7 +16,7 @@ def stored_runs(table: str, experiment: str) -> dict[str, list[float]]:
         {setting: [the number of seed 0, of seed 1, ...]}, in the order of the table.
 
     Raises:
-        ValueError: there is no such table, or it has no such experiment; the sentence names those that there are.
+        ValueError: there is no such table, or it has no such experiment; the message names those that exist.
     """
     with stored(f"experiments/{table}.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

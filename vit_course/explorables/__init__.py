@@ -1,4 +1,4 @@
-"""Figures that one takes hold of: each is called without arguments, shown by JupyterLab, and saved as a page."""
+"""Interactive figures: each is made by a call without arguments, shown by JupyterLab, and can be saved as a page."""
 
 from vit_course._support.inputs.extras import extra
 
@@ -14,7 +14,7 @@ with extra("course", "the explorables"):
     from vit_course.explorables.two_clocks import two_clocks
     from vit_course.explorables.vote import vote
 
-# Sorted; `together.ABOUT` has them in the order of the chapters.
+# Sorted by name; `gallery.ABOUT` has them in the order of the chapters.
 __all__ = [
     "attention_by_hand",
     "builder",

@@ -18,14 +18,14 @@ def attention_by_hand(weights: Callable | None = None, **state) -> Explorable:
 
     Args:
         weights: a function of your own, (B, h, T, d), (B, h, T, d) -> (B, h, T, T), from queries and keys to attention
-            weights, such as the chapter's `attention_weights`: while a kernel runs, it computes what is shown. It
-            divides by the square root of d itself, or it does not.
+            weights, such as the chapter's `attention_weights`. While a kernel runs, the figure shows its results. Any
+            division by the square root of d is up to this function.
         state: `queries`, `keys` and `values`, four pairs of numbers from -3 to 3 each; `asking`, the token whose
             query is dragged; `heads`, 1 or 2; `divided`, whether scores are divided by the square root of d;
-            `temperature`, by which they are divided too.
+            `temperature`, a further divisor of the scores.
 
     Raises:
-        ValueError: a state that is none, or `weights` that cannot be called.
+        ValueError: an invalid state, or `weights` that cannot be called.
 
     Source: Vaswani et al. 2017 (arXiv:1706.03762), Eq. 1.
     """
@@ -36,7 +36,7 @@ def attention_by_hand(weights: Callable | None = None, **state) -> Explorable:
 
 
 def computed(state: dict, weights: Callable = attention_weights, dtype: torch.dtype = torch.float64) -> dict:
-    """-> weights (h, T, T) and outputs (T, 2)."""
+    """Returns the attention weights (h, T, T) and the outputs (T, 2) of a state."""
     heads = state["heads"]
     q, k, v = (torch.tensor(state[name], dtype=dtype).unflatten(1, (heads, -1)).transpose(0, 1)[None] for name in PARTS)
     by = state["temperature"] * (1 if state["divided"] else 1 / math.sqrt(q.shape[-1]))
@@ -48,7 +48,7 @@ def computed(state: dict, weights: Callable = attention_weights, dtype: torch.dt
 
 
 def still(state: dict) -> tuple[Figure, str]:
-    """The two planes of a state, and the same in words."""
+    """Draws the two planes of a state, and describes them in words."""
     weights, outputs = (torch.tensor(values) for values in computed(state).values())
     asking = state["asking"]
     fig = Figure(figsize=(8.2, 3.9), layout="constrained")

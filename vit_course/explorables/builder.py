@@ -24,7 +24,7 @@ PARTS = (
     "norms",
     "head",
 )
-# By a word in the name of a parameter, the first that fits.
+# The part to which a parameter belongs, by the first of these words that its name contains.
 WORDS = {
     "patch_embedding": PARTS[0],
     "class_token": PARTS[1],
@@ -34,7 +34,7 @@ WORDS = {
     "norm": PARTS[5],
     "head": PARTS[6],
 }
-COLOURS = ("#5a5d66", "#5a5d66", "#0072b2", "#a2386f", "#c2410c", "#5a5d66", "#5a5d66")  # as the parts in the page
+COLOURS = ("#5a5d66", "#5a5d66", "#0072b2", "#a2386f", "#c2410c", "#5a5d66", "#5a5d66")  # of the parts, as in the page
 UNITS = {"parameters": ("M", 1e6), "multiply_adds": ("G", 1e9), "memory": ("GB", 1e9)}
 SIZES = ("hidden_dim", "num_layers", "mlp_dim", "patch_size")
 BATCH = 32
@@ -43,19 +43,19 @@ BYTES, KEPT = 16, 4
 
 
 def published() -> dict[str, ViTConfig]:
-    """-> the models that are marked, by their names."""
+    """Returns the configs of the published models that the figure marks, by their names."""
     names = {"Ti/16": "vit-ti/16", "S/16": "vit-s/16", "B/16": "vit-b/16", "L/16": "vit-l/16", "H/14": "vit-h/14"}
     found = {name: ViTConfig.preset(preset) for name, preset in names.items()}
     return found | {"B/32": ViTConfig.preset("vit-b/16", patch_size=32)}
 
 
 def sizes_of(config: ViTConfig) -> dict[str, int]:
-    """-> what a state says of a config, without the size of the image."""
+    """Returns the sizes of a config in the form of a state, without the size of the image."""
     return {size: getattr(config, size) for size in SIZES}
 
 
 def builder(**state) -> Explorable:
-    """A ViT with 1000 classes whose edges can be dragged; what it has, what it costs and what it takes to train follow.
+    """A ViT with 1000 classes whose sizes can be dragged; its parameters, multiply-adds and training memory follow.
 
     Args:
         state: by the names of `ViTConfig`, `hidden_dim`, D, a multiple of 64, in heads of 64 numbers each
@@ -63,7 +63,7 @@ def builder(**state) -> Explorable:
             `num_layers`, L; `mlp_dim`, M; `patch_size`, P; `image_size`, 224 or 448.
 
     Raises:
-        ValueError: a state that is none.
+        ValueError: an invalid state.
 
     Source: Dosovitskiy et al. 2020 (arXiv:2010.11929), Table 1; Touvron et al. 2020 (arXiv:2012.12877), Table 1.
     """
@@ -76,7 +76,7 @@ def builder(**state) -> Explorable:
 
 
 def computed(state: dict) -> dict:
-    """-> by part, in the order of `PARTS`: parameters; multiply-adds of one image; bytes that training takes."""
+    """Returns, by part in the order of `PARTS`, the parameters, the multiply-adds of one image, the bytes to train."""
     config = ViTConfig(num_classes=1000, num_heads=state["hidden_dim"] // 64, **state)
     parameters, multiply_adds = counted(config)
     memory = [BYTES * n + KEPT * BATCH * k for n, k in zip(parameters, kept(config), strict=True)]
@@ -93,7 +93,7 @@ def computed(state: dict) -> dict:
 
 @lru_cache(maxsize=64)
 def counted(config: ViTConfig) -> tuple[list[int], list[int]]:
-    """-> parameters and multiply-adds by part, both counted in a real model of tensors without numbers."""
+    """Returns parameters and multiply-adds by part, both counted in a real model on the device meta."""
     with torch.device("meta"):
         model, image = ViT(config), torch.empty(1, config.in_channels, *config.height_width)
     with FlopCounterMode(display=False) as flops:
@@ -111,11 +111,11 @@ def counted(config: ViTConfig) -> tuple[list[int], list[int]]:
 
 
 def kept(config: ViTConfig) -> list[int]:
-    """-> by part, how many numbers the forward pass of one image keeps for the backward pass, on the processor.
+    """Returns, by part, how many numbers the forward pass of one image keeps for the backward pass, on the CPU.
 
-    What `saved_tensors_hooks` counts in a `ViT`, a tensor that is kept twice once: the input of every linear layer and
-    norm, a norm's mean and deviation, queries, keys and values, the input of GELU. Of the attention weights the open
-    way keeps all, and the fused kernel one number for each row.
+    This is what `saved_tensors_hooks` counts in a `ViT`, with each tensor counted once: the input of every linear layer
+    and norm, a norm's mean and deviation, queries, keys and values, and the input of GELU. The explicit attention also
+    keeps all attention weights, the fused kernel only one number for each row of them.
     """
     tokens, wide, layers = config.num_tokens, config.num_tokens * config.hidden_dim, config.num_layers
     weights = tokens**2 if tokens <= EXPLICIT_TOKENS else tokens
@@ -127,12 +127,12 @@ def kept(config: ViTConfig) -> list[int]:
         layers * (3 * wide + config.num_heads * weights),
         layers * (wide + 2 * tokens * config.mlp_dim),
         (2 * layers + 1) * (wide + 2 * tokens),
-        wide,  # the whole output of the last norm, of which the head takes one token
+        wide,  # the whole output of the last norm, though the head reads only one token
     ]
 
 
 def still(state: dict) -> tuple[Figure, str]:
-    """The three quantities by part, beside the totals of ViT-B/16."""
+    """Draws the three quantities by part, compared with the totals of ViT-B/16, and describes them in words."""
     found, base = computed(state), computed(sizes_of(published()["B/16"]) | {"image_size": 224})
     fig = Figure(figsize=(8.2, 3.9), layout="constrained")
     title = "D = {hidden_dim}, L = {num_layers}, M = {mlp_dim}, P = {patch_size}, {image_size} px".format(**state)

@@ -16,19 +16,20 @@ from vit_course.patches import patchify, unpatchify
 
 SIZE = 224
 RIGHT, STRANGER = "2435", "4235"
-SHOWN = 49  # pixels of a square
+SHOWN = 49  # how many pixels of the chosen square `computed` returns
 
 
 def cutter(**state) -> Explorable:
     """The course's cat, 224 x 224 pixels, to be cut into patches: drag the corner of the first one.
 
     Args:
-        state: `side`, P; `square`, that of the sequence which is pointed at, the last one if there are not so many;
-            `axes`, the order in which `permute` puts the axes 2 to 5 of an image split into six, "2435" being the right
-            one; `stranger`, whether somebody else has cut and `axes` is how the sequence is put together again.
+        state: `side`, P; `square`, the number of the chosen square in the sequence, limited to the last one; `axes`,
+            the order in which `permute` puts the axes 2 to 5 of an image that is reshaped to six axes, "2435" being the
+            right one; `stranger`, whether the image was cut in a hidden wrong order, and `axes` is the order in which
+            the sequence is put together again.
 
     Raises:
-        ValueError: a state that is none.
+        ValueError: an invalid state.
 
     Source: Dosovitskiy et al. 2020 (arXiv:2010.11929), section 3.1.
     """
@@ -40,12 +41,12 @@ def cutter(**state) -> Explorable:
 
 @cache
 def cat() -> torch.Tensor:
-    """-> (3, 224, 224) uint8"""
+    """Returns the course's cat as a tensor (3, 224, 224) of uint8."""
     return data.open_image(data.photographs()["cat"].path, SIZE)
 
 
 def cut_in_order(images: torch.Tensor, side: int, axes: str) -> torch.Tensor:
-    """(B, C, H, W) -> (B, N, P*P*C), with the four axes of height and width in another order than `patchify` has."""
+    """(B, C, H, W) -> (B, N, P*P*C), with the four axes of height and width in the order `axes`."""
     batch, channels, height, width = images.shape
     x = images.reshape(batch, channels, height // side, side, width // side, side)  # (B, C, H/P, P, W/P, P)
     x = x.permute(0, *map(int, axes), 1)
@@ -64,14 +65,14 @@ def put_together(patches: torch.Tensor, side: int, axes: str) -> torch.Tensor:
 
 
 def ways(state: dict) -> tuple[str, str]:
-    """-> the order of the axes in which the image was cut, and the one in which it is put together."""
+    """Returns the order of the axes in which the image is cut, and the one in which it is put together."""
     return (STRANGER, state["axes"]) if state["stranger"] else (state["axes"], RIGHT)
 
 
 def computed(state: dict) -> dict:
-    """Counts; where the square lies; how many patches are right, and how many pixels come back in another place."""
+    """Returns the counts, the place of the chosen square, and how many patches are right and pixels are misplaced."""
     side, (cut, back) = state["side"], ways(state)
-    places = torch.arange(SIZE * SIZE).reshape(1, 1, SIZE, SIZE)  # each pixel is the number of its place
+    places = torch.arange(SIZE * SIZE).reshape(1, 1, SIZE, SIZE)  # the value of each pixel is the number of its place
     rightly = patchify(places, side)  # (1, N, P*P)
     sequence = rightly if cut == RIGHT else cut_in_order(places, side, cut)  # (1, N, P*P)
     patches, pixels = sequence.shape[1:]
@@ -91,7 +92,7 @@ def computed(state: dict) -> dict:
 
 
 def still(state: dict) -> tuple[Figure, str]:
-    """The photograph with its cuts, the sequence, and the picture that is put together again."""
+    """Draws the photograph with its cuts, the sequence, and the picture put together again; describes them in words."""
     side, (cut, back), found = state["side"], ways(state), computed(state)
     image, grid, patches, place = cat()[None], SIZE // state["side"], found["patches"], found["place"]
     sequence = cut_in_order(image, side, cut)  # (1, N, P*P*C)

@@ -1,4 +1,4 @@
-"""Chapter 09: a square that is dragged over a photograph, the answer, and whether attention says where it matters."""
+"""Chapter 09: a square is dragged over a photograph; do the patches that change the answer have the most attention?"""
 
 from collections.abc import Callable
 from functools import cache
@@ -14,21 +14,22 @@ from vit_course.explorables.tiny_vit import described, tiny_vit
 from vit_course.maps import record_attention
 
 CROPS = {"cat": (100, 70, 320, 290), "coffee": None, "photographer": None}  # left, upper, right, lower in pixels
-LACKING = ["coffee", "photographer"]  # for which the model has no word
+LACKING = ["coffee", "photographer"]  # photographs of none of the model's classes
 SIDE = 8  # patches along a side of the model's images
 
 
 def eraser(pictures: dict[str, Picture] | None = None, **state) -> Explorable:
-    """A square to drag over a photograph: tiny-cifar answers anew for each place, beside it what it attends to.
+    """A square to drag over a photograph: tiny-cifar answers anew for each place, beside its attention map.
 
     Args:
         pictures: pictures of your own by their names, as `data.open_image` takes them; they come before the course's.
         state: `photograph`, a number; `row` and `column` of the upper left patch under the square, which is `size`
             patches wide, 1 to 4; `filling`, "grey", the mean of the training images, or "other", a piece of the next
-            photograph; `layer` of the attention map, 0 to 3; `pins`, two numbers of patches, or -1.
+            photograph; `layer` of the attention map, 0 to 3; `pins`, the numbers of the two pinned patches, -1 for
+            none.
 
     Raises:
-        ValueError, OSError: a state that is none; pictures as `open_image`.
+        ValueError, OSError: an invalid state, or as `open_image` for the pictures.
 
     Source: Zeiler & Fergus 2013 (arXiv:1311.2901), section 4.2, for the grey square.
     """
@@ -61,13 +62,13 @@ def ranks(values: torch.Tensor) -> torch.Tensor:
 
 
 def rank_correlation(x: torch.Tensor, y: torch.Tensor) -> float:
-    """(n,), (n,) -> from -1 to 1: Spearman's, the correlation of the ranks; 0 where all values of one are equal."""
+    """(n,), (n,) -> from -1 to 1: Spearman's rank correlation; 0 if all values of one are equal."""
     both = torch.stack([ranks(x.double()), ranks(y.double())])
     return torch.corrcoef(both)[0, 1].nan_to_num().item()
 
 
 def computing(images: torch.Tensor) -> Callable[[dict], dict]:
-    """-> `computed` for images (n, C, H, W) of bytes."""
+    """Returns the function `computed`, from a state to its results, for images (n, C, H, W) of bytes."""
     model, preprocess, _ = tiny_vit()
     inputs, patch = normalise(images, preprocess.mean, preprocess.std), model.config.patch_size
 
@@ -112,7 +113,7 @@ def computing(images: torch.Tensor) -> Callable[[dict], dict]:
 
 
 def still(state: dict, computed: Callable, images: torch.Tensor, names: list[str]) -> tuple[Figure, str]:
-    """The photograph with its square, both maps as squares, and one against the other."""
+    """Draws the photograph with its square, both maps, and one against the other; describes them in words."""
     found, size, side = computed(state), state["size"], SIDE + 1 - state["size"]
     photograph, words = state["photograph"], tiny_vit().class_names
     _, preprocess, _ = tiny_vit()

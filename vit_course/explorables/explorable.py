@@ -1,4 +1,4 @@
-"""The widget of every explorable: data that go to the browser once, and a state that follows what is dragged."""
+"""The widget of every explorable: data sent to the browser once, and a state that the reader changes by dragging."""
 
 import json
 from collections.abc import Callable
@@ -18,19 +18,19 @@ FOLDER = Path(__file__).parent
 
 
 class Explorable(Widget):
-    """A figure of which something is dragged, and the rest answers, computed in the browser.
+    """A figure with parts to drag; the browser computes everything that follows from them.
 
-    `state`, a dict, is there to be read, set and observed; the table of its parts is `js/NAME.json`.
+    `state`, a dict, can be read, set and observed; the table of its parts is `js/NAME.json`.
 
     Args:
         name: of the explorable: its module is `js/NAME.js`.
-        facts: what JSON can hold of its data. "counts" says how many there are of what the table counts.
-        still: from the state to a Figure and the same in words.
-        computed: from the state to what the browser computes, numbers and lists of numbers by the same names.
-        sections: the arrays and files.
-        answer: a learner's function, from the state to what JSON can hold; the browser asks it while something moves.
-        asks: what the learner calls the function, such as "`weights`".
-        state: parts of the first state, where they are not as usual.
+        facts: the part of its data that JSON can hold. "counts" gives the counts that the table refers to.
+        still: from the state to a Figure and its description in words.
+        computed: from the state to the results that the browser computes too, by the same names.
+        sections: the arrays and files of its data.
+        answer: a learner's function, from the state to a value that JSON can hold; the browser calls it during a drag.
+        asks: how the page names that function, such as "`weights`".
+        state: parts of the initial state that differ from their defaults.
 
     Raises:
         ValueError: a state of an unknown name, or a value that it cannot take.
@@ -74,5 +74,5 @@ class Explorable(Widget):
         return f"explorables.{self._name}()"
 
     def computed(self, state: dict | None = None) -> dict:
-        """What the page computes, but in Python, by the names of the numbers: of the present state, or of another."""
+        """Computes in Python what the page shows, by name: for the present state, with the parts in `state` changed."""
         return self._computed(self.state | (state or {}))

@@ -19,18 +19,18 @@ WITHIN = 1.01  # of the lowest smoothed validation loss: these epochs count as t
 
 
 def film(**state) -> Explorable:
-    """Three runs of a small ViT on digits anywhere in a field: drag the line on their curves, and all else follows.
+    """Three training runs of a small ViT on digits at varying places: drag the line on their curves to see each epoch.
 
     They are the chapter's recipe, the same at 100 times the rate and without warm-up, and the same on 120 training
     digits instead of 1,197; `res/explorables/make_film.py` trained them.
 
     Args:
-        state: `epoch`, from 0, before the first step, to 30; `run`, and `beside` it a second one or "none", of
-            "recipe", "high" and "few"; `picture`, of the eight the one whose attention map is shown; `marks`, the epoch
-            that is marked in each run, 0 for none.
+        state: `epoch`, from 0, before the first step, to 30; `run`, one of "recipe", "high" and "few", and `beside`, a
+            second run to compare with, or "none"; `picture`, the number of the picture, of eight, whose attention map
+            is shown; `marks`, the epoch that is marked in each run, 0 for none.
 
     Raises:
-        ValueError: a state that is none.
+        ValueError: an invalid state.
     """
     run, sections = stored_runs(), Sections()
     sections.floats("log", run["log"])
@@ -43,25 +43,29 @@ def film(**state) -> Explorable:
 
 @cache
 def stored_runs() -> dict[str, np.ndarray]:
-    """-> of R runs with E epochs and the time before: log (R, E + 1, 5) of training loss, validation loss, rate and the
-    two accuracies; answers (R, E + 1, 8), shares (R, E + 1, 8, K), maps (R, E + 1, 8, N), moved (R, E + 1, 16, P²)."""
+    """Loads the stored runs, R runs with E epochs and the state before the first.
+
+    log (R, E + 1, 5) holds training loss, validation loss, rate and the two accuracies; answers (R, E + 1, 8), shares
+    (R, E + 1, 8, K), maps (R, E + 1, 8, N) and moved (R, E + 1, 16, P²) hold the predictions, their probabilities, the
+    attention maps and the changes of the filters.
+    """
     with np.load(stored("explorables/film.npz")) as file:
         return dict(file)
 
 
 def smooth(values: np.ndarray) -> np.ndarray:
-    """(n,) -> (n,): means of each value and its neighbours, of which the ends have one."""
+    """(n,) -> (n,): the mean of each value and its neighbours, one at the ends and two elsewhere."""
     return np.array([values[max(0, i - 1) : i + 2].mean() for i in range(len(values))])
 
 
 def settled(answers: np.ndarray) -> np.ndarray:
-    """(E + 1, 8) -> (8,): the first epoch from which on an answer is the last one."""
+    """(E + 1, 8) -> (8,): for each picture, the first epoch from which on its answer is the final one."""
     changes = answers[1:] != answers[:-1]  # (E, 8)
     return np.where(changes.any(axis=0), len(changes) - changes[::-1].argmax(axis=0), 0)
 
 
 def computed(state: dict) -> dict:
-    """What is shown of an epoch, and where the run begins to over-fit: where its smoothed validation loss is lowest."""
+    """Returns the values of an epoch, and where over-fitting begins: at the lowest smoothed validation loss."""
     runs, names, epoch = stored_runs(), list(RUNS), state["epoch"]
     run = names.index(state["run"])
     log, answers = runs["log"][run].astype(float), runs["answers"][run]  # (E + 1, 5), (E + 1, 8)
@@ -88,7 +92,7 @@ def computed(state: dict) -> dict:
 
 
 def still(state: dict) -> tuple[Figure, str]:
-    """The losses of the chosen run, the line at the epoch, and the eight pictures with their answers."""
+    """Draws the losses of the chosen run with the line at the epoch, and the eight pictures with their answers."""
     runs, found, epoch = stored_runs(), computed(state), state["epoch"]
     log = runs["log"][list(RUNS).index(state["run"])]
     fig = Figure(figsize=(8.2, 4.6), layout="constrained")

@@ -26,16 +26,16 @@ rest answers. Everything is computed on this page, and each figure has goals tha
 
 
 def every() -> dict[str, Explorable]:
-    """The explorables by their names, with the course's own data."""
+    """Makes all explorables, with the course's own data, by their names."""
     return {name: getattr(explorables, name)() for name in ABOUT}
 
 
 def together(figures: dict[str, Explorable], chapters: str = "") -> str:
-    """The HTML of all of them, one below the other, with their scripts.
+    """Returns the HTML of these figures, one below the other, with their scripts.
 
     Args:
         figures: by their names.
-        chapters: the address of the folder of the chapters' pages, with a slash at its end; without it no link.
+        chapters: the address of the folder of the chapters' pages, with a slash at its end; "" for no links to them.
     """
     parts = [f"<p>{INTRO}</p>"]
     for name, figure in figures.items():

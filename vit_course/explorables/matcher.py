@@ -1,4 +1,4 @@
-"""Chapter 10: a part of one photograph found in three others, and how far a few labels go, to drag."""
+"""Chapter 10: find a part of one photograph in three others, and compare accuracies by the number of labels."""
 
 import csv
 from functools import cache
@@ -28,25 +28,26 @@ EYES = {
     "cat": [(4, 4), (4, 5), *((5, c) for c in range(3, 7)), *((6, c) for c in (3, 4, 5, 6, 12, 13)), (7, 4), (7, 5)],
 }
 EYES["cat"] += [(7, 11), (7, 12), (7, 13), (8, 11), (8, 12)]
-# In the order of the figure: its name, and multiply-adds for one image, in millions, as chapter 10 counts them.
+# The names in the figure, and the multiply-adds for one image, in millions, as chapter 10 counts them.
 CONTENDERS = {"fine-tuned": 1095.8, "linear head": 1095.8, "ConvNet from scratch": 19.1, "ViT from scratch": 9.0}
 OLDER = {"ConvNet from scratch": "ConvNet, AdamW", "ViT from scratch": "ViT, Muon"}  # the series with more images
 
 
 def matcher(**state) -> Explorable:
-    """Point at a part of one photograph and find it in three others; or count labels, and see what is as accurate.
+    """Find a part of one photograph in three others; or choose a number of labels and compare four ways to ten classes.
 
-    The patch tokens are those of vit-s14, in 64 of their 384 directions (`res/explorables/make_matcher.py`): 90 % of
-    the patches have the same best match as with all of them. The runs are stored, `res/few_labels` and, for more than
-    1,000 images, the older `res/convnet` (one run for each number, and fewer epochs the more images).
+    The patch tokens are those of vit-s14, reduced from 384 to 64 dimensions (`res/explorables/make_matcher.py`): 90 %
+    of the patches keep their best match. The runs are stored in `res/few_labels` and, for more than 1,000 images, in
+    the older `res/convnet` (one run for each number, and fewer epochs the more images).
 
     Args:
-        state: `part`, "point" or "count"; `photo`, from 0, and `patch`, its (row, column), that is searched for;
-            `step`, where the number of labels is 100 * 10 ** (step / 100); `marks`, the steps at which the ConvNet and
-            the ViT from scratch are marked to catch up with what is fine-tuned on 500 labels, -1 for none.
+        state: `part`, "point" or "count"; `photo`, the number of the photograph, and `patch`, the (row, column) in it,
+            that is searched for; `step`, for a number of labels of 100 * 10 ** (step / 100); `marks`, the steps at
+            which the reader marks that the ConvNet and the ViT from scratch catch up with the model fine-tuned on 500
+            labels, -1 for none.
 
     Raises:
-        ValueError: a state that is none.
+        ValueError: an invalid state.
     """
     kept, sections = stored_tokens(), Sections()
     sections.bytes("tokens", kept["tokens"])
@@ -60,15 +61,18 @@ def matcher(**state) -> Explorable:
 
 @cache
 def stored_tokens() -> dict[str, np.ndarray]:
-    """-> tokens in bytes (4 * N, 64), of which 128 is 0, the steps of their columns (64,), and four files."""
+    """Loads the tokens (4 * N, 64) as bytes, with 128 for 0, the steps of their columns (64,), and the photographs."""
     with np.load(stored("explorables/matcher.npz")) as file:
         return dict(file)
 
 
 @cache
 def runs() -> dict[str, dict[str, list[float]]]:
-    """-> of each contender `sizes`, and for each size the mean, the lowest and the highest accuracy in %, the mean
-    `seconds` of training on one core, and how many runs these are."""
+    """Loads the stored runs of each contender.
+
+    For each of `sizes`, the numbers of labels, they give the mean, lowest and highest accuracy in %, the mean `seconds`
+    of training on one core, and the number of `runs`.
+    """
     found = {}
     for name in CONTENDERS:
         values: dict[int, list[tuple[float, float]]] = {}
@@ -90,7 +94,7 @@ def runs() -> dict[str, dict[str, list[float]]]:
 
 
 def labels(step: float) -> float:
-    """The number of labels of a step; within half a step of a size that was run it is that size."""
+    """Returns the number of labels of a step, rounded to a number that was run if that is within half a step."""
     sizes = {size for run in runs().values() for size in run["sizes"]}
     return next(
         (float(size) for size in sizes if abs(100 * np.log10(size / 100) - step) < 0.5), 100 * 10 ** (step / 100)
@@ -98,16 +102,19 @@ def labels(step: float) -> float:
 
 
 def along(x: float, at: list[float], values: list[float]) -> float:
-    """What lies at x on the straight lines through points; beyond the last of them its line goes straight on."""
+    """Interpolates linearly between points at x, and extrapolates the last line beyond them."""
     i = int(np.clip(np.searchsorted(at, x) - 1, 0, len(at) - 2))
     return values[i] + (x - at[i]) / (at[i + 1] - at[i]) * (values[i + 1] - values[i])
 
 
 def computed(state: dict) -> dict:
-    """-> `similar` (4, N), cosine similarities of all patches with the one that is searched for, and the `best` patch
-    of each photograph (4,); the number of `labels`, and of the last three contenders there the `accuracy` in %,
-    and the `seconds` of training (3,): straight lines over the logarithm of the number, between those that were run and
-    beyond; the linear head, which was run with few images only, stays as at its last."""
+    """Returns the matches of the chosen patch, and the results of the contenders for the chosen number of labels.
+
+    `similar` (4, N) holds the cosine similarities of all patches with the chosen one, and `best` (4,) the best patch of
+    each photograph. `labels` is the number of labels, and `accuracy` in % and `seconds` of training (3,) belong to the
+    last three contenders, interpolated and extrapolated linearly over its logarithm. The linear head, which was run
+    with few images only, keeps its last values.
+    """
     kept = stored_tokens()
     unit = F.normalize(torch.from_numpy((kept["tokens"].astype(float) - 128) * kept["steps"]), dim=1)  # (4 * N, 64)
     row, column = state["patch"]
@@ -130,12 +137,12 @@ def computed(state: dict) -> dict:
 
 
 def still(state: dict) -> tuple[Figure, str]:
-    """The four photographs with the patch and its best matches, or the runs, and the same in words."""
+    """Draws the four photographs with the patch and its best matches, or the runs, and describes them in words."""
     return pointed(state) if state["part"] == "point" else counted(state)
 
 
 def pointed(state: dict) -> tuple[Figure, str]:
-    """As `still`: the photographs, dark where a patch is unlike the one that is searched for."""
+    """Draws, for `still`, the photographs, dark where a patch is unlike the one that is searched for."""
     found, said = computed(state), []
     fig = Figure(figsize=(8.2, 2.7), layout="constrained")
     for i, (ax, (name, title)) in enumerate(zip(fig.subplots(1, 4), PHOTOGRAPHS.items(), strict=True)):
@@ -160,7 +167,7 @@ def pointed(state: dict) -> tuple[Figure, str]:
 
 
 def counted(state: dict) -> tuple[Figure, str]:
-    """As `still`: accuracy over the number of labels."""
+    """Draws, for `still`, accuracy over the number of labels."""
     found = computed(state)
     fig = Figure(figsize=(8.2, 4.2), layout="constrained")
     ax = fig.subplots()

@@ -1,4 +1,4 @@
-"""Chapter 12: a query and a key whose pairs are turned by their places in a row, to drag."""
+"""Chapter 12: a query and a key to drag along a row of patches; their pairs are rotated by their positions (RoPE)."""
 
 import torch
 from matplotlib.figure import Figure
@@ -10,17 +10,17 @@ COLOUR = "#c2410c"  # of the key: --play-1 of play.css
 
 
 def rope(**state) -> Explorable:
-    """A query and a key of d = 8 numbers in a row of 16 patches: where they stand turns their four pairs.
+    """A query and a key of d = 8 numbers in a row of 16 patches: their positions rotate their four pairs of numbers.
 
-    Before it is turned, each pair of the key is (1, 0), and each pair of the query has length 1. So a pair adds at most
+    Before the rotation, each pair of the key is (1, 0), and each pair of the query has length 1. So a pair adds at most
     1 to the score, the dot product, which is not divided by √d here.
 
     Args:
-        state: `query` and `key`, their places from 0; `hands`, the angles of the query's four pairs before they are
-            turned, in degrees.
+        state: `query` and `key`, their places from 0; `hands`, the angles of the query's four pairs before the
+            rotation, in degrees.
 
     Raises:
-        ValueError: a state that is none.
+        ValueError: an invalid state.
 
     Source: Su et al. 2021 (arXiv:2104.09864), Eq. 14 and 15, with the rates of chapter 12.
     """
@@ -28,7 +28,7 @@ def rope(**state) -> Explorable:
 
 
 def turn(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """(..., T, d), (T,) -> (..., T, d): pair i by the angle position / 100^(2 i / d), as the `turn` of chapter 12."""
+    """(..., T, d), (T,) -> (..., T, d): pair i rotated by position / 100^(2 i / d), as by the `turn` of chapter 12."""
     d = x.shape[-1]
     angles = positions[:, None] * 100.0 ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)  # (T, d / 2)
     a, b = x[..., 0::2], x[..., 1::2]  # (..., T, d / 2)
@@ -37,8 +37,10 @@ def turn(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
 
 
 def computed(state: dict) -> dict:
-    """-> query and key, turned, (4, 2) each; what each pair adds, parts (4,), and the score; the scores of the query
-    with this key at every place (16,)."""
+    """Returns the rotated query and key (4, 2), and the scores.
+
+    `parts` (4,) are the contributions of the pairs to `score`; `scores` (16,) are those with the key at every place.
+    """
     angles = torch.tensor(state["hands"], dtype=torch.float64).deg2rad()
     q = turn(torch.stack([angles.cos(), angles.sin()], dim=1).view(1, -1), torch.tensor([state["query"]]))  # (1, d)
     keys = turn(torch.tensor([1.0, 0.0], dtype=torch.float64).repeat(PLACES, 4), torch.arange(PLACES))  # (T, d)
@@ -54,7 +56,7 @@ def computed(state: dict) -> dict:
 
 
 def still(state: dict) -> tuple[Figure, str]:
-    """The scores at all places and the four pairs of a state, and the same in words."""
+    """Draws the scores at all places and the four pairs of a state, and describes them in words."""
     found, query, key = computed(state), state["query"], state["key"]
     fig = Figure(figsize=(8.2, 4.2), layout="constrained")
     rows = fig.add_gridspec(2, 4, height_ratios=(3, 2))
@@ -68,7 +70,7 @@ def still(state: dict) -> tuple[Figure, str]:
     for pair, part in enumerate(found["parts"]):
         ax = fig.add_subplot(rows[1, pair])
         for (a, b), look in ((found["key"][pair], {"color": COLOUR, "linestyle": "--"}), (found["query"][pair], {})):
-            # As a clock: (1, 0) points up, and it turns to the right.
+            # As on a clock: (1, 0) points up, and positive angles turn clockwise.
             ax.plot([0, b], [0, a], linewidth=3, **({"color": "black"} | look))
         ax.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal", title=f"pair {pair}: {part:+.2f}")
         ax.set(xticks=[], yticks=[])

@@ -1,4 +1,4 @@
-"""Chapter 05: the stream through the small ViT as a river, and each branch a valve."""
+"""Chapter 05: the residual stream through the small ViT, drawn as a river, with a valve on each branch."""
 
 from functools import cache
 
@@ -15,22 +15,22 @@ from vit_course.explorables.tiny_vit import described, exact, halves, image, pix
 PHOTOGRAPHS = ("cat", "rocket", "coffee")
 BRANCHES = ("attention", "MLP")
 OPEN = [["open", "open"]] * 4
-SHOWN = [*OPEN[:2], ["closed", "open"], *OPEN[3:]]  # in the still picture
+SHOWN = [*OPEN[:2], ["closed", "open"], *OPEN[3:]]  # the valves of the still picture, unless the reader has turned some
 
 
 def stream(**state) -> Explorable:
     """The tokens of a photograph flow through four blocks; each branch can be closed, or replaced by its mean.
 
-    The model is `tiny-cifar`, its weights rounded to half precision. The means are those of what each branch adds over
-    the 10,000 test images of CIFAR-10, for each token; `res/explorables/make_stream.py` has made them, and of the
-    images nothing else is stored.
+    The model is `tiny-cifar`, its weights rounded to half precision. The mean of a branch is that of its output over
+    the 10,000 test images of CIFAR-10, for each token; `res/explorables/make_stream.py` has computed them, and nothing
+    else of the images is stored.
 
     Args:
         state: `valves`, for each of the four blocks those of attention and MLP: "open", "mean" or "closed";
             `photograph`, "cat", "rocket" or "coffee".
 
     Raises:
-        ValueError: a state that is none.
+        ValueError: an invalid state.
 
     Source: Dosovitskiy et al. 2020 (arXiv:2010.11929), Eq. 2 and 3.
     """
@@ -46,13 +46,13 @@ def stream(**state) -> Explorable:
 
 @cache
 def means() -> torch.Tensor:
-    """(2L, T, D): what the branches add on average, attention and MLP of block 0, and so on."""
+    """Returns the mean outputs of the branches (2L, T, D): attention and MLP of block 0, then of block 1, and so on."""
     with np.load(stored("explorables/stream.npz")) as file:
         return torch.from_numpy(file["means"]).double()
 
 
 def flow(photograph: str, valves: list[list[str]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """-> the stream before, between and after the branches (2L + 1, T, D), and what they add (2L, T, D)."""
+    """Returns the stream before, between and after the branches (2L + 1, T, D), and what they add (2L, T, D)."""
 
     def branch(layer: int, kind: str, output: torch.Tensor) -> torch.Tensor:
         part = int(kind == "mlp")
@@ -65,11 +65,11 @@ def flow(photograph: str, valves: list[list[str]]) -> tuple[torch.Tensor, torch.
 
 @cache
 def colours(photograph: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """-> of the patch tokens with all valves open: their means before the first block and after each (L + 1, D), and
-    the main directions in which they differ (3, D).
+    """Returns the means of the patch tokens with all valves open, and their main directions of variation.
 
-    As the chapter's `token_colours`, but of all blocks at once, so that a colour means the same in each of them; in
-    half precision, as the page has them.
+    The means (L + 1, D) are those before the first block and after each; the directions (3, D) are principal
+    components. As in the chapter's `token_colours`, but for all blocks at once, so that a colour means the same in each
+    of them; in half precision, as in the page.
     """
     tokens = F.normalize(flow(photograph, OPEN)[0][::2, 1:], dim=-1)  # (L + 1, N, D)
     centres = tokens.mean(dim=1)
@@ -80,8 +80,11 @@ def colours(photograph: str) -> tuple[torch.Tensor, torch.Tensor]:
 
 @torch.no_grad()
 def computed(state: dict) -> dict:
-    """-> logits and probabilities (K); the mean lengths of the tokens in the stream (2L + 1), and of what is added to
-    them (2L); the colours of the patch tokens before the first block and after each (L + 1, N, 3), from 0 to 1."""
+    """Returns the logits and probabilities (K), the lengths and the colours of the tokens of a state.
+
+    `lengths` (2L + 1) are the mean lengths of the tokens in the stream, `added` (2L) those of what the branches add;
+    `colours` (L + 1, N, 3), from 0 to 1, belong to the patch tokens before the first block and after each.
+    """
     model, (seen, added) = exact(), flow(state["photograph"], state["valves"])
     logits = model.head(model.encoder.norm(seen[-1, 0]))
     centres, main = (values.double() for values in colours(state["photograph"]))
@@ -96,7 +99,7 @@ def computed(state: dict) -> dict:
 
 
 def still(state: dict) -> tuple[Figure, str]:
-    """The tokens' colours and the logits with all valves open, and in a state; of the first state a valve is closed."""
+    """Draws the tokens' colours and the logits with all valves open, and in a state (`SHOWN` if that has all open)."""
     valves = SHOWN if state["valves"] == OPEN else state["valves"]
     turned = [
         f"{name} {layer} {valve if valve == 'closed' else 'replaced by its mean'}"

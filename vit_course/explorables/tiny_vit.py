@@ -16,9 +16,9 @@ from vit_course.pretrained.pipeline import Pretrained
 from vit_course.vit import ViT
 
 Branch = Callable[[int, str, torch.Tensor], torch.Tensor]
-# Of the cat its face alone, (left, top, right, bottom): the whole photograph is a dog to this model.
+# Crops (left, top, right, bottom). Of the cat only the face, as the model takes the whole photograph for a dog.
 PARTS = {"cat": (160, 60, 400, 300)}
-# What tiny_vit.js has no code for, and the only value that it takes.
+# Fields of the config of which tiny_vit.js supports only one value.
 ONLY = {
     "pool": "cls",
     "position": "learned",
@@ -32,13 +32,13 @@ ONLY = {
 
 @cache
 def tiny_vit(name: str = "tiny-cifar") -> Pretrained:
-    """A trained model as the page has it: the weights rounded to half precision, computed in 32 bits.
+    """Loads a trained model as the page has it: weights rounded to half precision, computed in float32.
 
     Args:
         name: as `pretrained.load_run` takes it.
 
     Raises:
-        ValueError: as `load_run`, and a model with parts that `js/tiny_vit.js` lacks.
+        ValueError: as `load_run`, or a model with parts that `js/tiny_vit.js` does not support.
     """
     found = load_run(name)
     config = found.model.config
@@ -50,7 +50,7 @@ def tiny_vit(name: str = "tiny-cifar") -> Pretrained:
 
 
 def described(sections: Sections, name: str = "tiny-cifar") -> dict:
-    """Adds the section "weights"; -> the config that `new TinyViT(config, weights)` takes with it.
+    """Adds the section "weights" and returns the config, as `new TinyViT(config, weights)` takes both.
 
     Args:
         sections: of the explorable.
@@ -79,7 +79,7 @@ def halves(sections: Sections, name: str, values: torch.Tensor | np.ndarray) -> 
 
 @cache
 def exact(name: str = "tiny-cifar") -> ViT:
-    """The model of `tiny_vit`, computed in 64 bits: what the page's sums come close to."""
+    """Returns the model of `tiny_vit` in float64, the reference for the page's results."""
     return deepcopy(tiny_vit(name).model).double()
 
 
@@ -89,8 +89,8 @@ def walk(images: torch.Tensor, branch: Branch | None = None, name: str = "tiny-c
 
     Args:
         images: normalised.
-        branch: called with the layer, "attention" or "mlp", and what that branch is about to add, (B, T, D); what it
-            returns is added instead, as in tiny_vit.js.
+        branch: called with the layer, "attention" or "mlp", and the output (B, T, D) of that branch; its result is
+            added to the stream instead, as in tiny_vit.js.
         name: as for `tiny_vit`.
     """
     model = exact(name)
@@ -104,7 +104,7 @@ def walk(images: torch.Tensor, branch: Branch | None = None, name: str = "tiny-c
 
 
 def opened(photograph: str) -> Image.Image:
-    """A photograph of the course, or the part of it that `PARTS` names."""
+    """Opens a photograph of the course, cropped if `PARTS` has a crop for it."""
     whole = photographs()[photograph].open()
     return whole.crop(PARTS[photograph]) if photograph in PARTS else whole
 

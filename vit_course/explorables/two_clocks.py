@@ -1,4 +1,4 @@
-"""Chapter 03: two places on the grid, their position vectors in a learned table and in one of clocks, to drag."""
+"""Chapter 03: two places on the grid to drag, and their position vectors, learned or of sines and cosines (clocks)."""
 
 from functools import cache
 
@@ -14,26 +14,27 @@ from vit_course.embeddings import interpolate_positions, sincos2d
 from vit_course.explorables.explorable import Explorable
 from vit_course.plots.style import COLOUR_MAP
 
-MADE, SIDE, AXIS = (37, 37), 16, 96  # the grid of the learned table, the side of the other's, hands of one axis
-# Of the 192 clocks, the column's before the row's, those that count.
+MADE, SIDE, AXIS = (37, 37), 16, 96  # grid of the learned table; side and clocks per axis of the other
+# The choices of clocks to compare, of all 192: first those of the column, then those of the row.
 CLOCKS = {"hand 0": [0, AXIS], "hand 24": [24, AXIS + 24], "first eight": [*range(8)], "all": [*range(2 * AXIS)]}
-SHOWN = {"hand 0": -1, "hand 24": 0, "first eight": -1, "all": 0.5}  # the darkest that a map shows
+SHOWN = {"hand 0": -1, "hand 24": 0, "first eight": -1, "all": 0.5}  # the lowest value of a map's colour scale
 
 
 def two_clocks(**state) -> Explorable:
-    """Two places on the grid of patches: how alike their position vectors are, and by which of the clocks.
+    """Two places on the grid of patches: how similar their position vectors are, and which clocks tell them apart.
 
-    The learned table is that of vit-s14, in 48 of its 384 directions (`res/explorables/make_two_clocks.py`; cosine
-    similarities are off by 0.005 on average, and by 0.05 at most), resized from 37 x 37 places. The other is
-    `embeddings.sincos2d` of 16 x 16 places with D = 384: 96 clocks for the column, then 96 for the row.
+    The learned table is that of vit-s14, reduced from 384 to 48 dimensions (`res/explorables/make_two_clocks.py`;
+    cosine similarities are off by 0.005 on average, and by 0.05 at most), resized from 37 x 37 places. The other is
+    `embeddings.sincos2d` of 16 x 16 places with D = 384, in which each pair of sine and cosine is a clock: 96 clocks
+    for the column, then 96 for the row.
 
     Args:
-        state: `place` and `other`, (row, column) from 0 each; `hands`, the clocks that count, "hand 0" or "hand 24" of
-            column and row, the "first eight", or "all"; `table`, "16 x 16", or for 16 x 24 "interpolated", which is
-            right, "exchanged" (rows and columns) or "as one line".
+        state: `place` and `other`, (row, column) from 0 each; `hands`, the clocks that are compared, "hand 0" or
+            "hand 24" of column and row, the "first eight", or "all"; `table`, "16 x 16", or the way of resizing to
+            16 x 24: "interpolated", which is right, "exchanged" (rows and columns) or "as one line".
 
     Raises:
-        ValueError: a state that is none.
+        ValueError: an invalid state.
 
     Source: Beyer et al. 2022 (arXiv:2205.01580) for the clocks; Dosovitskiy et al. 2020, section 3.2, for resizing.
     """
@@ -46,14 +47,14 @@ def two_clocks(**state) -> Explorable:
 
 @cache
 def stored_table() -> tuple[np.ndarray, np.ndarray]:
-    """-> the learned table in bytes (T, 48), of which 128 is 0, and the steps of its columns (48,)."""
+    """Loads the learned table as bytes (T, 48), with 128 for 0, and the steps of its columns (48,)."""
     with np.load(stored("explorables/two_clocks.npz")) as file:
         return file["table"], file["steps"]
 
 
 @cache
 def tables(name: str) -> tuple[tuple[int, int], torch.Tensor, torch.Tensor]:
-    """-> the grid of a choice, and the vectors of its places, (N, 48) learned and (N, D) sines and cosines."""
+    """Returns the grid of a choice of table, and its vectors: learned (N, 48), and sines and cosines (N, D)."""
     table, steps = stored_table()
     learned = torch.from_numpy((table.astype(float) - 128) * steps)[None]  # (1, T, 48)
     fixed = F.pad(sincos2d((SIDE, SIDE), 4 * AXIS).double(), (0, 0, 1, 0))[None]  # (1, T, D)
@@ -68,8 +69,11 @@ def tables(name: str) -> tuple[tuple[int, int], torch.Tensor, torch.Tensor]:
 
 
 def computed(state: dict) -> dict:
-    """-> cosine similarities with the place, `learned` (N,) and of the `clocks` that count (N,), and how far the hands
-    of the two places are `apart`, in radians: of all (192,), and the `largest` of those that count."""
+    """Returns the similarities of all places with the chosen one, and the angles between the clocks of the two places.
+
+    The cosine similarities are `learned` (N,), and by `clocks` (N,), those that are compared. `apart` (192,) holds the
+    angles in radians between the hands of all clocks, and `largest` is the largest among the clocks that are compared.
+    """
     grid, learned, fixed = tables(state["table"])
     n, m = (row * grid[1] + column for row, column in places(state))
     hands = fixed.view(-1, 2, 2, AXIS).transpose(2, 3).flatten(1, 2)  # (N, 192, 2): sine and cosine of each clock
@@ -86,14 +90,14 @@ def computed(state: dict) -> dict:
 
 
 def places(state: dict) -> tuple[tuple[int, int], tuple[int, int]]:
-    """-> both places of a state, on its grid."""
+    """Returns both places of a state, limited to its grid."""
     rows, columns = tables(state["table"])[0]
     place, other = ((min(row, rows - 1), min(column, columns - 1)) for row, column in (state["place"], state["other"]))
     return place, other
 
 
 def still(state: dict) -> tuple[Figure, str]:
-    """Both maps of a state and the first hands of its places, and the same in words."""
+    """Draws both maps of a state and the first clocks of its places, and describes them in words."""
     grid, found, (here, there) = tables(state["table"])[0], computed(state), places(state)
     fixed = tables(state["table"])[2].view(*grid, 2, 2, AXIS)
     fig = Figure(figsize=(8.2, 5.6), layout="constrained")

@@ -1,4 +1,4 @@
-"""Chapter 02: what every token of a photograph would say, step by step through the small ViT."""
+"""Chapter 02: the class that the head would predict from every token of a photograph, at each step of the small ViT."""
 
 from collections import Counter
 
@@ -19,11 +19,11 @@ STEPS = (
 
 
 def vote(**state) -> Explorable:
-    """The head's word for each of the 65 tokens of a photograph, at every step through the encoder.
+    """The class that the head predicts from each of the 65 tokens of a photograph, at every step through the encoder.
 
-    The model is `tiny-cifar`, its weights rounded to half precision. Its last norm and its head are applied to tokens
-    that are still on their way, though they were trained for the class token at the end alone. A patch that is covered
-    is grey: the mean of the training images.
+    The model is `tiny-cifar`, its weights rounded to half precision. Its last norm and its head are applied to
+    intermediate tokens, though they were trained only for the class token at the end. A covered patch is grey: the mean
+    of the training images.
 
     Args:
         state: `step`, from 0, before the first block, to 8, after the last: two for each block, after its attention and
@@ -32,9 +32,9 @@ def vote(**state) -> Explorable:
             "coffee" or "photographer".
 
     Raises:
-        ValueError: a state that is none.
+        ValueError: an invalid state.
 
-    Source: nostalgebraist 2020, "interpreting GPT: the logit lens", for reading tokens that are on their way.
+    Source: nostalgebraist 2020, "interpreting GPT: the logit lens", for reading intermediate tokens.
     """
     sections = Sections()
     facts = {"config": described(sections), "photographs": list(PHOTOGRAPHS)}
@@ -43,12 +43,12 @@ def vote(**state) -> Explorable:
 
 
 def covered(state: dict) -> torch.Tensor:
-    """-> (N,) bool: which patches are grey."""
+    """Returns, as (N,) bool, which patches are covered."""
     return torch.tensor([row >> column & 1 for row in state["covered"] for column in range(GRID)]).bool()
 
 
 def opinions(state: dict) -> torch.Tensor:
-    """-> (2L + 1, T, K): the probabilities of the words for each token, at all steps."""
+    """Returns the probabilities of the classes for each token, at all steps: (2L + 1, T, K)."""
     images = image(pixels(PHOTOGRAPHS)[PHOTOGRAPHS.index(state["photograph"])])  # (1, 3, H, W)
     grey = covered(state).unflatten(0, (GRID, GRID)).repeat_interleave(PATCH, dim=0).repeat_interleave(PATCH, dim=1)
     model, (seen, _) = exact(), walk(images.masked_fill(grey, 0))
@@ -57,8 +57,10 @@ def opinions(state: dict) -> torch.Tensor:
 
 
 def computed(state: dict) -> dict:
-    """-> said (T), the number of each token's word at the step; shares (K), of the class token's words at the step;
-    path (2L + 1), the class token's word at all steps; settled, the first step from which on its word is the last one.
+    """Returns the predictions at the step, and those of the class token at all steps.
+
+    `said` (T) is the class predicted from each token at the step, and `shares` (K) are the class token's probabilities.
+    `path` (2L + 1) is the class token's prediction at all steps; from step `settled` on it is the final one.
     """
     found = opinions(state)
     path = found[:, 0].argmax(dim=1)  # (2L + 1,)
@@ -72,8 +74,10 @@ def computed(state: dict) -> dict:
 
 
 def still(state: dict) -> tuple[Figure, str]:
-    """The photograph with a word on each patch: after half of the blocks, or at the step where it is not the last one,
-    and at the end."""
+    """Draws the photograph with the predicted class on each patch, at an intermediate step and at the end.
+
+    The intermediate step is that of the state or, if that is the last one, the middle of the encoder.
+    """
     names = tiny_vit().class_names
     picture = pixels(PHOTOGRAPHS)[PHOTOGRAPHS.index(state["photograph"])].numpy()
     fig, parts = Figure(figsize=(8.2, 5.1), layout="constrained"), []

@@ -1,4 +1,4 @@
-"""What the explorer is given, looked at before it is used: one sentence says what came and what is needed."""
+"""Checks of the explorer's arguments; each error says in one sentence what was given and what is needed."""
 
 import json
 from collections.abc import Callable
@@ -14,25 +14,26 @@ from vit_course._support.inputs.tensors import check_dense, check_finite, check_
 from vit_course._support.widgets.pages import need_titles
 from vit_course.explorer.scene import MOST_WEIGHTS, Maps, QueriesAndKeys
 
-# The parts of the explorer's state, a table as `state_table.py` has it; `usual` is null where the panels decide.
+# The table of the explorer's state, in the form of `state_table.py`; `usual` is null where the default depends on the
+# panels.
 STATE = json.loads((Path(__file__).parent / "js" / "state.json").read_text(encoding="utf-8"))
 
 
 def check_has_numbers(model) -> None:
-    """Refuses what is no model, or one without numbers."""
+    """Raises if `model` is not an `nn.Module`, or has parameters on the device meta, without numbers."""
     check_module("model", model)
     if any(parameter.is_meta for parameter in model.parameters()):
         raise ValueError("model holds no numbers, because it is on the device meta: load its weights")
 
 
 def check_callable(name: str, value: Callable | None) -> None:
-    """Refuses what can neither be called nor left out."""
+    """Raises a `ValueError` if a value is neither None nor callable."""
     if value is not None and not callable(value):
         raise ValueError(f"{name} must be a function of the images, got {shown(value)}")
 
 
 def need_batch(images) -> torch.Tensor:
-    """-> what `preprocess` returned, if it is one image for the model."""
+    """Returns the output of `preprocess`, after checking that it is a batch of one image (1, C, H, W)."""
     wanted = "preprocess must return a tensor (1, C, H, W) of floats"
     if not isinstance(images, torch.Tensor):
         hint = ": take its pixel_values" if hasattr(images, "pixel_values") else ""
@@ -64,9 +65,9 @@ def need_image(image) -> torch.Tensor:
 
 
 def need_attention(given) -> QueriesAndKeys | Maps:
-    """Maps (L, h, T, T) of one image, or a tuple of queries and keys (L, h, T, d), an axis (1, ...) before or not.
+    """Takes the maps (L, h, T, T) of one image, or a tuple of its queries and keys, each (L, h, T, d).
 
-    -> either of them, of 32 bits and in the processor's memory
+    A leading axis of length 1 is dropped. Returns either kind as float32 on the CPU.
     """
     if isinstance(given, tuple) and len(given) == 2:
         q, k = (_need_four(name, each) for name, each in zip(("queries", "keys"), given, strict=True))
@@ -95,7 +96,7 @@ def need_attention(given) -> QueriesAndKeys | Maps:
 
 
 def _need_four(name: str, given) -> torch.Tensor:
-    # -> (L, h, T, d), finite and of 32 bits.
+    # -> (L, h, T, d), finite float32.
     last = "T" if name == "maps" else "d"
     if not isinstance(given, (torch.Tensor, np.ndarray)) or not (
         given.is_floating_point() if isinstance(given, torch.Tensor) else given.dtype.kind == "f"
@@ -120,7 +121,7 @@ def _are_maps(values: torch.Tensor) -> bool:
 
 
 def need_features(features, tokens: int) -> np.ndarray | None:
-    """-> (T, D) float32, or None where none are given."""
+    """Returns the features as (T, D) float32, or None if they are None."""
     if features is None:
         return None
     if not isinstance(features, (torch.Tensor, np.ndarray)):
@@ -133,7 +134,7 @@ def need_features(features, tokens: int) -> np.ndarray | None:
 
 
 def need_says(says, layers: int) -> dict | None:
-    """-> what a model says, in plain numbers, the most probable first; or None where none is given."""
+    """Returns the predictions of a model as plain rounded numbers, for JSON; or None if they are None."""
     if says is None:
         return None
     wanted = 'says must be a dict of "labels", "probabilities", "lens" and "about"'
@@ -155,7 +156,7 @@ def need_says(says, layers: int) -> dict | None:
 
 
 def need_link(link, first: int, tokens: int) -> list[int] | None:
-    """-> for each of the `first` panel's tokens one of these `tokens`, or None where none is given."""
+    """Returns, for each of the `first` tokens of the first panel, the linked one of `tokens`; or None if `link` is."""
     if link is None:
         return None
     link = list(link)
@@ -165,7 +166,7 @@ def need_link(link, first: int, tokens: int) -> list[int] | None:
 
 
 def need_grid(grid) -> tuple[int, int] | None:
-    """-> (rows, columns), or None where none is given."""
+    """Returns the grid as (rows, columns), or None if it is None."""
     if grid is None:
         return None
     check_arguments(grid=grid)
@@ -173,7 +174,7 @@ def need_grid(grid) -> tuple[int, int] | None:
 
 
 def need_whole(whole) -> tuple[Image.Image, list[float]] | None:
-    """-> a picture, and the shares of its height and width that are shown; or None where none is given."""
+    """Returns a picture and the shares of its height and width that are shown; or None if `whole` is None."""
     if whole is None:
         return None
     if not (isinstance(whole, tuple) and len(whole) == 2 and isinstance(whole[0], Image.Image)):

@@ -1,4 +1,4 @@
-"""What follows where something in a model is taken out: what the explorer's "Test it" asks of the kernel."""
+"""Computes how a model's output changes when parts of it are removed, for the explorer's "Test it"."""
 
 import json
 import sys
@@ -19,17 +19,17 @@ from vit_course.maps.effects import Baseline, blocks_of
 from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
 from vit_course.maps.intervention_mode import Intervention
 
-Change = list[dict]  # interventions as live_change.js has them, such as {"kind": "head", "layer": 3, "head": 4}
+Change = list[dict]  # interventions in the form of live_change.js, such as {"kind": "head", "layer": 3, "head": 4}
 FAMILY = one_of("mean", "zero", "patches")
 BATCH = 16  # changes that run at once
-MOST_BLOCKS = 100  # of patches that are hidden together; effects.js cuts in the same way
+MOST_BLOCKS = 100  # of patches that are hidden together; effects.js forms the same blocks
 
 
 def intervention(one: dict) -> Intervention:
-    """What the page asks for, as `vit_course.maps` has it.
+    """Converts an intervention that the page asks for into one of `vit_course.maps`.
 
     Raises:
-        TypeError, ValueError: an intervention that there is not.
+        TypeError, ValueError: an unknown or invalid intervention.
     """
     if one.get("kind") == "head":
         return without_head(one["layer"], one["head"], one.get("by", "mean"))
@@ -41,9 +41,10 @@ def intervention(one: dict) -> Intervention:
 
 
 def family(name: str, layers: int, heads: int, grid: tuple[int, int]) -> list[Change]:
-    """The changes that one picture of the explorer needs: each head out, by "mean" or "zero"; each block of "patches".
+    """Returns a family of changes: each head replaced by its "mean" or by "zero", or each block of "patches" hidden.
 
-    Blocks are b x b patches, row by row, smaller at the right and the lower edge; b is the least for at most 100.
+    Blocks are b x b patches, row by row, smaller at the right and the lower edge; b is the smallest side that gives at
+    most 100 blocks.
     """
     if name != "patches":
         places = product(range(layers), range(heads))
@@ -55,10 +56,10 @@ def family(name: str, layers: int, heads: int, grid: tuple[int, int]) -> list[Ch
 
 
 def need_families(effects: object) -> tuple[str, ...]:
-    """-> the families that `explore` is asked to compute at once.
+    """Returns the families of changes that `explore` is to compute at once.
 
     Raises:
-        ValueError: others than there are.
+        ValueError: an unknown family.
     """
     if isinstance(effects, bool):
         return ("mean",) if effects else ()
@@ -68,13 +69,13 @@ def need_families(effects: object) -> tuple[str, ...]:
 
 
 def key(change: Change) -> str:
-    """The name of a change; JSON.stringify gives the same."""
+    """Returns the name of a change, the same text as JSON.stringify gives in the browser."""
     return json.dumps(change, separators=(",", ":"))
 
 
 @contextmanager
 def evaluated(model: nn.Module) -> Iterator[None]:
-    """The model in eval mode, and each of its parts as it was behind the block."""
+    """Context manager that puts a model into eval mode, and restores the mode of each module afterwards."""
     training = {module: module.training for module in model.modules()}
     model.eval()
     try:
@@ -85,14 +86,14 @@ def evaluated(model: nn.Module) -> Iterator[None]:
 
 
 class Changes:
-    """A model and a picture that it has seen, to be asked again with something changed. Nothing is computed before.
+    """Runs a model on one picture with changes, on demand, and keeps the results.
 
     Args:
         model, images: (1, C, H, W), as the model takes them.
-        see: gives what an `AttentionExplorer` takes of the model as it is then.
+        see: runs the model, with the interventions that are active, and returns arguments of an `AttentionExplorer`.
 
-    `known` is what was computed until now, by the `key` of each change: {"row": (T,) of `turned`, "says": what the
-    changed model says, where that was asked}.
+    `known` holds the results so far by the `key` of each change: {"row": (T,) as from `turned`, "says": the predictions
+    of the changed model, if they were asked for}.
     """
 
     def __init__(self, model: nn.Module, images: torch.Tensor, see: Callable[[], dict]):
@@ -101,11 +102,11 @@ class Changes:
         self._baseline: Baseline | None = None
 
     def turned(self, changes: Sequence[Change], progress: bool = False) -> np.ndarray:
-        """-> (n, T): 1 - cos(before, after) of each token at the end of the model, for each of n changes.
+        """Returns (n, T): for each of n changes, 1 - cos(before, after) of every token at the end of the model.
 
         Args:
-            changes: each of at least one intervention.
-            progress: a bar on standard output.
+            changes: each has at least one intervention.
+            progress: whether to show a progress bar on standard output.
         """
         asked = [change for change in changes if key(change) not in self.known]
         with tqdm(total=len(asked), desc="effects", leave=False, file=sys.stdout, disable=not progress) as bar:
@@ -118,7 +119,7 @@ class Changes:
         return np.stack([self.known[key(change)]["row"] for change in changes])
 
     def panel(self, change: Change) -> dict:
-        """What an `AttentionExplorer` takes of the changed model."""
+        """Runs the changed model and returns arguments of an `AttentionExplorer`."""
         with torch.no_grad(), intervene(self.model, [intervention(one) for one in change]):
             seen = self.see()
         self.known[key(change)]["says"] = seen["says"]
@@ -138,5 +139,5 @@ class Changes:
 
 
 def _first(change: Change) -> int:
-    # The layer in which it begins.
+    # The first layer that the change affects.
     return min(one["layer"] if "layer" in one else min(one.get("layers", [0])) for one in change)

@@ -1,4 +1,4 @@
-"""A picture changed, to stand beside itself: flipped, cropped or shuffled; and which patch is where."""
+"""A changed picture beside the original: flipped, shuffled or cropped; and which patches show the same content."""
 
 import torch
 import torch.nn.functional as F
@@ -8,17 +8,16 @@ from vit_course.maps.tokens import Tokens
 
 CHANGES = ("flipped", "shuffled", "cropped")
 CHANGE = one_of(*CHANGES)
-KEPT = 0.625  # of each side, where the middle of a picture is cut out
+KEPT = 0.625  # the share of each side that "cropped" keeps
 
 
 def changed(images: torch.Tensor, order: Tokens, how: str) -> torch.Tensor:
-    """(B, C, H, W) -> (B, C, H, W)
+    """(B, C, H, W) -> (B, C, H, W), changed.
 
     Args:
-        images: whose patches lie as `order` says.
+        images: the images, with the grid of patches of `order`.
         order: of the model's tokens.
-        how: one of `CHANGES`: from left to right, the patches in an order drawn once and for all, or the middle
-            enlarged.
+        how: one of `CHANGES`: mirrored left to right, the patches in a fixed random order, or the middle enlarged.
     """
     CHANGE("beside", how)
     if how == "flipped":
@@ -32,7 +31,7 @@ def changed(images: torch.Tensor, order: Tokens, how: str) -> torch.Tensor:
 
 
 def link_of(order: Tokens, how: str) -> list[int]:
-    """-> for each token the one that shows the same in the changed picture, or the nearest where that is cut off."""
+    """Returns for each token the one with the same content in the changed picture, or the nearest if it is cut off."""
     CHANGE("beside", how)
     rows, columns = order.grid
     places = torch.arange(rows * columns).view(rows, columns)
@@ -47,13 +46,13 @@ def link_of(order: Tokens, how: str) -> list[int]:
 
 
 def _order(order: Tokens) -> torch.Tensor:
-    # Place -> the patch that goes there.
+    # -> for each place, the number of the patch that goes there.
     rows, columns = order.grid
     return torch.randperm(rows * columns, generator=torch.Generator().manual_seed(0))
 
 
 def _cut(images: torch.Tensor, grid: tuple[int, int], order: torch.Tensor) -> torch.Tensor:
-    # Over the whole picture, also where its sides are no multiple of the grid.
+    # Reorders the patches. The rest, where the sides are not multiples of the grid, stays as it is.
     (rows, columns), (height, width) = grid, images.shape[2:]
     tall, wide = height // rows, width // columns
     whole = images[:, :, : rows * tall, : columns * wide]
@@ -66,6 +65,6 @@ def _cut(images: torch.Tensor, grid: tuple[int, int], order: torch.Tensor) -> to
 
 
 def _enlarged(places: torch.Tensor, count: int) -> torch.Tensor:
-    # The place of the middle of each row or column once the middle of the picture is enlarged.
+    # -> for each row or column, where its middle lies after the middle of the picture has been enlarged.
     middle = ((places + 0.5) / count - 0.5) / KEPT + 0.5
     return (middle * count).floor().clamp(0, count - 1).long()

@@ -1,4 +1,4 @@
-"""The attention explorer on a model: anybody's ViT, an image, one line; or a button for the image."""
+"""Opens the attention explorer on a model and an image, in one call; or on images that are uploaded with a button."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -44,45 +44,45 @@ def explore(
     effects: bool | Sequence[str] = False,
     **state: Any,  # each part has a type of its own
 ) -> AttentionExplorer:
-    """Runs the model on an image and returns an `AttentionExplorer` of where it looks, with all that it can show.
+    """Runs the model on an image and returns an `AttentionExplorer` of where it looks.
 
-    If the model's queries and keys can be seen, they are sent, otherwise its maps. If its parts are plain, as in our
-    models and the plain ViTs of timm, torchvision and Hugging Face, its tokens after the last norm are sent too and,
-    if it has a head, what it says about the image and would have said after each layer.
+    The explorer gets the model's queries and keys if they can be recorded, otherwise its maps. If its layers can be
+    traced, as in our models and the plain ViTs of timm, torchvision and Hugging Face, it also gets the tokens after the
+    last norm and, if there is a head, the predictions for the image, at the end and after each layer.
 
     What `preprocess` is given depends on its kind. One that is made for pictures gets the picture, upright and in RGB,
     whatever its size: the `preprocess` of `pretrained.load_run`, a transform of torchvision's or timm's, an entry of
     torchvision's weights, a processor of Hugging Face's. Any other function, such as `dataset.normalise`, gets a batch
     (1, C, H, W) in the model's size, of bytes for a picture, and of the given type for a tensor. By default a picture,
-    or a tensor of bytes, is prepared as a timm model's `pretrained_cfg` says, or the processor next to the weights of a
-    Hugging Face model; floats go in unchanged. What is shown is what the model sees.
+    or a tensor of bytes, is prepared as the `pretrained_cfg` of a timm model or the processor next to the weights of a
+    Hugging Face model says; floats go in unchanged. The explorer shows the image as the model sees it.
 
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`
-            can see; or a `Pretrained`, whose preprocess is taken; or a list of models, to stand side by side.
+            can record; or a `Pretrained`, whose preprocess is used; or a list of models, shown side by side.
         image: a tensor (C, H, W) or (1, C, H, W), bytes or floats; or a picture: a path, the bytes of a file, the file
             object, or a Pillow image. If its size is not the one that the model takes and `preprocess` does not
             change it, a tensor is stretched, and a picture, once upright, is resized to cover it and cropped.
-            Or a list of images, to stand side by side.
+            Or a list of images, shown side by side.
         preprocess: from the picture or the batch to what the model takes; for several models, it may be a list.
-        grid: (rows, columns) of patches; by default what the model says, else the grid of square patches that fits.
-        prefix: the names of the tokens before the patches, or how many there are; by default what the model says.
-        labels: the names of the model's classes; by default what the model, its preprocessing or its `Pretrained` says.
+        grid: (rows, columns) of patches; by default the model's own, else the grid of square patches that fits.
+        prefix: the names of the tokens before the patches, or their number; by default the model's own.
+        labels: the names of the classes; by default those of the model, its preprocessing or its `Pretrained`.
         beside: "flipped", "shuffled" or "cropped": the same picture, changed in this way, is shown next to it, and one
             query marks the same content in both.
-        titles: a name for each of several; by default those of the files or the models, or letters.
-        effects: what is computed at once of "Effect of each head" and "Test it", so that it is there without a kernel:
-            True for each head replaced by its mean, in about half as many forward passes as there are heads; or
-            several of "mean", "zero", and "patches", hidden in at most 100 blocks. With a kernel the page asks for the
-            rest when it is wanted.
-        state: of the `AttentionExplorer`, such as `layer=3`.
+        titles: a name for each of several panels; by default those of the files or the models, or letters.
+        effects: what to compute at once for "Effect of each head" and "Test it", so that it is available without a
+            kernel: True for each head replaced by its mean, in about half as many forward passes as there are heads;
+            or several of "mean", "zero", and "patches", hidden in at most 100 blocks. With a kernel the page computes
+            the rest on demand.
+        state: initial state of the `AttentionExplorer`, such as `layer=3`.
 
     Raises:
         TypeError: a model that is not a module, or a state of an unknown name.
-        ValueError: an image that cannot be used, a model whose attention cannot be seen or placed, or a library's
-            model that does not say how to prepare images; a `preprocess` that does not give one image; more or fewer
-            labels than classes; or a grid, a prefix or a state that does not fit; effects that there are not, or of a
-            model in which nothing can be taken out.
+        ValueError: an image that cannot be used, a model whose attention cannot be recorded or matched to patches, or a
+            library's model that does not say how to prepare images; a `preprocess` that does not give one image; more
+            or fewer labels than classes; or a grid, a prefix or a state that does not fit; unknown effects, or effects
+            of a model that cannot be changed.
     """
     families = need_families(effects)
     need_grid(grid)
@@ -111,7 +111,7 @@ def explore(
 
 @dataclass
 class _Run:
-    """A model that has seen one picture, and what of that an explorer shows."""
+    """A model that was run on one picture, and the arguments of its explorer's panel."""
 
     model: nn.Module
     preprocess: Callable | None
@@ -120,7 +120,7 @@ class _Run:
     order: Tokens
 
     def measure(self, families: Sequence[str]) -> None:
-        """Computes what each of the families of changes does; stopped by hand, what is done is kept."""
+        """Computes the effects of these families of changes; after a KeyboardInterrupt the results so far are kept."""
         maps = self.panel["maps"]
         layers, heads = (maps[0] if isinstance(maps, tuple) else maps).shape[-4:-2]
         changes = [each for name in families for each in family(name, layers, heads, self.order.grid)]
@@ -153,7 +153,7 @@ def _pairs(model: object, image: object, preprocess: object) -> list[tuple]:
 
 
 def _are_images(given: list) -> bool:
-    # Not the numbers of one.
+    # Whether a list holds images, and not the numbers of one image.
     return bool(given) and all(not isinstance(one, (int, float, list, tuple)) for one in given)
 
 
@@ -166,7 +166,7 @@ def _titles(pairs: list[tuple]) -> list[str]:
 
 
 def _parts(model: Any, preprocess: Callable | None) -> tuple[nn.Module, Callable | None]:
-    # Any: whatever a caller gave is looked at here.
+    # Splits a `Pretrained`, and checks what the caller gave; hence Any.
     if isinstance(model, Pretrained):
         model, preprocess = model.model, model.preprocess if preprocess is None else preprocess
     check_has_numbers(model)
@@ -187,7 +187,7 @@ def _seen(
         maps: torch.Tensor | tuple[torch.Tensor, ...]
         try:
             maps = tuple(each.float() for each in recorded.queries_and_keys())
-        except ValueError:  # only weights were seen, or not those that queries and keys give
+        except ValueError:  # only weights were recorded, or others than queries and keys give
             maps = recorded.stacked().float()
         answered = answer if isinstance(answer, torch.Tensor) else getattr(answer, "logits", None)
         if isinstance(answered, torch.Tensor):
@@ -210,24 +210,24 @@ def _seen(
 
 
 def _categories(preprocess: object) -> list[str] | None:
-    # The names of the classes, of an entry of torchvision's weights.
+    # The names of the classes, from an entry of torchvision's weights.
     meta = getattr(preprocess, "meta", None)
     return list(meta["categories"]) if isinstance(meta, dict) and "categories" in meta else None
 
 
 def _recorded(anatomy: Anatomy, images: torch.Tensor) -> tuple[RecordedMaps, ForwardPass | None, Any]:
-    # -> what `record_attention` saw of (1, C, H, W), what was seen between the layers, and what the model returned.
+    # (1, C, H, W) -> the recorded attention, the tokens between the layers (None if they cannot be traced), the output.
     model = anatomy.model
     try:
         seen = ForwardPass(anatomy)
-    except ValueError:  # no layers that could be listened to, but attention
+    except ValueError:  # attention can be recorded, but the layers cannot be traced
         seen = None
     listening = nullcontext() if seen is None else seen.listening()
     try:
         with torch.no_grad(), listening, record_attention(model) as recorded:
             answer = run(model, images)
-    except Exception as error:  # whatever somebody's model raises
-        if isinstance(model, ViT) and isinstance(error, ValueError):  # ours says itself what it takes
+    except Exception as error:  # a foreign model may raise anything
+        if isinstance(model, ViT) and isinstance(error, ValueError):  # our own model's message is clear already
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         hint = "; it has several parts, explore model.vision_model" if hasattr(model, "vision_model") else ""
@@ -249,11 +249,11 @@ def upload(
         model, preprocess, grid, prefix, labels, state: as `explore` takes them, for one model.
 
     Returns:
-        The button; its `explorer` is the one of the last picture, or None.
+        The button; its `explorer` belongs to the last picture, or is None.
 
     Raises:
         TypeError: a model that is not a module.
-        ValueError: a model that says neither how to prepare a picture nor its size, or an invalid `preprocess`, grid or
+        ValueError: a model that gives neither a preprocessing nor an image size, or an invalid `preprocess`, grid or
             prefix.
     """
     if labels is None and isinstance(model, Pretrained):
@@ -273,7 +273,7 @@ def upload(
         treatment += ", not normalised" * (preprocess is None)
 
     def show(file: BinaryIO) -> AttentionExplorer:
-        with warnings.catch_warnings(action="ignore", category=Unnormalised):  # the words below the button say it
+        with warnings.catch_warnings(action="ignore", category=Unnormalised):  # the text below the button says so
             return explore(model, file, preprocess if way is None else way, grid, prefix, labels, **state)
 
     return PictureUpload(show, treatment)

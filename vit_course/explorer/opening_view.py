@@ -1,4 +1,4 @@
-"""Which head and which patch an explorer opens on where nobody has said; opening_view.js does the same in a browser."""
+"""Finds the head and the patch on which an explorer opens by default; opening_view.js does the same in a browser."""
 
 import torch
 
@@ -11,17 +11,17 @@ FEW = 8  # patches
 
 
 def find_opening(attention: QueriesAndKeys | Maps, order: Tokens) -> dict[str, int] | None:
-    """The head of the later half of the layers, and the patch, that send the most to a few distant patches.
+    """Finds, in the later half of the layers, the head and the patch that attend most to a few distant patches.
 
-    What counts is the weight beyond the mean over all queries that are tried, so that a head which looks at the same
-    place from everywhere has none. Patches at the border do not count, as queries and as keys, where there are others.
+    Only the weight above the mean over all tried queries counts, so that a head that looks at the same place from
+    everywhere scores 0. Patches at the border are left out, as queries and as keys, if there are others.
 
     Args:
         attention: of one image.
         order: which of its tokens are patches.
 
     Returns:
-        layer, head and query by their names; None where no patch is distant from another, or no query differs.
+        a dict of layer, head and query; None if no patch is far from another, or all queries have the same maps.
     """
     rows, columns = order.grid
     place = torch.arange(rows * columns)

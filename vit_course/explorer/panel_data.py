@@ -1,19 +1,20 @@
-"""The data of panels as they are sent: with what was tested, and with fewer layers."""
+"""Rewrites the packed data of panels: adds the results of tested changes, or drops layers to save space."""
 
 import json
 from collections.abc import Sequence
 
 import numpy as np
 
-# What a stored notebook keeps of one explorer, in bytes; of a larger one some layers.
+# Bytes that one explorer may take in a stored notebook; of a larger one only some layers are kept.
 MOST_STORED = 1_950_000
 
 
 def with_tested(panels: list[dict], data: bytes, known: Sequence[dict]) -> tuple[list[dict], bytes]:
-    """Panels and data as they are sent, with what is known of changes behind all else: their section "tested".
+    """Returns panels and data with the known results of changes added at the end, as the section "tested".
 
     Args:
-        known: of each panel, as `Changes.known` has it; empty where nothing is.
+        panels, data: as they are sent to the browser.
+        known: the results of each panel, as in `Changes.known`; empty if there are none.
     """
     size = min(
         (one["at"] for panel in panels for one in panel["sections"] if one["name"] == "tested"), default=len(data)
@@ -34,12 +35,14 @@ def with_tested(panels: list[dict], data: bytes, known: Sequence[dict]) -> tuple
 
 
 def fitting(state: dict, most: int = MOST_STORED) -> dict:
-    """The state with as many layers as `most` bytes take; `layer` stays the same layer, rolled out it becomes a mean.
+    """Returns the state with as many layers as fit into `most` bytes.
 
-    Of a large one these are the last layer, the one that is shown, and others as evenly as there is room.
+    A smaller state keeps the last layer, the shown one, and others at even distances. Its `layer` points to the same
+    layer as before, and a rollout, which needs all layers, becomes a mean.
 
     Args:
         state: the traits of an `AttentionExplorer` by their names.
+        most: bytes of data.
     """
     every = 1
     found = state

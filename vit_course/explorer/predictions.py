@@ -1,4 +1,4 @@
-"""What a model says of a picture, and what it would have said after each layer: its own head, applied earlier."""
+"""A model's predictions for a picture, at the end and after each layer (logit lens: its own head, applied early)."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import torch
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.forward_pass import ForwardPass
 
-MOST_CLASSES = 5  # of which the curves are drawn
+MOST_CLASSES = 5  # whose curves are drawn
 
 
 @torch.no_grad()
@@ -19,20 +19,20 @@ def predicted_words(
     none: str | None = None,
     most: int = MOST_CLASSES,
 ) -> dict | None:
-    """What an `AttentionExplorer` takes as `says`, or None where the model does not say that it tells classes apart.
+    """Returns what an `AttentionExplorer` takes as `says`, or None if the model's output is not known to be logits.
 
-    After each layer the rest of the model, its last norm and its head, reads the tokens as if no layer followed.
+    After each layer, the model's last norm and head read the tokens as if no further layer followed.
 
     Args:
-        seen: the pass over one picture.
+        seen: the forward pass over one picture.
         images: (1, C, H, W), that picture as the model takes it.
         answer: what the model returned.
-        labels: the names of the classes; None for their numbers, empty where what comes out are no classes.
-        none: what `none_fits` says of the answer.
-        most: how many classes are told of.
+        labels: the names of the classes; None to number them, empty if the outputs are not classes.
+        none: the result of `none_fits` for the answer.
+        most: how many classes to include.
 
     Raises:
-        ValueError: another number of labels than of classes.
+        ValueError: the numbers of labels and of classes differ.
 
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens" (LessWrong), for language models; for Vision
     Transformers Vilas, Schaumlöffel & Roig 2023 (arXiv:2310.18969).
@@ -44,11 +44,11 @@ def predicted_words(
     names = [f"class {index}" for index in range(count)] if labels is None else list(labels)
     if len(names) != count:
         raise ValueError(f"the model has {count} classes, and {len(names)} labels were given")
-    tokens = torch.cat(seen.tokens())  # (L + 1, T, D): what each layer gives, as if it were another picture
+    tokens = torch.cat(seen.tokens())  # (L + 1, T, D): the output of each layer as a picture of the batch
     try:
         with unrecorded():
             read = seen.continued(images.expand(len(tokens), -1, -1, -1), [tokens] * len(seen.blocks))
-    except (RuntimeError, TypeError, IndexError, ValueError):  # of a model that takes one picture alone
+    except (RuntimeError, TypeError, IndexError, ValueError):  # a model that takes only one picture at a time
         return None
     lens = getattr(read, "logits", read).float().softmax(dim=1)  # (L + 1, num_classes)
     best = lens[-1].topk(min(most, count)).indices
@@ -62,7 +62,8 @@ def predicted_words(
 
 
 def _class_logits(model: torch.nn.Module, answer: object, labels: Sequence[str] | None) -> torch.Tensor | None:
-    # (1, num_classes). Other tensors of this shape are embeddings: that they are classes somebody has to say.
+    # -> (1, num_classes), or None. A tensor of this shape may be an embedding, so that it counts as logits only if its
+    # name, the model's number of classes, or labels confirm it.
     named = isinstance(getattr(answer, "logits", None), torch.Tensor)
     logits = answer.logits if named else answer
     if not isinstance(logits, torch.Tensor) or logits.ndim != 2 or logits.shape[1] < 2:

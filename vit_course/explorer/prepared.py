@@ -1,4 +1,4 @@
-"""From whatever a reader has of a picture to what a model takes of it, and to what of that is shown."""
+"""Prepares any kind of image for a model, and keeps the part that the model sees, to be shown."""
 
 import sys
 import warnings
@@ -18,7 +18,7 @@ from vit_course.pretrained.bundled import AsTrained
 from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.vit import ViT
 
-# Whose published models were trained on normalised images; what numbers they were normalised by, only timm's say.
+# Libraries whose published models were trained on normalised images; only timm's models say by which mean and std.
 LIBRARIES = ("timm", "transformers", "torchvision")
 ADVICE = {
     "transformers": "its processor, as AutoImageProcessor.from_pretrained gives it",
@@ -28,14 +28,14 @@ ADVICE = {
 
 
 class Unnormalised(UserWarning):
-    """Numbers from 0 to 1 go to a model that was most likely trained on normalised ones."""
+    """Warning: values from 0 to 1 go to a model that was most likely trained on normalised images."""
 
 
 class Prepared(NamedTuple):
-    """One picture: `shown` (C, H, W) from 0 to 1, and `given` to the model (1, C, H, W), of the same crop.
+    """One picture: `shown` (C, H, W) from 0 to 1, and the same crop as `given` to the model, (1, C, H, W).
 
-    `whole` is the picture that it was cut out of, with the shares of its height and width that were kept; None where
-    they are not known.
+    `whole` is the uncropped picture, with the shares of its height and width that the crop kept; None if the crop is
+    not known.
     """
 
     shown: torch.Tensor
@@ -44,13 +44,13 @@ class Prepared(NamedTuple):
 
 
 def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
-    """Makes of an image what the model takes.
+    """Prepares an image for the model.
 
     Args:
         model, image, preprocess: as `explore` takes them.
 
     Raises:
-        ValueError: an image that cannot be used, a model that does not say how it wants a picture, or a `preprocess`
+        ValueError: an image that cannot be used, a library's model without a known preprocessing, or a `preprocess`
             that does not give one image.
     """
     is_picture = isinstance(image, (str, Path, bytes, Image.Image)) or hasattr(image, "read")
@@ -70,7 +70,7 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
         picture = open_picture(image)
         whole = _whole(picture, size)
         image = open_image(picture, size)
-        if anatomy.channels == 1:  # grey, as of the digits
+        if anatomy.channels == 1:  # a model of grey images, such as the digits
             image = image.float().mean(dim=0, keepdim=True).round().to(torch.uint8)  # (1, H, W)
     if size is not None and tuple(image.shape[1:]) != size:
         resized = nn.functional.interpolate(image[None].float(), size, mode="bilinear", antialias=True)[0]
@@ -79,16 +79,16 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
     if preprocess is None:
         _warn_of_shares(model, shown)
         return Prepared(_stretched(shown), shown[None], whole)
-    # A normalisation takes floats alone.
+    # A bare Normalize takes only floats.
     batch = shown[None] if type(preprocess).__name__ == "Normalize" else image[None]
     given = need_batch(_called(preprocess, batch, f"images {tuple(batch.shape)} of {batch.dtype}"))
-    if given.shape[2:] != shown.shape[1:]:  # cropped or resized in there: what the model sees is shown
+    if given.shape[2:] != shown.shape[1:]:  # `preprocess` crops or resizes: show its output
         shown, whole = given[0], None
     return Prepared(_stretched(shown), given, whole)
 
 
 def _whole(picture: Image.Image, way) -> tuple[Image.Image, tuple[float, float]] | None:
-    # By a preprocessing whose crop is known, or by the size (H, W) that a picture is to cover.
+    # way: a preprocessing, or the size (H, W) that the picture is resized to cover. -> `Prepared.whole`
     size = getattr(way, "image_size", None) if isinstance(way, AsTrained) else way
     if isinstance(way, Preprocessing):
         kept = way.kept(picture.height, picture.width)
@@ -101,7 +101,7 @@ def _whole(picture: Image.Image, way) -> tuple[Image.Image, tuple[float, float]]
 
 
 def preprocessing_of(preprocess) -> Callable | None:
-    """-> what takes a picture of Pillow's to (1, C, H, W), or None where `preprocess` takes a batch or is None."""
+    """Returns a function from a Pillow image to (1, C, H, W), or None if `preprocess` takes a batch or is None."""
     if isinstance(preprocess, (Preprocessing, AsTrained, _HuggingFace, _Transform)):
         return preprocess
     preprocess = getattr(preprocess, "image_processor", preprocess)  # of a processor of pictures and words
@@ -115,12 +115,12 @@ def preprocessing_of(preprocess) -> Callable | None:
 
 
 def preprocessing_of_model(model: nn.Module) -> Callable | None:
-    """-> as `preprocessing_of`, from what the model itself says; None for a model of no library.
+    """Returns the model's own preprocessing, as `preprocessing_of` does; None for a model that is of no library.
 
-    Such a model gets numbers as they are.
+    A model without one gets the values unchanged.
 
     Raises:
-        ValueError: a library's model that does not say it.
+        ValueError: a library's model whose preprocessing is not known.
     """
     if (anatomy := Anatomy(model)).timm_config is not None:
         return _of_timm(anatomy, anatomy.timm_config)
@@ -128,7 +128,7 @@ def preprocessing_of_model(model: nn.Module) -> Callable | None:
     if name and "transformers" in sys.modules:
         from transformers import AutoImageProcessor
 
-        try:  # what was loaded lies in a folder, or in the cache
+        try:  # the model was loaded from a folder or the cache, so its processor is there too
             return _HuggingFace(AutoImageProcessor.from_pretrained(name, local_files_only=True))
         except (OSError, ValueError, ImportError):
             pass
@@ -159,7 +159,7 @@ class _Transform:
 
     def __init__(self, transform):
         self.transform = transform
-        # The last normalisation of several steps, or a preset's own.
+        # The mean and std of the last step that has them, or of the transform itself.
         steps = [transform, *getattr(transform, "transforms", ())]
         stated = [step for step in steps if hasattr(step, "mean") and hasattr(step, "std")]
         self.mean, self.std = (stated[-1].mean, stated[-1].std) if stated else (None, None)
@@ -226,13 +226,13 @@ def _picture(image: torch.Tensor) -> Image.Image:
 def _called(preprocess: Callable, argument, what: str):
     try:
         return preprocess(argument)
-    except (AttributeError, TypeError, AssertionError, RuntimeError) as error:  # of one that wanted something else
+    except (AttributeError, TypeError, AssertionError, RuntimeError) as error:  # it expects another input
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise ValueError(f"preprocess cannot take {what}: {reason}") from error
 
 
 def _undone(image: torch.Tensor, mean, std) -> torch.Tensor:
-    # What the model sees, (C, H, W), as it was before it was normalised.
+    # Reverses the normalisation of an image (C, H, W), to show it.
     if mean is not None and std is not None:
         mean, std = (torch.as_tensor(values, dtype=image.dtype).flatten()[:, None, None] for values in (mean, std))
         before = image * std + mean
@@ -245,4 +245,4 @@ def _stretched(image: torch.Tensor) -> torch.Tensor:
     low, high = float(image.min()), float(image.max())
     if low >= 0 and high <= 1:
         return image
-    return (image - low) / max(high - low, 1e-12)  # normalised numbers: shown from darkest to brightest
+    return (image - low) / max(high - low, 1e-12)  # normalised values are stretched to the range from 0 to 1

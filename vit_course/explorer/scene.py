@@ -1,6 +1,6 @@
-"""What one panel of the explorer shows: a picture, its attention as queries and keys or as maps, and more of the model.
+"""The data of one panel of the explorer: a picture, its attention as queries and keys or as maps, and more.
 
-Everything here is arrays; what computed them is nobody's business.
+Everything here is arrays, independent of the model that computed them.
 """
 
 import io
@@ -15,15 +15,15 @@ from vit_course._support.widgets.encoding import LARGEST, Sections, quantised
 from vit_course.maps.tokens import Tokens
 
 MOST_WEIGHTS = 60_000_000
-MOST_WHOLE = 640  # pixels: of the longer side of what a picture was cut out of, and of the part that is drawn of it
-FEW_PIXELS = 96  # of the shorter side: a smaller picture has pixels of its own to be seen
+MOST_WHOLE = 640  # pixels of the longer side, of the uncropped picture and of the sharper crop that is drawn
+FEW_PIXELS = 96  # of the shorter side: of a smaller picture the model's own pixels are to be seen
 MOST_PNG = 120_000  # bytes; a larger picture is a photograph, and goes as JPEG
 
 
 class QueriesAndKeys:
-    """(L, h, T, d), (L, h, T, d): attention as what makes it. No more than one map is ever in memory.
+    """Attention as queries and keys, (L, h, T, d) each, so that no more than one map is in memory at a time.
 
-    `most` is the largest whole number that a coordinate becomes when it is sent.
+    `most` is the largest whole number to which a coordinate is quantised when it is sent.
     """
 
     kind = "qk"
@@ -46,12 +46,12 @@ class QueriesAndKeys:
         return self.map(layer, head)[:, token]
 
     def write(self, sections: Sections, layers: Sequence[int]) -> dict:
-        """Adds the layers to what is sent; -> what the panel says of them."""
-        # The keys lose what all tokens have in common: it adds the same to every score of a row, and would cost digits.
+        """Adds the layers to the sections that are sent; returns the panel's description of them."""
+        # The mean of the keys is subtracted: it adds the same to every score of a row, and would cost precision.
         means = self.k.mean(dim=2)  # (L, h, d)
         steps = np.empty((2, len(layers), self.heads, self.dim), np.float32)
         sums = np.empty((len(layers), self.heads, self.tokens), np.float32)
-        square = torch.empty(self.tokens, self.tokens)  # one for all, as many large ones would leave memory in pieces
+        square = torch.empty(self.tokens, self.tokens)  # reused for all heads, against memory fragmentation
         for index, layer in enumerate(layers):
             stored = []
             both = self.q[layer], self.k[layer] - means[layer][:, None]  # each (h, T, d)
@@ -59,7 +59,7 @@ class QueriesAndKeys:
                 whole, step = quantised(both[place].numpy(), 1, self.most)  # (h, T, d), (h, d)
                 sections.steps(name, whole, index)
                 steps[place, index] = step
-                # What the browser has: so its rows sum to 1.
+                # The quantised values, as the browser has them, so that its rows sum to 1.
                 stored.append(torch.from_numpy(whole * step[:, None]))
             for head, (q, k) in enumerate(zip(*stored, strict=True)):
                 torch.mm(self.scale * q, k.T, out=square)
@@ -73,7 +73,7 @@ class QueriesAndKeys:
 
 
 class Maps:
-    """(L, h, T, T): attention as weights, where nothing else was seen."""
+    """Attention as weights (L, h, T, T), for models whose queries and keys cannot be recorded."""
 
     kind = "maps"
 
@@ -94,7 +94,7 @@ class Maps:
         return self.maps[layer, head, :, token]
 
     def write(self, sections: Sections, layers: Sequence[int]) -> dict:
-        """As of `QueriesAndKeys`: eight bits a weight, with the largest of each row in full."""
+        """As `QueriesAndKeys.write`: 8 bits a weight, and the largest weight of each row in full precision."""
         tops = self.maps.amax(dim=-1)  # (L, h, T)
         for index, layer in enumerate(layers):
             steps = self.maps[layer] * (255 / tops[layer].clamp_min(1e-30))[..., None]  # (h, T, T)
@@ -105,18 +105,18 @@ class Maps:
 
 @dataclass(eq=False)
 class Panel:
-    """One image with what a model computed of it.
+    """One image, and what a model computed from it.
 
     Args:
         attention: `QueriesAndKeys` or `Maps`.
-        picture: (H, W, 3) or (H, W) from 0 to 1, what the model sees.
+        picture: (H, W, 3) or (H, W) from 0 to 1, as the model sees it.
         order: which of the T tokens are patches.
         title: "" for none.
         features: (T, D), the tokens after the last norm, or None.
-        says: what the model says, as `need_says` gives it, or None.
-        link: for each token of the first panel the one of this panel that shows the same, or None.
-        whole: the picture that this one is the middle of, and the shares of its height and width that are left. What
-            is drawn is cut out of it, where that has more pixels.
+        says: the predictions, as `need_says` returns them, or None.
+        link: for each token of the first panel the token of this panel with the same content, or None.
+        whole: the uncropped picture, of which `picture` is the middle, and the shares of its height and width that are
+            kept. The page draws a crop of it if that has more pixels than `picture`.
     """
 
     attention: QueriesAndKeys | Maps
@@ -143,7 +143,7 @@ class Panel:
         return torch.stack([of(layer, each, token) for each in heads]).mean(dim=0).numpy()
 
     def _rollout(self, layer: int, token: int, to: bool) -> torch.Tensor:
-        # A vector through the layers: from a query down, or from a key up.
+        # Rollout of a single vector: from a query down through the layers, or from a key up.
         attention = self.attention
         flow = torch.zeros(attention.tokens)
         flow[token] = 1
@@ -153,7 +153,7 @@ class Panel:
         return flow
 
     def at(self, token: int, first: "Panel") -> int:
-        """-> the token of this panel that stands for a token of the first: the same content, name or place."""
+        """Returns the token of this panel that corresponds to one of the first panel: same content, name or place."""
         if self is first:
             return token
         if self.link is not None:
@@ -168,12 +168,12 @@ class Panel:
         return self.order.num_prefix + row * self.order.grid[1] + column
 
     def write(self, sections: Sections, layers: Sequence[int] | None = None, sharp: bool = True) -> dict:
-        """Adds all arrays to what is sent; -> the panel in words and numbers, as the browser reads it.
+        """Adds all arrays to the sections that are sent; returns the description of the panel that the browser reads.
 
         Args:
-            sections: of all panels.
+            sections: shared by all panels.
             layers: which to send; by default all.
-            sharp: whether what is drawn may have more pixels than the model sees.
+            sharp: whether the drawn picture may have more pixels than the model sees.
         """
         attention = self.attention
         numbers = list(range(attention.layers) if layers is None else layers)
@@ -198,7 +198,7 @@ class Panel:
         }
 
     def _sharper(self) -> tuple[bytes, str] | None:
-        # As a file; None where the picture itself is to be seen, or has as many pixels.
+        # The crop of the uncropped picture, as a file; None if the model's own pixels are to be seen, or are as many.
         if self.whole is None or self.picture.ndim == 2 or min(self.picture.shape[:2]) < FEW_PIXELS:
             return None
         image, (high, wide) = self.whole

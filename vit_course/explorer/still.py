@@ -1,4 +1,4 @@
-"""The explorer where it is not live: its picture."""
+"""The still picture of the explorer, for where it is not live."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,10 +9,10 @@ from vit_course.plots.photographs import spotlight
 
 
 def picture_of(panel: Panel, layer: int, head: int, fusion: str, query: int, direction: str) -> Figure:
-    """The photograph lit by the chosen map, and beside it by each head of the layer.
+    """Draws the photograph lit by the chosen map, and beside it by the map of each head of the layer.
 
     Args:
-        panel: whose picture.
+        panel: the panel to draw.
         layer, head, fusion, query, direction: the state, as of the `AttentionExplorer`.
     """
     order, heads = panel.order, panel.attention.heads
@@ -22,7 +22,7 @@ def picture_of(panel: Panel, layer: int, head: int, fusion: str, query: int, dir
     tall = 4.0 * min(height / width, 1.25)
     figure = Figure(figsize=(8.5, tall + 0.55), dpi=100, layout="constrained")
     left, right = figure.subfigures(1, 2, width_ratios=(4.0, 4.5))
-    smooth = min(height, width) >= 96  # a small picture has pixels of its own to be seen
+    smooth = min(height, width) >= 96  # in a smaller picture the model's own pixels are to be seen
     _light(left.subplots(), panel, chosen, query, smooth)
     columns = _columns(heads, 4.5, tall, height / width)
     rows = -(-heads // columns)
@@ -42,7 +42,7 @@ def picture_of(panel: Panel, layer: int, head: int, fusion: str, query: int, dir
 
 
 def _columns(count: int, wide: float, tall: float, ratio: float) -> int:
-    # The number of columns that leaves the pictures largest.
+    # The number of columns for which the pictures are largest.
     def size(columns: int) -> float:
         rows = -(-count // columns)
         return min(wide / columns, (tall / rows - 0.2) / ratio)

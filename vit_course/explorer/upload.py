@@ -1,4 +1,4 @@
-"""A button for a picture of the reader's own, and below it whatever is made of that picture."""
+"""A button to upload a picture, and below it a widget that shows that picture."""
 
 import io
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from vit_course._support.widgets import scripts
 
 
 class PictureButton(anywidget.AnyWidget):
-    """The button and the line of words beside it: sends a file's name and bytes, and says what `message` holds.
+    """The button and a line of text: sends a file's name and bytes to Python, and displays `message`.
 
-    Not `ipywidgets.FileUpload`: Jupyter's connection breaks at a message above 10 MiB, which many photographs are.
-    This one makes such a picture smaller in the browser, and says so.
+    It replaces `ipywidgets.FileUpload` because Jupyter's connection breaks at messages above 10 MiB, and many
+    photographs are larger. This button makes such a picture smaller in the browser, and says so.
     """
 
     _esm = scripts.module("upload")
@@ -25,13 +25,13 @@ class PictureButton(anywidget.AnyWidget):
 
 
 class PictureUpload(ipywidgets.VBox):
-    """A `PictureButton`, and below it the widget that `show` makes of the last picture.
+    """A `PictureButton`, and below it the widget that `show` makes from the last picture.
 
-    What is seen always belongs to the file chosen last: a file that cannot be used takes the earlier widget away.
+    The widget always belongs to the file chosen last: if that cannot be used, the earlier widget is removed.
 
     Args:
-        show: from a binary file, whose `name` is the picture's, to a widget; a `ValueError` is told to the reader.
-        treatment: what `show` does to a picture, in words that follow its name.
+        show: from a binary file, whose `name` is the picture's, to a widget; the reader sees its `ValueError`.
+        treatment: a phrase that says what `show` does to a picture, shown after the picture's name.
 
     Raises:
         ValueError: a `show` that is not a function.
@@ -49,7 +49,7 @@ class PictureUpload(ipywidgets.VBox):
         super().__init__([self._button])
 
     def _chosen(self, button: PictureButton, content: dict, buffers: list) -> None:
-        button.message = ""  # so that the same words, said again, are a change
+        button.message = ""  # so that the same message, set again, counts as a change
         earlier, self.explorer = self.explorer, None
         message = content["refusal"]
         if not message:
@@ -66,11 +66,11 @@ class PictureUpload(ipywidgets.VBox):
             made = self._show(file)
         except ValueError as error:
             return f"{error}. Please choose another picture.", None
-        except Exception as error:  # nobody sees what is raised while the browser's messages are handled
+        except Exception as error:  # errors in a message handler are shown nowhere
             return f"{file.name} could not be shown: {type(error).__name__}: {error}", None
         return f"Below: {file.name}, {self._treatment}." if self._treatment else f"Below: {file.name}.", made
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict:
-        # The same words in every session, and of use where nothing is live.
+        # A text that is the same in every session, and useful where no widget is live.
         data = super()._repr_mimebundle_(**kwargs)
         return {**data, "text/plain": "A button for a picture of your own: run this cell to use it."}

@@ -34,45 +34,43 @@ if TYPE_CHECKING:
     from vit_course.explorer.changes import Changes
 
 Numbers = torch.Tensor | np.ndarray
-CHOSEN = {"layer", "head", "fusion", "query", "direction"}  # who sets one of these has chosen where to look
+CHOSEN = {"layer", "head", "fusion", "query", "direction"}  # if one of these is given, no opening view is searched for
 
 
 class AttentionExplorer(Widget):
     """Shows where a Vision Transformer looks, on one image, or on several side by side with one query for all.
 
-    All data go to the browser once. Pointing asks nothing of the kernel: from queries and keys the browser computes
-    the rows that it draws, so that what is sent grows with the tokens and not with their square.
+    All data go to the browser once. The browser computes the rows that it draws from queries and keys, so that pointing
+    needs no kernel, and the size of the data grows with the number of tokens and not with its square.
 
     Args:
         maps: a tuple of queries and keys, each (L, h, T, d), as `record_attention(model).queries_and_keys()` gives
-            them, `q[0], k[0]`; or the maps (L, h, T, T) themselves, where nothing else can be seen. T = rows x columns
-            and the tokens that belong to no patch in front. Or a list of such.
-        image: (C, H, W) or (H, W), bytes or floats from 0 to 1, or a Pillow image: what the model sees; or a list, one
+            them, `q[0], k[0]`; or the maps (L, h, T, T), if only these can be recorded. T counts the prefix tokens,
+            which belong to no patch, and then the rows x columns patches. Or a list of such.
+        image: (C, H, W) or (H, W), bytes or floats from 0 to 1, or a Pillow image, as the model sees it; or a list, one
             for each of the maps.
         grid: (rows, columns) of patches; or a list. By default the grid of the image's proportions that fits T.
-        titles: a name for each of several.
-        prefix: the names of the tokens in front, or how many there are; or a list of such, one for each of the maps.
+        titles: a name for each of several panels.
+        prefix: the names of the prefix tokens, or their number; or a list of such, one for each of the maps.
         features: (T, D), the tokens after the last norm, for similarity and colours; or a list.
-        says: what the model says of the image: a dict of "labels", "probabilities" of the whole model, "lens", the
-            same after each layer with the state before the first in front, and "about", where they come from; or a
-            list.
-        link: where a picture is another one changed: for each token of the first the one that shows the same content
-            here; a list with one for each of the maps, the first None.
-        whole: where `image` is the middle of a larger picture: a tuple of that picture, of Pillow's, and of the shares
-            of its height and width that are left, from which it is drawn with more pixels; or a list.
-        changes: what answers where something is to be taken out of the model, as `explore` makes it; or a list.
+        says: the predictions for the image: a dict of "labels", "probabilities" of the whole model, "lens", the
+            probabilities before the first and after each layer, and "about", where they come from; or a list.
+        link: for pictures that are changed copies of the first: for each token of the first panel the token of this
+            panel with the same content; a list with one for each of the maps, the first None.
+        whole: if `image` is the middle of a larger picture: a tuple of that Pillow image and the shares of its height
+            and width that are kept; the page draws its middle, with more pixels than `image` has. Or a list.
+        changes: runs the model with parts removed, as `explore` makes it; or a list.
         state: the initial state, see below.
 
-    The state is there to be set and to be observed: `layer` and `head`; `fusion` ("head", "mean", "rollout" up to the
-    layer); `query`, a token, 0 the first of those in front. Where none of these is given, nor `direction`, the explorer
-    opens on the head and the patch that `find_opening` finds in the maps; else by default on the last layer, head 0 and
-    the class token. Further: `pinned`; `key`, the token that the query is compared with, -1 for none; `direction`
-    ("from": where the query looks, "to": who looks at it); `view` ("attention", "similarity", "colours"); `overlay`
-    ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer", "fixed") and `fixed`, the weight that is then
-    drawn at full strength; `smooth`; `details`, whether "Why there?" and what else is for later is unfolded; `testing`,
-    whether "Test it" is; `face` of the grid ("looks" for the maps, "matters" for how much each head matters) and `by`,
-    what a head that is taken out is replaced by ("mean", "zero");
-    and `tour`, "look" for the guided tour, or "".
+    The state can be set and observed: `layer` and `head`; `fusion` ("head", "mean", "rollout" up to the layer);
+    `query`, a token, 0 for the first prefix token. If none of these nor `direction` is given, the explorer opens on the
+    head and the patch that `find_opening` finds in the maps; otherwise the defaults are the last layer, head 0 and the
+    class token. Further: `pinned`; `key`, the token that the query is compared with, -1 for none; `direction` ("from":
+    where the query looks, "to": who looks at it); `view` ("attention", "similarity", "colours"); `overlay`
+    ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer", "fixed") and `fixed`, the weight that is drawn at
+    full strength with "fixed"; `smooth`; `details`, whether the fold "More" with "Why there?" is open; `testing`,
+    whether "Test it" is open; `face` of the grid ("looks" for the maps, "matters" for how much each head matters) and
+    `by`, what a removed head is replaced by ("mean", "zero"); and `tour`, "look" for the guided tour, or "".
 
     Raises:
         ValueError: invalid maps, or maps whose rows do not sum to 1; more weights than a page can take; a grid that
@@ -117,14 +115,14 @@ class AttentionExplorer(Widget):
             self._shown.append(_panel(one, self._shown[0] if self._shown else None))
             self._changes.append(one["changes"])
         sections = Sections()
-        # A sharp one beside another that is not would seem to be what the model sees.
+        # All or none: a sharp picture beside a blurred one would look as if the model saw more of it.
         sharp = all(panel.whole for panel in self._shown)
         panels = [panel.write(sections, sharp=sharp) for panel in self._shown]
         first = self._shown[0]
         found = None if CHOSEN & state.keys() else find_opening(first.attention, first.order)
         panels[0]["telling"] = found  # so that the page can say why it opens there
         for panel, own in zip(panels, self._changes, strict=True):
-            panel["asks"] = own is not None  # so that the page knows who answers
+            panel["asks"] = own is not None  # tells the page whether a kernel can answer
         panels, data = with_tested(panels, sections.data, self._known())
         counts = {name: max(panel[name] for panel in panels) for name in ("layers", "heads")}
         counts["tokens"] = first.attention.tokens
@@ -137,17 +135,17 @@ class AttentionExplorer(Widget):
         return proposal["value"]
 
     def attention(self, panel: int = 0) -> np.ndarray:
-        """-> (T,): the map of the present state, as the browser draws it but unrounded.
+        """Returns the map (T,) of the present state, as the browser draws it but unrounded.
 
-        Where the query looks, or with `direction="to"` how much each token looks at it; of one head, of their mean, or
-        rolled out through the layers.
+        It holds where the query looks or, with `direction="to"`, how much each token looks at it: for one head, the
+        mean of the heads, or the rollout through the layers.
         """
         one = self._shown[panel]
         layer, head = min(self.layer, one.attention.layers - 1), min(self.head, one.attention.heads - 1)
         return one.shown(layer, head, self.fusion, one.at(self.query, self._shown[0]), self.direction)
 
     def everything(self) -> dict:
-        """-> the state and the data by their names, as `pages` takes them, with what was tested until now."""
+        """Returns the state and the data by their names, as `pages` takes them, with the results of changes so far."""
         panels, data = with_tested(self._panels, self._data, self._known())
         return super().everything() | {"_panels": [{**panel, "asks": False} for panel in panels], "_data": data}
 
@@ -155,7 +153,8 @@ class AttentionExplorer(Widget):
         return [own.known if own else {} for own in self._changes]
 
     def _answer(self, question: dict) -> tuple[dict, list[bytes]]:
-        # {"panel", "changes", "maps"} -> what follows from each; of one change all that is shown of it.
+        # {"panel", "changes", "maps"} -> the effect of each change on all tokens; with "maps", which comes with one
+        # change, also the whole panel of the changed model.
         own, changes = self._changes[question["panel"]], question["changes"]
         assert own is not None
         rows = own.turned(changes).astype("<f4").tobytes()  # (n, T)
@@ -183,7 +182,7 @@ class AttentionExplorer(Widget):
 
 
 def _each(maps: object, image: object, titles: Sequence[str] | None, given: dict) -> list[dict]:
-    """-> what belongs to each panel, by the names of the arguments."""
+    """Returns the arguments of each panel by name."""
     if not isinstance(maps, list):
         return [{"maps": maps, "image": image, "title": need_titles(titles)[0] if titles else "", **given}]
     if not isinstance(image, (list, tuple)):
@@ -193,9 +192,9 @@ def _each(maps: object, image: object, titles: Sequence[str] | None, given: dict
     listed = {"maps": maps, "image": list(image), "title": titles}
     for name, value in given.items():
         of_each = isinstance(value, list)
-        if name == "prefix" and isinstance(value, (list, tuple)):  # a list of names is the same for all
+        if name == "prefix" and isinstance(value, (list, tuple)):  # a list of names applies to all panels
             of_each = bool(value) and not all(isinstance(one, str) for one in value)
-        if name == "grid" and of_each:  # as is a list of two numbers
+        if name == "grid" and of_each:  # and so does a list of two numbers
             of_each = not all(isinstance(one, int) for one in value)
         listed[name] = list(value) if of_each else [value] * count
     counts = {name: len(value) for name, value in listed.items()}
@@ -226,7 +225,7 @@ def _panel(given: dict, first: Panel | None) -> Panel:
 
 
 def _first_query(panel: Panel) -> int:
-    # The class token; without one the patch in the middle.
+    # The class token, or the patch in the middle if there is none.
     if "class token" in panel.order.prefix:
         return panel.order.prefix.index("class token")
     rows, columns = panel.order.grid

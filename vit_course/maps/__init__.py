@@ -1,4 +1,4 @@
-"""Attention maps of any Vision Transformer: recorded, interpreted, compared with controls, and tested by changes."""
+"""Attention maps of any Vision Transformer: record, interpret, compare with controls, and test by interventions."""
 
 from vit_course.maps import controls, interpret
 from vit_course.maps.effects import Effects, effects

@@ -44,7 +44,7 @@ def outside_interventions() -> Iterator[None]:
 
 @contextmanager
 def paused_interventions() -> Iterator[None]:
-    """Computes what runs inside the with block without the active interventions."""
+    """Switches the active interventions off inside the with block."""
     before = [(changing, changing.busy) for changing in ACTIVE.changing]
     for changing, _ in before:
         changing.busy = True

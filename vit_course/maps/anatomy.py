@@ -11,28 +11,28 @@ from torch import nn
 from vit_course._support.inputs.rules import is_int
 from vit_course.config import ViTConfig
 
-# By its class or its attribute a layer says that it attends; what only has to do with it says that too.
+# Patterns for the names of classes and attributes: of attention layers, and of helper layers that are not attention.
 ATTENDS, HELPS = r"att(n|ention)|xca", r"output|norm|drop|mask|bias|embed|proj|softmax"
-# What the libraries call the parameters that are tokens, and what a reader may call them. In this order they stand
-# in the sequence: DeiT's (arXiv:2012.12877) and the registers (arXiv:2309.16588) follow the class token.
+# Readable names of the tokens before the patches, and patterns for the names of their parameters, in the order of the
+# sequence: DeiT's distillation token (arXiv:2012.12877) and the registers (arXiv:2309.16588) follow the class token.
 PREFIX = (
     ("class token", r"cls_token|class_token|class_embedding|cls_embedding"),
     ("distillation token", r"dist_token|distillation_token"),
     ("register", r"reg_tokens?|register_tokens?|registers|storage_tokens"),
 )
 SUFFIX = r"det_tokens?|detection_tokens"
-# Their models put them in that order. Of others it is known that a lone class token comes first, and no more.
+# Libraries whose models have that order. In other models only a lone class token is known to come first.
 KNOWN = ("timm", "transformers", "torchvision", "dinov2", "dinov3")
 
 
 class Anatomy:
-    """What the modules and the configs of a model say of it: of ours, of a library's, of anybody's.
+    """Finds the parts of a model, ours or any other, from its modules and configs.
 
-    Everything that looks into a model asks here: recording, interventions, effects and the explorer. A part is looked
-    for when somebody asks for it. Where the model does not say it, it is None.
+    Recording, interventions, effects and the explorer all use this class. Each property is computed when it is first
+    used, and is None if the model does not tell.
 
     Args:
-        model: any ViT, also one that is wrapped, as by `nn.DataParallel`.
+        model: any ViT, which may be wrapped, for example by `nn.DataParallel`.
     """
 
     def __init__(self, model: nn.Module):
@@ -52,7 +52,7 @@ class Anatomy:
 
     @cached_property
     def attention(self) -> dict[str, nn.Module]:
-        """The layers that say of themselves that they attend, by path, without those that only hold such a layer."""
+        """The attention layers by path, recognised by their names, without modules that only contain such a layer."""
         found = {}
         for module, path in self.paths.items():
             names = [getattr(module, "original_name", type(module).__name__), path.rpartition(".")[2]]
@@ -65,16 +65,16 @@ class Anatomy:
 
     @cached_property
     def blocks(self) -> dict[str, nn.Module]:
-        """The layers of the encoder by path, in their order: the numbered modules that hold one attention each.
+        """The layers of the encoder by path, in order: the numbered modules that contain one attention layer each.
 
         Raises:
-            ValueError: there are none, or those of several parts.
+            ValueError: there are none, or several parts of the model have such layers.
         """
         blocks = {}
         for path in self.attention:
             parts = path.split(".")
             starts = [".".join(parts[:end]) for end in range(1, len(parts) + 1) if parts[end - 1][-1:].isdigit()]
-            # A pooling attention behind the layers has no number.
+            # An attention pooling after the layers has no number, so it is left out.
             for start in starts:
                 if sum(is_inside(other, start) for other in self.attention) == 1:
                     blocks[start] = self.model.get_submodule(start)
@@ -94,7 +94,7 @@ class Anatomy:
         """The names of the tokens in front of the patches, such as ("class token", "register 1")."""
         if (config := self.config) is not None:
             names = ("class token",) * (config.pool == "cls")
-            if getattr(config, "reads", None) == "cls+register":  # DeiT's, which is no other kind of token in ours
+            if getattr(config, "reads", None) == "cls+register":  # DeiT's distillation token is a register in ours
                 names += ("distillation token",)
             return names + numbered("register", config.num_prefix - len(names))
         counts = []
@@ -111,21 +111,21 @@ class Anatomy:
 
     @cached_property
     def special_tokens(self) -> list[str]:
-        """The paths of the parameters that are tokens of the prefix by their names."""
+        """The paths of the parameters whose names are those of tokens before the patches."""
         return [path for _, pattern in PREFIX for path in self._parameters(pattern)]
 
     @cached_property
     def suffix_tokens(self) -> list[str]:
-        """The paths of the parameters that are tokens behind the patches by their names."""
+        """The paths of the parameters whose names are those of tokens after the patches."""
         return list(self._parameters(SUFFIX))
 
     @property
     def shuffles(self) -> bool:
-        """Whether the model is MAE of Hugging Face, which leaves patches out at random and shuffles the others."""
+        """Whether the model is Hugging Face's MAE, which leaves patches out at random and shuffles the others."""
         return any(type(module).__name__ == "ViTMAEEmbeddings" for module in self.paths)
 
     def grid(self, image_size: tuple[int, int]) -> tuple[int, int] | None:
-        """-> (rows, columns) of the patches over an image of this size (H, W), or None."""
+        """Returns (rows, columns) of the patches for an image of size (H, W), or None if they are not known."""
         for module in self.paths:
             if callable(ask := getattr(module, "dynamic_feat_size", None)):  # timm's: knows about padding and stems
                 rows, columns = ask(tuple(image_size))
@@ -140,7 +140,7 @@ class Anatomy:
     def image_size(self) -> tuple[int, int] | None:
         """(H, W) of the images that the model was made for."""
         for module in self.paths:
-            # Where the four code bases keep it.
+            # The attributes in which the four code bases store it.
             places = ((getattr(module, "config", None), "image_size"), (module, "image_size"), (module, "img_size"))
             for owner, name in places:
                 if size := _pair(getattr(owner, name, None)):
@@ -149,14 +149,14 @@ class Anatomy:
 
     @cached_property
     def channels(self) -> int:
-        """How many channels an image has: as many as the projection of the patches takes; 3 where there is none."""
+        """The number of image channels: that of our config, else of the first convolution; 3 if there is none."""
         if self.config is not None:
             return self.config.in_channels
         return next((module.in_channels for module in self.paths if isinstance(module, nn.Conv2d)), 3)
 
     @cached_property
     def timm_config(self) -> Mapping[str, Any] | None:
-        """What a model of timm's says of the images that it was trained on."""
+        """timm's description of the images that the model was trained on."""
         for module in self.paths:
             config = getattr(module, "pretrained_cfg", None)
             if isinstance(config, Mapping) and config.get("mean") and config.get("std"):
@@ -168,7 +168,7 @@ class Anatomy:
         """The names of the classes.
 
         Raises:
-            ValueError: an `id2label` that does not name class after class.
+            ValueError: an `id2label` in which a class is missing.
         """
         names = getattr(getattr(self.model, "config", None), "id2label", None)  # Hugging Face's
         if isinstance(names, dict) and names:
@@ -185,11 +185,11 @@ class Anatomy:
         from timm.data import ImageNetInfo, infer_imagenet_subset
 
         subset = infer_imagenet_subset(self.model) if getattr(self.model, "num_classes", 0) else None
-        # Of several names of a thing the first.
+        # Only the first of several synonyms.
         return [name.split(",")[0] for name in ImageNetInfo(subset).label_descriptions()] if subset else None
 
     def _parameters(self, pattern: str) -> dict[str, nn.Parameter]:
-        # By the ends of their names. What a head asks the patches with, after the last layer, is no token of theirs.
+        # Matches the last part of a name. The query of a pooling head, after the last layer, is not a prefix token.
         return {
             path: parameter
             for path, parameter in self.model.named_parameters()
@@ -198,12 +198,12 @@ class Anatomy:
 
 
 def is_plain(module: nn.Module) -> bool:
-    """Whether it is one of PyTorch's own layers, but no attention."""
+    """Whether a module is one of PyTorch's own layers, other than `nn.MultiheadAttention`."""
     return type(module).__module__.startswith("torch.nn") and not isinstance(module, nn.MultiheadAttention)
 
 
 def is_inside(path: str, of: str) -> bool:
-    """Whether the module at a path is the other one or a part of it."""
+    """Whether the module at `path` is the module at `of`, or a part of it."""
     return not of or f"{path}.".startswith(f"{of}.")
 
 
@@ -213,7 +213,7 @@ def numbered(name: str, count: int) -> tuple[str, ...]:
 
 
 def few(paths: list[str]) -> str:
-    """-> the first three of many names, and how many more there are."""
+    """Joins the first three of many names, and adds how many more there are."""
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 

@@ -13,17 +13,17 @@ from vit_course.maps.recorded import RecordedAttention, full, in_full_precision,
 
 SOFTMAXES = {"softmax", "_softmax", "softmax_", "log_softmax"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "bmm", "baddbmm", "einsum"}
-# Between the softmax and the values these change no weight, but for what dropout drops.
+# Functions that may stand between the softmax and the values without changing the weights, apart from dropout.
 HARMLESS = {
     "dropout", "dropout_", "feature_dropout", "alpha_dropout", "to", "type", "type_as", "float", "half", "bfloat16",
     "double", "contiguous", "clone", "detach", "view", "reshape", "permute", "transpose", "transpose_", "swapaxes",
     "swapdims", "movedim", "__get__", "flatten", "unflatten", "squeeze", "unsqueeze", "expand", "chunk", "unbind",
     "requires_grad_", "retain_grad", "cpu", "cuda",
 }  # fmt: skip
-# What comes out of these is no score any more, but a token again.
+# Functions whose outputs are tokens again and no attention scores.
 TOKENS_AGAIN = {"linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "group_norm", "rms_norm"}
 
-# What only `F.multi_head_attention_forward` takes, and no fused call.
+# Arguments of `F.multi_head_attention_forward` that the fused `F.scaled_dot_product_attention` does not have.
 SPECIAL = (
     "bias_k", "bias_v", "add_zero_attn", "key_padding_mask", "use_separate_proj_weight", "static_k", "static_v",
 )  # fmt: skip
@@ -31,24 +31,24 @@ SPECIAL = (
 
 @dataclass(eq=False)
 class Scores:
-    """Where a tensor comes from: a product of queries and keys and, once it went through one, its softmax."""
+    """The origin of a tensor: a product of queries and keys, and its softmax once that has been computed."""
 
     weights: torch.Tensor | None = None  # after the softmax, (B, h, T, S)
     changed: str = ""  # the function that changed them since
 
 
 class AttentionTracer(TorchFunctionMode):
-    """Sees every call of PyTorch's functions, and tells `seen` of each attention.
+    """Intercepts every call of PyTorch's functions, and calls `seen` for each attention that it finds.
 
-    Of a fused call, and of `nn.MultiheadAttention`, queries and keys are kept, where these alone make the weights; of
-    all others the weights. Weights are what a softmax made of products, on their way into a product with values. A
-    softmax that meets no values, such as that of a classifier, is none; and rows that sum to 1 are weights however they
-    were made.
+    Where queries and keys alone determine the weights, as in most fused calls and in `nn.MultiheadAttention`, they are
+    kept, otherwise the weights. A tensor counts as attention weights if it is the softmax of a product and is then
+    multiplied by values, which the softmax of a classifier is not. If its rows sum to 1 when it meets the values, it
+    counts however it was made.
 
     Args:
-        seen: takes the attention, whose weights are (B, h, T, S) or have other axes; "" or the function that changed
-            them before they met the values; and the values, where those were seen.
-        openly: the fused call is taken apart, so that its weights are there for autograd.
+        seen: called with the attention, whose weights are (B, h, T, S) or have other axes; the name of the function
+            that changed the weights between the softmax and the values, or ""; and the values, if they were seen.
+        openly: compute fused calls step by step, so that autograd can reach their weights.
     """
 
     def __init__(self, seen: Callable[[RecordedAttention, str, torch.Tensor | None], None], openly: bool = False):
@@ -56,7 +56,7 @@ class AttentionTracer(TorchFunctionMode):
         self.seen = seen
         self.openly = openly
         self.paused = False
-        self.idle = False  # as paused, by whoever knows that no part of the model runs
+        self.idle = False  # no part of the model is running; set by `ForeignRecording`
         self.origins = WeakIdKeyDictionary()
         self.told = WeakIdKeyDictionary()
 
@@ -66,7 +66,7 @@ class AttentionTracer(TorchFunctionMode):
             return func(*args, **kwargs)
         if func is F.scaled_dot_product_attention:
             return self._fused(func, args, kwargs)
-        result = func(*args, **kwargs)  # what happens inside is not seen again
+        result = func(*args, **kwargs)  # calls inside this one are not intercepted
         name = getattr(func, "__name__", "")
         if func is F.multi_head_attention_forward:
             self.seen(_projected(func, args, kwargs), "", None)
@@ -101,7 +101,7 @@ class AttentionTracer(TorchFunctionMode):
         if origin is None or (name in TOKENS_AGAIN and origin.weights is None):
             return
         if name in SOFTMAXES and origin.weights is None:
-            # Of another axis than the last they are no rows of a map.
+            # A softmax over another axis than the last does not give the rows of a map.
             axis = args[1] if len(args) > 1 else kwargs.get("dim")
             last = axis in (-1, result.ndim - 1) and name != "log_softmax"
             origin = Scores(self._exact(inputs[0], result), "" if last else "a softmax over another axis than the keys")
@@ -115,7 +115,7 @@ class AttentionTracer(TorchFunctionMode):
         origins = [self.origins[one] for one in inputs if one in self.origins]
         weighing = [origin for origin in origins if origin.weights is not None]
         if any(one.ndim < 3 or isinstance(one, torch.nn.Parameter) for one in inputs) or len(weighing) > 1:
-            # No values, but a table of learned numbers, as where heads are mixed, or weights of weights.
+            # The other factor is not values, but a learned matrix, as where heads are mixed, or weights as well.
             if origins:
                 origin = (weighing or origins)[0]
                 self.origins[result] = Scores(origin.weights, origin.changed or name) if weighing else origin
@@ -128,10 +128,10 @@ class AttentionTracer(TorchFunctionMode):
             self.origins[result] = Scores()
 
     def _met_values(self, origin: Scores, operand: torch.Tensor, values: torch.Tensor) -> None:
-        if origin.weights in self.told:  # other values of the same attention
+        if origin.weights in self.told:  # the same weights were multiplied by other values before
             return
         self.told[origin.weights] = True
-        if origin.changed and sums_to_one(operand):  # mixed and put right again: these are what meets the values
+        if origin.changed and sums_to_one(operand):  # changed, then normalised again: these multiply the values
             self.seen(self._copied(operand), "", values)
         else:
             self.seen(self._of(origin.weights), origin.changed, values)
@@ -144,7 +144,7 @@ class AttentionTracer(TorchFunctionMode):
         return RecordedAttention(weights.shape, weights=weights, why=why) if self.openly else of_weights(weights, why)
 
     def _exact(self, scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-        # Of 16 bits a row would sum to 1 to two digits or three.
+        # A 16-bit softmax is repeated in float32: its rows sum to 1 only to two or three digits.
         if self.openly:
             return weights
         if weights.dtype in (torch.float32, torch.float64):
@@ -154,7 +154,7 @@ class AttentionTracer(TorchFunctionMode):
 
 
 def sums_to_one(x: torch.Tensor) -> bool:
-    """Whether x, of three axes or more, holds rows of at least two shares of 1."""
+    """Whether x can be attention weights: 3 axes or more, and rows of 2 or more non-negative numbers that sum to 1."""
     if x.ndim < 3 or x.shape[-1] < 2 or not x.is_floating_point() or x.is_meta or isinstance(x, torch.nn.Parameter):
         return False
     slack = 1e-4 if x.dtype in (torch.float32, torch.float64) else 2e-2
@@ -180,7 +180,7 @@ def weights_of(
 
 
 def _projected(func, args: tuple, kwargs: dict) -> RecordedAttention:
-    # Of a call of `F.multi_head_attention_forward`.
+    # The attention of a call of `F.multi_head_attention_forward`.
     call = inspect.signature(func).bind(*args, **kwargs).arguments
     if call["query"].ndim == 3 and not given(call, (*SPECIAL, "attn_mask", "is_causal")):
         names = ("query", "key", "in_proj_weight", "in_proj_bias", "num_heads")
@@ -192,10 +192,10 @@ def _projected(func, args: tuple, kwargs: dict) -> RecordedAttention:
 
 
 def given(call: dict, names: tuple[str, ...]) -> bool:
-    """Whether one of these arguments is there, and not None or False."""
+    """Whether a call has one of these arguments, with a value other than None or False."""
     return any(call.get(name) is not None and call[name] is not False for name in names)
 
 
 def flat(values) -> list:
-    """-> the arguments of a call, those in a tuple or list as if they stood alone."""
+    """Returns the arguments of a call as a flat list; tuples and lists among them are replaced by their elements."""
     return [one for value in values for one in (value if isinstance(value, (tuple, list)) else (value,))]

@@ -1,4 +1,4 @@
-"""What a number about attention maps is compared with: random weights, shuffled patches, permuted labels."""
+"""Controls for numbers computed from attention maps: random weights, shuffled patches, permuted labels."""
 
 import copy
 
@@ -11,10 +11,10 @@ from vit_course.patches import patchify, unpatchify
 
 
 def random_weights(model: nn.Module, seed: int = 0) -> nn.Module:
-    """A copy of the model that knows nothing: the numbers of each parameter, put in a random order.
+    """A copy of the model without what it learned: the numbers of each parameter, in a random order.
 
-    So each layer has weights of the size that training gave them, and a map that differs from the trained model's
-    differs by what the weights know, not by how large they are.
+    Each layer keeps the size of its trained weights, so a map that differs from the trained model's differs because of
+    what the weights learned, not because of their size.
 
     Args:
         model: any module; it is not changed.
@@ -67,7 +67,7 @@ def shuffle_patches(images: torch.Tensor, patch_size: int, order: torch.Tensor) 
 
 
 def permute_labels(labels: torch.Tensor, seed: int = 0) -> torch.Tensor:
-    """(B,) -> (B,): as many of each class, given to other images. A model can learn these only by heart.
+    """(B,) -> (B,): the labels in a random order. A model can only memorise them.
 
     Args:
         labels: one per image.

@@ -1,4 +1,4 @@
-"""How much it matters: the change of what a model says where each of its heads, branches, layers or patches is out."""
+"""How much a part matters: the change of the model's output without a head, branch, layer or patch."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -32,17 +32,17 @@ from vit_course.maps.tokens import Tokens, find_tokens
 
 KIND = one_of("heads", "patches", "branches", "layers")
 BRANCHES = ("attention", "mlp")
-Change = tuple[int, Intervention]  # and the layer in which it begins
+Change = tuple[int, Intervention]  # the layer in which it begins, and the change
 
 
 @dataclass(frozen=True)
 class Effects:
-    """What `effects` measured; `print` says how much of it.
+    """The result of `effects`; printed, it says how many effects were computed.
 
     Args:
-        values: (L, h) of heads, (rows, columns) of patches or of their blocks, (L, 2) of attention and MLP, or (L,) of
-            layers; NaN where the computation was interrupted before.
-        kind, of: as they were asked for.
+        values: (L, h) for heads, (rows, columns) for patches or blocks of them, (L, 2) for attention and MLP, or (L,)
+            for layers; NaN for those that an interruption left out.
+        kind, of: the arguments of `effects`.
     """
 
     values: torch.Tensor
@@ -51,7 +51,7 @@ class Effects:
 
     @property
     def done(self) -> int:
-        """How many effects there are."""
+        """How many effects were computed."""
         return int((~self.values.isnan()).sum())
 
     @property
@@ -77,32 +77,33 @@ def effects(
 ) -> Effects:
     """(1, C, H, W) -> (L, h), (ceil(rows / block), ceil(columns / block)), (L, 2) or (L,)
 
-    The size of the change at the end of the model, where each head is replaced, each patch hidden in all layers, each
-    branch or each layer taken out, one at a time. Of a token it is 1 - cos(before, after), of its vector at the end of
-    the model, after the last norm where all tokens go through one: the norm takes away how long a vector is, so its
-    direction is what a head reads. Of the logits y, each less their mean, it is `|after - before| / |before|`, as a
-    softmax takes no notice of the mean, but does of the length. A pass starts at the layer that is changed.
+    The size of the change of the model's output when each head is replaced, each patch is hidden in all layers, or each
+    branch or each layer is removed, one at a time. For a token it is 1 - cos(before, after), of its vector after the
+    last layer and, if all tokens go through one, the last norm, which removes the length of the vector: a head reads
+    its direction. For the logits y, minus their mean, it is `|after - before| / |before|`, because a softmax
+    depends on their length but not on their mean. A pass starts at the layer that is changed.
 
     Args:
-        model: as of `intervene`, in eval mode.
+        model: as in `intervene`, in eval mode.
         image: one picture, as the model takes it.
         kind: "heads", "patches", "branches" or "layers".
         of: "logits", "class token", or the index of a token.
-        by: as of `without_head`, "mean" by default, and of `without_branch` and `without_layer`, "zero" by default; a
-            function is given this picture alone.
+        by: as in `without_head`, "mean" by default, or as in `without_branch` and `without_layer`, "zero" by default; a
+            function is given the activations of this picture alone.
         batch_size: how many changes run at once.
         progress: a bar on standard output.
-        block: of patches, how many by how many are hidden together; those at the right and lower edges may be smaller.
+        block: the side of the blocks of patches that are hidden together; at the right and lower edges they may be
+            smaller.
 
     Returns:
-        `Effects`, also where it was interrupted (KeyboardInterrupt): of what was done until then.
+        `Effects`; after a KeyboardInterrupt, with the effects computed until then.
 
     Raises:
-        TypeError, ValueError: as `intervene`; or not one picture; a model that trains; no such kind or token; a block
-            of what are no patches.
+        TypeError, ValueError: as `intervene`; or more than one picture; a model in training mode; an unknown kind or
+            token; a block where kind is not "patches".
 
     Source: Michel et al. 2019 (arXiv:1905.10650), one head at a time; Abnar & Zuidema 2020 (arXiv:2005.00928), who
-        compare maps with what changes without a token; Geva et al. 2023 (arXiv:2304.14767), hidden tokens.
+        compare maps with the effect of removing a token; Geva et al. 2023 (arXiv:2304.14767), hidden tokens.
     """
     check_module("model", model)
     check_floats("image", image)
@@ -130,27 +131,27 @@ def effects(
                     values[places] = need_finite("effects", found).to(values)
                     bar.update(len(places))
         except KeyboardInterrupt:
-            pass  # what is done is kept
+            pass  # keep the effects computed so far
     return Effects(values.view(shape), kind, of)
 
 
 class Baseline:
-    """A pass of the unchanged model, and passes that begin at the layer where something is changed.
+    """A pass of the unchanged model, and passes with changes that begin at the first changed layer.
 
-    `end` is what is measured: (1, num_classes) of the "logits", (1, D) of a token, (1, T, D) of all "tokens".
+    `end` is the output that is measured: (1, num_classes) for "logits", (1, D) for a token, (1, T, D) for "tokens".
     """
 
     def __init__(self, model: nn.Module, image: torch.Tensor, kind: str, of: str | int):
         self.anatomy = Anatomy(model)
         self.image, self.of = image, of
-        self.heads: list[int] = []  # in each layer, where heads are asked for
+        self.heads: list[int] = []  # their number in each layer, counted if kind is "heads"
         counted = [Intervention(kind, "heads", ALL, self._count)] if kind == "heads" else []
         self.before = ForwardPass(self.anatomy)
         with intervene(model, counted), self.before.listening():
             self.end = self._end(self.before, run(model, image))
 
     def changed(self, layer: int, rows: Sequence[Sequence[Intervention]]) -> torch.Tensor:
-        """-> the end of a pass with other changes in each of n rows, none of them before the layer."""
+        """Returns the output (`end`) for n lists of changes, one per row of a batch; none may lie before `layer`."""
         placed = [replace(one, row=row) for row, changes in enumerate(rows) for one in changes]
         repeated = Intervention("effects", "tokens", (layer,), lambda x, _: x.repeat(len(rows), 1, 1))
         after = ForwardPass(self.anatomy)
@@ -158,7 +159,7 @@ class Baseline:
             return self._end(after, after.continued(self.image, self.before.outputs[:layer]))
 
     def tokens(self) -> Tokens:
-        """Which token is what."""
+        """Returns the order of the sequence: prefix tokens and patches."""
         height, width = self.image.shape[2:]
         return find_tokens(self.before.tokens()[0].shape[1], (height, width), self.anatomy)
 
@@ -167,7 +168,7 @@ class Baseline:
         return x
 
     def _end(self, seen: ForwardPass, out: object) -> torch.Tensor:
-        # As `end`, of n pictures.
+        # The measured output of a pass, as `end`, for n pictures.
         if self.of == "logits":
             return logits_of(out)
         assert seen.features is not None  # the last layer has run
@@ -184,7 +185,7 @@ class Baseline:
 
 
 def _changes(baseline: Baseline, kind: str, by: By, block: int) -> tuple[tuple[int, ...], list[Change]]:
-    # The shape of the effects, and what each of them is an effect of.
+    # The shape of `Effects.values`, and the changes in its order.
     layers = range(len(baseline.before.blocks))
     if kind == "heads":
         if len(set(baseline.heads)) > 1:
@@ -202,13 +203,13 @@ def _changes(baseline: Baseline, kind: str, by: By, block: int) -> tuple[tuple[i
 
 
 def blocks_of(grid: tuple[int, int], side: int) -> list[list[int]]:
-    """-> the patches of each block of side x side, row by row; those at the right and lower edges may be smaller."""
+    """Returns the patches of each block of side x side, row by row; the last ones in a row or column may be smaller."""
     patches = torch.arange(grid[0] * grid[1]).view(grid)
     return [part.flatten().tolist() for band in patches.split(side) for part in band.split(side, dim=1)]
 
 
 def _batches(changes: list[Change], batch_size: int) -> Iterator[list[int]]:
-    # The places of changes that can run together, as they begin in the same layer.
+    # Yields the indices of changes that can share a batch, because they begin in the same layer.
     for _, group in groupby(range(len(changes)), key=lambda place: changes[place][0]):
         places = list(group)
         yield from (places[start : start + batch_size] for start in range(0, len(places), batch_size))

@@ -1,4 +1,4 @@
-"""Recording of other people's models: which of their layers attended, and whether all of them were seen, and whole."""
+"""Recording of models that are not ours: which layers computed attention, and whether the maps are complete."""
 
 import re
 import sys
@@ -28,7 +28,7 @@ class _Eager:
 
     def __enter__(self) -> None:
         with HOOKS:
-            # Without PyTorch's compiler, which takes seconds to import, nothing can have been compiled.
+            # If PyTorch's compiler, which takes seconds to import, is not loaded, no model has been compiled.
             if self.stance is None and "torch._dynamo" in sys.modules:
                 self.stance = torch.compiler.set_stance("force_eager")
             self.inside += 1
@@ -45,28 +45,28 @@ EAGER = _Eager()
 
 
 class ForeignRecording:
-    """The attention of a model's layers in the order of the calls, and the reasons why it may not be the whole of it.
+    """Records the attention of a model's layers in the order of the calls, and why the maps may be incomplete.
 
     Args:
-        anatomy: of other people's model.
-        openly: as of `AttentionTracer`.
+        anatomy: of a model that is not ours.
+        openly: as in `AttentionTracer`.
 
-    `by_layer[l]` is a list with the attention of each forward pass, `sizes` holds (H, W) of the images of each.
+    `by_layer[l]` is a list with the attention of each forward pass, `sizes` the (H, W) of the images of each pass.
     """
 
     def __init__(self, anatomy: Anatomy, openly: bool = False):
         self.anatomy = anatomy
         self.calls = AttentionTracer(self._seen, openly)
-        self.calls.idle = True  # until the model runs: other models may do so inside the block
+        self.calls.idle = True  # until the model runs: other models may run inside the block
         self.thread = threading.get_ident()
         self.stack: list[nn.Module] = []
-        self.came: dict[nn.Module, torch.Size] = {}  # the shape of what came into a layer
-        self.kinds: set[type] = set()  # of the layers that attended
+        self.came: dict[nn.Module, torch.Size] = {}  # the shape of the input of each module
+        self.kinds: set[type] = set()  # of the layers that computed attention
         self.ran: set[str] = set()
         self.answered: set[str] = set()
         self.first: nn.Module | None = None
         self.index = 0
-        self.batch: int | None = None  # how many images the present pass has, where it has any
+        self.batch: int | None = None  # the number of images in the present pass, if known
         self.by_layer: list[list[RecordedAttention]] = []
         self.places: list[str] = []
         self.sizes: list[tuple[int, int]] = []
@@ -81,11 +81,11 @@ class ForeignRecording:
         hooks = []
         with HOOKS:
             for module in self.anatomy.paths:
-                if not isinstance(module, torch.jit.ScriptModule):  # which takes none
+                if not isinstance(module, torch.jit.ScriptModule):  # which takes no hooks
                     hooks.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
                     hooks.append(module.register_forward_hook(self._leave, with_kwargs=True, always_call=True))
         try:
-            # Of a compiled model the functions would not be seen.
+            # A compiled model would not show its function calls.
             with EAGER, self.calls, outside_interventions():
                 yield
         finally:
@@ -93,12 +93,12 @@ class ForeignRecording:
                 for hook in hooks:
                     hook.remove()
 
-    # While another thread puts these on or takes them off, PyTorch may call them without the kwargs.
+    # While another thread registers or removes these hooks, PyTorch may call them without the kwargs.
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
         if not is_recorded(self.thread):
             return
         kwargs = kwargs or {}
-        # A pass begins with the model, or with whatever part of it is called first where only parts are.
+        # A pass begins with the model or, if only parts of it are called, with the part that was called first.
         if not self.stack and (module is self.anatomy.model or self.first in (None, module)):
             self.first, self.index = module, 0
             pictures = pictures_in((*args, *kwargs.values()))
@@ -131,7 +131,7 @@ class ForeignRecording:
         kinds = [type(module).__name__ for module in self.stack]
         near = " ".join(kinds[1:][-3:] + path.split(".")[-2:])
         if shape[-1] != shape[-2] and re.search(POOLS, near, re.IGNORECASE):
-            return  # the pooling of all tokens into one, at the end of SigLIP: no layer of the encoder
+            return  # attention pooling, as at the end of SigLIP, is not a layer of the encoder
         if re.search(OVER_CHANNELS, " ".join((*kinds, path)), re.IGNORECASE):
             self.odd.append(f"{path} attends over channels and not over tokens")
         elif changed:
@@ -153,7 +153,7 @@ class ForeignRecording:
                 f"{path} attends over {shape[2]} parts, where {tuple(came)} came in: over channels, windows or "
                 "pooled tokens"
             )
-        elif values is not None and values.shape.count(shape[2]) > 1:  # as many tokens as channels
+        elif values is not None and values.shape.count(shape[2]) > 1:  # as many tokens as channels: `_leave` decides
             self.doubtful[owner] = kept
         if self.index == len(self.by_layer):
             self.by_layer.append([])
@@ -165,21 +165,21 @@ class ForeignRecording:
         self.index += 1
 
     def _path(self, module: nn.Module) -> str:
-        # A copy of a module, as one for each GPU, goes by its class.
+        # A replica of a module, such as one per GPU, has no path: its class stands for it.
         return self.anatomy.paths.get(module) or type(module).__name__
 
     def _owner(self) -> nn.Module:
-        # The innermost layer that is more than a softmax or a dropout.
+        # The innermost module that is not a plain layer, such as a softmax or a dropout.
         return next((module for module in reversed(self.stack) if not is_plain(module)), self.anatomy.model)
 
     def _over_channels(self, owner: nn.Module, weights: torch.Tensor, args: tuple, kwargs: dict) -> bool:
-        # Where tokens attend to tokens, the map turns round with their order; a map of channels does not mind it.
+        # Reversing the order of the tokens reverses a map over tokens, but not a map over channels.
         if not args or not isinstance(args[0], torch.Tensor) or args[0].ndim != 3:
             return False
         turned: list[torch.Tensor] = []
-        with HOOKS:  # or two threads take the modes from each other
+        with HOOKS:  # or two threads would overwrite each other's modes
             modes = [(module, module.training) for module in owner.modules()]
-            owner.eval()  # so that no random number is drawn, and no average follows
+            owner.eval()  # no random numbers are drawn, no running averages updated
             self.calls.paused = True
             try:
                 with (
@@ -196,12 +196,12 @@ class ForeignRecording:
         return any(same) and not torch.allclose(weights, weights.flip(2, 3), atol=1e-5)
 
     def unseen(self) -> list[str]:
-        """-> the layers that attend, or are of the kind of those that did, and of which no weights were seen."""
+        """Returns the attention layers, by name or by the class of recorded ones, whose weights were not seen."""
         alike = {path for module, path in self.anatomy.paths.items() if path and type(module) in self.kinds}
         return sorted(((self.anatomy.attention.keys() | alike) & self.ran) - self.answered)
 
     def reason(self) -> str | None:
-        """-> why these are not the maps of a whole encoder over a whole image, or None."""
+        """Returns why the maps do not cover the whole encoder and the whole image, or None if they do."""
         if self.odd:
             return self.odd[0]
         if unseen := self.unseen():
@@ -235,7 +235,7 @@ class ForeignRecording:
 
 
 def _lengths(shape: torch.Size, default: int) -> set[int]:
-    # How many tokens may be in (B, T, D) or (T, B, D), in heads of them (B, h, T, d), or in a picture of them, channels
+    # The possible numbers of tokens in (B, T, D) or (T, B, D), in heads (B, h, T, d), or in a feature map with channels
     # first or last.
     if len(shape) == 3:
         return set(shape[:2])
@@ -247,10 +247,10 @@ def _pattern(path: str) -> str:
 
 
 def pictures_in(values: Iterable) -> list[torch.Tensor]:
-    """-> the first tensor (B, C, H, W) among the arguments of a call, in a list, or an empty one."""
+    """Returns a list with the first tensor (B, C, H, W) among the arguments of a call, or an empty list."""
     return [x for x in values if isinstance(x, torch.Tensor) and x.ndim == 4][:1]
 
 
 def sizes_in(values: Iterable) -> list[tuple[int, int]]:
-    """-> (H, W) of the first tensor (B, C, H, W), in a list, or an empty one."""
+    """Returns a list with (H, W) of the first tensor (B, C, H, W), or an empty list."""
     return [tuple(x.shape[2:]) for x in pictures_in(values)]

@@ -1,4 +1,4 @@
-"""One forward pass of a model, block by block, and others that go on from what its blocks gave."""
+"""One forward pass of a model, recorded block by block, and passes that continue from its outputs."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -14,14 +14,14 @@ from vit_course.maps.recorded import HOOKS
 
 
 class ForwardPass:
-    """What a model computes of images, block by block; the lists are empty before it ran.
+    """Records what a model computes, block by block.
 
     Args:
         anatomy: of the model.
 
-    `entered` are the tokens (B, T, D) that enter the first block, `outputs` what each block returns, and `features` the
-    tokens (B, T, D) behind the last one, after the last norm where there is one: what the last module returns that
-    gives as many tokens.
+    `entered` are the tokens (B, T, D) that enter the first block, `outputs` the return values of the blocks, and
+    `features` the tokens (B, T, D) after the last block and, if there is one, the last norm: the output of the last
+    module after the blocks that has this shape. Before the model has run, they are None or empty.
     """
 
     def __init__(self, anatomy: Anatomy):
@@ -35,7 +35,7 @@ class ForwardPass:
 
     @contextmanager
     def listening(self, to_blocks: bool = True) -> Iterator[None]:
-        """Keeps what the model computes inside the with block in this thread, or of that `features` alone."""
+        """Records what the model computes in this thread inside the with block; without `to_blocks` only `features`."""
         blocks = self.blocks if to_blocks else []
         with (
             _hooked(blocks[:1], self._enter, before=True),
@@ -45,11 +45,11 @@ class ForwardPass:
             yield
 
     def tokens(self) -> list[torch.Tensor]:
-        """-> L + 1 tensors (B, T, D): the tokens that enter the first block, and those that each of L blocks gives."""
+        """Returns L + 1 tensors (B, T, D): the tokens that enter the first block, and the outputs of the L blocks."""
         return [] if self.entered is None else [self.entered, *map(first_tensor, self.outputs)]
 
     def continued(self, images: torch.Tensor, outputs: list) -> Any:
-        """-> what the model returns for the images where its first blocks are skipped and give these outputs."""
+        """Runs the model with its first blocks skipped: these outputs stand in for them. Returns the model's output."""
         with _skipped(self.blocks, outputs):
             return run(self.model, images)
 
@@ -70,7 +70,7 @@ class ForwardPass:
 
 
 class Skipped:
-    """In the place of a block's `forward`: what the block gave before."""
+    """Replaces the `forward` of a block by a stored output, in the thread that made this object."""
 
     def __init__(self, forward: Callable, output: object):
         self.forward, self.output, self.thread = forward, output, threading.get_ident()
@@ -80,26 +80,26 @@ class Skipped:
 
     @property
     def here(self) -> bool:
-        """Whether it is this thread that skips the block."""
+        """Whether this is the thread that skips the block."""
         return threading.get_ident() == self.thread
 
 
 def run(model: nn.Module, images: torch.Tensor) -> Any:
-    """-> what the model gives, or its tokens where it is ours and has no head."""
+    """Runs the model and returns its output, or its tokens if it is ours and has no head."""
     config = getattr(model, "config", None)
     return model.features(images) if isinstance(config, ViTConfig) and not config.num_classes else model(images)
 
 
 def first_tensor(output: object) -> torch.Tensor:
-    """-> the tokens among what a block gives."""
+    """Returns the tokens from the output of a block, which may be a tuple."""
     return output[0] if isinstance(output, tuple) else output
 
 
 def logits_of(out: object) -> torch.Tensor:
-    """-> the logits (B, num_classes) among what a model of any library gives.
+    """Returns the logits (B, num_classes) from the output of a model of any library.
 
     Raises:
-        ValueError: there are none.
+        ValueError: the output has no logits.
     """
     logits = out if isinstance(out, torch.Tensor) else getattr(out, "logits", None)
     if not isinstance(logits, torch.Tensor) or logits.ndim != 2:
@@ -131,7 +131,7 @@ def _hooked(modules: list[nn.Module], hook: Callable, before: bool = False) -> I
 
 @contextmanager
 def _skipped(blocks: list[nn.Module], outputs: list) -> Iterator[None]:
-    # The first blocks give in this thread what they gave before.
+    # In this thread, the first blocks return these outputs.
     own = [(block, block.__dict__.get("forward")) for block, _ in zip(blocks, outputs, strict=False)]
     for (block, _), output in zip(own, outputs, strict=True):
         block.forward = Skipped(block.forward, output)

@@ -1,4 +1,4 @@
-"""What attention maps say, in numbers: rollout, relevance, attention distance, scores against a mask."""
+"""Numbers computed from attention maps: rollout, relevance, attention distance, scores against a mask."""
 
 import torch
 
@@ -17,8 +17,8 @@ from vit_course._support.inputs.tensors import (
 def rollout(maps: torch.Tensor) -> torch.Tensor:
     """(B, L, h, T, T) -> (B, T, T)
 
-    Follows attention through all layers: heads are averaged, half of each token is the residual, the layers'
-    matrices are multiplied. Each row sums to 1.
+    Follows attention through all layers: averages the heads, mixes each layer half and half with the identity (the
+    residual connection), and multiplies the matrices of the layers. Each row sums to 1.
 
     Args:
         maps: from `record_attention(...).stacked()`.
@@ -42,9 +42,9 @@ def rollout(maps: torch.Tensor) -> torch.Tensor:
 def relevance(maps: torch.Tensor, gradients: torch.Tensor) -> torch.Tensor:
     """(B, L, h, T, T), (B, L, h, T, T) -> (B, T, T)
 
-    Which tokens carried a class's logit: each weight counts as much as the logit would rise with it, falls are left
-    out, heads are averaged, and the layers are followed as in rollout, the residual in full. Another class has
-    another map, unlike in rollout. Row 0 is the class token's.
+    Which tokens contributed to the logit of a class: each weight is multiplied by its gradient, negative products are
+    set to 0, heads are averaged, and the layers are combined as in rollout, but with the whole identity for the
+    residual connection. Unlike in rollout, the map depends on the class. Row 0 is the class token's.
 
     Args:
         maps, gradients: from `attention_gradients`.
@@ -86,7 +86,7 @@ def attention_distance(
 
     Raises:
         TypeError: not a tensor.
-        ValueError: as `patch_part`; or a size is impossible, or a patch gives nothing to any patch.
+        ValueError: as `patch_part`; or a size is impossible, or a patch gives no attention to any patch.
 
     Source: Dosovitskiy et al. 2020, Fig. 7 right and section D.7.
     """
@@ -98,7 +98,7 @@ def attention_distance(
     patches = patches / totals
     rows, columns = torch.meshgrid(torch.arange(grid[0]), torch.arange(grid[1]), indexing="ij")
     places = torch.stack([rows.flatten(), columns.flatten()], dim=1) * patch_size  # (N, 2)
-    # In half precision there are no distances.
+    # torch.cdist does not support half precision.
     places = places.to(maps.device, torch.promote_types(maps.dtype, torch.float32))
     return (patches * torch.cdist(places, places).to(maps.dtype)).sum(dim=-1).mean(dim=(0, 3))  # (L, h)
 
@@ -115,8 +115,8 @@ def mask_score(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
     Raises:
         TypeError: not a tensor.
-        ValueError: a mask that is not bool or whose size is not a multiple of the grid, other images than the map's,
-            or a map that is negative, not finite or 0 everywhere.
+        ValueError: a mask that is not bool or whose size is not a multiple of the grid, leading axes that do not fit
+            the map's, or a map that is negative, not finite or 0 everywhere.
     """
     _check_map_and_mask(map, mask)
     if (map < 0).any():
@@ -142,8 +142,8 @@ def pointing_game(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
     Raises:
         TypeError: not a tensor.
-        ValueError: a mask that is not bool or whose size is not a multiple of the grid, other images than the map's,
-            or a map that is not finite.
+        ValueError: a mask that is not bool or whose size is not a multiple of the grid, leading axes that do not fit
+            the map's, or a map that is not finite.
 
     Source: Zhang et al. 2016, "Top-down neural attention by excitation backprop" (arXiv:1608.00507), section 4.
     """

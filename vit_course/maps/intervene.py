@@ -1,4 +1,4 @@
-"""What a model computes where something in it is changed: heads, branches, layers, keys or tokens, in any ViT."""
+"""Interventions: changes of heads, branches, layers, keys or tokens while a model runs, in any ViT."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,23 +19,23 @@ from vit_course.maps.recorded import HOOKS
 
 # An index, several, or a slice.
 Places = int | Sequence[int] | torch.Tensor | slice
-# A word; another picture, (1 or B, C, H, W); or a function of what is there.
+# "mean" or "zero"; another picture, (1 or B, C, H, W); or a function of the present value.
 By = str | torch.Tensor | Callable[[torch.Tensor], torch.Tensor]
 ALL = slice(None)
 BRANCH, BY = one_of("attention", "mlp"), one_of("mean", "zero")
 
 
 def without_head(layer: Places, head: Places, by: By = "mean") -> Intervention:
-    """One head without what it says of this token or that: its output (B, T, d) is replaced before heads are joined.
+    """Replaces the output of a head, (B, T, d), before the heads are joined.
 
     Args:
         layer, head: counted from 0; several, or a slice, are replaced together.
-        by: "mean", the mean over its T tokens, which keeps what it says of all of them; "zero"; another picture
-            (1 or B, C, H, W), as the model takes it, whose output takes the place (resample ablation); or a function
-            of the layer's outputs, (B, h, T, d) to as many, such as one of their mean over a batch.
+        by: "mean", the mean over its T tokens, so that only the differences between tokens are lost; "zero"; another
+            picture (1 or B, C, H, W), as the model takes it, whose output is used instead (resample ablation); or a
+            function of the layer's outputs, (B, h, T, d) to the same shape, such as their mean over a batch.
 
     Raises:
-        TypeError, ValueError: an index that is no int of at least 0, or another `by`.
+        TypeError, ValueError: an index that is not an int of at least 0, or an unknown `by`.
 
     Source: Michel et al. 2019 (arXiv:1905.10650), with zeros.
     """
@@ -43,12 +43,12 @@ def without_head(layer: Places, head: Places, by: By = "mean") -> Intervention:
 
 
 def reweighted(layer: Places, head: Places, by: By = "mean") -> Intervention:
-    """Heads that look where they are told to: their weights (B, h, T, T) are replaced, their values stay.
+    """Replaces the attention weights of heads, (B, h, T, T), and keeps their values.
 
     Args:
         layer, head: counted from 0; several, or a slice, are replaced together.
         by: "mean", for every query the mean of all T rows; another picture, whose weights are used (attention pattern
-            patching); or a function of the layer's weights, (B, h, T, T) to as many. A row must sum to 1.
+            patching); or a function of the layer's weights, (B, h, T, T) to the same shape. A row must sum to 1.
 
     Raises:
         TypeError, ValueError: as `without_head`; when the model runs, rows that are not at least 0 or do not sum to 1.
@@ -59,16 +59,16 @@ def reweighted(layer: Places, head: Places, by: By = "mean") -> Intervention:
 
 
 def without_branch(layer: Places, branch: str, by: By = "zero") -> Intervention:
-    """A layer without its attention or without its MLP: what the branch adds to the tokens (B, T, D) is replaced.
+    """Removes the attention or the MLP of a layer: what the branch adds to the tokens (B, T, D) is replaced.
 
     Args:
         layer: counted from 0; or several.
         branch: "attention" or "mlp".
         by: "zero", so that the tokens pass by unchanged; "mean", over the T tokens; another picture, or a function
-            of (B, T, D), as of `without_head`.
+            of (B, T, D), as in `without_head`.
 
     Raises:
-        TypeError, ValueError: as `without_head`, or another branch.
+        TypeError, ValueError: as `without_head`, or an unknown branch.
 
     Source: Veit et al. 2016 (arXiv:1605.06431), who delete layers of residual networks.
     """
@@ -78,10 +78,10 @@ def without_branch(layer: Places, branch: str, by: By = "zero") -> Intervention:
 
 
 def without_layer(layer: Places, by: By = "zero") -> Intervention:
-    """A model without one of its layers: all that the layer adds to the tokens (B, T, D) is replaced.
+    """Removes a whole layer: everything that it adds to the tokens (B, T, D) is replaced.
 
     Args:
-        layer, by: as of `without_branch`.
+        layer, by: as in `without_branch`.
 
     Raises:
         TypeError, ValueError: as `without_head`.
@@ -93,17 +93,17 @@ def without_layer(layer: Places, by: By = "zero") -> Intervention:
 
 
 def hide(patches: Places, layers: Places = ALL) -> Intervention:
-    """Patches that no token may read any more, not even they themselves: their scores are -infinity in all heads.
+    """Hides patches from all tokens, themselves included: their scores are -infinity in all heads.
 
-    The softmax then shares their weight among the keys that are left (attention knockout). What the patches told
-    others in earlier layers stays told.
+    The softmax then shares their weight among the remaining keys (attention knockout). What other tokens read from the
+    patches in earlier layers stays in those tokens.
 
     Args:
         patches: indices of patches, row by row from 0, without the class token and registers.
         layers: in which layers; by default in all.
 
     Raises:
-        ValueError: no indices of at least 0.
+        ValueError: values that are not indices of at least 0.
 
     Source: Geva et al. 2023 (arXiv:2304.14767), attention knockout.
     """
@@ -121,7 +121,7 @@ def hide(patches: Places, layers: Places = ALL) -> Intervention:
 
 
 def cut(query: Places, keys: Places, layers: Places = ALL) -> Intervention:
-    """As `hide`, for one query alone or for some: these tokens may not read those.
+    """Hides keys from some queries only: `hide` does so for all queries.
 
     Args:
         query, keys: indices of tokens, in the order of the maps (`maps.tokens()` says what they are): where there is
@@ -129,7 +129,7 @@ def cut(query: Places, keys: Places, layers: Places = ALL) -> Intervention:
         layers: in which layers; by default in all.
 
     Raises:
-        ValueError: no indices of at least 0.
+        ValueError: values that are not indices of at least 0.
 
     Source: Geva et al. 2023 (arXiv:2304.14767), attention knockout.
     """
@@ -146,16 +146,16 @@ def cut(query: Places, keys: Places, layers: Places = ALL) -> Intervention:
 
 
 def patched(tokens: Places, layer: Places, from_: torch.Tensor) -> Intervention:
-    """Tokens that enter a layer are replaced by those of another run (activation patching).
+    """Replaces tokens that enter a layer by those of another run (activation patching).
 
     Args:
-        tokens: indices, as of `cut`.
-        layer: which they enter, counted from 0.
-        from_: another picture (1 or B, C, H, W), whose tokens in this place are taken; or all tokens that are to enter
+        tokens: indices, as in `cut`.
+        layer: the layer that they enter, counted from 0.
+        from_: another picture (1 or B, C, H, W), whose tokens at this layer are used; or all tokens that are to enter
             the layer, (1 or B, T, D), such as noise.
 
     Raises:
-        TypeError, ValueError: no indices of at least 0, or neither of the two.
+        TypeError, ValueError: values that are not indices of at least 0, or a `from_` that is neither of the two.
 
     Source: Meng et al. 2022 (arXiv:2202.05262), causal tracing.
     """
@@ -178,11 +178,11 @@ def patched(tokens: Places, layer: Places, from_: torch.Tensor) -> Intervention:
 
 @contextmanager
 def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterator[nn.Module]:
-    """Changes what `model` computes while the with block runs, and nothing of the model itself.
+    """Changes what `model` computes while the with block runs; the model itself is not changed.
 
-    Several interventions, and several with blocks, act together, in their order. Autograd follows them. Attention
-    weights that `record_attention` records, inside this block or around it, are those that were used. No hook is left
-    behind, even after an exception. Only this model is changed, and only in the thread that opened the block.
+    Several interventions are applied in their order, and with blocks can be nested. Autograd follows the changes.
+    `record_attention`, inside this block or around it, records the weights that were used. All hooks are removed at
+    the end, even after an exception. Only this model is changed, and only in the thread that opened the block.
 
     Args:
         model: any that `record_attention` records and whose layers are numbered modules, tokens (B, T, D) in and out:
@@ -195,8 +195,8 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
 
     Raises:
         TypeError: not a module, or not an intervention.
-        ValueError: a model without such layers, or an index that it does not have. When the model runs: the same of
-            heads, patches and tokens; or a layer that computes in a way that cannot be changed.
+        ValueError: a model without such layers, or an index that it does not have. When the model runs: an index of a
+            head, patch or token that it does not have; or a layer that computes in a way that cannot be changed.
     """
     check_module("model", model)
     interventions = list(interventions)
@@ -222,10 +222,10 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
 
 
 def need_places(what: str, value: Places) -> tuple[int, ...] | slice:
-    """-> indices, whether one, several or a slice of them was given.
+    """Returns a tuple of indices, from one or several, or the slice itself.
 
     Raises:
-        ValueError: neither of them.
+        ValueError: a value that is neither an index, several indices nor a slice.
     """
     if isinstance(value, slice):
         return value
@@ -237,10 +237,10 @@ def need_places(what: str, value: Places) -> tuple[int, ...] | slice:
 
 
 def among(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> list[int]:
-    """-> the indices, each of which is one of `count`.
+    """Returns the list of indices, after checking that they are below `count`.
 
     Raises:
-        ValueError: one that is not, or a slice without any.
+        ValueError: an index that is too large, or an empty slice.
     """
     if isinstance(places, slice):
         if not (chosen := list(range(count)[places])):
@@ -267,7 +267,7 @@ def _of_heads(kind: str, place: str, layer: Places, head: Places, by: By) -> Int
 
 
 def _filling(by: By) -> Callable[[torch.Tensor, RunningLayer], torch.Tensor]:
-    # (..., T, d) -> what takes its place.
+    # The function from the present value (..., T, d) to the one that replaces it.
     if isinstance(by, torch.Tensor):
         check_axes("by", by, "(B, C, H, W)")
         return _other
@@ -278,7 +278,7 @@ def _filling(by: By) -> Callable[[torch.Tensor, RunningLayer], torch.Tensor]:
 
 
 def _other(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
-    # Another picture's pass comes before.
+    # `InterventionHooks.learn` has already run the other picture.
     assert at.other is not None
     return at.other.to(x).expand_as(x)
 

@@ -1,4 +1,4 @@
-"""What happens where the layers of a changed model begin and end."""
+"""Hooks at the start and the end of the layers that interventions change."""
 
 import threading
 from functools import partial
@@ -20,7 +20,7 @@ class InterventionHooks:
 
     Args:
         anatomy: of the model.
-        changes: the index of a layer -> what is changed there.
+        changes: the index of a layer -> the interventions there.
     """
 
     def __init__(self, anatomy: Anatomy, changes: dict[int, list[Intervention]]):
@@ -29,13 +29,13 @@ class InterventionHooks:
         self.layers = list(anatomy.blocks.items())
         self.changing = InterventionMode()
         self.thread = threading.get_ident()
-        self.pictures: torch.Tensor | None = None  # that run unchanged
+        self.pictures: torch.Tensor | None = None  # those that `learn` is running
         self.ran: set[int] = set()
         self.size: tuple[int, int] | None = None
         self.known: dict[tuple, Tokens] = {}
 
     def put_on(self) -> list:
-        """-> the hooks, which are put on with this."""
+        """Registers the hooks and returns them."""
         hooks = [
             self.anatomy.model.register_forward_pre_hook(self._begin, with_kwargs=True),
             self.anatomy.model.register_forward_hook(self._end),
@@ -47,7 +47,7 @@ class InterventionHooks:
         return hooks
 
     def learn(self) -> None:
-        """Runs the pictures of all changes through the unchanged model, and keeps what they give."""
+        """Runs the pictures of all interventions through the unchanged model, and stores their values."""
         every = [one for changes in self.changes.values() for one in changes if one.pictures is not None]
         for pictures in {id(one.pictures): one.pictures for one in every}.values():
             self.pictures, self.changing.learning = pictures, True
@@ -87,7 +87,7 @@ class InterventionHooks:
         changed = self.changing.enter(RunningLayer(index, path, block, tokens, changes, self._find_tokens))
         if changed is tokens:
             return None
-        for other in ACTIVE.changing:  # whose layer has begun with what was there before
+        for other in ACTIVE.changing:  # that started the layer with the unchanged tokens
             if other.running is not None and other.running.tokens is tokens:
                 other.running.tokens = other.running.entered = changed
         return swapped(args, kwargs, tokens, changed)
@@ -95,7 +95,7 @@ class InterventionHooks:
     def _leave(self, index: int, block: nn.Module, args: tuple, output: Any) -> Any:
         if not self._here() or self.changing.running is None:
             return None
-        if output is None:  # an exception is on its way
+        if output is None:  # the block has raised an exception
             self.changing.running = None
             return None
         changed = self.changing.leave(first_tensor(output))

@@ -28,21 +28,21 @@ NEEDED = {
 
 @dataclass(eq=False)
 class RunningLayer:
-    """The layer that runs now, and what an intervention may ask about it."""
+    """The layer that is running, and the state that interventions use."""
 
     index: int
     path: str
     block: nn.Module
-    tokens: torch.Tensor  # (B, T, D): the sum that the branches add to
+    tokens: torch.Tensor  # (B, T, D): the residual stream, to which the branches add
     changes: list["Intervention"]
     find_tokens: Callable[[int], Tokens]  # T -> which of them are patches
-    other: torch.Tensor | None = None  # what another picture gave in the present place
+    other: torch.Tensor | None = None  # the value for another picture at the present place
     entered: torch.Tensor | None = None
     hidden: torch.Tensor | None = None  # (1 or B, 1, T, T)
     replaced: torch.Tensor | None = None  # (B, h, T, T): the weights that are used instead of the layer's own
-    weights: list[torch.Tensor] = field(default_factory=list)  # after an open softmax, on their way to the values
-    attended: bool = False  # since the last addition
-    met: Counter[str] = field(default_factory=Counter)  # how often each place was met
+    weights: list[torch.Tensor] = field(default_factory=list)  # from an explicit softmax, not yet multiplied by values
+    attended: bool = False  # whether attention ran since the last addition
+    met: Counter[str] = field(default_factory=Counter)  # how often each place was reached
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +50,14 @@ class Intervention:
     """A change of what a model computes in some of its layers, made by `without_head` and its like.
 
     Args:
-        name: how it was written, for messages.
-        place: the "tokens" (B, T, D) that enter a layer; which "scores" count no more, True in (B, 1, T, T); the
-            "weights" (B, h, T, T); the outputs of the "heads" (B, h, T, d); what its "attention", its "mlp" or the
-            whole "layer" adds to the tokens, (B, T, D).
+        name: the call that made it, for messages.
+        place: the "tokens" (B, T, D) that enter a layer; the "scores", as a mask (B, 1, T, T) that is True where a key
+            is hidden; the "weights" (B, h, T, T); the outputs of the "heads" (B, h, T, d); or what the "attention",
+            the "mlp" or the whole "layer" adds to the tokens, (B, T, D).
         layers: an index, several, or a slice.
-        change: from what is there to what takes its place.
-        pictures: those whose pass through the unchanged model gives `RunningLayer.other`.
-        row: the one image of the batch that is changed, where it is not all of them.
+        change: a function from the present value and the running layer to the new value.
+        pictures: other pictures, whose values in the unchanged model become `RunningLayer.other`.
+        row: the index of the only image of the batch that is changed; None for all of them.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Intervention:
     row: int | None = None
 
     def apply(self, x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
-        """-> x changed, another tensor of its shape."""
+        """Returns the changed x, a new tensor of the same shape."""
         if self.row is None:
             return self.change(x, at)
         rows, changed = slice(self.row, self.row + 1), x.clone()
@@ -77,17 +77,17 @@ class Intervention:
 
 
 class InterventionMode(TorchFunctionMode):
-    """Changes what PyTorch's functions compute in the layer that runs; `InterventionHooks` say which one that is."""
+    """Changes what PyTorch's functions compute in the running layer, which `InterventionHooks` sets."""
 
     def __init__(self):
         super().__init__()
         self.running: RunningLayer | None = None
-        self.busy = False  # the call comes from here, or interventions are paused
-        self.learning = False  # nothing is changed, and what stands in the places is kept
+        self.busy = False  # inside one of our own calls, or interventions are paused
+        self.learning = False  # nothing is changed; the values at the places are stored
         self.learned: dict[tuple[Intervention, int], torch.Tensor] = {}
 
     def enter(self, running: RunningLayer) -> torch.Tensor:
-        """-> the tokens (B, T, D) with which the layer begins."""
+        """Starts a layer and returns its input tokens (B, T, D), changed if asked for."""
         self.running = running
         running.tokens = running.entered = self._changed("tokens", running.tokens)
         if any(one.place == "layer" for one in running.changes):
@@ -105,7 +105,7 @@ class InterventionMode(TorchFunctionMode):
         return running.tokens
 
     def leave(self, output: torch.Tensor) -> torch.Tensor:
-        """-> what the layer gives instead of (B, T, D); raises where one of its changes could not be made."""
+        """Ends a layer and returns its output (B, T, D), changed if asked for; raises if a change could not be made."""
         running, self.running = self.running, None
         for one in running.changes:
             if one.place in NEEDED and running.met[one.place] != 1:
@@ -147,7 +147,7 @@ class InterventionMode(TorchFunctionMode):
         weights = next((one for one in inputs if any(one is each for each in now.weights)), None)
         if weights is None:
             return result
-        # Of a table of learned numbers, as where heads are mixed, they are weights still.
+        # A product with a learned matrix, as where heads are mixed, still gives weights.
         if name in PRODUCTS and not any(one.ndim < 3 or isinstance(one, nn.Parameter) for one in inputs):
             told = weights.ndim == 4 and result.ndim == 4 and result.shape[:3] == weights.shape[:3]
             return self._changed("heads", result) if told else result
@@ -159,7 +159,7 @@ class InterventionMode(TorchFunctionMode):
         now.met[place] += 1
         for one in now.changes:
             if one.place == place and self.learning:
-                self.learned[one, now.index] = x.detach().clone()  # what comes next may change it in place
+                self.learned[one, now.index] = x.detach().clone()  # later code may change it in place
             elif one.place == place:
                 now.other = other = self.learned.get((one, now.index))
                 if other is not None and (len(other) not in (1, len(x)) or other.shape[1:] != x.shape[1:]):
@@ -171,7 +171,7 @@ class InterventionMode(TorchFunctionMode):
         return x
 
     def _are_scores(self, scores: torch.Tensor, args: tuple, kwargs: dict) -> bool:
-        # (B, h, T, T), for a softmax over the last axis.
+        # Whether these are scores (B, h, T, T), and the softmax is over the last axis.
         batch, length = self.running.tokens.shape[:2]
         axis = args[1] if len(args) > 1 else kwargs.get("dim")
         return axis in (-1, 3) and scores.ndim == 4 and scores[:, 0].shape == (batch, length, length)
@@ -205,7 +205,7 @@ class InterventionMode(TorchFunctionMode):
         return weights
 
     def _attended(self, call: dict) -> torch.Tensor:
-        # -> (B, h, T, d), of the arguments of a fused call.
+        # From the arguments of a fused call to its result (B, h, T, d).
         if not self._asked("weights"):
             return self._changed("heads", F.scaled_dot_product_attention(**call))
         weights, value = self._reweighed(weights_of(**call)), call["value"]
@@ -216,7 +216,7 @@ class InterventionMode(TorchFunctionMode):
         return self._changed("heads", weights @ value)
 
     def _projected(self, func, args: tuple, kwargs: dict):
-        # Of `nn.MultiheadAttention`: tokens are (T, B, D) here, and a mask is True where a score does not count.
+        # The call of `nn.MultiheadAttention`: tokens are (T, B, D), and a mask is True where a key is hidden.
         now = self.running
         call = inspect.signature(func).bind(*args, **kwargs).arguments
         now.attended = True
@@ -236,7 +236,7 @@ class InterventionMode(TorchFunctionMode):
             return self._unpacked(call)
         if not self._asked("heads"):
             return func(**call)
-        # Projected by the identity, the outputs of the heads are there side by side.
+        # With the identity as the output projection, the result is the outputs of the heads side by side.
         weight, bias = call["out_proj_weight"], call["out_proj_bias"]
         call |= {"out_proj_weight": torch.eye(len(weight)).to(weight), "out_proj_bias": None}
         out, weights = func(**call)  # (T, B, D)
@@ -245,7 +245,7 @@ class InterventionMode(TorchFunctionMode):
         return F.linear(out, weight, bias), weights
 
     def _unpacked(self, call: dict) -> tuple[torch.Tensor, torch.Tensor | None]:
-        # What `F.multi_head_attention_forward` gives, step by step, with weights on their way to the values.
+        # `F.multi_head_attention_forward` step by step, so that its weights can be replaced.
         bias, mask, heads = call["in_proj_bias"], call.get("attn_mask"), call["num_heads"]
         learned = zip(call["in_proj_weight"].chunk(3), (None,) * 3 if bias is None else bias.chunk(3), strict=True)
         q, k, v = (
@@ -273,7 +273,7 @@ class InterventionMode(TorchFunctionMode):
 
 
 def swapped(args: tuple, kwargs: dict, old: torch.Tensor, new: torch.Tensor) -> tuple[tuple, dict]:
-    """-> the arguments of a call with one tensor in the place of another."""
+    """Returns the arguments of a call with the tensor `old` replaced by `new`."""
     return (
         tuple(new if one is old else one for one in args),
         {name: new if one is old else one for name, one in kwargs.items()},

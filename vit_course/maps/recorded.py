@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from vit_course.attention import attention_weights
 
 Pair = tuple[torch.Tensor, torch.Tensor]
-# Held while hooks are put on and taken off: PyTorch numbers them by one count that is nobody's in particular.
+# Held while hooks are registered or removed: PyTorch numbers them with a global counter that is not thread-safe.
 HOOKS = threading.RLock()
 
 
@@ -19,10 +19,11 @@ class RecordedAttention:
 
     Args:
         shape: of the weights.
-        pair: gives queries (B, h, T, d) and keys (B, h, S, d) with softmax(q k^T / sqrt(d)) the weights; or None.
-        weights: where there is no pair.
-        lent: tensors that belong to the model, which may change them.
-        why: where there is no pair, the reason, in words that follow "because".
+        pair: a function that returns queries (B, h, T, d) and keys (B, h, S, d) such that softmax(q k^T / sqrt(d)) are
+            the weights; or None.
+        weights: the weights, if there is no pair.
+        lent: tensors that belong to the model, which may change them in place.
+        why: if there is no pair, the reason, worded to follow "because it".
     """
 
     def __init__(
@@ -39,20 +40,20 @@ class RecordedAttention:
         self._lent = [(tensor, tensor._version) for tensor in lent if not tensor.is_inference()]
 
     def weights(self) -> torch.Tensor:
-        """-> the weights (B, h, T, S), in 32 bits where the model has 16.
+        """Returns the weights (B, h, T, S), in float32 if the model has 16 bits.
 
         Raises:
-            ValueError: what was kept has been changed in place since.
+            ValueError: the recorded tensors have been changed in place since.
         """
         if self._weights is not None:
             self._check_unchanged()
             return self._weights if self._weights.shape == self.shape else self._weights.unsqueeze(1)
         q, k = self.queries_and_keys()
-        with in_full_precision(q):  # also where they are asked for under autocast
+        with in_full_precision(q):  # also if they are requested under autocast
             return attention_weights(q, k)
 
     def queries_and_keys(self) -> Pair | None:
-        """-> queries and keys, in 32 bits where the model has 16, or None where only weights were seen.
+        """Returns queries and keys, in float32 if the model has 16 bits, or None if only weights were seen.
 
         Raises:
             ValueError: as `weights`.
@@ -66,7 +67,7 @@ class RecordedAttention:
             return q.expand(*leading, -1, -1), k.expand(*leading, -1, -1)
 
     def one_head(self) -> "RecordedAttention":
-        """-> of weights (B, T, S) the same with an axis for one head, (B, 1, T, S)."""
+        """Returns the same attention with an axis for one head: weights (B, T, S) become (B, 1, T, S)."""
         batch, *square = self.shape
         other = RecordedAttention(torch.Size((batch, 1, *square)), weights=self._weights, why=self.why)
         if self._pair is not None:
@@ -83,20 +84,20 @@ class RecordedAttention:
 
 
 def of_weights(weights: torch.Tensor, why: str) -> RecordedAttention:
-    """Keeps weights as they are, or a copy where PyTorch does not count their changes."""
+    """Keeps the weights themselves, or a copy of inference tensors, whose in-place changes PyTorch does not count."""
     weights = weights.clone() if weights.is_inference() else weights
     return RecordedAttention(weights.shape, weights=weights, lent=(weights,), why=why)
 
 
 def of_pair(q: torch.Tensor, k: torch.Tensor, scale: float | None = None) -> RecordedAttention:
-    """(..., T, d), (..., S, d): keeps copies of queries and keys; these cost little beside what made them.
+    """(..., T, d), (..., S, d): keeps copies of queries and keys, which cost little compared with computing them.
 
     Args:
-        q, k: before they are scaled.
-        scale: of the scores, where it is not 1 / sqrt(d).
+        q, k: before scaling.
+        scale: the factor of the scores, if it is not 1 / sqrt(d).
     """
     leading = q.shape[:-2]
-    if leading != k.shape[:-2]:  # asked first, as the function loads half of PyTorch when it is first called
+    if leading != k.shape[:-2]:  # compared first: the first call of broadcast_shapes imports half of PyTorch
         leading = torch.broadcast_shapes(leading, k.shape[:-2])
     shape = torch.Size((*leading, q.shape[-2], k.shape[-2]))
     factor = 1.0 if scale is None else scale * q.shape[-1] ** 0.5
@@ -112,7 +113,7 @@ def of_pair(q: torch.Tensor, k: torch.Tensor, scale: float | None = None) -> Rec
 def of_projection(
     asking: torch.Tensor, asked: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, num_heads: int
 ) -> RecordedAttention:
-    """(T, B, D), (S, B, D): keeps what queries and keys are made of; these are made when they are asked for.
+    """(T, B, D), (S, B, D): keeps the tokens, from which queries and keys are computed on request.
 
     Args:
         asking, asked: the tokens that give queries and those that give keys.
@@ -138,12 +139,15 @@ def of_projection(
 
 
 def in_full_precision(like: torch.Tensor) -> contextlib.AbstractContextManager:
-    """Inside, autocast has no say on the device of `like`."""
+    """Switches autocast off on the device of `like`, inside the with block."""
     kind = like.device.type
     return torch.autocast(kind, enabled=False) if torch.amp.is_autocast_available(kind) else contextlib.nullcontext()
 
 
 def full(value):
-    """-> a tensor of 16 bits in 32, anything else as it is. Of 16 bits a row would sum to 1 to two digits or three."""
+    """Returns a 16-bit tensor as float32, and anything else as it is.
+
+    In 16 bits, the rows of attention weights sum to 1 only to two or three digits.
+    """
     is_half = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
     return value.float() if is_half else value

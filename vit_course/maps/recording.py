@@ -1,4 +1,4 @@
-"""Attention maps from a model that was not written to give them."""
+"""Records attention maps in models that do not return them."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 
 class ByLayer(Sequence[list[torch.Tensor]]):
-    """One list for each layer, with the weights (B, h, T, T) of each forward pass, computed whenever they are asked."""
+    """One list for each layer, with the weights (B, h, T, T) of each forward pass, computed on access."""
 
     def __init__(self, kept: list[list[RecordedAttention]]):
         self._kept = kept
@@ -41,10 +41,10 @@ class ByLayer(Sequence[list[torch.Tensor]]):
 
 
 class RecordedMaps:
-    """What `record_attention` saw: `by_layer[l]` is a list with one (B, h, T, T) tensor per forward pass.
+    """The result of `record_attention`: `by_layer[l]` is a list with one (B, h, T, T) tensor per forward pass.
 
-    Queries and keys are kept wherever they were seen, so that recording costs next to nothing; maps are computed from
-    them on request.
+    Queries and keys are kept where possible, so that recording costs next to nothing; maps are computed from them on
+    request.
     """
 
     def __init__(
@@ -61,25 +61,25 @@ class RecordedMaps:
         self._watched = watched
 
     def stacked(self) -> torch.Tensor:
-        """-> (B, L, h, T, T), the batches of several forward passes one after the other.
+        """Returns the maps of all layers, (B, L, h, T, T); the batches of several forward passes are concatenated.
 
         Raises:
-            ValueError: nothing was recorded, or NaN; or there is not one map of all tokens to all for each layer and
-                each image, because layers or passes have different shapes, some attend in windows, from other tokens,
-                over channels or in a way that was not seen, or patches are left out; or what was recorded has since
+            ValueError: nothing was recorded, or NaN; there is not one map over all tokens for each layer and image,
+                because shapes differ between layers or passes, a layer attends in windows, to other tokens, over
+                channels or in a way that was not seen, or patches are left out; or the recorded tensors have since
                 been changed in place.
         """
         self._num_tokens()
         stacked = torch.empty(0)
         for index, maps in enumerate(self.by_layer):
             layer = maps[0] if len(maps) == 1 else torch.cat(maps)  # (B, h, T, T)
-            if index == 0:  # filled layer by layer, as all of them twice would not fit where one time does
+            if index == 0:  # filled layer by layer: torch.stack would hold all maps twice
                 stacked = layer.new_empty(len(layer), len(self.by_layer), *layer.shape[1:])
             stacked[:, index] = need_finite(f"the maps of layer {index}", layer)
         return stacked
 
     def queries_and_keys(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """-> queries and keys, each (B, L, h, T, d), such that softmax(q k^T / sqrt(d)) is `stacked()`.
+        """Returns queries and keys, each (B, L, h, T, d), such that softmax(q k^T / sqrt(d)) is `stacked()`.
 
         If a model scales its scores in another way, the queries include its scale.
 
@@ -115,7 +115,7 @@ class RecordedMaps:
         return find_tokens(self._num_tokens(), self._size(), self._anatomy, grid, prefix)
 
     def _num_tokens(self) -> int:
-        # T, where all is well with the maps.
+        # Returns T, or raises if the maps are not whole.
         counts = [len(layer) for layer in self._kept]
         if not counts:
             unseen = self._watched.unseen() if self._watched else []
@@ -140,7 +140,7 @@ class RecordedMaps:
         return num_tokens
 
     def _size(self) -> tuple[int, int] | None:
-        # None where nobody saw an image, or images of several sizes gave as many tokens.
+        # None if no image was seen, or images of several sizes.
         config = self._anatomy.config
         sizes = set(self._sizes) or ({config.height_width} if config else set())
         return sizes.pop() if len(sizes) == 1 else None
@@ -150,18 +150,18 @@ class RecordedMaps:
 def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     """Records the attention weights of `model` while the with block runs.
 
-    In a model whose attention is all ours, it records every `SelfAttention`. The forward pass itself is untouched, so
-    its output is the same with and without recording, whichever path the attention takes: a hook keeps queries and
-    keys, and the weights, softmax(q k^T / sqrt(d)), are computed from them on request, before dropout, so each row
-    sums to 1. In other people's models, such as those of torchvision, timm and Hugging Face, it sees every call by
-    which PyTorch computes attention, fused or not, and keeps what makes its weights, in 32 bits where the model has
-    16. No hook is left behind, even after an exception. Nested recordings of our models see the same. Only this model
-    is recorded, whatever else runs inside the block, and only in the thread that opened it: several threads may each
-    record it at the same time.
+    In a model whose attention is all ours, hooks keep the queries and keys of every `SelfAttention`. The forward pass
+    itself is untouched, so its output is the same with and without recording, whether the attention is computed
+    explicitly or fused. The weights, softmax(q k^T / sqrt(d)), are computed on request, before dropout, so each row
+    sums to 1. In other models, such as those of torchvision, timm and Hugging Face, every call by which PyTorch
+    computes attention, fused or not, is intercepted, and what determines its weights is kept, in float32 if the model
+    has 16 bits. All hooks are removed at the end, even after an exception. Recordings of our models can be nested and
+    see the same. Only this model is recorded, whatever else runs inside the block, and only in the thread that opened
+    it: several threads may each record it at the same time.
 
     Args:
         model: any module whose attention goes through our `SelfAttention`, `nn.MultiheadAttention`,
-            `F.scaled_dot_product_attention`, or weights whose rows sum to 1, times values.
+            `F.scaled_dot_product_attention`, or a product of values and weights whose rows sum to 1.
 
     Yields:
         `RecordedMaps`; `maps.stacked()` gives (B, L, h, T, T) on the model's device, or says why it cannot.
@@ -192,13 +192,13 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
 
 
 def _here(hook: Callable) -> Callable:
-    # The hook, deaf to what other threads do with the same model.
+    # The hook, but only for calls in this thread: others may run the same model.
     thread = threading.get_ident()
     return lambda *args: hook(*args) if is_recorded(thread) else None
 
 
 def _listen(layer: SelfAttention, store: list[RecordedAttention]) -> list:
-    # The projection's own output is kept: to project once more would cost a sixth of the layer.
+    # Keeps the output of the layer's own projection: projecting once more would cost a sixth of the layer's time.
     last: list[torch.Tensor] = []
     ours = type(layer).split_heads is SelfAttention.split_heads and type(layer).weights is SelfAttention.weights
 
@@ -209,7 +209,7 @@ def _listen(layer: SelfAttention, store: list[RecordedAttention]) -> list:
             store.append(_used(layer, q.transpose(1, 2), k.transpose(1, 2)))  # each (B, h, T, d)
         elif type(layer).weights is SelfAttention.weights:
             store.append(_used(layer, *layer.split_heads(inputs[0])[:2]))
-        else:  # a layer that has its own way keeps it
+        else:  # a subclass with its own `weights`
             store.append(of_weights(layer.weights(inputs[0]), "computes them in its own way"))
 
     def projected(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
@@ -217,13 +217,13 @@ def _listen(layer: SelfAttention, store: list[RecordedAttention]) -> list:
 
     hooks = [layer.register_forward_hook(_here(attended))]
     if ours:
-        hooks.append(layer.register_forward_pre_hook(_here(lambda *_: last.clear())))  # whatever was asked of it before
+        hooks.append(layer.register_forward_pre_hook(_here(lambda *_: last.clear())))  # from calls outside forward
         hooks.append(layer.qkv.register_forward_hook(_here(projected)))
     return hooks
 
 
 def _used(layer: nn.Module, q: torch.Tensor, k: torch.Tensor) -> RecordedAttention:
-    # (B, h, T, d) twice: what `intervene` hides or replaces, queries and keys do not show.
+    # q and k are (B, h, T, d). If `intervene` hides keys or replaces weights, they do not determine the weights.
     hidden, replaced = changes_in(layer)
     if replaced is not None:
         return of_weights(replaced.detach(), "has its weights replaced")
@@ -239,17 +239,18 @@ def attention_gradients(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(B, C, H, W), (B,) -> (B, L, h, T, T), (B, L, h, T, T)
 
-    The attention weights, and how fast the logit of one class of each image rises with each weight. A frozen model
-    will do, and so will a call inside `no_grad` or `inference_mode`.
+    The attention weights, and the gradient of one logit of each image with respect to them. The model may be frozen,
+    and the call may be inside `no_grad` or `inference_mode`.
 
     Args:
-        model, images: ours, timm's or Hugging Face's, and what it takes.
+        model: ours, timm's or Hugging Face's.
+        images: as the model takes them.
         classes: the index of one logit for each image, int64.
 
     Raises:
         TypeError: not a module, or not a tensor.
-        ValueError: as `record_attention`, or the weights have no part in the logits, the model gives no logits, or a
-            class is not one of theirs.
+        ValueError: as `RecordedMaps.stacked`; or the logits do not depend on the weights, the model gives no logits, or
+            a class is out of range.
     """
     check_module("model", model)
     check_tensor("images", images)
@@ -258,16 +259,16 @@ def attention_gradients(
         raise ValueError("the model was made inside torch.inference_mode, so that autograd cannot follow it")
     watched = ForeignRecording(Anatomy(model), openly=True)
     with torch.inference_mode(False), torch.enable_grad():
-        # Of a frozen model nothing else asks for gradients; and copies may take part where inference tensors may not.
+        # In a frozen model only the images require gradients. Clones, as autograd refuses inference tensors.
         images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
         with watched.watching():
             logits = need_finite("logits", logits_of(model(images)))  # (B, num_classes)
         RecordedMaps(
             watched.anatomy, watched.by_layer, watched.sizes, watched
-        ).stacked()  # says what is wrong, if anything is
+        ).stacked()  # raises if the maps are not whole
         weights = [layer[0].weights() for layer in watched.by_layer]
         _check_classes(classes, logits)
-        picked = logits.gather(1, classes[:, None]).sum()  # the images do not depend on each other
+        picked = logits.gather(1, classes[:, None]).sum()  # images are independent: one backward pass for all
         try:
             gradients = torch.autograd.grad(picked, weights)
         except RuntimeError as error:

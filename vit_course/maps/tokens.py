@@ -7,7 +7,8 @@ from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import is_int, shown
 from vit_course.maps.anatomy import Anatomy, numbered
 
-# Where nobody says how many tokens are no patches: a class token, a distillation token, four registers.
+# How many tokens before the patches are tried, if neither the caller nor the model says it: as a class token and four
+# registers.
 MOST_OTHERS = 5
 
 
@@ -29,7 +30,7 @@ class Tokens:
         return len(self.prefix)
 
     def name(self, token: int) -> str:
-        """What a reader calls it: "register 2", or "row 3, column 0"."""
+        """A readable name of the token: "register 2", or "row 3, column 0"."""
         if token < self.num_prefix:
             return self.prefix[token]
         row, column = divmod(token - self.num_prefix, self.grid[1])
@@ -43,18 +44,18 @@ def find_tokens(
     grid: tuple[int, int] | None = None,
     prefix: int | Sequence[str] | None = None,
 ) -> Tokens:
-    """Where the patches lie in a sequence, from the arguments, else from the model, else from the numbers alone.
+    """Finds the patches in a sequence: from the arguments, else from the model, else from the sizes alone.
 
     Args:
         num_tokens: T
-        image_size: (H, W) of what the model was given.
-        anatomy: of the model; what it says of its tokens and its patches is taken, and must agree with T.
+        image_size: (H, W) of the images that the model was given.
+        anatomy: of the model, which may tell its prefix tokens and its grid; they must agree with T.
         grid: (rows, columns) of patches.
         prefix: the names of the tokens in front of the patches, or how many there are.
 
     Raises:
-        ValueError: arguments or a model that do not fit T; or nothing that says where the patches lie, and more than
-            one grid of square patches that does, or none.
+        ValueError: arguments or a model that do not fit T; or neither gives the grid, and none or more than one grid of
+            square patches fits T.
     """
     if grid is not None:
         check_arguments(grid=grid)
@@ -87,10 +88,10 @@ def find_tokens(
 
 
 def check_whole(anatomy: Anatomy, num_tokens: int, image_size: tuple[int, int] | None) -> None:
-    """Refuses maps of T tokens where the model is known to have left patches out, or to have put them in another order.
+    """Checks that maps of T tokens have all patches of the image, in their order.
 
     Raises:
-        ValueError: which of the two.
+        ValueError: the model shuffles its patches, or T tokens are not its prefix tokens and all patches.
     """
     if anatomy.shuffles:
         raise ValueError(
@@ -115,7 +116,7 @@ def _check_count(num_tokens: int, grid: tuple[int, int], names: tuple[str, ...])
 
 
 def _need_order(anatomy: Anatomy | None, others: int) -> tuple[str, ...]:
-    # One token more than patches is a class token in front of them, where the model has no other.
+    # A single extra token is taken for a class token in front of the patches, unless the model names a special token.
     special = [] if anatomy is None else anatomy.special_tokens
     if others and (special or others > 1) and anatomy is not None:
         which = f" ({', '.join(special)})" if special else ""
@@ -127,10 +128,10 @@ def _need_order(anatomy: Anatomy | None, others: int) -> tuple[str, ...]:
 
 
 def need_prefix(prefix: int | Sequence[str] | None) -> tuple[str, ...] | None:
-    """-> the names of the tokens before the patches, or None where nobody gave any.
+    """Returns the names of the tokens before the patches, or None if `prefix` is None.
 
     Raises:
-        ValueError: neither names nor a number.
+        ValueError: a `prefix` that is neither names nor a number.
     """
     if prefix is None:
         return None
@@ -144,7 +145,7 @@ def need_prefix(prefix: int | Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _unnamed(count: int) -> tuple[str, ...]:
-    # Where there is one, it is the class token in every model that is known here.
+    # A single token before the patches is the class token in every known model.
     return ("class token",) if count == 1 else numbered("extra token", count)
 
 
@@ -159,7 +160,7 @@ def _fitting(
         columns = (num_tokens - others) // rows if rows else 0
         if rows * columns == num_tokens - others > 0 and rows * width == columns * height:
             fitting.append((others, rows, columns))
-    if len(fitting) > 1:  # a single patch is no grid that anybody would look at
+    if len(fitting) > 1:  # a grid of 1 x 1 is hardly ever meant
         fitting = [one for one in fitting if one[1:] != (1, 1)]
     if not fitting:
         raise ValueError(

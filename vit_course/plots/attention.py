@@ -9,15 +9,15 @@ from vit_course._support.inputs.arrays import to_array, to_picture
 from vit_course._support.inputs.rules import check, positive, real, whole
 from vit_course.plots.style import check_axes_of_figure, check_query, check_text
 
-# The explorer's heat: one hue, rare in photographs, whose opacity is the weight. Where red and green are seen alike
-# it is a blue; a redder one would be the grey of its surroundings.
+# The explorer's heat map: one hue, rare in photographs, with the weight as its opacity. With red-green colour blindness
+# it looks blue; a redder hue would look as grey as its surroundings.
 HEAT = LinearSegmentedColormap.from_list("heat", [(0.8, 0, 1, 0), (0.8, 0, 1, 0.7)])
 
 
 def attention_over_image(image, attention, title: str = "", query: tuple[int, int] | None = None) -> Figure:
-    """(C, H, W), (rows, columns) -> the image, next to it again under its attention map, and a legend of real values.
+    """(C, H, W), (rows, columns) -> the image, next to it the same under its attention map, and a colour bar.
 
-    `query` (row, column) outlines the patch that asks; leave it out for the class token.
+    `query` (row, column) outlines the query patch; leave it out for the class token.
 
     Raises:
         ValueError: shapes other than these, values that are not finite, or a query that is not a patch of the map.
@@ -40,7 +40,7 @@ def attention_over_image(image, attention, title: str = "", query: tuple[int, in
 
 
 def attention_grid(image, maps, title: str = "", query: tuple[int, int] | None = None, first_layer: int = 0) -> Figure:
-    """(C, H, W), (L, h, rows, columns) -> one query's attention in every layer (down) and head (across), one legend.
+    """(C, H, W), (L, h, rows, columns) -> one query's attention in each layer (down) and head (across), one colour bar.
 
     `first_layer` is the number of the first row, where only some layers are shown.
 
@@ -71,7 +71,7 @@ def attention_grid(image, maps, title: str = "", query: tuple[int, int] | None =
 
 
 def overlay(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float | None = None):
-    """Draws the image with the map over it, the more opaque the stronger; returns what a colour bar needs.
+    """Draws the image with the map over it, more opaque for larger weights; returns the artist for a colour bar.
 
     Args:
         axes: where to draw.

@@ -1,4 +1,4 @@
-"""Photographs in colour: what attention lights up, and tokens as colours."""
+"""Colour figures of photographs: lit up by attention, and tokens as colours."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -7,15 +7,15 @@ from vit_course._support.inputs.arrays import to_array
 from vit_course._support.inputs.rules import check, flag, positive
 from vit_course.plots.style import check_axes_of_figure
 
-DARKEST = 0.15  # of the picture's brightness is left where no attention goes
-PALE = 0.18  # so far to white goes the copy under the light, so that a black place can light up as well
+DARKEST = 0.15  # the share of its brightness that a picture keeps where there is no attention
+PALE = 0.18  # the share of white that is mixed in, so that black places can light up as well
 
 
 def spotlight(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float | None = None, smooth: bool = False):
     """Draws the photograph dark, but bright where attention goes: each pixel times 0.15 + 0.85 a.
 
-    The picture is a pale copy, 18 % white, because on black no light would show. a is the weight of the pixel's patch
-    as a share of `high`, at most 1.
+    a is the weight of the pixel's patch as a share of `high`, at most 1. The picture is first mixed with 18 % white,
+    because black would stay black.
 
     Args:
         axes: where to draw.
@@ -23,7 +23,7 @@ def spotlight(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float 
         attention: (rows, columns).
         high: the weight at which the picture has its own brightness. By default the 98th percentile of the map, so that
             one patch alone does not leave all others in the dark.
-        smooth: blends from patch to patch. The map has no more detail than without.
+        smooth: interpolates between patches, which adds no detail to the map.
 
     Raises:
         TypeError: not Axes.
@@ -73,7 +73,7 @@ def principal_colours(tokens: np.ndarray) -> np.ndarray:
     rows = rows - rows.mean(axis=0)
     _, _, directions = np.linalg.svd(rows, full_matrices=False)
     directions = directions[:3]
-    # Either sign is as good; this one makes the drawing the same on every machine.
+    # The sign of a component is arbitrary; this one makes the figure the same on every machine.
     largest = np.abs(directions).argmax(axis=1)
     directions = directions * np.sign(directions[np.arange(3), largest])[:, None]
     found = rows @ directions.T  # (n x rows x columns, 3)

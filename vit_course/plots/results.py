@@ -1,4 +1,4 @@
-"""Figures of what a training gave: curves, predictions, and an answer beside the expected one."""
+"""Figures of training results: curves, predictions, and a received tensor beside the expected one."""
 
 from collections.abc import Sequence
 
@@ -50,13 +50,13 @@ def curves(
     if "y" in log:
         axes.set_yscale("log")
     axes.grid(alpha=0.3)
-    if axes.get_legend_handles_labels()[1]:  # a series without a name, or one that begins with "_", has no line there
+    if axes.get_legend_handles_labels()[1]:  # names that are empty or begin with "_" are not in the legend
         axes.legend()
     return figure
 
 
 def predictions(images, probabilities, class_names: Sequence[str], labels=None, columns: int = 6) -> Figure:
-    """(n, C, H, W), (n, num_classes) -> each image with its predicted class and probability; a wrong one says so.
+    """(n, C, H, W), (n, num_classes) -> each image with its predicted class and probability; wrong ones are marked.
 
     Args:
         images: as `to_picture` takes them, or (n, H, W).
@@ -110,12 +110,12 @@ def _check_predictions(count: int, probabilities: np.ndarray, class_names, label
 
 
 def expected_and_received(expected, received) -> Figure:
-    """Two tensors of one shape, side by side, as the plane of the last two axes in which they first differ.
+    """Shows two tensors of one shape side by side: the first plane of the last two axes in which they differ.
 
     A cross marks each number that differs, NaN included. Both share one scale.
 
     Raises:
-        ValueError: other shapes, or none at all.
+        ValueError: tensors of different shapes, or empty ones.
     """
     expected, received = (
         np.atleast_2d(to_array(name, values, finite=False)).astype(float)

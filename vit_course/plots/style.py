@@ -1,4 +1,4 @@
-"""What the figures share: colours, line styles, and what figures are asked for."""
+"""What the figures share: colours, line styles, and checks of arguments."""
 
 from pathlib import Path
 
@@ -34,26 +34,26 @@ def show(figure: Figure, alt: str) -> None:
 
 
 def check_text(**values: str) -> None:
-    """Raises a `ValueError` where a title or another word on a figure is no text."""
+    """Raises a `ValueError` if a title or another label of a figure is not a string."""
     for name, value in values.items():
         text(name, value)
 
 
 def check_axes_of_figure(axes: Axes) -> None:
-    """Raises a `TypeError` where `axes` are not matplotlib's."""
+    """Raises a `TypeError` if `axes` are not matplotlib's."""
     if not isinstance(axes, Axes):
         raise TypeError(f"axes must be matplotlib Axes, got {type(axes).__name__}")
 
 
 def check_grid(count: int, grid: tuple[int, int]) -> None:
-    """Raises a `ValueError` where `grid` is no (rows, columns), or has another number of patches than `count`."""
+    """Raises a `ValueError` if `grid` is not (rows, columns), or has another number of patches than `count`."""
     check_arguments(grid=grid)
     if count != grid[0] * grid[1]:
         raise ValueError(f"a grid of {grid[0]} x {grid[1]} has {grid[0] * grid[1]} patches, got {count}")
 
 
 def check_query(query: tuple[int, int] | None, grid: tuple[int, int]) -> None:
-    """Raises a `ValueError` where `query` is neither None nor the (row, column) of a patch of `grid`."""
+    """Raises a `ValueError` if `query` is neither None nor the (row, column) of a patch of `grid`."""
     if query is None:
         return
     pair = isinstance(query, (tuple, list)) and len(query) == 2 and all(map(is_int, query))

@@ -1,4 +1,4 @@
-"""What each part of a model gave: ours, or torchvision's, timm's, Hugging Face's and vit-pytorch's."""
+"""The output of each part of a model: ours, or torchvision's, timm's, Hugging Face's and vit-pytorch's."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -13,19 +13,19 @@ from vit_course.maps.recording import record_attention
 from vit_course.pretrained.libraries import Library, library_of
 from vit_course.vit import ViT
 
-# From a module, what went in and what came out, the value that is kept; Any, as each module has its own.
+# A function from a module, its inputs and its output to the value that is kept. Any: outputs differ between modules.
 Pick = Callable[[nn.Module, tuple, Any], torch.Tensor | None]
 # The stages whose values are (B, width), one row a picture.
 OF_THE_HEAD = ("pre-logits", "into the head", "logits")
 
 
 def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
-    """What each part of the model gave for these images, in running order: name of the stage -> tensor.
+    """The output of each part of the model for these images, in running order: name of the stage -> tensor.
 
-    Tokens are (B, T, D), attention weights (B, h, T, T), logits (B, num_classes). What a library's model does not
-    show is left out. LayerScale counts as a part of the layer before it, as in ours. The model runs in its present
-    mode, so put it in eval mode first; MAE runs without its masks, and of a model of images and text only the image
-    tower runs.
+    Tokens are (B, T, D), attention weights (B, h, T, T), logits (B, num_classes). Stages that a
+    library's model does not expose are left out. LayerScale counts as a part of the layer before it, as in ours. The
+    model runs in its present mode, so put it in eval mode first; MAE runs without its masks, and of a model of images
+    and text only the image tower runs.
 
     Args:
         model: a ViT of ours, torchvision's, timm's, Hugging Face's or vit-pytorch's.
@@ -40,7 +40,7 @@ def stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
 
 
 def any_stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor]:
-    """As `stages`, of any numbers: a comparison names the first stage where they are none."""
+    """As `stages`, but NaN and infinity are allowed: a comparison names the first stage that differs."""
     library = known_library(model)
     check_images(images)
     depth = library.depth(model.state_dict())
@@ -65,7 +65,7 @@ def any_stages(model: nn.Module, images: torch.Tensor) -> dict[str, torch.Tensor
 
 
 def _taps(depth: int) -> Iterator[tuple[str, str, int, Pick | None]]:
-    # A stage, our layer, its part of query, key and value, and what to take there: what goes in or what comes out.
+    # Yields a stage, our layer, its part (0 to 2 for query, key, value), and the function that picks the kept value.
     yield "norm of the patches", "patch_embedding.norm1", 0, _out
     yield "patch embedding", "patch_embedding.projection", 0, _out
     yield "norm of the patch embedding", "patch_embedding.norm2", 0, _out
@@ -94,16 +94,16 @@ def _taps(depth: int) -> Iterator[tuple[str, str, int, Pick | None]]:
 
 def _keep(seen: dict[str, torch.Tensor], stage: str, pick: Pick, module: nn.Module, inputs: tuple, output: Any) -> None:
     value = pick(module, inputs, output)
-    # CLIP norms its class token alone, where ours norms all: no stage of both.
+    # CLIP applies a norm to its class token alone, ours to all tokens: such stages are left out.
     if value is not None and (value.ndim > 2 or stage in OF_THE_HEAD):
-        # What came first: the recorder may let a layer run again, to see what its map is of.
+        # Keeps the first value: the recorder may run a layer again, to check what its map is over.
         seen.setdefault(
             stage, value.flatten(2).transpose(1, 2) if stage == "patch embedding" and value.ndim == 4 else value
         )
 
 
 def _into(module: nn.Module, inputs: tuple, output: Any) -> torch.Tensor | None:
-    # torchvision's attention uses its projection without calling it: what goes in there is not shown.
+    # torchvision's attention uses its projection without calling it, so that its input is not seen.
     return None if isinstance(module, nn.MultiheadAttention) else inputs[0]
 
 
@@ -120,7 +120,7 @@ def _projected(part: int, module: nn.Module, inputs: tuple, output: Any) -> torc
 
 
 def _run(model: nn.Module, images: torch.Tensor) -> None:
-    # As far as the tokens where there is no head, and all of the picture where MAE would mask most of it.
+    # Without a head, runs only up to the tokens; MAE is run without masking.
     if isinstance(model, ViT) and not model.config.num_classes:
         model.features(images)
         return
@@ -133,7 +133,7 @@ def _run(model: nn.Module, images: torch.Tensor) -> None:
     config.mask_ratio = 0.0
     try:
         patches = (images.shape[2] // config.patch_size) * (images.shape[3] // config.patch_size)
-        model(images, noise=torch.arange(patches).to(images).expand(len(images), -1))  # in this order, not shuffled
+        model(images, noise=torch.arange(patches).to(images).expand(len(images), -1))  # rising noise keeps the order
     finally:
         config.mask_ratio = share
 
@@ -142,10 +142,10 @@ def _find(
     library: Library, modules: dict[str, nn.Module], layer: str, part: int, pick: Pick | None
 ) -> nn.Module | None:
     if layer == "head" and library.two_heads is not None and library.two_heads[1].removesuffix(".{}") in modules:
-        return None  # one of two heads, whose mean is ours
+        return None  # a distilled model has two heads, and their mean is ours
     start, _, rest = layer.partition(".blocks.")
     number, _, inner = rest.partition(".")
-    if start == "encoder" and inner in library.scales and pick is _out:  # what ours has folded into the layer
+    if start == "encoder" and inner in library.scales and pick is _out:  # LayerScale is folded into our layer
         scale = modules.get(library.block.format(number) + library.scales[inner].rpartition(".")[0])
         if scale is not None and not isinstance(scale, nn.Identity):
             return scale
@@ -161,7 +161,7 @@ def _find(
 
 
 def check_images(images: torch.Tensor) -> None:
-    """Raises where these are no images (B, C, H, W) of finite numbers, as a model takes them."""
+    """Raises an error if these are not images (B, C, H, W) of finite floats, as a model takes them."""
     check_axes("images", images, "(B, C, H, W)")
     if 0 in images.shape:
         raise ValueError(f"images must not be empty, got shape {tuple(images.shape)}")
@@ -171,7 +171,7 @@ def check_images(images: torch.Tensor) -> None:
 
 
 def known_library(model: nn.Module) -> Library:
-    """The library whose names the parts of this model have; a `ValueError` where it is none that is known."""
+    """Returns the library whose names the parameters of a model have; raises a `ValueError` if there is none."""
     check_module("model", model)
     library = library_of(model.state_dict())
     if library is None:

@@ -1,4 +1,4 @@
-"""What comes with the course, a real ViT and the models that the course trained; and those of a learner's own runs."""
+"""Loads the models that come with the course, those of a learner's own runs, and published ones."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from vit_course.pretrained.published import NAMED, library_of_name, load_publish
 from vit_course.pretrained.state_dicts import whose_names
 from vit_course.vit import ViT
 
-# The file that tells what a folder holds: a run of ours, a real ViT that is shipped, a linear head on such a one.
+# The file that shows what a folder holds: a training run, a published ViT that is shipped, or a linear head for one.
 RUN, PUBLISHED, HEAD = "best.safetensors", "model.safetensors", "head.safetensors"
 
 Size = int | tuple[int, int] | None
@@ -37,12 +37,12 @@ def load(name: str | Path, image_size: Size = None) -> ViT:
             "mae-cifar" and "dino-cifar" without labels. Or the path of a run's folder or of its best.safetensors;
             or what a library publishes, "timm:NAME", "hf:NAME" or "torchvision:NAME"; or a folder that timm or
             transformers has saved.
-        image_size: of the images that it is to take; positions are interpolated. By default the size it was made for.
+        image_size: of the input images; positions are interpolated. By default the size it was made for.
 
     Raises:
         ValueError: no such checkpoint (the shipped ones are listed), a damaged one, one that is not a ViT's, a size
-            that the patches do not divide, or a published one that the library cannot load, or that is no plain ViT.
-        MissingPackage: the library is not installed; the sentence says what to run.
+            that the patches do not divide, or a published one that the library cannot load, or that is not a plain ViT.
+        MissingPackage: the library is not installed; the message says what to run.
     """
     if _is_published(name):
         return load_published(name, image_size).model
@@ -71,7 +71,7 @@ class AsTrained:
         std: likewise.
 
     Raises:
-        ValueError: where these are no statistics of the channels of pictures.
+        ValueError: a mean or std that is not valid for the channels of images.
     """
 
     image_size: tuple[int, int]
@@ -93,15 +93,15 @@ class AsTrained:
 
 
 def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
-    """A trained `ViT` with all that is needed to show it a picture: `load_run("vit-s14-cifar10").top("cat.jpg")`.
+    """A trained `ViT` with its preprocessing and class names: `load_run("vit-s14-cifar10").top("cat.jpg")`.
 
     Args:
         name: as for `load`. Of one of your runs, config.json next to its best.safetensors says how its images were
-            normalised and what its classes are; a library says it of what it publishes.
+            normalised and what its classes are; for a published model, its library does.
         image_size: as for `load`.
 
     Raises:
-        ValueError: as `load`, no config.json that says so, or one of another model.
+        ValueError: as `load`; or a config.json that is missing, says too little, or belongs to another model.
     """
     if _is_published(name):
         return load_published(name, image_size)
@@ -120,7 +120,7 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
         for part in ("mean", "std", "class_names"):
             if part not in images:
                 raise ValueError(f"images has no {part!r}, which is needed to show the model a picture")
-        # A model that learned without labels has no head, whatever its images were called.
+        # A model trained without labels has no head, even if its images have classes.
         class_names = images["class_names"] if model.config.num_classes else []
         check_names(class_names, model.config.num_classes)
         check_statistics(images["mean"], images["std"])
@@ -135,7 +135,7 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
 
 
 def names() -> dict[str, Path]:
-    """-> where the shipped checkpoints are, by name: the weights of a run, or the folder of another kind."""
+    """Returns the paths of the shipped checkpoints by name: the weights of a run, or the folder of another kind."""
     folder = course() / "res"
     published = [path.parent for kind in (PUBLISHED, HEAD) for path in sorted(folder.glob(f"*/{kind}"))]
     runs = sorted(folder.glob(f"*/{RUN}"))
@@ -143,10 +143,10 @@ def names() -> dict[str, Path]:
 
 
 def find(name: str | Path) -> Path:
-    """-> the weights of the shipped checkpoint of that name, or those at that path.
+    """Returns the path of the shipped checkpoint of that name, or of the one at that path.
 
     Raises:
-        ValueError: there are none.
+        ValueError: there is none.
     """
     path = need_path(name)
     if path.is_dir() and (path / RUN).exists():
@@ -173,7 +173,7 @@ def _is_published(name: str | Path) -> bool:
 
 
 def _shipped(folder: Path, image_size: Size) -> Pretrained:
-    # A real ViT under Hugging Face's names, or the linear head that lies on one.
+    # A published ViT with Hugging Face's names, or such a ViT with a linear head.
     content = read_json(folder / "head.json") if (folder / HEAD).exists() else None
     backbone = names()[content["backbone"]] if content else folder
     state, _ = load_weights(backbone / PUBLISHED)

@@ -16,7 +16,7 @@ from vit_course.pretrained.metadata import Metadata
 
 
 class Stage(NamedTuple):
-    """One row of a comparison: the largest difference, infinite where the shapes differ already."""
+    """One row of a comparison: the largest difference, infinite if the shapes differ."""
 
     name: str
     difference: float
@@ -25,7 +25,7 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two models stage by stage: printed, it says where they first differ; `table()` shows every stage.
+    """Two models compared stage by stage: printed, it says where they first differ; `table()` shows every stage.
 
     Args:
         stages: in running order, those that both models show.
@@ -71,7 +71,7 @@ class Comparison:
 
 
 def first_difference(ours: nn.Module, theirs: nn.Module, images: torch.Tensor, tolerance: float = 1e-9) -> Comparison:
-    """Runs both models on the same images and compares what each part gave.
+    """Runs both models on the same images and compares the output of each part.
 
     Copies run, in eval mode, on the CPU and in float64, where rounding stays far below the tolerance: a difference
     is a fault. The models are not changed.
@@ -108,7 +108,7 @@ def _exact(model: nn.Module) -> nn.Module:
 
 
 def _round_as_ours(library: Library, model: nn.Module) -> None:
-    # What ours has folded it has rounded to its own dtype. The same is done in this copy, or float64 would show it.
+    # Folding has rounded our weights to their dtype. This copy is rounded likewise, or float64 would show a difference.
     theirs = model.state_dict()  # shares the memory of the model
     ours, key_of_table = dict(theirs), library.tokens["positions.table"]
     if fold_scales(library, ours):
@@ -129,7 +129,7 @@ def _check_sizes(ours: nn.Module, theirs: nn.Module, images: torch.Tensor) -> No
     first, second = (library.depth(state) for library, state in models)
     if first != second:
         raise ValueError(f"the models have {first} and {second} blocks: only models of the same depth can be compared")
-    for library, state in models:  # what comes before the patches has a row in some families, and in others none
+    for library, state in models:  # prefix tokens have a row in the table in some families only
         kernel = state[library.keys("patch_embedding.projection.weight")[0]]
         grid = (images.shape[2] // kernel.shape[2], images.shape[3] // kernel.shape[3]) if kernel.ndim == 4 else None
         put_tokens_together(library, state, Metadata(grid=grid))

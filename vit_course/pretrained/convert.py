@@ -1,4 +1,4 @@
-"""Published weights into ours: every number finds its place, or an error says which does not."""
+"""Converts published weights into ours: every tensor is used, or an error names the first that does not fit."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -37,13 +37,13 @@ Weights = Mapping[str, torch.Tensor]
 def load_torchvision(weights: nn.Module | Weights, num_heads: int | None = None, num_classes: int | None = None) -> ViT:
     """A `VisionTransformer` of torchvision, or its state dict -> a `ViT` of ours with the same result, in eval mode.
 
-    The sizes are read from the shapes; the number of heads, which leaves no trace in them, is asked of the model or
-    given. The new model has the dtype of the weights, even a half one, and shares no memory with them. Weights without
-    a head give a model without one, whose `features` work.
+    The sizes are read from the shapes; the number of heads, which they do not show, comes from the model or
+    is given. The new model has the dtype of the weights, even a half one, and shares no memory with them. Weights
+    without a head give a model without one, whose `features` work.
 
     Args:
-        weights: the model itself, which says everything; for a state dict, the epsilon of the norms is as published.
-        num_heads: needed for a state dict. A model says it itself.
+        weights: the model itself, which is enough; for a state dict, the epsilon of the norms is as published.
+        num_heads: needed for a state dict only.
         num_classes: for weights without a head: a fresh one for this many classes is added, to be trained.
 
     Raises:
@@ -65,13 +65,13 @@ def load_timm(
 
     Takes ViT, DeiT (distilled too: its two heads are averaged, and the second token becomes a register), DeiT III,
     DINO, DINOv2 with and without registers, MAE, CLIP, SigLIP and those that average before the last norm. LayerScale
-    goes into the linear layer before it, and the position of a register into the register. The files of the authors of
-    DINO, DINOv2 and MAE have the same names; the decoder of MAE and the tokens for masks are left out.
+    is folded into the linear layer before it, and the position of a register into the register. The files of the
+    authors of DINO, DINOv2 and MAE have the same names; the decoder of MAE and the tokens for masks are left out.
 
     Args:
         weights, num_heads, num_classes: as in `load_torchvision`.
         gelu: "none", "tanh" or "quick" for CLIP's; needed for a state dict of CLIP or SigLIP, where both
-            are published; otherwise the exact GELU is taken. A model says it itself.
+            are published; otherwise the exact GELU is taken. Not needed for a model.
 
     Raises:
         ValueError: as `load_torchvision`; or a model with parts that ours does not have.
@@ -103,7 +103,7 @@ def load_vit_pytorch(
     It has norms in its patch embedding and no q, k, v bias. Its dim_head times heads must be its dim.
 
     Args:
-        in_channels: C, which the shapes do not tell either.
+        in_channels: C, which cannot be read from the shapes either.
     """
     check_arguments(in_channels=in_channels)
     metadata = _agreed(Metadata(), num_heads=num_heads)
@@ -111,7 +111,7 @@ def load_vit_pytorch(
 
 
 def convert_huggingface(state: Weights, metadata: Metadata, num_classes: int | None = None) -> ViT:
-    """As `convert`, for names that one of Hugging Face's kinds of models has."""
+    """As `convert`, for names of Hugging Face; finds out which of its kinds of models has them."""
     return convert(_likeliest(state, HUGGINGFACE_KINDS), state, metadata, num_classes)
 
 
@@ -141,7 +141,7 @@ def resize(model: ViT, image_size: int | tuple[int, int], antialias: bool = Fals
 def _opened(
     weights: nn.Module | Weights, read: Callable[[nn.Module], Metadata], library: Library, **given: Any
 ) -> tuple[Metadata, Weights]:
-    # What a model says, or without one what was given, and the state dict.
+    # The metadata, from the model if there is one and from what was given, and the state dict.
     if not isinstance(weights, nn.Module):
         return _agreed(Metadata(), **given), need_state_dict(weights)
     state = need_state_dict(weights.state_dict())
@@ -150,7 +150,7 @@ def _opened(
 
 
 def _agreed(found: Metadata, **given: Any) -> Metadata:
-    # What was given, where the model does not say otherwise.
+    # The metadata with what was given; raises if the model contradicts it.
     for name, value in given.items():
         if value is not None:
             check_arguments(**{"any_gelu" if name == "gelu" else name: value})
@@ -161,7 +161,7 @@ def _agreed(found: Metadata, **given: Any) -> Metadata:
 
 
 def _likeliest(keys: Weights, among: tuple[Library, ...]) -> Library:
-    # Most of the names are of this one, so that an error names what is missing; with none of any, the shortest names.
+    # The library that has most of the names, so that an error names what is missing; on a tie, that with shorter names.
     def known(library: Library) -> int:
         layers = [*library.layers, *(f"encoder.blocks.0.{layer}" for layer in library.in_block)]
         names = [name for layer in layers for kind in ("weight", "bias") for name in library.keys(f"{layer}.{kind}")]
@@ -173,7 +173,7 @@ def _likeliest(keys: Weights, among: tuple[Library, ...]) -> Library:
 def convert(
     library: Library, weights: Weights, metadata: Metadata, num_classes: int | None = None, in_channels: int = 3
 ) -> ViT:
-    """A state dict in the names of a library, with what is known beside it -> a `ViT` of ours, in eval mode.
+    """A state dict with the names of a library, and its metadata -> a `ViT` of ours, in eval mode.
 
     Raises:
         ValueError: as `load_torchvision`.
@@ -182,7 +182,7 @@ def convert(
     check_arguments(**{name: value for name, value in given.items() if value is not None})
     state = without_the_rest(library, need_state_dict(weights))
     with hinting(library, state):
-        # What the weights are comes first, and what to add to them last: nobody is told to give num_heads in vain.
+        # Checks the weights first and missing arguments last, so that nobody is asked for num_heads in vain.
         plain = simplified(library, state, metadata)
         config = read_config(library, plain, metadata, num_classes, in_channels)
         fresh = {name for name in HEAD if library.keys(name)[0] not in plain.state}
@@ -202,7 +202,7 @@ def convert(
 
 
 def _completed(library: Library, config: ViTConfig, metadata: Metadata, headless: bool) -> ViTConfig:
-    # With the number of heads and the activation, which leave no trace in the weights and change every number.
+    # Adds the number of heads and the activation, which the weights do not show but every output depends on.
     if metadata.num_heads is None:
         raise ValueError("the number of heads is not in the weights: give num_heads, or the model itself")
     gelu = metadata.gelu or _usual_gelu(library, config, headless)
@@ -224,7 +224,7 @@ def _usual_gelu(library: Library, config: ViTConfig, headless: bool) -> str:
 
 
 def _renamed(library: Library, state: Mapping[str, torch.Tensor], needed: Mapping[str, torch.Size]) -> dict:
-    # Their weights under our names, each of the shape that is needed; none is missing, and none left over.
+    # The weights under our names; checks their shapes, and that no key is missing or left over.
     found: dict[str, torch.Tensor] = {}
     used: set[str] = set()
     for key, shape in needed.items():
@@ -233,7 +233,7 @@ def _renamed(library: Library, state: Mapping[str, torch.Tensor], needed: Mappin
         found[key] = (torch.cat(parts) if len(parts) > 1 else parts[0]).reshape(shape)
         used.update(theirs)
     if "class_token.token" not in needed:
-        used.add(library.tokens.get("class_token.token", ""))  # vit-pytorch keeps a token of no rows
+        used.add(library.tokens.get("class_token.token", ""))  # vit-pytorch has an empty one
     for key in state:
         if key not in used:
             raise ValueError(f"key {key!r} is left over: our ViT has no place for it")

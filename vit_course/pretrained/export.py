@@ -51,7 +51,7 @@ def _export(library: Library, model: ViT) -> dict[str, torch.Tensor]:
     for key, value in model.state_dict().items():
         theirs = library.keys(key)
         if library is VIT_PYTORCH and key in library.tokens:
-            value = value[0]  # it keeps no axis for the batch
+            value = value[0]  # it has no batch axis there
         found.update(zip(theirs, value.chunk(len(theirs)), strict=True))
     table, first = found[library.tokens["positions.table"]], model.config.num_positions - model.config.num_patches
     if library is VIT_PYTORCH and not first:

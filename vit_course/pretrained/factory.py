@@ -1,4 +1,4 @@
-"""Our ViT from weights of ours: every name, shape and number is looked at before memory is taken for the model."""
+"""Builds our ViT from our own weights; every name, shape and number is checked before memory is taken for the model."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -24,7 +24,7 @@ def build(config: ViTConfig, tensors: Mapping[str, torch.Tensor]) -> ViT:
             that are not finite.
     """
     blocks = OURS.depth(tensors)
-    if blocks != config.num_layers:  # first, because a skeleton of 10^9 blocks takes memory too
+    if blocks != config.num_layers:  # checked first: even `shapes` takes memory for 10^9 blocks
         raise ValueError(f"num_layers is {config.num_layers} in the config, but the weights have {blocks} blocks")
     check_shapes(tensors, shapes(config))
     check_tensors(tensors)
@@ -34,7 +34,7 @@ def build(config: ViTConfig, tensors: Mapping[str, torch.Tensor]) -> ViT:
 
 
 class _DrawsNothing(TorchFunctionMode):
-    """Leaves a new tensor as it is where it would be filled with random numbers."""
+    """Skips PyTorch's random initialisation, so that new tensors stay uninitialised."""
 
     FILLS = (
         *(nn.init.kaiming_uniform_, nn.init.xavier_uniform_, nn.init.uniform_, nn.init.normal_),
@@ -48,16 +48,16 @@ class _DrawsNothing(TorchFunctionMode):
 
 
 def unfilled(config: ViTConfig) -> ViT:
-    """A model whose weights are all to be loaded: none is drawn, which takes time and changes the random state."""
+    """Makes a model without initial weights, to be loaded: drawing them takes time and changes the random state."""
     with _DrawsNothing():
         return new_model(config)
 
 
 def vit_config(content: object, kind: type[ViTConfig] = ViTConfig) -> ViTConfig:
-    """The config of this kind whose fields these are, as `ViTConfig.to_dict` writes them.
+    """Makes a config of this class from its fields, as `ViTConfig.to_dict` writes them.
 
     Raises:
-        ValueError: no object of fields, one that is unknown or missing, or a value that a `ViTConfig` cannot have.
+        ValueError: not a JSON object, a field that is unknown or missing, or a value that a `ViTConfig` cannot have.
     """
     given = need_object("the config of the model", content)
     known = {field.name: field.default is MISSING for field in fields(kind)}
@@ -71,7 +71,7 @@ def vit_config(content: object, kind: type[ViTConfig] = ViTConfig) -> ViTConfig:
 
 
 def config_of(content: object) -> ViTConfig:
-    """The config of the kind whose fields these are, as a checkpoint holds them.
+    """Makes a `ViTConfig` or a `VariantConfig` from its fields, as a checkpoint holds them.
 
     Raises:
         ValueError: as `vit_config`.
@@ -80,29 +80,29 @@ def config_of(content: object) -> ViTConfig:
 
 
 def shapes(config: ViTConfig) -> dict[str, torch.Size]:
-    """The shape of each weight of a `ViT`, found without its memory.
+    """Returns the shape of each weight of a `ViT`, without allocating it.
 
     Raises:
         ValueError: sizes that do not fit together.
     """
-    with torch.device("meta"):  # the device is asked for what is drawn, too, and would import half of PyTorch for it
+    with torch.device("meta"):  # `unfilled`, as drawing on "meta" would import half of PyTorch
         return {key: value.shape for key, value in unfilled(config).state_dict().items()}
 
 
 def changed(config: ViTConfig, **changes) -> ViTConfig:
-    """A config of the same kind with other fields."""
+    """Returns a copy of a config with some fields changed."""
     return type(config)(**{**config.to_dict(), **changes})
 
 
 def our_vit(model: object) -> ViT:
-    """The model itself; a `ValueError` where it is none of ours."""
+    """Returns the model; raises a `ValueError` if it is not a `ViT` of ours."""
     if not isinstance(model, ViT):
         raise ValueError(f"a ViT of this course is needed, got a {type(model).__name__}")
     return model
 
 
 def rebuilt(model: ViT, num_classes: int) -> ViT:
-    """The same weights with a fresh head for so many classes, or without one for 0, in eval mode."""
+    """Returns a copy with a fresh head for `num_classes` classes, or without a head for 0, in eval mode."""
     other = new_model(changed(model.config, num_classes=num_classes)).to(model.patch_embedding.projection.weight)
     kept = {key: value for key, value in model.state_dict().items() if not key.startswith("head.")}
     other.load_state_dict(kept | {f"head.{key}": value for key, value in other.head.state_dict().items()})

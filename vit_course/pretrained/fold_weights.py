@@ -1,6 +1,6 @@
-"""The weights of a whole family brought into the shape of a plain ViT's: what can be folded is folded.
+"""Turns the weights of related families into those of a plain ViT, as far as they can be folded.
 
-The names stay the library's, so that an error names what its reader knows.
+The names stay the library's, so that an error uses the names that its reader knows.
 """
 
 import re
@@ -18,19 +18,19 @@ WORDS = {"cls": "a class token", "mean": "a mean", "attention": "an attention po
 
 
 class Simplified(NamedTuple):
-    """A state dict with as few kinds of parts as can be, and the fields of a `VariantConfig` that remain."""
+    """A folded state dict, and the fields of a `VariantConfig` for what cannot be folded."""
 
     state: State
     variant: dict[str, str | bool]
 
 
 def simplified(library: Library, state: Mapping[str, torch.Tensor], metadata: Metadata) -> Simplified:
-    """LayerScale folded, what has no row in the position table given one or none at all, two heads joined.
+    """Folds LayerScale, makes the position table that of a plain ViT, and joins two heads into one.
 
     Args:
-        library: whose names these are.
+        library: the one whose names the weights have.
         state: the weights; the dict stays as it is.
-        metadata: what the model or its config says beside them.
+        metadata: what else the model or its config says.
 
     Raises:
         ValueError: where a part of what is folded is missing, or has another shape or dtype than the rest.
@@ -40,7 +40,7 @@ def simplified(library: Library, state: Mapping[str, torch.Tensor], metadata: Me
     scaled = fold_scales(library, state)
     put_tokens_together(library, state, metadata)
     pre_norm, norm_pooled = (_has(library, state, layer) for layer in ("pre_norm", "head_norm"))
-    # CLIP has no bias in its patches, whose sum is normed, nor in Hugging Face's projection.
+    # CLIP has no bias in its patch embedding, nor in Hugging Face's projection: zeros take its place.
     for layer in (["patch_embedding.projection"] if pre_norm else []) + (["head"] if _is_clip(library) else []):
         weight, bias = (library.keys(f"{layer}.{kind}")[0] for kind in ("weight", "bias"))
         if weight in state and bias not in state and state[weight].ndim:
@@ -53,12 +53,12 @@ def simplified(library: Library, state: Mapping[str, torch.Tensor], metadata: Me
 
 
 def without_the_rest(library: Library, state: Mapping[str, torch.Tensor]) -> State:
-    """The weights without those that have no part in what the model makes of a picture, such as MAE's decoder."""
+    """Returns the weights without those that do not affect the output for a picture, such as MAE's decoder."""
     return {key: value for key, value in state.items() if not re.match(library.left_out, key)}
 
 
 def part(library: Library, state: Mapping[str, torch.Tensor], key: str, needed: tuple[int, ...]) -> torch.Tensor:
-    """One tensor of the library's, of this shape and of the dtype of the patch embedding.
+    """Returns one tensor, after checking that it has this shape and the dtype of the patch embedding.
 
     Raises:
         ValueError: where it is missing, or has another shape or dtype.
@@ -93,9 +93,9 @@ def _join_heads(library: Library, state: State) -> bool:
 
 
 def fold_scales(library: Library, state: State) -> bool:
-    """Puts LayerScale into the linear layer before it, in float32 where the weights are half. Changes the dict.
+    """Folds LayerScale into the linear layer before it, in float32 if the weights have 16 bits. Changes the dict.
 
-    lambda * (W x + b) = (lambda W) x + lambda b. -> whether there is any.
+    lambda * (W x + b) = (lambda W) x + lambda b. Returns whether there is any LayerScale.
     """
     begins = [library.block.format(number) for number in range(library.depth(state))]
     if not any(begin + scale in state for begin in begins for scale in library.scales.values()):
@@ -115,20 +115,20 @@ def fold_scales(library: Library, state: State) -> bool:
 
 
 def put_tokens_together(library: Library, state: State, metadata: Metadata) -> None:
-    """Gives the position table one row for the class token, if there is one, and one a patch.
+    """Makes the position table have one row for the class token, if there is one, and one for each patch.
 
-    What else had a row is that much larger itself, and needs no position. Changes the dict.
+    The rows of other tokens are added to the tokens themselves, which then need no position. Changes the dict.
     """
     key_of_table, key_of_registers = library.tokens["positions.table"], library.tokens.get("registers.tokens")
     table, class_token = state.get(key_of_table), state.get(library.tokens.get("class_token.token"))
     extra = [key for name in ("distillation", "registers.tokens") if (key := library.tokens.get(name)) in state]
     if table is None or table.ndim not in (2, 3) or table.numel() != table.shape[-2:].numel():
-        return  # refused where the sizes are read
+        return  # `read_config` raises the error
     rows, width = table.shape[-2:]
     first = int(class_token is not None and class_token.numel() > 0)
     tokens = [part(library, state, key, (1, max(1, state[key].numel() // max(1, width)), width)) for key in extra]
     count = sum(token.shape[1] for token in tokens)
-    # timm's newer models have no row for any of these tokens, and its older ones for all; DINOv2 has the class token's.
+    # timm's newer models have a row for none of these tokens, its older ones for all, DINOv2 for the class token only.
     prefix = next((some for some in (0, first, first + count) if _fits(rows - some, metadata)), None)
     if prefix is None or (prefix == first and not extra):
         return
@@ -153,7 +153,7 @@ def _fits(patches: int, metadata: Metadata) -> bool:
 def _what_the_head_reads(library: Library, state: State, metadata: Metadata, norm_pooled: bool) -> str:
     if _has(library, state, "head") and library.head_reads is not None:
         for key in [key for key in state if key.startswith(library.pooling)]:
-            del state[key]  # SigLIP's classifier reads the mean, and its attention pooling is there for nothing
+            del state[key]  # SigLIP's classifier reads the mean, and its attention pooling is unused
         return library.head_reads
     attends = any(key.startswith(library.pooling) for key in state)
     class_token = library.tokens.get("class_token.token") in state
@@ -181,7 +181,7 @@ def _join_queries(library: Library, state: State) -> None:
 
 
 def _check_norms_after(library: Library, state: State) -> None:
-    # timm's blocks with their norms after the attention and the MLP have the names of those with the norms before.
+    # timm's blocks with norms after the attention and the MLP have the same names as those with norms before them.
     no_token = not any(library.tokens.get(name) in state for name in ("class_token.token", "registers.tokens"))
     if no_token and not _has(library, state, "encoder.blocks.0.attention.qkv", "bias"):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The names that other code bases give to the parts of one network, and of its families."""
+"""The names that other code bases give to the parameters of a ViT and its variants."""
 
 import re
 import tomllib
@@ -10,22 +10,23 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Library:
-    """Where a code base keeps each part of a ViT.
+    """The names of the parameters of a ViT in one code base.
 
     Args:
         name: as in error messages.
-        tokens: our name -> theirs, of what is no layer: the class token, the position table and what a family has.
+        tokens: our name -> theirs, for parameters that are not layers: the class token, the position table, and the
+            extra tokens of some families.
         layers: our layer -> theirs, `{}` standing for weight or bias.
-        block: how the name of a layer in block `{}` begins.
-        in_block: as `layers`, within a block. Three names are query, key and value apart, where we keep them in one.
-        norm_epsilon: of the norms of its published models; no shape tells it.
-        fixed: what a `ViTConfig` cannot choose in this library.
+        block: the beginning of the names in block `{}`.
+        in_block: as `layers`, within a block. Three names are separate layers for query, key and value; ours is one.
+        norm_epsilon: of the norms in its published models; it cannot be read from the weights.
+        fixed: the fields of a `ViTConfig` that have only one value in this library.
         scales: our layer in a block -> their LayerScale after it.
         two_heads: the layers of a distilled model, for the class token and for the distillation token.
-        left_out: a pattern of names that have no part in what a picture gives: of masks, decoders, text and buffers.
-        head_reads: what the classifier reads, as `VariantConfig.reads`, where it is not what ours does.
-        pooling: how the names of an attention pooling begin.
-        signs: our names whose counterparts tell it from those that share `SIGNS` with it.
+        left_out: a pattern for names that do not affect the output for a picture: of masks, decoders, text and buffers.
+        head_reads: what the classifier reads, as `VariantConfig.reads`, if it is not what ours reads.
+        pooling: the beginning of the names of an attention pooling.
+        signs: our names of more parameters that must be there, to tell it from libraries that share `SIGNS`.
     """
 
     name: str
@@ -55,12 +56,12 @@ class Library:
         return tuple(begin + name.format(kind) for name in ((theirs,) if isinstance(theirs, str) else theirs))
 
     def depth(self, keys: Iterable[str]) -> int:
-        """How many blocks these names speak of; a block that is missing between others is not counted."""
+        """The number of different blocks in these names; a block that is missing between others is not counted."""
         number = re.compile(re.escape(self.block).replace(r"\{\}", r"(\d+)"))
         return len({found[1] for key in keys if (found := number.match(key))})
 
     def within(self, prefix: str, old: str = "vit.") -> "Library":
-        """The names where the backbone has another name in the whole, or none, as in a backbone alone."""
+        """Returns a copy in which the names of the backbone begin with `prefix`, empty for a backbone alone."""
 
         def renamed(key: str) -> str:
             return prefix + key.removeprefix(old) if key.startswith(old) else key
@@ -71,7 +72,7 @@ class Library:
 
 
 def _read() -> dict[str, Library]:
-    # Those of libraries.toml.
+    # Reads libraries.toml, in which an entry may be `like` an earlier one and state the differences only.
     found: dict[str, Library] = {}
     for key, given in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
         said: dict[str, Any] = dict(vars(found[given.pop("like")])) if "like" in given else {}
@@ -102,7 +103,7 @@ OURS = Library(
     norm_epsilon=1e-6,
     fixed={},
 )
-# Hugging Face's kinds with the names of their backbones in the whole, and of a backbone alone.
+# Hugging Face's kinds of models, each with the possible beginnings of its backbone's names; "" is a backbone alone.
 HUGGINGFACE_KINDS = tuple(
     _LIBRARIES[name].within(prefix)
     for name, prefixes in (
@@ -117,7 +118,7 @@ HUGGINGFACE_KINDS = tuple(
 )
 LIBRARIES = (OURS, TORCHVISION, TIMM, *HUGGINGFACE_KINDS, VIT_PYTORCH)
 
-# Two of our names whose counterparts tell a library.
+# Our names of two parameters whose names identify a library.
 SIGNS = ("patch_embedding.projection.weight", "encoder.blocks.0.norm1.weight")
 
 

@@ -8,7 +8,7 @@ from torch import nn
 
 from vit_course._support.inputs.rules import shown
 
-# Our name of the activation: theirs, of functions and of classes.
+# Our name of an activation: the names of the libraries' functions and classes.
 GELU = {
     "none": ("gelu", "gelu_python", "GELU"),
     "tanh": ("gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_fast", "gelu_accurate", "gelu_tanh",
@@ -33,7 +33,7 @@ STILL_RECORDED = "record_attention and explore take models of other kinds too"
 
 @dataclass(frozen=True)
 class Metadata:
-    """What is known beside the weights; None is unknown.
+    """What is known about a model besides its weights; None means unknown.
 
     Args:
         num_heads: h
@@ -41,7 +41,7 @@ class Metadata:
         gelu: "none", "tanh" or "quick".
         pool: "cls", "mean" or "attention", what the head reads.
         grid: (rows, columns) of patches.
-        blocks_are_known: whether the blocks are seen to be those of a ViT.
+        blocks_are_known: whether the blocks have been checked to be those of a ViT.
     """
 
     num_heads: int | None = None
@@ -53,10 +53,10 @@ class Metadata:
 
 
 def of_timm(model: nn.Module) -> Metadata:
-    """What a `VisionTransformer` of timm says: read from its parts.
+    """Reads the metadata of a timm `VisionTransformer` from its modules.
 
     Raises:
-        ValueError: another class, parts that our ViT has not, or parts that differ from block to block.
+        ValueError: another class, parts that our ViT does not have, or parts that differ from block to block.
     """
     kind = type(model).__name__
     if kind not in ("VisionTransformer", "VisionTransformerDistilled"):
@@ -90,7 +90,7 @@ def of_timm(model: nn.Module) -> Metadata:
 
 
 def of_torchvision(model: nn.Module) -> Metadata:
-    """As `of_timm`, of a `VisionTransformer` of torchvision, whose activation is always the exact GELU."""
+    """As `of_timm`, for a `VisionTransformer` of torchvision, whose activation is always the exact GELU."""
     if type(model).__name__ != "VisionTransformer" or not hasattr(model, "conv_proj"):
         raise ValueError(
             f"this is a {type(model).__name__}, and of torchvision only VisionTransformer can be loaded; "
@@ -102,7 +102,7 @@ def of_torchvision(model: nn.Module) -> Metadata:
 
 
 def of_huggingface(model: nn.Module) -> Metadata:
-    """As `of_timm`, of a model of Hugging Face: read from its config.
+    """As `of_timm`, for a model of Hugging Face: read from its config.
 
     Raises:
         ValueError: as `of_timm`, and where the model has no config.
@@ -116,7 +116,7 @@ def of_huggingface(model: nn.Module) -> Metadata:
 
 
 def of_huggingface_config(config: Any, kind: str) -> Metadata:
-    """As `of_huggingface`, of the config alone and the name of the model's class."""
+    """As `of_huggingface`, from the config alone and the name of the model's class."""
     classes = HUGGINGFACE.get(config.model_type, ())
     if kind not in classes:
         others = f"Hugging Face only {', '.join(names[0] for names in HUGGINGFACE.values())} and their kind"
@@ -134,7 +134,7 @@ def of_huggingface_config(config: Any, kind: str) -> Metadata:
 
 
 def gelu_named(name: object) -> str:
-    """Our name of an activation; a `ValueError` where it is no GELU."""
+    """Returns our name of an activation; raises a `ValueError` if it is not a GELU."""
     for ours, theirs in GELU.items():
         if name in theirs:
             return ours

@@ -1,4 +1,4 @@
-"""A model with what is needed to show it a picture and to say in words what it sees."""
+"""A model with its preprocessing and class names, to classify pictures."""
 
 from typing import NamedTuple, Protocol
 
@@ -15,9 +15,9 @@ COUNT = whole(1, MOST_CLASSES)
 
 
 class Preprocess(Protocol):
-    """A picture -> (1, C, H, W) as a model takes it; `Preprocessing` and `AsTrained` are two.
+    """A picture -> (1, C, H, W) as a model takes it; implemented by `Preprocessing` and `AsTrained`.
 
-    `image_size` is (H, W) of what comes out, or None where that depends on the picture; `mean` and `std` are those of
+    `image_size` is (H, W) of the result, or None if that depends on the picture; `mean` and `std` are those of
     the channels, on the scale 0 to 1.
     """
 
@@ -65,9 +65,9 @@ class Pretrained(NamedTuple):
 
 
 def none_fits(model: nn.Module, logits: torch.Tensor) -> str | None:
-    """(1, K) logits of a model -> a sentence where none of its K words fits, "" where one may.
+    """(1, K) logits -> a sentence if none of the model's K class names fits the picture, "" if one may fit.
 
-    None if this was never measured: a head states it as `none_below`, a score and how often the rule errs.
+    None if this was never measured: a head has the rule as `none_below`, a threshold and how often it errs.
 
     Source: the score is the negative energy of Liu et al. 2020, "Energy-based Out-of-distribution Detection"
     (arXiv:2010.03759).

@@ -1,4 +1,4 @@
-"""From a photograph to what a published model takes: the resize, the crop and the numbers it was trained with."""
+"""Turns a photograph into the input of a published model: resized, cropped and normalised as in its training."""
 
 import math
 import platform
@@ -21,7 +21,7 @@ _NAMES = ("nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming", "
 INTERPOLATIONS = {name: Image.Resampling[name.partition("-")[0].upper()] for name in _NAMES}
 # Hugging Face writes Pillow's numbers.
 RESAMPLE = {0: "nearest-exact", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
-# What no tensor can be resized by.
+# Filters that only Pillow has; tensors cannot be resized by them.
 PILLOWS_OWN = ("box", "hamming")
 MOST_PIXELS = 100_000_000
 
@@ -34,13 +34,13 @@ class Preprocessing:
     value.
 
     Args:
-        resize: an int is the new shorter side, and the proportions stay; a pair is (height, width), whatever they were.
+        resize: an int is the new shorter side, and proportions stay; a pair is (height, width), at any proportions.
         crop: (height, width) of the part at the centre that is kept; None keeps all.
         interpolation: "bilinear", "bicubic" or another of `INTERPOLATIONS`.
         mean: of each channel, on the scale 0 to 1, to be subtracted.
         std: of each channel, to be divided by.
-        on_tensor: whether bytes in a tensor are resized, as Hugging Face does since its version 5, or the picture by
-            Pillow, as all others do. The results differ by one step of 255, at less than one value in a hundred.
+        on_tensor: whether to resize a uint8 tensor, as Hugging Face does since its version 5, or the picture by Pillow,
+            as all others do. The results differ by 1 of 255, at less than one value in a hundred.
 
     Raises:
         ValueError: an impossible size, a crop larger than the resized picture, an unknown interpolation, a number of
@@ -87,20 +87,20 @@ class Preprocessing:
         return normalise(values, self.mean, self.std)  # (1, C, H, W)
 
     def _cropped(self, values: torch.Tensor, height: int, width: int) -> torch.Tensor:
-        # The two code bases place a crop differently where half a pixel is left.
+        # The two ways place a crop differently if the margin is half a pixel.
         half = math.floor if self.on_tensor else round
         top, left = (half((side - part) / 2) for side, part in zip(values.shape[2:], (height, width), strict=True))
         return values[..., top : top + height, left : left + width]
 
     def kept(self, height: int, width: int) -> tuple[float, float]:
-        """The shares of a picture's height and width, at its middle, that are left."""
+        """The shares of a picture's height and width, around its centre, that are kept."""
         size = self._resized(height, width)
         high, wide = (part / side for part, side in zip(self.crop or size, size, strict=True))
         return high, wide
 
     @property
     def image_size(self) -> tuple[int, int] | None:
-        """(H, W) of what comes out; None where it depends on the picture."""
+        """(H, W) of the result; None if it depends on the picture."""
         return self.crop or (None if isinstance(self.resize, int) else self.resize)
 
     def at(self, image_size: int | tuple[int, int]) -> "Preprocessing":
@@ -171,7 +171,7 @@ class Preprocessing:
 
     @classmethod
     def from_huggingface(cls, config: Mapping, on_tensor: bool = True) -> "Preprocessing":
-        """From what `to_dict()` of an image processor gives, of ViT, DeiT, DINOv2, CLIP, SigLIP and their like.
+        """From the `to_dict()` of a Hugging Face image processor, such as that of ViT, DeiT, DINOv2, CLIP or SigLIP.
 
         Args:
             config: with its size, its crop, its resampling, its mean and its std.
@@ -207,7 +207,7 @@ def resize_tensor(images: torch.Tensor, size: tuple[int, int], interpolation: st
         return images
     if interpolation.startswith("nearest"):
         return F.interpolate(images, size, mode=interpolation)
-    # PyTorch's own arithmetic on bytes, except where torchvision takes floats too: bilinear on an old processor.
+    # In uint8, except where torchvision converts to float as well: bilinear on an old processor.
     on_bytes = interpolation != "bilinear" or torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
     on_bytes = on_bytes or platform.machine() in ("aarch64", "arm64")
     values = images if on_bytes else images.float()
@@ -230,5 +230,5 @@ def _pair(value: Any) -> Any:
 
 
 def _tuple(value: Any) -> Any:
-    # A list of JSON becomes what a frozen dataclass holds; what is none stays, to be refused by its own name: Any.
+    # A list, as in JSON, becomes a tuple. Any: other values stay as they are, and later checks refuse them.
     return tuple(value) if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""A linear head on features that stay as they are: linear probing."""
+"""Linear probing: a linear head on frozen features."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -24,8 +24,8 @@ def class_tokens(
     Args:
         model: with a class token; it is not changed.
         preprocess: from one picture to what the model takes, (1, C, H, W).
-        batch_size: images that go through at once.
-        bfloat16: matrix products in bfloat16: half the time where the processor has them, and three digits less.
+        batch_size: how many images go through the model at once.
+        bfloat16: matrix products in bfloat16: half the time on a processor that supports it, with three digits less.
 
     Raises:
         TypeError: not a tensor.
@@ -78,7 +78,7 @@ def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation
     mean, std = features.mean(dim=0), features.std(dim=0).clamp_min(1e-6)  # (D,)
     found = LogisticRegression(C=regularisation, max_iter=1000).fit(((features - mean) / std).numpy(), labels.numpy())
     weight, bias = (torch.from_numpy(part).to(features) for part in (found.coef_, found.intercept_))
-    if len(classes) == 2:  # one row then, that of the second class against the first
+    if len(classes) == 2:  # scikit-learn gives one row, for the second class against the first
         weight, bias = (torch.cat([-part, part]) / 2 for part in (weight, bias))
     head = nn.Linear(features.shape[1], len(classes))
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Published models by the libraries that publish them, which download, keep and check the files."""
+"""Published models, loaded through their libraries, which download, cache and verify the files."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,15 +26,15 @@ LISTED = {
     "hf": "its names are those of huggingface.co/models",
     "torchvision": "torchvision.models.list_models(include='vit_*') lists its names",
 }
-EMBEDDINGS = (512, 640, 768, 896, 1024, 1280)  # how many numbers the projections of timm's CLIPs give
-# Parts of Hugging Face's models that are left out where the weights lack them.
+EMBEDDINGS = (512, 640, 768, 896, 1024, 1280)  # the output widths of the projections of timm's CLIP models
+# Parts of Hugging Face's models that the weights may lack; they are then left out.
 MAY_BE_MISSING = ("pooler.", "classifier.", "mask_token", "decoder")
-# Their processors crop smaller than the images whose positions are stored, and the models interpolate by themselves.
+# Their processors give smaller images than the position table was made for, and the models interpolate it themselves.
 ANY_SIZE = ("dinov2", "dinov2_with_registers")
 
 
 class Loaded(NamedTuple):
-    """What a library has given: `class_names` is None where the head gives no classes, [] where they have no names."""
+    """A loaded model: `class_names` is None if its head does not give classes, [] if the classes have no names."""
 
     model: ViT
     preprocess: Preprocessing
@@ -43,7 +43,7 @@ class Loaded(NamedTuple):
 
 
 def library_of_name(name: str | Path) -> tuple[str, str] | None:
-    """-> the library that loads it and its name there, or None where none does.
+    """Returns the library that loads a model and the model's name there, or None if none does.
 
     Args:
         name: as "timm:NAME", "hf:NAME" and "torchvision:NAME", or a folder that timm or transformers has saved.
@@ -66,11 +66,11 @@ def load_published(name: str | Path, image_size: int | tuple[int, int] | None = 
 
     Args:
         name: as `library_of_name` takes it.
-        image_size: of the images that it is to take; positions are interpolated. By default as its preprocessing says.
+        image_size: of the input images; positions are interpolated. By default, that of its preprocessing.
 
     Raises:
-        MissingPackage: the library is not installed; the sentence says what to run.
-        ValueError: an unknown name, no network, a damaged file, or a model that is no plain ViT.
+        MissingPackage: the library is not installed; the message says what to run.
+        ValueError: an unknown name, no network, a damaged file, or a model that is not a plain ViT.
     """
     library, rest = library_of_name(name) or ("", "")
     if not rest:
@@ -130,7 +130,7 @@ def _from_huggingface(name: str) -> Loaded:
     for key in sorted(found["missing_keys"]):
         if not any(part in key for part in MAY_BE_MISSING):
             raise ValueError(f"the weights lack {key!r}, which a {kind} of this config.json has")
-    # transformers has put random numbers in their place.
+    # transformers has filled missing keys with random numbers.
     state = {key: value for key, value in model.state_dict().items() if key not in found["missing_keys"]}
     preprocess = Preprocessing.from_huggingface(processor.to_dict(), isinstance(processor, TorchvisionBackend))
     _check_same(preprocess, lambda picture: processor(picture, return_tensors="pt")["pixel_values"])
@@ -170,7 +170,7 @@ LOADERS: dict[str, Callable[[str], Loaded]] = {
 
 @contextmanager
 def _asking(library: str, what: str = "it") -> Iterator[None]:
-    # A library fails in nearly any way, over many lines: here in a sentence, which says what can be done.
+    # A library may raise any error, with a message of many lines: turned into a sentence that says what can be done.
     try:
         yield
     except (MemoryError, MissingPackage):
@@ -184,11 +184,11 @@ def _asking(library: str, what: str = "it") -> Iterator[None]:
 
 
 def _check_same(ours: Preprocessing, theirs: Callable[[Image.Image], torch.Tensor]) -> None:
-    # The libraries' steps are more than resize, crop and normalise: whether these are all, one picture shows.
+    # A library may do more than resize, crop and normalise: both results for one picture show whether this one does.
     noise = np.random.default_rng(0).integers(0, 256, (30, 40, 3), dtype=np.uint8)
     picture = Image.fromarray(noise).resize((400, 300)).convert("RGB" if len(ours.mean) == 3 else "L")
     found, expected = ours(picture), theirs(picture)
-    steps = 255 * torch.tensor(ours.std)[:, None, None]  # from normalised numbers to those of a byte
+    steps = 255 * torch.tensor(ours.std)[:, None, None]  # from normalised values to steps of 1 in 255
     if found.shape != expected.shape or ((found - expected) * steps).abs().max() > 2:
         raise ValueError(
             "its preprocessing does more than resize a picture, crop it at the centre and normalise it: load the model "

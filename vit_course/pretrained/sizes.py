@@ -15,10 +15,10 @@ from vit_course.pretrained.variants import VariantConfig, simplest
 def read_config(
     library: Library, simplified: Simplified, metadata: Metadata, num_classes: int | None, in_channels: int
 ) -> ViTConfig:
-    """The config of the model whose weights these are; what the shapes do not tell is in the metadata or as published.
+    """Reads a model's config from the shapes of its weights; the rest comes from the metadata or published defaults.
 
-    The number of heads is left at 1 and the kind of GELU at the exact one, so that other faults are named before they
-    are asked for.
+    The number of heads stays 1 and the GELU the exact one for now, so that other faults are reported before the caller
+    is asked for them.
 
     Raises:
         ValueError: naming the first key that is missing, or whose shape is no ViT's.
@@ -79,7 +79,7 @@ def _weight(library: Library, state: Mapping, ours: str, axes: int) -> tuple[str
 
 
 def _rows(library: Library, state: Mapping, layer: str) -> int:
-    # How wide a layer is that need not be there.
+    # The number of outputs of an optional layer, 0 if it is not there.
     there = any(library.keys(f"{layer}.{kind}")[0] in state for kind in ("weight", "bias"))
     return len(_weight(library, state, f"{layer}.weight", axes=2)[1]) if there else 0
 
@@ -90,7 +90,7 @@ def _registers(library: Library, state: Mapping) -> int:
 
 
 def _positions(library: Library, state: Mapping, hidden_dim: int, metadata: Metadata) -> tuple[tuple[int, int], str]:
-    # The rows and columns of patches, and whether there is a row for a class token.
+    # The grid (rows, columns), and the pool: "cls" if the table has a row for a class token.
     key = library.keys("positions.table")[0]
     if key not in state:
         raise missing(library, state, key)

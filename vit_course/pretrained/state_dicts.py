@@ -1,4 +1,4 @@
-"""What is no state dict of a ViT, and how to say so."""
+"""Checks of state dicts, with messages for those that are not a ViT's."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,16 +11,16 @@ from vit_course.pretrained.libraries import LIBRARIES, SIGNS, Library, library_o
 
 
 def need_state_dict(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """A copy of the dict, its tensors shared and without gradients, after a look at what it is.
+    """Checks a state dict and returns a copy; its tensors are detached and share their memory.
 
     Raises:
-        ValueError: where it is no dict of tensors by name, or an empty one, or a tensor is not dense.
+        ValueError: not a dict of tensors by name, an empty one, or a tensor that is not dense.
     """
     if not isinstance(state_dict, Mapping):
         raise ValueError(f"give a state dict, as model.state_dict() gives it, not a {type(state_dict).__name__}")
     if not state_dict:
         raise ValueError("the state dict is empty")
-    for kind in ((Mapping, nn.Module), object):  # what holds it, if anything does, before what lies beside it
+    for kind in ((Mapping, nn.Module), object):  # a dict that may hold it is named before other values
         for key, value in state_dict.items():
             if isinstance(value, kind) and not (isinstance(key, str) and isinstance(value, torch.Tensor)):
                 inside = f": is the state dict inside it? Give what lies under {key!r}" if kind is not object else ""
@@ -31,7 +31,7 @@ def need_state_dict(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.T
 
 @contextmanager
 def hinting(library: Library, state: Mapping) -> Iterator[None]:
-    """Each `ValueError` from within says at its end whose names these look like, where they are not the library's."""
+    """Adds to each `ValueError` from within a hint, if the names look like those of another library."""
     try:
         yield
     except ValueError as error:
@@ -39,14 +39,14 @@ def hinting(library: Library, state: Mapping) -> Iterator[None]:
 
 
 def missing(library: Library, state: Mapping, key: str) -> ValueError:
-    """The error that says which key is not there."""
+    """Makes the error that says which key is missing."""
     if library.keys(SIGNS[0])[0] in state:
         return ValueError(f"key {key!r} is missing")
     return ValueError(f"key {key!r} is missing: this is not the state dict of a {library.name} ViT")
 
 
 def whose_names(library: Library, state: Mapping) -> str:
-    """In brackets, what these names look like where they are not the library's, or nothing."""
+    """Returns a hint in brackets if the names have a prefix or are those of another library, else ""."""
     other, prefix = library_of(state), prefix_of(state)
     if other is None and prefix:
         return f" (its names begin with {prefix!r}: take that away from each)"
@@ -56,7 +56,7 @@ def whose_names(library: Library, state: Mapping) -> str:
 
 
 def prefix_of(keys: Iterable[str]) -> str | None:
-    """What a wrapper, such as "module.", has put in front of the names of a known library, or None."""
+    """Returns the prefix, such as "module.", that a wrapper has put before the names of a known library, or None."""
     keys = set(keys)
     for first, second in ([library.keys(sign)[0] for sign in SIGNS] for library in LIBRARIES):
         prefixes = (key.removesuffix(first) for key in keys if key.endswith(f".{first}"))

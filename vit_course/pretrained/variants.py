@@ -1,4 +1,4 @@
-"""Published ViTs that do one thing otherwise than ours: where a norm stands, which GELU, what the head reads."""
+"""Published ViTs that differ from ours in a detail: the place of a norm, the GELU, or what the head reads."""
 
 from dataclasses import dataclass
 
@@ -12,23 +12,23 @@ from vit_course.config import ViTConfig
 from vit_course.encoder import MLP
 from vit_course.vit import ViT
 
-# What a `VariantConfig` has where it does nothing otherwise.
+# The fields of a `VariantConfig` that does not differ from a `ViTConfig`.
 PLAIN = {"reads": "pool", "norm_pooled": False, "pre_norm": False, "quick_gelu": False}
 TWO_TOKENS = ("cls+patches", "cls+register")  # put side by side, so that the head is twice as wide
 
 
 @dataclass(frozen=True)
 class VariantConfig(ViTConfig):
-    """A `ViTConfig` with what only some published families have.
+    """A `ViTConfig` with options that only some published families have.
 
     Args:
         reads: what the head reads. "pool" as in our `ViT`; "patches" the mean of the patch tokens, though there is a
             class token; "cls+patches" that token and that mean side by side (DINOv2's classifiers); "cls+register" the
             class token and the first register (DeiT's distillation token); "attention" one query's attention over
             the patch tokens (SigLIP).
-        norm_pooled: the last norm comes after the mean (timm's fc_norm), so that `features` are without it.
+        norm_pooled: the last norm comes after the mean (timm's fc_norm), so that `features` come before it.
         pre_norm: a norm before the first block (CLIP).
-        quick_gelu: x * sigmoid(1.702 x) for the GELU (CLIP).
+        quick_gelu: x * sigmoid(1.702 x) instead of the GELU (CLIP).
 
     Raises:
         ValueError: as `ViTConfig`, and where a token that the head reads is not there.
@@ -61,7 +61,7 @@ class VariantConfig(ViTConfig):
 class VariantViT(ViT):
     """(B, C, H, W) -> (B, num_classes)
 
-    A `ViT` whose config says what it does otherwise.
+    A `ViT` with the differences that its config states.
 
     Args:
         config: a `VariantConfig`.
@@ -113,7 +113,7 @@ class VariantViT(ViT):
 class AttentionPooling(nn.Module):
     """(B, N, D) -> (B, D)
 
-    One learned query looks at all tokens, with several heads; an MLP follows.
+    One learned query attends to all tokens, with several heads; an MLP follows.
 
     Args:
         hidden_dim, num_heads, mlp_dim, gelu, norm_epsilon: as in `EncoderBlock`.
@@ -167,7 +167,7 @@ def new_model(config: ViTConfig) -> ViT:
 
 
 def simplest(config: VariantConfig) -> ViTConfig:
-    """A `ViTConfig` where nothing is done otherwise, else the config itself."""
+    """Returns a plain `ViTConfig` if nothing differs from one, else the config itself."""
     fields = config.to_dict()
     plain = all(fields.pop(name) == value for name, value in PLAIN.items())
     return ViTConfig(**fields) if plain else config

@@ -1,4 +1,4 @@
-"""The training images of a run, batch by batch and part by part; and what the model made of them, added up."""
+"""The training images of a run, in batches and parts of batches; and sums of losses and measures over an epoch."""
 
 import math
 from collections.abc import Iterator
@@ -17,15 +17,15 @@ from vit_course.training.recipe import TrainingConfig
 
 @dataclass(frozen=True)
 class Part:
-    """What goes through the model at once: this process's share of a batch, or of a part of it.
+    """The images of one forward pass: this process's share of a batch, or of a part of it.
 
     Args:
         images: (B, C, H, W), normalised and augmented, on the device of the run.
         labels: (B,), or mixed (B, K).
-        draws: (B, k), the objective's.
-        count: B, or 0 where no image could be read; there is one then that counts for nothing.
+        draws: (B, k), the objective's random numbers.
+        count: B, or 0 if no image could be read; the part then has one placeholder image that does not count.
         batch_size: images of the whole batch, in all its parts and processes.
-        weight: by which the mean loss of the part is multiplied to add up to the mean over the batch.
+        weight: the factor for the mean loss of the part, so that the parts add up to the mean over the batch.
         last: whether it is the last of its batch.
     """
 
@@ -38,12 +38,12 @@ class Part:
     last: bool
 
     def exchange(self, engine: Engine, model: nn.Module):
-        """The processes exchange their gradients once a batch, with its last part."""
+        """A context in which processes exchange gradients only for the last part of a batch."""
         return nullcontext() if self.last else engine.no_sync(model)
 
 
 class Batches:
-    """The batches of each epoch, in an order that the seed rules.
+    """The batches of each epoch, in an order that depends on the seed.
 
     Args:
         dataset: whose training images these are.
@@ -53,7 +53,7 @@ class Batches:
         accumulate: in how many parts a batch goes through the model.
         workers: processes that read images ahead, where they are on disk.
 
-    `generator` draws order and augmentation; with its state a run goes on where it was.
+    `generator` draws order and augmentation; its state is saved, so that a run can be resumed.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Batches:
         return math.ceil(len(self.dataset.train) / self.config.batch_size)
 
     def epoch(self) -> Iterator[Iterator[Part]]:
-        """The batches of one epoch, each as its parts; use up the parts of one before asking for the next."""
+        """Yields the batches of one epoch, each as its parts; consume the parts of one before asking for the next."""
         order = torch.randperm(len(self.dataset.train), generator=self.generator)
         batches = order.split(self.config.batch_size)
         wanted = [part[mine(self.engine)] for batch in batches for part in batch.chunk(self.accumulate)]
@@ -103,9 +103,9 @@ class Batches:
             kept = slice(None) if read.kept is None else read.kept
             change, draw = (rows[mine(self.engine)][kept] for rows in numbers)
             images, labels = self._augmented(read, change)
-            if not len(read):  # every process takes part in the exchange, with an image that counts for nothing
+            if not len(read):  # a placeholder, as every process must exchange gradients
                 images, labels, draw = (x.new_zeros(1, *x.shape[1:]) for x in (images, labels, draw))
-            weight = self.engine.num_processes * len(read) / batch_size  # the exchange divides by their number
+            weight = self.engine.num_processes * len(read) / batch_size  # the exchange divides by num_processes
             draw = draw.to(self.engine.device)
             yield Part(images, labels, draw, len(read), batch_size, weight, last=i == len(draws) - 1)
 
@@ -123,7 +123,7 @@ class Batches:
 
 
 class Sums:
-    """Of one epoch.
+    """Sums of the losses and measures of one epoch.
 
     Args:
         engine: of the processes that share each batch.
@@ -136,7 +136,7 @@ class Sums:
         self._begin_batch()
 
     def add(self, part: Part, loss: torch.Tensor, measures: dict[str, torch.Tensor]) -> None:
-        """Takes one part of a batch: its mean loss, and of each measure the numbers (B,)."""
+        """Adds one part of a batch: its mean loss, and the values (B,) of each measure."""
         self._loss = self._loss + loss.detach() * part.count
         for name, values in measures.items():
             self._measured[name] += values[: part.count].sum().item()
@@ -144,9 +144,9 @@ class Sums:
         self._batch_size = part.batch_size
 
     def end_of_batch(self, model: nn.Module) -> torch.Tensor:
-        """-> the sum of the losses of the batch over all processes; the gradients of `model` become its mean.
+        """Returns the summed loss of the batch over all processes, and corrects the gradients of `model`.
 
-        Where some images could not be read, only now is it known how many: the mean is that over the others.
+        How many images could not be read is known only now: the gradients become those of the mean over the others.
         """
         loss, read = self.engine.reduce(torch.stack([self._loss, self._loss.new_tensor(self._count)]))
         if 0 < read < self._batch_size:
@@ -159,7 +159,7 @@ class Sums:
         return loss
 
     def means(self) -> dict[str, float]:
-        """-> train_loss and the measures of the epoch. From here on `seen` counts the images of all processes."""
+        """Returns train_loss and the measures of the epoch. From here on `seen` counts the images of all processes."""
         *sums, self.seen = sum_over_processes(self.engine, *self.measured.values(), self.seen)
         count = max(1, self.seen)
         measured = {f"train_{name}": value / count for name, value in zip(self.measured, sums, strict=True)}

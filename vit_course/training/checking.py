@@ -1,4 +1,4 @@
-"""What cannot be trained, said before or while it is: arguments, logits, numbers that are none, compilers."""
+"""Checks before and during training: arguments, logits, NaN and infinity, a missing compiler."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ from vit_course.training.recipe import TrainingConfig
 def check_fit(
     model: nn.Module, dataset: Dataset, config: TrainingConfig, run_dir: str | Path | None, resume: bool, **options
 ) -> None:
-    """A `ValueError` or `TypeError` where the arguments of `train` are of another kind, or do not fit one another."""
+    """Raises a `TypeError` or `ValueError` if arguments of `train` have another type, or do not fit one another."""
     check_module("model", model)
     check_kind("dataset", dataset, Dataset)
     check_kind("config", config, TrainingConfig)
@@ -42,7 +42,7 @@ def check_fit(
 
 
 def check_head(objective: Objective, engine: Engine) -> None:
-    """A `ValueError` where several processes would wait for gradients of a head that the objective does not use."""
+    """Raises a `ValueError` if several processes would wait for gradients of a head that the objective does not use."""
     trained = (name for name, parameter in objective.model.named_parameters() if parameter.requires_grad)
     unused = next((name for name in trained if name.startswith(objective.unused)), None)
     if unused and engine.num_processes > 1:
@@ -53,19 +53,19 @@ def check_head(objective: Objective, engine: Engine) -> None:
 
 
 def check_kind(name: str, value: object, *kinds: type) -> None:
-    """A `TypeError` where a value is of none of these kinds."""
+    """Raises a `TypeError` if a value has none of these types."""
     if not isinstance(value, kinds):
         words = " or ".join(kind.__name__ for kind in kinds)
         raise TypeError(f"{name} must be {'an' if words[0] == 'I' else 'a'} {words}, got {type(value).__name__}")
 
 
 def available_device(name: object) -> torch.device:
-    """The device of that name; a `ValueError` where there is none on this machine that can compute."""
+    """Returns the device of that name; raises a `ValueError` if this machine cannot compute on it."""
     try:
         device = torch.device(name)
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0].split(". ")[0]  # the rest of it is for who builds PyTorch
+        reason = str(error).splitlines()[0].split(". ")[0]  # the rest is for those who build PyTorch
         raise ValueError(f"device {shown(name)} is not available here: {reason}") from error
     if device.type == "meta":
         raise ValueError("device 'meta' holds no numbers, so nothing can be trained there")
@@ -73,7 +73,7 @@ def available_device(name: object) -> torch.device:
 
 
 def check_logits(logits: torch.Tensor, images: torch.Tensor, name: str, classes: int) -> None:
-    """A `ValueError` where what a model gave for (B, C, H, W) is not (B, num_classes) with a logit for every class."""
+    """Raises a `ValueError` if a model's output for B images is not (B, num_classes) with a logit for every class."""
     if not isinstance(logits, torch.Tensor):
         raise ValueError(f"the model must give a tensor (B, {classes}), got {type(logits).__name__}")
     if logits.ndim != 2 or len(logits) != len(images) or logits.shape[1] < classes:
@@ -84,7 +84,7 @@ def check_logits(logits: torch.Tensor, images: torch.Tensor, name: str, classes:
 
 
 def check_still_finite(value: torch.Tensor, what: str, config: TrainingConfig) -> None:
-    """A `ValueError` where a number of the training is none any more; `what` has a place `{}` for it."""
+    """Raises a `ValueError` if a value is NaN or infinite; `what` is the message, with `{}` for the value."""
     if not value.isfinite():
         raise ValueError(
             f"{what.format(value.item())}: a smaller learning_rate than {config.learning_rate} is needed; "
@@ -93,14 +93,14 @@ def check_still_finite(value: torch.Tensor, what: str, config: TrainingConfig) -
 
 
 def none_read(images: Images, when: str) -> ValueError:
-    """The error where not one image of a part of a dataset could be read."""
+    """Makes the error for a part of a dataset of which not one image could be read."""
     such = f", such as {min(images.unreadable)}" if isinstance(images, ImageFiles) and images.unreadable else ""
     return ValueError(f"not one of {len(images)} images could be read in {when}{such}: is their disk still there?")
 
 
 @contextmanager
 def compile_errors(compiled: bool) -> Iterator[None]:
-    """What a missing compiler makes of a compiled model becomes a `ValueError` that says so."""
+    """Turns the error of a missing compiler into a `ValueError` that says so."""
     try:
         yield
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""A plain convolutional network, for comparison: as many parameters as the small ViT, another idea of an image."""
+"""A plain convolutional network for comparison, with as many parameters as the small ViT."""
 
 import torch
 from torch import nn
@@ -13,11 +13,11 @@ CLASSES = whole(1, MOST_CLASSES)
 class ConvNet(nn.Module):
     """(B, C, H, W) -> (B, num_classes)
 
-    Three stages of two 3 x 3 convolutions, each followed by batch norm and ReLU; between stages the larger of each
-    2 x 2 pixels is kept; at the end the mean over all places.
+    Three stages of two 3 x 3 convolutions, each followed by batch norm and ReLU; 2 x 2 max pooling
+    between stages, global average pooling at the end.
 
     Args:
-        widths: channels of the three stages. The default has the parameters of the preset "tiny-cifar" to 1 %.
+        widths: channels of the three stages. The default has as many parameters as the preset "tiny-cifar", to 1 %.
         in_channels: C
         num_classes: how many logits.
 

@@ -1,4 +1,4 @@
-"""What a run was made of, in values that JSON has: compared by name when it goes on."""
+"""Describes the model, recipe and data of a run in JSON values, which are compared when it is resumed."""
 
 import zlib
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ SUPERVISED = {"objective": {"name": "supervised"}}  # the objective of a run tha
 
 
 def described(objective: Objective, dataset: Dataset, config: TrainingConfig) -> dict[str, dict]:
-    """-> {"model": ..., "recipe": ..., "data": ...}, each a dict by name; without labels also {"objective": ...}."""
+    """Returns {"model": ..., "recipe": ..., "data": ...}, each a dict; without labels also {"objective": ...}."""
     found = {"model": describe_model(objective.kept), "recipe": asdict(config), "data": describe_data(dataset)}
     if isinstance(objective, Supervised):
         return found
@@ -25,34 +25,34 @@ def described(objective: Objective, dataset: Dataset, config: TrainingConfig) ->
 
 
 def describe_model(model: nn.Module) -> dict:
-    """The config of a ViT; of any other model its class and its layers as PyTorch prints them."""
+    """The config of a ViT; for any other model, its class and its layers as PyTorch prints them."""
     if hasattr(model, "config") and hasattr(model.config, "to_dict"):
         return model.config.to_dict()
     return {"class": type(model).__name__, "layers": str(model)}
 
 
 def describe_data(dataset: Dataset) -> dict:
-    """What tells one dataset from another."""
+    """The properties by which one dataset is told from another."""
     known = {
         "training_images": len(dataset.train),
         "image_size": list(dataset.image_size),
         "class_names": list(dataset.class_names),
     }
-    if isinstance(dataset.train, ImageFiles):  # not the mean, which a file that is damaged later changes
+    if isinstance(dataset.train, ImageFiles):  # not the mean, which changes if a file is damaged later
         names = ("/".join(Path(path).parts[-2:]) for path in dataset.train.paths)
         return known | {"checksum_of_file_names": zlib.crc32("\n".join(names).encode("utf-8", "surrogateescape"))}
     return known | {name: [float(value) for value in getattr(dataset, name)] for name in ("mean", "std")}
 
 
 def check_the_same(path: Path, found: Mapping[str, Mapping], wanted: Mapping[str, Mapping]) -> None:
-    """A `ValueError` that names the first thing in which the run that a file is of differs from this run.
+    """Raises a `ValueError` that names the first difference between the run of a file and this run.
 
     Args:
         path: of the file, for the message.
-        found, wanted: from `described`, with `SUPERVISED` where they name no objective.
+        found, wanted: of the two runs, from `described`, with `SUPERVISED` added if they name no objective.
     """
     for part, here in wanted.items():
-        # A run from before the recipe had some field was trained with its default.
+        # A run older than a field of the recipe was trained with its default.
         before = asdict(TrainingConfig()) | found[part] if part == "recipe" else found[part]
         for name in {**here, **before}:
             if before.get(name) != here.get(name):

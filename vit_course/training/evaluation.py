@@ -20,21 +20,21 @@ def evaluate(
     engine: "Engine | None" = None,
     workers: int = 0,
 ) -> tuple[float, float]:
-    """-> (mean cross-entropy, accuracy) of `model` on a part of `dataset`, in eval mode; its own mode is restored.
+    """Returns (mean cross-entropy, accuracy) of `model` on a part of `dataset`, in eval mode; its own mode is restored.
 
     Args:
         model: takes (B, C, H, W), gives (B, num_classes).
         images: such as `dataset.validation`.
         dataset: normalises the images.
         batch_size: images at a time.
-        engine: of several processes, which then share the images.
+        engine: for several processes, which then share the images.
         workers: processes that read images ahead, where they are on disk.
 
     Raises:
         TypeError: not a model, not a part of a dataset, or not a dataset.
         ValueError: a batch_size that is not an int of at least 1, logits of another shape, not one of the images could
             be read, no images, logits that are NaN or infinite, or a worker that died.
-        OSError: where the system, and not the file, is the cause that one could not be read.
+        OSError: an image that cannot be read for a reason outside its file.
     """
     check_module("model", model)
     check_kind("dataset", dataset, Dataset)
@@ -48,9 +48,9 @@ def evaluate(
 def measured(
     objective: Objective, images: Images, dataset: Dataset, batch_size: int, engine: "Engine | None", workers: int
 ) -> dict[str, float]:
-    """-> the loss and each measure of an objective: means over the images, each time with the same random numbers.
+    """Returns the mean loss and the mean of each measure of an objective, always with the same random numbers.
 
-    The loss may be no number: a training knows what to do then. The arguments are those of `evaluate`.
+    The loss may be NaN or infinite, which the training loop checks. The arguments are those of `evaluate`.
     """
     check_kind("images", images, ImageSet, ImageFiles)
     check_arguments(batch_size=batch_size)
@@ -83,9 +83,9 @@ def measured(
 
 
 def images_at_once(images: Images, batch_size: int, accumulate: int) -> int:
-    """-> how many images an evaluation takes at a time during a run: 500, which costs little memory without gradients.
+    """Returns the batch size of an evaluation during a run: 500, which costs little memory without gradients.
 
-    No more than a part of a batch where that is cut by `accumulate`, or where the images are read from disk.
+    If batches are split by `accumulate`, or images are read from disk, it is at most one part of a batch.
     """
     sparing = accumulate > 1 or isinstance(images, ImageFiles)
     return min(500, -(-batch_size // accumulate)) if sparing else 500

@@ -1,4 +1,4 @@
-"""What a model without a head has learned: its features, and how well the nearest of them tell the class."""
+"""What a model without a head has learned: its features, and a nearest-neighbour classifier on them."""
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +9,7 @@ from vit_course.training.checking import check_kind, none_read
 from vit_course.training.processes import device_of
 from vit_course.vit import ViT
 
-# Of Caron et al. 2021, section 4.1 and appendix F: how many neighbours vote, and how much more the nearer ones count.
+# From Caron et al. 2021, section 4.1 and appendix F: the number of neighbours that vote, and the temperature of votes.
 NEIGHBOURS, TEMPERATURE = 20, 0.07
 
 
@@ -17,7 +17,7 @@ NEIGHBOURS, TEMPERATURE = 20, 0.07
 def features(
     model: ViT, images: Images, dataset: Dataset, batch_size: int = 500, workers: int = 0
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """-> (n, 2 D), (n,): of each image the class token beside the mean of the patch tokens, and its label
+    """Returns features (n, 2 D) and labels (n,): each image's class token beside the mean of its patch tokens.
 
     In eval mode; the model's own mode is restored. A model without a class token gives (n, D), the mean alone.
 
@@ -54,9 +54,9 @@ def features(
 
 
 def nearest_neighbours(known: torch.Tensor, labels: torch.Tensor, asked: torch.Tensor, classes: int) -> torch.Tensor:
-    """(n, D), (n,), (m, D) -> (m,): the class that wins the vote of the 20 known features that are most similar
+    """(n, D), (n,), (m, D) -> (m,): the class with the most votes among the 20 most similar known features.
 
-    A vote counts exp(cosine / 0.07).
+    A vote has the weight exp(cosine / 0.07).
 
     Source: Wu et al. 2018 (arXiv:1805.01978), section 3.4, as Caron et al. 2021 use it.
     """
@@ -69,7 +69,7 @@ def nearest_neighbours(known: torch.Tensor, labels: torch.Tensor, asked: torch.T
 
 
 def knn_accuracy(model: ViT, dataset: Dataset, batch_size: int = 500, workers: int = 0) -> float:
-    """-> the share of the test images whose nearest neighbours among the training images tell their class.
+    """Returns the accuracy of `nearest_neighbours` on the test images, with the training images as known ones.
 
     Args, Raises: as `features`.
     """

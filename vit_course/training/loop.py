@@ -1,4 +1,4 @@
-"""The training loop: epochs of batches, each of them forward, backward and a step; then validate and keep."""
+"""The training loop: epochs of batches, each a forward pass, a backward pass and a step; then validation."""
 
 import sys
 from pathlib import Path
@@ -37,22 +37,22 @@ def train(
 
     With a `run_dir`, `last.safetensors` (everything needed to go on) and `log.csv` are written after every epoch, and
     `best.safetensors` (weights alone) whenever the validation accuracy is the highest so far, or, without labels, after
-    every epoch; a crash at any moment leaves whole files behind. `config.json` says what was trained on what. Files of
-    images that could not be read are listed in `unreadable.txt`; a batch is then the mean over the others. While the
-    run lasts, a lock keeps others out of its folder.
+    every epoch; a crash at any moment leaves whole files behind. `config.json` describes model and data. Files of
+    images that could not be read are listed in `unreadable.txt`; the loss of a batch is then the mean over the others.
+    During the run, a lock keeps other processes out of its folder.
 
-    Where the recipe has an average, `model` holds the averaged weights after the last epoch: those that were validated.
+    If the recipe has an average, `model` holds the averaged weights after the last epoch, which were validated.
     `last.safetensors` has both.
 
-    Started by `torchrun` or `accelerate launch`, every process takes its share of each batch, so that the batch, and
-    with it the result, is that of one process, except for dropout, batch norm and mixup, which see only a share.
+    Started by `torchrun` or `accelerate launch`, every process takes its share of each batch, so that the
+    result is that of a single process, except for dropout, batch norm and mixup, which see only a share.
     Only the first process writes, and all read the same run folder; several machines need a shared disk.
 
     Args:
-        model: takes (B, C, H, W), gives (B, num_classes), and is trained to give the labels; or an objective with
-            another aim and a model inside, such as `MaskedAutoencoder(vit)`.
+        model: takes (B, C, H, W), gives (B, num_classes), and is trained on the labels; or an objective that
+            contains its model, such as `MaskedAutoencoder(vit)`.
         dataset: from `vit_course.data`.
-        config: the recipe. Its seed rules order and augmentation; call `seed_everything` before building the model.
+        config: the recipe. Its seed fixes order and augmentation; call `seed_everything` before building the model.
         run_dir: a folder for the checkpoints, made if missing.
         resume: continue from `run_dir`'s `last.safetensors`; the result is that of an uninterrupted run. Only
             dropout draws other numbers if the run continues on another kind of device, or in more processes.
@@ -64,11 +64,11 @@ def train(
 
     Returns:
         One dict per epoch: epoch, learning_rate, train_loss, train_accuracy (as seen in training, augmented),
-        validation_loss, validation_accuracy. Another objective has its own measures in the place of accuracy.
+        validation_loss, validation_accuracy. Other objectives have their own measures instead of accuracy.
 
     Raises:
-        ValueError: arguments that do not fit one another, nothing to resume, a run folder that holds a run already,
-            that another process trains into, of another recipe, model or dataset, or that not all processes see, a loss
+        ValueError: arguments that do not fit one another, nothing to resume, a run folder that already holds a
+            run, has another recipe, model or dataset, is in use, or is not seen by all processes, a loss
             or gradient that is no longer a number, an epoch in which not one image could be read, a worker that died,
             or a model that cannot be compiled here.
         OSError: a checkpoint that cannot be written, the last one is intact; or an image that cannot be read for a
@@ -103,7 +103,7 @@ def train(
                         engine.backward(loss * part.weight)
                     sums.add(part, loss, measures)
                 check_still_finite(sums.end_of_batch(objective), f"the loss is {{}} in {when}", config)
-                # A finite loss can have a gradient that is not, and the step would spoil all weights.
+                # A finite loss can have a gradient of NaN or infinity, and the step would ruin all weights.
                 gradient = f"the loss is finite, but the length of the gradient {{}} in {when}"
                 check_still_finite(optimiser.clip(objective), gradient, config)
                 optimiser.step(share * config.learning_rate)
@@ -114,7 +114,7 @@ def train(
             if not sums.seen:
                 raise none_read(dataset.train, label)
             found = measured(kept, dataset.validation, dataset, at_once, engine, workers)
-            # The last step of the epoch can have spoilt the weights.
+            # The last step of the epoch may have ruined the weights.
             check_still_finite(torch.tensor(found["loss"]), f"the validation loss is {{}} after {label}", config)
             history.append(row | {f"validation_{name}": value for name, value in found.items()})
             if show:
@@ -125,5 +125,5 @@ def train(
 
 
 def said(found: dict[str, float]) -> str:
-    """-> what an epoch gave on the validation images, in a few characters: the accuracy, or else the loss."""
+    """Formats the validation result of an epoch: the accuracy, or else the loss."""
     return f"{found['accuracy']:.1%}" if "accuracy" in found else f"loss {found['loss']:.3f}"

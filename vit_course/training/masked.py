@@ -1,4 +1,4 @@
-"""Hide most of the patches, and guess them from the rest: a masked autoencoder."""
+"""A masked autoencoder: hides most of the patches and predicts them from the rest."""
 
 import torch
 from torch import nn
@@ -20,13 +20,13 @@ class MaskedAutoencoder(Objective):
     From images and a random number for each patch to the mean loss over the hidden patches.
 
     Args:
-        vit: the encoder; it sees the visible patches alone, and is what is kept. It needs no head,
-            and in several processes must have none.
+        vit: the encoder, which sees only the visible patches, and is the result. The ViT needs no
+            head, and with several processes it must not have one.
         mask_ratio: the share of the patches that is hidden.
         decoder_dim: the width of the decoder, a multiple of 32.
-        decoder_layers: its blocks.
-        normalise_patches: whether each patch is guessed with its own mean and contrast taken out, which makes better
-            features; without, the guesses can be looked at.
+        decoder_layers: how many blocks the decoder has.
+        normalise_patches: whether the targets are patches with mean 0 and variance 1, which gives better features;
+            without it, the predictions can be looked at as images.
 
     Raises:
         TypeError, ValueError: not a `ViT`, an impossible size, or a ratio that hides no patch or all of them.
@@ -74,13 +74,13 @@ class MaskedAutoencoder(Objective):
         return masked_loss(full_precision(predicted), target, hidden=restore >= self.num_visible), {}
 
     def encode(self, images: torch.Tensor, visible: torch.Tensor) -> torch.Tensor:
-        """(B, C, H, W), (B, V) -> (B, R + V, D): only what is visible goes through the blocks, with its position."""
+        """(B, C, H, W), (B, V) -> (B, R + V, D): encodes the visible patches only, with their positions."""
         z = self.model.embed(images)  # (B, R + N, D), positions added before any patch is left out
         prefix, patches = z[:, : self.model.config.num_prefix], z[:, self.model.config.num_prefix :]
         return self.model.encoder(torch.cat([prefix, pick(patches, visible)], dim=1))
 
     def decode(self, z: torch.Tensor, restore: torch.Tensor) -> torch.Tensor:
-        """(B, R + V, D), (B, N) -> (B, N, P*P*C): a guess for every patch."""
+        """(B, R + V, D), (B, N) -> (B, N, P*P*C): a prediction for every patch."""
         z = self.narrow(z)
         prefix, patches = z[:, : self.model.config.num_prefix], z[:, self.model.config.num_prefix :]
         masks = self.mask_token.expand(len(z), restore.shape[1] - patches.shape[1], -1).to(z.dtype)
@@ -89,22 +89,22 @@ class MaskedAutoencoder(Objective):
         return self.to_pixels(z[:, self.model.config.num_prefix :])
 
     def draws(self, count: int, generator: torch.Generator) -> torch.Tensor:
-        """-> (count, N): a number for each patch; those with the smallest stay visible."""
+        """Returns (count, N): a random number for each patch; those with the smallest stay visible."""
         return torch.rand(count, self.model.config.num_patches, generator=generator)
 
 
 def random_masking(noise: torch.Tensor, num_visible: int) -> tuple[torch.Tensor, torch.Tensor]:
     """(B, N) -> (B, V), (B, N)
 
-    Which patches stay visible, and where each patch is to be found in the sequence of visible patches, then hidden
-    ones: the order of the noise, and the inverse of that order.
+    The indices of the visible patches, and the index of each patch in the sequence of visible patches, then hidden
+    ones: the first part of the argsort of the noise, and the inverse permutation.
     """
     order = noise.argsort(dim=1)
     return order[:, :num_visible], order.argsort(dim=1)
 
 
 def pick(tokens: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """(B, N, D), (B, M) -> (B, M, D): the tokens at these places, another choice for each image."""
+    """(B, N, D), (B, M) -> (B, M, D): the tokens at these indices, which may differ between images."""
     return tokens.gather(1, places[:, :, None].expand(-1, -1, tokens.shape[2]))
 
 
@@ -117,7 +117,7 @@ def masked_loss(predicted: torch.Tensor, target: torch.Tensor, hidden: torch.Ten
 def normalised(patches: torch.Tensor) -> torch.Tensor:
     """(B, N, P*P*C) -> (B, N, P*P*C): each patch with mean 0 and variance 1, by its own numbers.
 
-    What is to be guessed is then the pattern, not how bright or strong it is.
+    The target is then the pattern of a patch, not its brightness or contrast.
     """
     variance, mean = torch.var_mean(patches, dim=2, keepdim=True)
     return (patches - mean) / (variance + 1e-6).sqrt()

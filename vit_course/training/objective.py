@@ -1,4 +1,4 @@
-"""What the loop asks of an objective: a loss for a batch, and what goes into the log."""
+"""The interface between the loop and an objective: a loss for a batch, and measures for the log."""
 
 import torch
 from torch import nn
@@ -7,20 +7,20 @@ from vit_course.training.processes import Engine
 
 
 def full_precision(values: torch.Tensor) -> torch.Tensor:
-    """The values in float32 where mixed precision gave them fewer bits; float64 stays float64."""
+    """Returns the values in float32 if mixed precision gave them fewer bits; float64 stays float64."""
     return values.to(torch.promote_types(values.dtype, torch.float32))
 
 
 class Objective(nn.Module):
     """(B, C, H, W), (B,), (B, k), int -> (), {name: (B,)}
 
-    From images, labels, random numbers and a count to the mean loss, and for each measure a number an image.
+    From images, labels, random numbers and a count to the mean loss, and one number per image for each measure.
 
     Args:
         model: what is trained and kept; the course's objectives other than `Supervised` need a `ViT`.
-        options: what else rules the training, by name: kept with the run, and compared where it goes on.
+        options: further settings by name, stored with the run and compared on resuming.
 
-    `count` is B, or 0 where the one image stands for none. The loss is a float32 number, whatever the precision,
+    `count` is B, or 0 if the only image is a placeholder. The loss is a float32 number, whatever the precision,
     or a float64 number for a float64 model.
     """
 
@@ -41,16 +41,16 @@ class Objective(nn.Module):
         return getattr(self, self.keeps)
 
     def rest(self) -> dict[str, torch.Tensor]:
-        """-> the weights that are not those of the kept model, by name: a decoder, a student, heads."""
+        """Returns the weights outside the kept model, by name: a decoder, a student, heads."""
         return {name: value for name, value in self.state_dict().items() if not name.startswith(f"{self.keeps}.")}
 
     def draws(self, count: int, generator: torch.Generator) -> torch.Tensor:
-        """-> (count, k): the random numbers of each image, so that they are the same in one process or many."""
+        """Returns (count, k): the random numbers of each image, which are the same with one process or several."""
         return torch.zeros(count, 0)
 
     def after_step(self, share: float, engine: Engine) -> None:
-        """What changes once the weights have; `share` of all steps are made."""
+        """Called after each step of the optimiser; `share` is the share of all steps that are done."""
 
     def is_best(self, history: list[dict]) -> bool:
-        """Whether the last of these epochs gave the weights to be kept. Without labels, that is the last one."""
+        """Whether the last of these epochs gave the best weights, to be kept. Without labels, it always does."""
         return True

@@ -1,4 +1,4 @@
-"""AdamW or Muon, at which rate, which parameters decay, and how long a gradient may be."""
+"""AdamW or Muon, the learning-rate schedule, weight decay and gradient clipping."""
 
 import math
 
@@ -38,7 +38,7 @@ def make_optimisers(model: nn.Module, config: TrainingConfig) -> list[torch.opti
     its steps are scaled to the size of AdamW's, so that one learning rate serves both.
     """
     decay, rest = parameter_groups(model, config.weight_decay)
-    # Not the last layer, nor what is no matrix, such as a convolution: there Muon is not meant to be used.
+    # Muon is not meant for the last layer, or for weights that are not matrices, such as those of a convolution.
     linear = [m.weight for m in model.modules() if isinstance(m, nn.Linear) and m.weight.requires_grad]
     hidden = {id(weight) for weight in linear[:-1]}
     hidden = [p for p in decay["params"] if id(p) in hidden] if config.optimiser == "muon" else []
@@ -51,36 +51,36 @@ def make_optimisers(model: nn.Module, config: TrainingConfig) -> list[torch.opti
 
 
 class Stepper:
-    """The optimisers of a model as one: gradients to zero, shortened where they are too long, and a step.
+    """The optimisers of a model as one: clears gradients, clips them, and makes a step.
 
     Args:
         model: whose parameters are trained.
         config: the recipe.
 
-    `each` is the list that `make_optimisers` gives.
+    `each` is the list of optimisers.
     """
 
     def __init__(self, model: nn.Module, config: TrainingConfig):
         self.each, self.clip_norm = make_optimisers(model, config), config.clip_norm
 
     def prepared(self, model: nn.Module, engine: Engine, compiled: bool) -> nn.Module:
-        """-> the model as it runs: shared among the processes, and compiled if asked for. Its weights are `model`'s."""
+        """Returns the model to run: wrapped for several processes, compiled if asked for; it shares the weights."""
         replica, *self.each = engine.prepare(model, *self.each)
         return torch.compile(replica) if compiled else replica
 
     def zero_grad(self) -> None:
-        """Forgets the gradients of the last step."""
+        """Clears the gradients of the last step."""
         for optimiser in self.each:
             optimiser.zero_grad()
 
     def clip(self, model: nn.Module) -> torch.Tensor:
-        """-> the length of the gradient of all parameters together, before it is shortened to at most `clip_norm`."""
+        """Clips the gradient to a norm of at most `clip_norm` (0: no limit), and returns its norm before that."""
         if self.clip_norm:
             return nn.utils.clip_grad_norm_(model.parameters(), self.clip_norm)
         return nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
 
     def step(self, rate: float) -> None:
-        """Changes the weights, at this learning rate."""
+        """Makes a step of each optimiser, at this learning rate."""
         for optimiser in self.each:
             for group in optimiser.param_groups:
                 group["lr"] = rate

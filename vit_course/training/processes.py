@@ -1,4 +1,4 @@
-"""One process or many: who takes which images, what they add up, and where they write."""
+"""One process or several: how they share images, sum results and use the run folder."""
 
 import os
 import time
@@ -23,9 +23,9 @@ PATIENCE_SECONDS = 40.0
 
 @dataclass(frozen=True)
 class Alone:
-    """What Accelerate is to many processes, for a single one: it shares nothing, and keeps no state between calls.
+    """The interface of Accelerate for a single process: it communicates with nobody and keeps no global state.
 
-    Accelerate keeps device and precision for the whole life of a process, so that a second run could not have others.
+    Accelerate keeps device and precision for the whole life of a process, so that a second run could not change them.
 
     Args:
         device: where the model is.
@@ -68,14 +68,14 @@ Engine: TypeAlias = "Accelerator | Alone"
 
 
 def engine_for(device: torch.device) -> Engine:
-    """Hugging Face's Accelerate where torchrun, `accelerate launch` or mpirun has started several processes.
+    """Hugging Face's Accelerate if torchrun, `accelerate launch` or mpirun has started several processes, else `Alone`.
 
-    Precision and accumulation are the recipe's and the caller's, whatever `accelerate launch` was told of them.
+    Precision and accumulation come from the recipe and the caller; settings of `accelerate launch` are ignored.
     """
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         count = torch.distributed.get_world_size()
     else:
-        names = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")  # those Accelerate looks at
+        names = ("WORLD_SIZE", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")  # those that Accelerate reads
         count = next((int(os.environ[name]) for name in names if os.environ.get(name)), 1)
     if count == 1:
         return Alone(device)
@@ -102,19 +102,19 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def mine(engine: "Engine | None") -> slice:
-    """What this process takes of anything that all of them share."""
+    """The slice of shared items that this process takes: every n-th one, if there are n processes."""
     return slice(None) if engine is None else slice(engine.process_index, None, engine.num_processes)
 
 
 def sum_over_processes(engine: "Engine | None", *values: float) -> list[float]:
-    """-> the sum of each value over all processes, in all of them."""
+    """Returns the sum of each value over all processes, in all of them."""
     if engine is None or engine.num_processes == 1:
         return list(values)
     return engine.reduce(torch.tensor(values, dtype=torch.float64, device=engine.device)).tolist()
 
 
 def first_alone(engine: Engine, action: Callable[[], None]) -> None:
-    """The first process does something while the others wait; where it is refused, all of them are.
+    """Runs `action` in the first process while the others wait; if it fails, all of them raise its error.
 
     Raises:
         ValueError, OSError: what `action` raised, in all processes.
@@ -137,7 +137,7 @@ def check_the_same_folder(folder: str | Path, engine: Engine) -> None:
     """Makes sure that every process sees what the first one writes into a folder, which is made if missing.
 
     Raises:
-        ValueError: some do not, in all processes.
+        ValueError: in all processes, if some of them do not.
     """
     if engine.num_processes == 1:
         return
@@ -161,18 +161,18 @@ def check_the_same_folder(folder: str | Path, engine: Engine) -> None:
 
 
 def dropout_states(engine: Engine, device: torch.device) -> torch.Tensor:
-    """-> (processes, bytes) uint8: the states of the generators from which each process draws on `device`."""
+    """Returns (processes, bytes) uint8: the state of the random generator of each process on `device`."""
     return engine.gather(_generator_state(device)[None].to(engine.device)).cpu()
 
 
 def restore_dropout(states: torch.Tensor, engine: Engine, device: torch.device) -> None:
-    """Puts back this process's row of `dropout_states`.
+    """Restores the generator of this process from its row of `dropout_states`.
 
-    A process that had none, or one of another kind of device, keeps the generator as it is: it draws anew.
+    If there is no row for this process, or it is of another kind of device, the generator stays as it is.
     """
     if engine.process_index >= len(states) or states.shape[1] != len(_generator_state(device)):
         return
-    # A row of a table is a view into it, and `set_rng_state` reads the whole of what lies beneath.
+    # Cloned: a row is a view of the table, and `set_rng_state` would read the whole storage.
     own = states[engine.process_index].clone()
     if device.type == "cuda":
         torch.cuda.set_rng_state(own, device)

@@ -1,4 +1,4 @@
-"""The recipe of a training, whatever the model."""
+"""The recipe of a training run: its hyperparameters, for any model."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from vit_course._support.inputs.rules import check, one_of, positive, real, shar
 
 RECIPES = Path(__file__).parent / "recipes"
 
-# What can be trained for, and the options of each with their defaults: those of the class of that name.
+# The training objectives, and the options of each with the defaults of its class.
 OBJECTIVES: dict[str, dict[str, int | float]] = {
     "supervised": {},
     "masked": {"mask_ratio": 0.75, "decoder_dim": 64, "decoder_layers": 2, "normalise_patches": True},
@@ -20,14 +20,14 @@ OBJECTIVES: dict[str, dict[str, int | float]] = {
 
 
 def mixing(name: str, value: object) -> None:
-    """0, or an alpha of which single-precision numbers can draw: of a smaller one every share would come out as 0.5."""
+    """Checks for 0 or at least 0.1: with a smaller alpha, every share drawn in single precision would be 0.5."""
     real(0, 100)(name, value)
     if 0 < value < 0.1:
         raise ValueError(f"{name} must be 0 or at least 0.1, got {shown(value)}")
 
 
-# The upper ends are a mistyped number's; above all they keep infinity out. A rate of 100 is far too large, and still
-# allowed: that a training breaks under it is worth seeing.
+# The upper limits catch typing errors and, above all, infinity. A learning rate of 100 is far too large, but allowed:
+# it is instructive to see a training break.
 RULES = {
     "epochs": whole(1, 10**6),
     "batch_size": arguments.RULES["batch_size"],
@@ -51,7 +51,7 @@ RULES = {
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """A recipe, whatever the model.
+    """The hyperparameters of a training run, for any model.
 
     Args:
         epochs: passes over the training set.

@@ -1,4 +1,4 @@
-"""The whole objective of a run without labels: its model, and what it was trained with."""
+"""Loads the whole objective of a run without labels: its model, and the parts that only training needs."""
 
 from pathlib import Path
 
@@ -16,15 +16,15 @@ KINDS = {kind.name: kind for kind in (MaskedAutoencoder, SelfDistillation)}
 
 
 def load_objective(name: str | Path) -> Objective:
-    """A trained `MaskedAutoencoder` or `SelfDistillation`, in eval mode: a shipped one, or that of a run folder.
+    """A trained `MaskedAutoencoder` or `SelfDistillation`, in eval mode: a shipped one, or one from a run folder.
 
     Args:
-        name: "mae-cifar", or the folder of one of your runs without labels. Of "dino-cifar", the teacher alone is
-            shipped: `pretrained.load` gives it.
+        name: "mae-cifar", or the folder of one of your runs without labels. Of "dino-cifar" only the
+            teacher is shipped; `pretrained.load` loads it.
 
     Raises:
-        ValueError: as `pretrained.load`; a run with labels, whose model is all there is, or a folder that lacks the
-            rest of its objective.
+        ValueError: as `pretrained.load`; a run with labels, which has nothing but its model, or a folder without the
+            other weights of its objective.
     """
     weights = find(name)
     folder = weights.parent

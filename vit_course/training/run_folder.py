@@ -20,7 +20,7 @@ from vit_course.training.processes import Engine, check_the_same_folder, first_a
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.state import RunState
 
-REST = "objective.safetensors"  # beside best.safetensors, what an objective without labels has besides its model
+REST = "objective.safetensors"  # next to best.safetensors: the weights of an objective outside its model
 FILES = (
     "best.safetensors", "last.safetensors", REST, "log.csv", "unreadable.txt", "config.json", "result.json",
     "curves.png",
@@ -28,7 +28,7 @@ FILES = (
 
 
 class Lock:
-    """The system's lock on a file of the run folder: it ends with the process that has it, however that ends.
+    """A file lock on the run folder: the system releases it when its process ends, even by a crash.
 
     Args:
         folder: the run folder; made by `take` if missing.
@@ -40,10 +40,10 @@ class Lock:
         self._made = False
 
     def take(self) -> None:
-        """Takes the lock, and writes into its file whose it is.
+        """Takes the lock, and writes the process and host of its owner into its file.
 
         Raises:
-            ValueError: another process has it, or another run of this one.
+            ValueError: another process, or another run of this process, holds the lock.
             OSError: a folder that cannot be written.
         """
         self._made = not self.path.parent.exists()
@@ -58,7 +58,7 @@ class Lock:
             self.path.write_text(f"process {os.getpid()} on host {platform.node()}", encoding="utf-8")
 
     def release(self) -> None:
-        """Gives the lock back, and with it a folder that was made for it alone and is still empty."""
+        """Releases the lock, and removes the folder if `take` made it and it is still empty."""
         self._lock.release()
         self.path.unlink(missing_ok=True)
         if self._made and not any(self.path.parent.iterdir()):
@@ -72,12 +72,12 @@ class Lock:
 
 
 class RunFolder:
-    """Where a run keeps its files; the first process alone writes, all read. A crash leaves whole files behind.
+    """The files of a run. Only the first process writes, all processes read. A crash leaves whole files behind.
 
     Args:
         path: the folder, made when it is opened; None for a run that keeps nothing.
-        engine: of the processes.
-        objective, dataset, config: what is trained, on what, how: kept in the state, and compared where a run goes on.
+        engine: from `engine_for`.
+        objective, dataset, config: what is trained, on what, how; stored with the state, and compared on resuming.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class RunFolder:
         """Locks the folder while the with block runs; yields the history so far, one dict an epoch.
 
         Args:
-            state: put back as it was, where the run goes on.
-            resume: whether it goes on.
+            state: restored if the run is resumed.
+            resume: whether to continue the run in the folder.
 
         Raises:
-            ValueError: nothing to resume, or a file of it that is damaged; a folder that holds a run already, that
-                another process has locked, that not all processes see, or whose run was made of something else.
+            ValueError: nothing to resume, or a damaged file; a folder that already holds a run, is locked by another
+                process, is not seen by all processes, or holds a run of another model, recipe or dataset.
             OSError: a folder that cannot be written.
         """
         if self.path is None:
@@ -128,7 +128,7 @@ class RunFolder:
                 lock.release()
 
     def keep(self, state: RunState, history: list[dict], validated: Objective) -> None:
-        """Writes what the epoch gave: the state, the log, and the model's weights where they are the best so far.
+        """Writes the results of an epoch: the state, the log, and the model's weights if they are the best so far.
 
         Args:
             state: of the run.
@@ -140,10 +140,10 @@ class RunFolder:
         """
         if self.path is None:
             return
-        # All processes take part in these.
+        # All processes must take part in these calls.
         tensors, names = state.tensors(), unreadable(self.dataset, self.engine)
         if self.engine.is_main_process:
-            if len(history) == 1:  # whatever an attempt that was given up has left
+            if len(history) == 1:  # replaces what an abandoned attempt may have left
                 write_json(self._file("config.json"), self._config())
             add_names(self._file("unreadable.txt"), names)
             if validated.is_best(history):
@@ -172,7 +172,7 @@ class RunFolder:
         return metadata["history"]
 
     def _config(self) -> dict:
-        # What is needed to show the model a picture, and to repeat the run.
+        # Everything that is needed to apply the model to a picture, and to repeat the run.
         images = {name: list(getattr(self.dataset, name)) for name in ("class_names", "mean", "std")}
         data = self.dataset.source or {"source": self.dataset.name}
         model, objective = self.described["model"], self.described.get("objective")
@@ -181,14 +181,14 @@ class RunFolder:
 
 
 def save_state(path: Path, tensors: dict[str, torch.Tensor], metadata: dict) -> None:
-    """One file, replaced whole or not at all: weights, optimiser and random state cannot come from different epochs."""
+    """Writes the state as one atomic file: weights, optimiser and random state cannot come from different epochs."""
     write_tensors(path, tensors, metadata)
 
 
 def add_names(path: str | Path, names: list[str]) -> list[str]:
-    """-> all names of a list in a file, one a line, sorted, after `names` have joined it; no file where there are none.
+    """Adds names to a file that lists them, one a line and sorted, and returns all; without names there is no file.
 
-    What is there already stays: each part of a run that was broken off and gone on with has seen other names.
+    Names in the file stay: each part of a run that was interrupted and resumed has seen other names.
     """
     path = Path(path)
     found = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")[:-1] if path.is_file() else []

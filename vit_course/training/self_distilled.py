@@ -1,4 +1,4 @@
-"""A student guesses what its own moving average says of another view of the image: self-distillation."""
+"""Self-distillation: a student predicts the output of its own moving average for another view of the image."""
 
 import math
 from copy import deepcopy
@@ -13,8 +13,8 @@ from vit_course.training.objective import Objective, full_precision
 from vit_course.training.processes import Engine
 from vit_course.vit import ViT
 
-# The areas of the image that a view may show, and the side at which it is shown, as fractions: small, as a model on
-# a processor pays for each patch. In the paper the sides are 224 and 96 pixels.
+# The share of the image's area that a view may show, and the side of the view as a share of the image's side: small,
+# because on a CPU each patch costs time. In the paper the sides are 224 and 96 pixels.
 GLOBAL_AREA, GLOBAL_SIDE = (0.4, 1.0), 3 / 4
 LOCAL_AREA, LOCAL_SIDE = (0.1, 0.4), 3 / 8
 NUMBERS_A_VIEW = 8
@@ -23,19 +23,19 @@ NUMBERS_A_VIEW = 8
 class SelfDistillation(Objective):
     """(B, C, H, W), labels, (B, 8 V) -> (), {name: (B,)}
 
-    From images and eight random numbers for each of V views to the mean cross-entropy of the student's answers by the
-    teacher's, over pairs of views. It measures the entropy of the teacher's answers, and by how much the cross-entropy
-    is above it: where both answer the same for every image, both have collapsed.
+    From images and eight random numbers for each of V views to the mean cross-entropy of the student's outputs, with
+    the teacher's as targets, over pairs of views. The measures are the entropy of the teacher's outputs, and how much
+    the cross-entropy exceeds it. If both models give the same output for every image, they have collapsed.
 
     Args:
-        vit: the student; the teacher, a moving average of it, is what is kept. It needs no head, and in several
-            processes must have none.
-        outputs: K, how many numbers the two compare.
+        vit: the student. The result is the teacher, its moving average. The ViT needs no head, and with several
+            processes it must not have one.
+        outputs: K, the width of the outputs that are compared.
         temperature: of the student's softmax.
-        teacher_temperature: of the teacher's: lower, so that it is sharper.
+        teacher_temperature: of the teacher's softmax; lower, so that it is sharper.
         momentum: of the teacher at the start; it grows to 1 along half a cosine.
         centring: the momentum of the centre; 1 leaves it at 0, so that nothing is centred.
-        local_crops: views of half the side and of small parts, for the student alone.
+        local_crops: how many views of half the side show small parts of the image, for the student alone.
 
     Raises:
         TypeError, ValueError: not a `ViT`, an impossible number, or in forward images of another size than the ViT's.
@@ -88,12 +88,12 @@ class SelfDistillation(Objective):
         return loss.mean(), {"entropy": entropy, "divergence": (loss - entropy).detach()}
 
     def draws(self, count: int, generator: torch.Generator) -> torch.Tensor:
-        """-> (count, 8 V): for each view where it is cut, whether it is mirrored, and how its colours change."""
+        """Returns (count, 8 V): eight random numbers per view, for its crop, mirroring and colours."""
         return torch.rand(count, (2 + self.options["local_crops"]) * NUMBERS_A_VIEW, generator=generator)
 
     @torch.no_grad()
     def after_step(self, share: float, engine: Engine) -> None:
-        """The centre moves towards the teacher's mean output of this batch, the teacher towards the student."""
+        """Moves the centre towards the teacher's mean output of this batch, and the teacher towards the student."""
         momentum = 1 - (1 - self.options["momentum"]) * (1 + math.cos(math.pi * share)) / 2
         for part, like in ((self.teacher, self.model), (self.teacher_head, self.head)):
             for slow, fast in zip(part.parameters(), like.parameters(), strict=True):
@@ -129,12 +129,12 @@ class ProjectionHead(nn.Module):
 
 
 def cross_entropy(target: torch.Tensor, output: torch.Tensor, temperature: float) -> torch.Tensor:
-    """(B, K), (B, K) -> (B,): of the softmax of the output at this temperature, by the target's shares (Eq. 1)."""
+    """(B, K), (B, K) -> (B,): the cross-entropy of the output's softmax at this temperature with the target (Eq. 1)."""
     return -(target * (output / temperature).log_softmax(dim=1)).sum(dim=1)
 
 
 def pooled(vit: ViT, images: torch.Tensor) -> torch.Tensor:
-    """(B, C, h, w) -> (B, D): what the head of the ViT would read, also of images smaller than those it was made for.
+    """(B, C, h, w) -> (B, D): what the head of the ViT reads, also for smaller images than it was made for.
 
     The position table is resized to the smaller grid, as in DINO: here bilinear and antialiased, in their code bicubic.
     """
@@ -153,30 +153,30 @@ def pooled(vit: ViT, images: torch.Tensor) -> torch.Tensor:
 
 
 def answers(vit: ViT, head: nn.Module, same: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """v of (B, C, h, w) -> v of (B, K), float32 at least"""
+    """v of (B, C, h, w) -> v of (B, K): the outputs for v views of one size, in float32 at least."""
     return full_precision(head(pooled(vit, torch.cat(same)))).chunk(len(same)) if same else ()
 
 
 def views(images: torch.Tensor, draws: torch.Tensor, patch_size: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """(B, C, H, W), (B, 8 V) -> 2 of (B, C, h, w), V - 2 of (B, C, h/2, w/2): large crops, and small ones
+    """(B, C, H, W), (B, 8 V) -> 2 of (B, C, h, w), V - 2 of (B, C, h/2, w/2): large and small crops.
 
-    Each is a part of the image of random area and shape, resized to whole patches, mirrored or not, with other colours.
+    Each is a random crop of the image, resized to whole patches, mirrored at random, with changed colours.
     """
     each = draws.split(NUMBERS_A_VIEW, dim=1)
     large, small = (
         tuple(max(1, round(share * side / patch_size)) * patch_size for side in images.shape[2:])
         for share in (GLOBAL_SIDE, LOCAL_SIDE)
     )
-    with torch.autocast(images.device.type, enabled=False):  # which would round the places to bfloat16
+    with torch.autocast(images.device.type, enabled=False):  # autocast would round the coordinates
         globals_ = [changed(crop(images, one, GLOBAL_AREA, large), one) for one in each[:2]]
         return globals_, [changed(crop(images, one, LOCAL_AREA, small), one) for one in each[2:]]
 
 
 def crop(images: torch.Tensor, draw: torch.Tensor, area: tuple[float, float], size: tuple[int, int]) -> torch.Tensor:
-    """(B, C, H, W), (B, 8) -> (B, C, h, w): a part of the image, between these shares of its area, at this size."""
+    """(B, C, H, W), (B, 8) -> (B, C, h, w): a random part between these shares of the area, resized."""
     share, shape, down, right, mirror = draw[:, :5].unbind(1)
     share, shape = area[0] + (area[1] - area[0]) * share, (4 / 3) ** (2 * shape - 1)
-    tall, wide = (share / shape).sqrt().clamp(max=1), (share * shape).sqrt().clamp(max=1)  # of the sides
+    tall, wide = (share / shape).sqrt().clamp(max=1), (share * shape).sqrt().clamp(max=1)  # shares of the sides
     zero, sign = torch.zeros_like(share), torch.where(mirror < 0.5, -1.0, 1.0)
     rows = [sign * wide, zero, (1 - wide) * (2 * right - 1), zero, tall, (1 - tall) * (2 * down - 1)]
     places = F.affine_grid(torch.stack(rows, dim=1).unflatten(1, (2, 3)), [*images.shape[:2], *size], False)
@@ -184,9 +184,9 @@ def crop(images: torch.Tensor, draw: torch.Tensor, area: tuple[float, float], si
 
 
 def changed(images: torch.Tensor, draw: torch.Tensor) -> torch.Tensor:
-    """(B, C, h, w), (B, 8) -> (B, C, h, w): lighter or darker, with more or less contrast, paler, or grey."""
+    """(B, C, h, w), (B, 8) -> (B, C, h, w): random changes of brightness, contrast and colour; one in five is grey."""
     light, contrast, colour = draw[:, 5:, None, None, None].unbind(1)  # each (B, 1, 1, 1)
     mean = images.mean(dim=(1, 2, 3), keepdim=True)
     images = mean + (images - mean) * (0.6 + 0.8 * contrast) + 0.8 * (light - 0.5)
     grey = images.mean(dim=1, keepdim=True)
-    return grey + (images - grey) * torch.where(colour < 0.2, 0.0, 0.4 + colour)  # grey in one of five
+    return grey + (images - grey) * torch.where(colour < 0.2, 0.0, 0.4 + colour)

@@ -1,4 +1,4 @@
-"""Everything that a run needs to go on: weights, optimisers, random generators."""
+"""Everything that is needed to resume a run: weights, optimisers, random generators."""
 
 import re
 from pathlib import Path
@@ -14,14 +14,14 @@ from vit_course.training.processes import Engine, device_of, dropout_states, res
 
 
 class RunState:
-    """The moving parts of a run, to be kept and put back as tensors.
+    """The changing parts of a run, saved and restored as tensors.
 
     Args:
-        objective: that is trained, with its model.
+        objective: the objective that is trained, with its model.
         average: the running average of its weights, or None.
         optimiser: its moments and step counts belong to the state.
-        order: draws order and augmentation.
-        engine: of the processes; dropout draws in each from a generator of its own.
+        order: the generator that draws order and augmentation.
+        engine: from `engine_for`; in each process, dropout draws from a generator of its own.
     """
 
     def __init__(
@@ -38,9 +38,9 @@ class RunState:
         self.device = device_of(objective)
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """-> the state by names such as "objective.model.head.bias", "optimiser.0.3.exp_avg" and "random.order".
+        """Returns the state by names such as "objective.model.head.bias", "optimiser.0.3.exp_avg" and "random.order".
 
-        All processes take part: each has a row of "random.dropout".
+        All processes must call this: each gives a row of "random.dropout".
         """
         kept = self._weights()
         for i, optimiser in enumerate(self.optimiser.each):
@@ -52,11 +52,11 @@ class RunState:
         }
 
     def restore(self, path: Path, tensors: dict[str, torch.Tensor]) -> None:
-        """Puts back what `tensors` gave; a state of 1.0.0, which had no objectives yet, is taken too.
+        """Restores what `tensors` returned; also a state of version 1.0.0, which had no objectives yet.
 
         Args:
-            path: of the file that holds it, for the message.
-            tensors: the state, whole: its checksum was right.
+            path: of the state's file, for the error message.
+            tensors: the complete state; its checksum has been verified.
 
         Raises:
             ValueError: weights of another model than this run's, before anything is changed.
@@ -87,6 +87,6 @@ def _below(place: str, tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tens
 
 
 def _named_as_now(key: str) -> str:
-    # 1.0.0 trained a model, where now an objective is trained that has the model in it.
+    # Version 1.0.0 trained a bare model; now the model is part of an objective.
     key = re.sub(r"^average\.module\.", "average.module.model.", key)
     return re.sub(r"^model\.", "objective.model.", key)

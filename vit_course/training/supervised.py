@@ -1,4 +1,4 @@
-"""Guess the label: the objective with labels."""
+"""The objective with labels: predict the label."""
 
 import math
 
@@ -13,12 +13,13 @@ from vit_course.training.objective import Objective, full_precision
 class Supervised(Objective):
     """(B, C, H, W), (B,), draws -> (), {"accuracy": (B,)}
 
-    From images and labels to the mean cross-entropy, and 1 for each image that is guessed right. Labels may be mixed,
-    (B, K): the loss is then the mixture of those of the two labels, and right is the one with the larger share.
+    From images and labels to the mean cross-entropy, and 1 for each image that is classified correctly. Labels may be
+    mixed, (B, K): the loss is then the same mixture of the losses of both labels, and the label with the larger share
+    counts as correct.
 
     Args:
         model: takes (B, C, H, W), gives (B, num_classes).
-        dataset: whose classes these are.
+        dataset: the dataset that has the classes.
         label_smoothing: in training, the share of the target that is spread over all classes.
 
     Source: Dosovitskiy et al. 2020, section 4.1; Szegedy et al. 2015 (arXiv:1512.00567), section 7, for the smoothing.
@@ -41,7 +42,7 @@ class Supervised(Objective):
         smoothing = self.label_smoothing if self.training else 0.0
         loss = F.cross_entropy(full_precision(logits), labels, label_smoothing=smoothing)
         if not self.training and not logits.isfinite().all():
-            loss = loss * math.nan  # of a logit that is minus infinity the loss alone would not tell
+            loss = loss * math.nan  # the loss alone does not show a logit of minus infinity
         return loss, {"accuracy": (logits.argmax(dim=1) == right).double()}
 
     def is_best(self, history: list[dict]) -> bool:

@@ -1,1 +1,1 @@
-"""Files: written whole or not at all, and looked at before they are used."""
+"""Files: written atomically, and validated before they are used."""

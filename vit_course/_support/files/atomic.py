@@ -15,10 +15,10 @@ from pathlib import Path
 
 import psutil
 
-BINARY = getattr(os, "O_BINARY", 0)  # of Windows alone
-# What a spreadsheet takes for a formula, and a number or a lone dash, which stay as they are.
+BINARY = getattr(os, "O_BINARY", 0)  # exists only on Windows
+# Text that a spreadsheet would run as a formula; the exceptions are numbers and a lone dash.
 FORMULA, NO_FORMULA = re.compile(r"[=+\-@\t\r\n]"), re.compile(r"-|[+-]?\d+(\.\d*)?(e[+-]?\d+)?", re.IGNORECASE)
-LEFTOVER = re.compile(r"\.(\d+)(\.[0-9a-f]{8})?")  # behind the name of the file: the process that wrote
+LEFTOVER = re.compile(r"\.(\d+)(\.[0-9a-f]{8})?")  # suffix of a temporary file: the id of the process that writes it
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:
@@ -32,15 +32,15 @@ def write_atomically(path: str | Path, content: bytes) -> None:
     path = Path(path)
     if not path.name or path.is_dir():
         raise IsADirectoryError(errno.EISDIR, f"{path} is a folder, but the name of a file is needed")
-    # A name that nobody can put something at before, as in a folder that others may write to.
+    # A random name, so that others with access to the folder cannot create it beforehand.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         old = _mode(path)
-        # O_EXCL takes no name that is there, and so follows no link.
+        # O_EXCL refuses a name that exists, and so follows no link.
         number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o666 if old is None else old)
         with os.fdopen(number, "wb") as file:
-            if old is not None:  # of which the system has taken the umask off
+            if old is not None:  # os.open has applied the umask
                 os.chmod(number if os.chmod in os.supports_fd else temporary, old)  # noqa: PTH101 (the open file)
             file.write(content)
             file.flush()
@@ -57,7 +57,7 @@ def write_csv(path: str | Path, rows: list[dict]) -> None:
     """Writes rows of equal keys as CSV, numbers to 6 decimals, whole or not at all.
 
     Raises:
-        ValueError: no rows, or one whose keys are others than the first one's.
+        ValueError: no rows, or a row whose keys differ from those of the first.
         OSError: as `write_atomically`.
     """
     if not rows:
@@ -70,7 +70,7 @@ def write_csv(path: str | Path, rows: list[dict]) -> None:
 
 
 def write_cells(path: str | Path, rows: Iterable[Iterable], end: str = "\r\n") -> None:
-    """Writes rows of cells as CSV, as `write_atomically` does; before what a spreadsheet would compute, an apostrophe.
+    """Writes rows of cells as CSV, atomically, with an apostrophe before text that a spreadsheet takes for a formula.
 
     Source: OWASP, "CSV Injection".
     """
@@ -83,7 +83,7 @@ def write_json(path: str | Path, values: dict) -> None:
     """Writes values as JSON, whole or not at all.
 
     Raises:
-        ValueError: what JSON cannot hold, such as NaN or a tensor.
+        ValueError: a value that JSON cannot hold, such as NaN or a tensor.
         OSError: as `write_atomically`.
     """
     try:
@@ -94,15 +94,15 @@ def write_json(path: str | Path, values: dict) -> None:
 
 
 def remove_leftovers(folder: str | Path, names: Iterable[str]) -> None:
-    """Removes what a killed process left of half-written files of these names in a folder.
+    """Removes the temporary files that killed processes left in a folder while they wrote files of these names.
 
-    Whole files stay, and so does what another program made, or a process writes that still lives.
+    Complete files stay, and so do files of other programs and of processes that still run.
     """
     for name in names:
         for temporary in Path(folder).glob(f".{name}.*"):
             writer = LEFTOVER.fullmatch(temporary.name.removeprefix(f".{name}"))
             if writer and temporary.is_file() and not _lives(int(writer[1])):
-                # Where Windows refuses, it is in use.
+                # Windows refuses to delete a file that is in use.
                 with suppress(PermissionError):
                     temporary.unlink(missing_ok=True)
 
@@ -123,7 +123,7 @@ def _mode(path: Path) -> int | None:
 def _lives(process: int) -> bool:
     try:
         return process != os.getpid() and psutil.pid_exists(process)
-    except OverflowError:  # a number that no process has
+    except OverflowError:  # too large for the id of a process
         return False
 
 

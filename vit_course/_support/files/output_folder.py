@@ -11,7 +11,7 @@ from vit_course._support.inputs.rules import path_name
 
 
 def need_output_folder(folder: str | Path, marker: str, overwrite: bool = True) -> dict:
-    """Makes sure that a command can write into a folder; -> the content of its marker, with the names under "files".
+    """Checks that a command may write into a folder; returns its marker's content, with the file names under "files".
 
     Args:
         folder: the folder, which need not exist.
@@ -37,7 +37,7 @@ def need_output_folder(folder: str | Path, marker: str, overwrite: bool = True) 
         content = read_json(folder / marker)
     except ValueError as error:
         raise ValueError(f"{error}; name another folder") from error
-    files = content.get("files")  # an older list has a checksum under each name
+    files = content.get("files")  # a dict in older markers, with a checksum under each name
     if not isinstance(files, (list, dict)) or not all(_is_within(folder, name) for name in files):
         raise ValueError(f"{folder / marker} must list files that are within {folder}; name another folder")
     if not overwrite:
@@ -49,16 +49,16 @@ def write_output_folder(folder: str | Path, made: Path, marker: str, overwrite: 
     """Copies new files into a folder and removes those of an earlier run that are not among them; the rest stays.
 
     Args:
-        folder, marker, overwrite: as for `need_output_folder`, which is asked again, as it may be long ago.
+        folder, marker, overwrite: as for `need_output_folder`, which is called again, as the folder may have changed.
         made: a folder with the new files.
-        notes: what else the marker shall say.
+        notes: further entries of the marker.
 
     Returns:
         the files that were written, the marker among them.
 
     Raises:
         ValueError: as `need_output_folder`; or something else is in the place of a new file.
-        OSError: as `write_atomically`. What is there by then is in the marker, so that the next run can replace it.
+        OSError: as `write_atomically`. The marker then lists old and new files, so that the next run can replace them.
     """
     old, folder = need_output_folder(folder, marker, overwrite)["files"], Path(folder)
     new = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
@@ -82,7 +82,7 @@ def write_output_folder(folder: str | Path, made: Path, marker: str, overwrite: 
 def _is_within(folder: Path, name: str) -> bool:
     try:
         return folder.resolve() in (folder / name).resolve().parents
-    except (OSError, RuntimeError, TypeError, ValueError):  # no name, or links in a circle
+    except (OSError, RuntimeError, TypeError, ValueError):  # not a file name, or a cycle of links
         return False
 
 

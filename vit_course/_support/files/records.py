@@ -1,7 +1,7 @@
-"""A file is looked at here before it is read, and JSON before it is used; ours are taken for no better than others.
+"""Checks files before they are read, and JSON before it is used; the course's own files are not trusted either.
 
-Each error says what was found and what is needed; `naming` puts the name of the file in front. No PyTorch: the command
-line reads files too.
+Each error says what was found and what is needed; `naming` puts the name of the file in front. Imports no PyTorch, as
+the command line uses it.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vit_course._support.inputs.rules import path_name, shown
 
-MOST_JSON = 2**26  # bytes; the names of 21,000 classes take one of them in fifty
+MOST_JSON = 2**26  # bytes: fifty times what the names of 21,000 classes take
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def naming(place: object) -> Iterator[None]:
 
 
 def need_path(name: object) -> Path:
-    """The path of that name; a `ValueError` where it is no text and no path, or can be none."""
+    """Returns the path of this name; raises a `ValueError` if it is not a str or `Path`, or cannot be a file's name."""
     path_name("the name or path of a file or folder", name)
     return Path(name)
 
@@ -43,17 +43,17 @@ def check_file(path: Path, what: str = "file") -> None:
 
 
 def read_json(path: Path) -> dict:
-    """The object in a JSON file.
+    """Reads the object in a JSON file.
 
     Raises:
-        ValueError: no ordinary file, far too long a one, no valid JSON, or something else than an object.
+        ValueError: not an ordinary file, too long, not valid JSON, or not an object.
     """
     check_readable(path)
     return json_object(path.read_bytes(), str(path))
 
 
 def check_readable(path: Path) -> None:
-    """Raises a `ValueError` where there is no ordinary file, or one far too long to be of JSON."""
+    """Raises a `ValueError` where there is no ordinary file, or one that is too long for JSON."""
     check_file(path)
     size = path.stat().st_size
     if size > MOST_JSON:
@@ -61,10 +61,10 @@ def check_readable(path: Path) -> None:
 
 
 def json_object(text: str | bytes, place: str) -> dict:
-    """The object in a JSON text; a `ValueError` that begins with `place` where there is none."""
+    """Parses the object in a JSON text; raises a `ValueError` that begins with `place` if there is none."""
     try:
         content = json.loads(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
-    except (ValueError, RecursionError) as error:  # one is of what is nested a thousand deep
+    except (ValueError, RecursionError) as error:  # RecursionError: nested too deep
         raise ValueError(f"{place} is not valid JSON: {error}") from error
     if not isinstance(content, dict):
         raise ValueError(f"{place} must hold an object in curly brackets, got {type(content).__name__}")
@@ -72,7 +72,7 @@ def json_object(text: str | bytes, place: str) -> dict:
 
 
 def need_object(name: str, value: object) -> dict:
-    """The value itself; a `ValueError` where it is no object of JSON."""
+    """Returns the value as a dict; raises a `ValueError` if it is not a JSON object."""
     if not isinstance(value, Mapping):
         raise ValueError(f"{name} must be an object in curly brackets, got {shown(value)}")
     return dict(value)

@@ -6,12 +6,12 @@ from pathlib import Path
 from vit_course._support.inputs.rules import text
 
 PACKAGE = Path(__file__).parents[2]
-# A checkout has notebooks/ and res/ beside the package; a wheel carries both inside it, in the same order.
+# The folder that holds notebooks/ and res/: in a checkout it contains the package, in a wheel the package contains it.
 ROOTS = (PACKAGE.parent, PACKAGE / "course")
 FIRST_CHAPTER = "notebooks/00_start_here.ipynb"
-# By which a root is known. Not a chapter: a learner's process that is graded sees res/ alone.
+# A folder by which a root is recognised. Not a chapter, as the process that grades a submission sees only res/.
 MARK = "res/diagrams"
-# In res/, as `sha256sum` writes it: what the weights and graphs that come with the course must sum up to.
+# In res/, in the format of `sha256sum`: the checksums of the weights and graphs that come with the course.
 SUMS = "weights.sha256"
 
 
@@ -36,7 +36,7 @@ def stored(name: str) -> Path:
     """The path of one of the course's own files, such as "convnet/table.csv", wherever the course is installed.
 
     Raises:
-        ValueError: no such file; the sentence names it.
+        ValueError: there is no such file.
         OSError: this installation has no files of the course.
     """
     text("name", name)
@@ -47,16 +47,16 @@ def stored(name: str) -> Path:
 
 
 def need_as_shipped(path: Path) -> bool:
-    """Whether a file is among the weights that come with the course, which it then has to be as it was shipped.
+    """Checks the SHA-256 of a file that comes with the course; returns False for any other file, unchecked.
 
     Raises:
-        ValueError: it is another file than the one that was shipped.
+        ValueError: the checksum is not that of the shipped file.
     """
     try:
         folder = course() / "res"
         name = path.resolve().relative_to(folder.resolve()).as_posix()
         lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):  # no such installation, or a file that lies elsewhere
+    except (OSError, ValueError):  # the course's files are not installed, or this one lies elsewhere
         return False
     wanted = {place: digest for digest, place in (line.split("  ", 1) for line in lines)}.get(name)
     if wanted is None:

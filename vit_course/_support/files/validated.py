@@ -1,4 +1,4 @@
-"""What is loaded is looked at here, before anything is built of it: tensors, configs, statistics, names.
+"""Checks loaded tensors and class names before a model is built from them.
 
 Each error says what was found and what is needed; `records.naming` puts the name of the file in front.
 """
@@ -10,12 +10,12 @@ import torch
 from vit_course._support.inputs.rules import shown
 
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
-# Beside the weights of a run lie counts of steps and states of random generators.
+# The stored state of a run also holds step counts and the states of random generators.
 COUNTS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
 
 
 def check_all_dense(tensors: Mapping[str, torch.Tensor]) -> None:
-    """Raises a `ValueError` for the first tensor whose numbers cannot be read one by one; looks at no number."""
+    """Raises a `ValueError` for the first tensor that is not dense or is on the device meta; reads no values."""
     for key, value in tensors.items():
         if value.is_meta:
             raise ValueError(f"key {key!r} is on the device meta, which holds no numbers; a tensor with them is needed")
@@ -25,7 +25,7 @@ def check_all_dense(tensors: Mapping[str, torch.Tensor]) -> None:
 
 
 def check_tensors(tensors: Mapping[str, torch.Tensor], dtypes: tuple[torch.dtype, ...] = FLOATS) -> None:
-    """Looks at every number of a checkpoint.
+    """Checks the layout, dtype and every number of a checkpoint's tensors.
 
     Args:
         tensors: by name.
@@ -39,7 +39,8 @@ def check_tensors(tensors: Mapping[str, torch.Tensor], dtypes: tuple[torch.dtype
         if value.dtype not in dtypes:
             known = ", ".join(str(dtype).removeprefix("torch.") for dtype in dtypes)
             raise ValueError(f"key {key!r} has dtype {value.dtype}, but one of {known} is needed")
-        # A sum tells in a tenth of the time that nothing is NaN or infinite; it is infinite of large numbers, too.
+        # A finite sum shows in a tenth of the time that all numbers are finite; only otherwise is each one tested, as
+        # large finite numbers can overflow the sum.
         if value.is_floating_point() and not value.sum().isfinite() and not (finite := value.isfinite()).all():
             wrong = value[~finite].flatten()
             raise ValueError(
@@ -49,7 +50,7 @@ def check_tensors(tensors: Mapping[str, torch.Tensor], dtypes: tuple[torch.dtype
 
 
 def check_shapes(tensors: Mapping[str, torch.Tensor], needed: Mapping[str, torch.Size]) -> None:
-    """Raises a `ValueError` for the first key that is missing or left over, or whose shape is another."""
+    """Raises a `ValueError` for the first key that is missing, unexpected, or has a tensor of another shape."""
     for key, shape in needed.items():
         if key not in tensors:
             raise ValueError(f"key {key!r} is missing: a tensor of shape {tuple(shape)} is needed")
@@ -61,7 +62,7 @@ def check_shapes(tensors: Mapping[str, torch.Tensor], needed: Mapping[str, torch
 
 
 def check_like(tensors: Mapping[str, torch.Tensor], like: Mapping[str, torch.Tensor]) -> None:
-    """As `check_shapes`, with types: raises a `ValueError` for the first tensor that is not as that of its name."""
+    """Raises a `ValueError` for the first key whose tensor differs in shape or dtype from the one in `like`."""
     check_shapes(tensors, {key: value.shape for key, value in like.items()})
     for key, value in like.items():
         if tensors[key].dtype != value.dtype:
@@ -69,7 +70,7 @@ def check_like(tensors: Mapping[str, torch.Tensor], like: Mapping[str, torch.Ten
 
 
 def check_names(names: object, count: int) -> None:
-    """Raises a `ValueError` where these are not the names of so many classes."""
+    """Raises a `ValueError` if `names` is not a list of `count` texts, one for each class."""
     if not isinstance(names, (list, tuple)):
         raise ValueError(f"class_names must be a list of {count} names, got {shown(names)}")
     if len(names) != count:

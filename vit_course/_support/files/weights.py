@@ -1,4 +1,4 @@
-"""Weights as safetensors, with what is needed to build their model and a checksum of it all."""
+"""Weights as safetensors, with the config of their model and a checksum of the content."""
 
 import hashlib
 import json
@@ -17,11 +17,11 @@ from vit_course._support.files.validated import COUNTS, FLOATS, check_tensors
 from vit_course._support.inputs.rules import shown
 
 METADATA_KEY = "vit_course"
-CHECKSUM_KEY = "sha256"  # among the metadata of a file of ours
+CHECKSUM_KEY = "sha256"  # within the metadata that the course writes
 
 
 def save_weights(path: str | Path, model: nn.Module, **metadata) -> None:
-    """Writes a model's weights as safetensors, whole or not at all; a ViT's config goes along, as do `metadata`."""
+    """Writes a model's weights as safetensors, atomically, with its config, if it has one, and `metadata`."""
     if hasattr(model, "config"):
         metadata = {"config": model.config.to_dict(), **metadata}
     write_tensors(path, model.state_dict(), metadata)
@@ -30,12 +30,12 @@ def save_weights(path: str | Path, model: nn.Module, **metadata) -> None:
 def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
     """-> (state dict, metadata) of a safetensors file.
 
-    A file of ours says what its content sums up to, and one that comes with the course stands in a table; both are
-    compared. One of ours from before there were checksums is taken, with a warning. Others are not ours to know.
+    Verifies the checksum in a file that the course has written, and the checksum in `res/weights.sha256` of a file that
+    comes with the course. Files of versions without checksums load with a warning, those of other programs unverified.
 
     Raises:
-        ValueError: no such file, or a damaged one; tensors of other types than floats and whole numbers, or with NaN or
-            infinity in them; metadata that are no object of JSON; or a content that is not what was written.
+        ValueError: no such file, or a damaged one; tensors of other dtypes than floats, ints and bools, or with NaN or
+            infinity; metadata that are not a JSON object; or a checksum that does not match.
     """
     path = need_path(path)
     check_file(path, "checkpoint")
@@ -65,14 +65,14 @@ def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
 def write_tensors(path: str | Path, tensors: dict[str, torch.Tensor], metadata: dict) -> None:
     """Writes tensors by name as safetensors, whole or not at all, with metadata that JSON can hold."""
     tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in tensors.items()}
-    metadata = json.loads(json.dumps(metadata))  # as they will be read
+    metadata = json.loads(json.dumps(metadata))  # in the form in which they will be read, such as tuples as lists
     # One key: safetensors writes several in random order, and the same run should give the same bytes.
     text = json.dumps({**metadata, CHECKSUM_KEY: checksum(tensors, metadata)})
     write_atomically(path, save(tensors, {METADATA_KEY: text}))
 
 
 def checksum(tensors: dict[str, torch.Tensor], metadata: dict) -> str:
-    """-> the SHA-256 over names, types, shapes and numbers of tensors in memory, and over metadata of JSON."""
+    """Returns the SHA-256 of tensors (their names, dtypes, shapes and values) and of JSON metadata."""
     digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(json.dumps([name, str(tensor.dtype), list(tensor.shape)]).encode())

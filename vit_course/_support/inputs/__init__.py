@@ -1,1 +1,1 @@
-"""What enters is looked at once, by the same rules everywhere: values by name (no PyTorch needed), and tensors."""
+"""Checks of input, by the same rules everywhere: of arguments by name, without PyTorch, and of tensors."""

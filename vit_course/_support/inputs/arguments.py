@@ -1,9 +1,9 @@
-"""What arguments may be: one table, by name, for the config and for every function that takes one of that name."""
+"""The rules for arguments, one table by name: for the config, and for every function with an argument of that name."""
 
 from vit_course._support.inputs.rules import check, flag, is_int, one_of, pair, positive, real, share, shown, whole
 
-# The bounds catch a mistyped number or a header that lies, not what is too large for a machine: they lie above
-# everything published, so that 10^8 for a width or 10^9 layers are refused before any memory is asked for.
+# The bounds catch mistyped numbers and false headers, not models that are too large for a machine: they lie above
+# everything published, so that a width of 10^8 or 10^9 layers are refused before any memory is allocated.
 #   widths, image sides   ViT-22B (arXiv:2302.05442) is 6,144 wide, its MLP 24,576; images reach some thousand pixels
 #   patches, channels     patches of 4 to 32 pixels; satellites see some hundred bands
 #   layers                ViT-22B has 48, DeepNet (arXiv:2203.00555) 1,000
@@ -18,15 +18,15 @@ MOST_TOKENS = 2**20
 MOST_REGISTERS = 2**10
 MOST_CLASSES = 2**20
 MOST_PARAMETERS = 5 * 10**10
-MOST_IMAGES = 2**31 - 1  # no product of two such numbers is too large for NumPy
+MOST_IMAGES = 2**31 - 1  # the product of two such numbers still fits NumPy's int64
 MOST_AT_ONCE = 10**6  # images of a batch
 
 WIDTH = whole(1, MOST_WIDE)
 HEIGHT_AND_WIDTH = pair("an int or (height, width)", MOST_WIDE, MOST_WIDE**2)
 MEAN = real(0.0, 1.0)
-STD = real(1e-4, 1.0)  # a smaller one makes of a step of a picture's 255 more than any model was trained on
+STD = real(1e-4, 1.0)  # below, one step of a pixel's 255 would become larger than any input a model was trained on
 RULES = {
-    "image_size": pair("(height, width)", MOST_WIDE, MOST_WIDE**2),  # of what takes one int too: `height_and_width`
+    "image_size": pair("(height, width)", MOST_WIDE, MOST_WIDE**2),  # `height_and_width` also takes one int
     "patch_size": whole(1, MOST_OF_A_PATCH),
     "in_channels": whole(1, MOST_OF_A_PATCH),
     "num_classes": whole(0, MOST_CLASSES),  # 0 for no head
@@ -45,13 +45,13 @@ RULES = {
     "num_registers": whole(0, MOST_REGISTERS),
     "dropout": share,
     "attention_dropout": share,
-    "norm_epsilon": real(1e-30, 1.0),  # far below, float32 makes 0 of it, and of equal numbers NaN
-    # Of the variants of published models.
+    "norm_epsilon": real(1e-30, 1.0),  # far below, float32 rounds it to 0, and equal numbers give NaN
+    # For variants of published models.
     "reads": one_of("pool", "patches", "cls+patches", "cls+register", "attention"),
     "norm_pooled": flag,
     "pre_norm": flag,
     "quick_gelu": flag,
-    # Of parts and functions alone; a class token comes on top of the patches' tokens.
+    # For single parts and functions; a class token is added to the patch tokens.
     "num_tokens": whole(1, MOST_TOKENS + 1),
     "grid": pair("(rows, columns)", MOST_WIDE, MOST_TOKENS),
     "new_grid": pair("(rows, columns)", MOST_WIDE, MOST_TOKENS),
@@ -65,10 +65,10 @@ RULES = {
     "num_validation": whole(1, MOST_IMAGES),
     "num_test": whole(1, MOST_IMAGES),
     "noise": real(0, 100),  # far more than hides every shape, and far less than float32 holds
-    "clutter": whole(0, 1000),  # each dot takes as long as the shape itself
+    "clutter": whole(0, 1000),  # each dot takes as long to draw as the shape itself
     "download": flag,
     "on_disk": flag,
-    "count": whole(0, 10**7),  # draws for more images than any batch has would take gigabytes
+    "count": whole(0, 10**7),  # random numbers for more images than that would take gigabytes
     "padding": whole(0, MOST_WIDE),
     "flip": flag,
     "side": whole(0, MOST_WIDE),
@@ -89,13 +89,13 @@ RULES = {
     "outputs": whole(2, MOST_WIDE),
     "teacher_temperature": positive(1e12),
     "momentum": share,
-    "centring": real(0.0, 1.0),  # 1 for a centre that stays where it is
+    "centring": real(0.0, 1.0),  # with 1 the centre never moves
     "local_crops": whole(0, 100),
 }
 
 
 def check_arguments(**values) -> None:
-    """Each argument by the rule of its name.
+    """Checks each argument by the rule of its name.
 
     Raises:
         ValueError: one sentence with the name, what it must be and what was given.
@@ -104,7 +104,7 @@ def check_arguments(**values) -> None:
 
 
 def check_statistics(mean: object, std: object, channels: tuple[int, ...] = (1, 3)) -> None:
-    """Mean and standard deviation of the channels of images, on the scale 0 to 1.
+    """Checks the mean and standard deviation of image channels, on the scale 0 to 1.
 
     Raises:
         ValueError: no lists or tuples, another number of values than one of `channels`, or a value out of its range.
@@ -121,7 +121,7 @@ def check_statistics(mean: object, std: object, channels: tuple[int, ...] = (1, 
 
 
 def height_and_width(name: str, value: object) -> tuple[int, int]:
-    """-> (height, width) of a size of images, of which one int means a square.
+    """Returns (height, width) of an image size, for which a single int means a square.
 
     Raises:
         ValueError: as `check_arguments`.

@@ -26,12 +26,12 @@ def to_array(name: str, values, axes: tuple[int, ...] = (), finite: bool = True)
     """A tensor, an array or a list as a NumPy array.
 
     Args:
-        name: of the values, for the sentence.
-        axes: how many there may be; any number where it is empty.
+        name: of the values, for the error message.
+        axes: the permitted numbers of axes; empty for any.
         finite: whether NaN and infinity are refused.
 
     Raises:
-        ValueError: what is no array of real numbers, holds none, has other axes, or is not finite.
+        ValueError: not an array of real numbers, empty, of another number of axes, or not finite.
     """
     if isinstance(values, torch.Tensor):
         values = values.detach()

@@ -9,19 +9,19 @@ EXTRAS = ("course", "train", "pretrained", "classroom", "kit", "site")
 
 
 class MissingPackage(ModuleNotFoundError):
-    """A package of an extra is not installed; the sentence says what to run."""
+    """A package of an extra is not installed; the message says what to run."""
 
 
 @contextmanager
 def extra(name: str, what: str) -> Iterator[None]:
-    """Around imports that belong to an extra: says which one where a package is missing.
+    """Context manager around the imports of an extra: if a package is missing, the error says which extra to install.
 
     Args:
         name: of the extra, one of `EXTRAS`.
-        what: needs the packages, as the beginning of the sentence, such as "training".
+        what: what needs the packages, such as "training"; the message begins with it.
 
     Raises:
-        MissingPackage: a package of another project is not installed; the sentence says what to run.
+        MissingPackage: a package of another project is not installed; the message says what to run.
     """
     try:
         yield
@@ -33,6 +33,6 @@ def extra(name: str, what: str) -> Iterator[None]:
 
 
 def install_line(*names: str) -> str:
-    """What to type to install the course with some of its extras: in a checkout, or where a wheel was installed."""
+    """Returns the pip command that installs the course with these extras, from a checkout or from a wheel."""
     place = '-e ".' if (Path(__file__).parents[3] / "pyproject.toml").is_file() else '"vit-course'
     return f'python -m pip install {place}[{",".join(names)}]"'

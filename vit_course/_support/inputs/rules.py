@@ -1,7 +1,7 @@
-"""What a value may be. A rule takes a name and a value; it raises a `ValueError` with one sentence, or does nothing.
+"""Rules for values. A rule takes a name and a value, and raises a `ValueError` of one sentence or does nothing.
 
-An int is Python's own: True is none, and neither is one of NumPy's, which can overflow and which JSON cannot hold.
-A number is an int or a float; every range has two ends, so that NaN and infinity lie outside each of them.
+An int is Python's own: True does not count as one, nor does a NumPy int, which can overflow and which JSON cannot hold.
+A number is an int or a float; every range has two finite ends, so that it excludes infinity, and NaN as well.
 """
 
 import os
@@ -9,15 +9,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
-# What a terminal obeys: control characters, breaks of lines, the order of writing; and halves of characters, which it
-# cannot show.
+# Characters that a terminal obeys: control characters, line breaks and changes of the writing direction; and lone
+# surrogates, which it cannot show.
 OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 Rule = Callable[[str, object], None]
 
 
 def check(rules: Mapping[str, Rule], values: Mapping[str, object]) -> None:
-    """Each value by the rule of its name."""
+    """Checks each value by the rule of its name."""
     for name, value in values.items():
         rules[name](name, value)
 
@@ -63,26 +63,26 @@ def positive(high: float) -> Rule:
 
 
 def share(name: str, value: object) -> None:
-    """A share of a whole: a number from 0 to 1, without 1."""
+    """The rule for a share: a number of at least 0 and less than 1."""
     _check_number(name, value)
     if not 0 <= value < 1:
         raise ValueError(f"{name} must be at least 0 and less than 1, got {shown(value)}")
 
 
 def flag(name: str, value: object) -> None:
-    """True or False, and no word or number that counts as one."""
+    """The rule for True or False; a word or a number that counts as one is refused."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
 def text(name: str, value: object) -> None:
-    """A str, such as a title or the name of a class."""
+    """The rule for a str, such as a title or the name of a class."""
     if not isinstance(value, str):
         raise ValueError(f"{name} must be text, got {shown(value)}")
 
 
 def one_of(*choices: str) -> Rule:
-    """The rule for one of several words, spelled as they are here."""
+    """The rule for one of several words, spelled exactly as given."""
 
     def rule(name: str, value: object) -> None:
         if not isinstance(value, str) or value not in choices:
@@ -107,7 +107,7 @@ def pair(meaning: str, high: int, product: int) -> Rule:
 
 
 def path_name(name: str, value: object) -> None:
-    """A str or a `Path` by which this machine can know a file or a folder, whether there is one or not."""
+    """The rule for a str or a `Path` that can name a file or folder on this machine, whether or not it exists."""
     if not isinstance(value, (str, os.PathLike)):
         raise ValueError(f"{name} must be a str or a Path, got {shown(value)}")
     try:
@@ -119,26 +119,26 @@ def path_name(name: str, value: object) -> None:
 
 
 def is_int(value: object) -> TypeGuard[int]:
-    """True and False are no ints here."""
+    """Returns whether a value is a Python int; True and False do not count."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def shown(value: object) -> str:
-    """A value in a sentence: on one line, never long, of arrays and tensors their shape, of objects their kind."""
+    """Formats a value for an error message, short and on one line: of arrays the shape, of plain objects the type."""
     kind = type(value).__name__
     try:
         if getattr(value, "shape", ()) and hasattr(value, "dtype"):  # NumPy's or PyTorch's: this file imports neither
             return f"{kind} of shape {tuple(value.shape)} of {value.dtype}"
         text = " ".join(repr(value).split())
-    except Exception:  # an int of 5,000 digits has no text, and an object's own repr may do anything
+    except Exception:  # Python refuses to print an int of 5,000 digits, and an object's own repr may raise anything
         return "an int too long to show" if is_int(value) else kind
-    if " at 0x" in text:  # an address tells nobody anything
+    if " at 0x" in text:  # a memory address means nothing to a reader
         return kind
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def harmless(text: str) -> str:
-    """A text of any origin for a terminal, on one line: what would move, colour or turn it round is seen, as \\x1b."""
+    """Makes any text safe to print on one line of a terminal: characters that it would obey are escaped, as \\x1b."""
     return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

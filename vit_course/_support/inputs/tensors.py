@@ -1,8 +1,7 @@
-"""Tensors, looked at where they enter: their axes, and their width, type and device beside the weights they meet.
+"""Checks of input tensors: their axes, and whether their width, dtype and device match the weights.
 
-Only what is known without reading a number, so that a forward pass loses no time and a GPU need not be waited for;
-`check_finite` and `check_rows` are for other places, and `need_finite` for what leaves, which is looked at there
-alone, after the pass.
+Most read no values, so that a forward pass loses no time and need not wait for a GPU. `check_finite` and `check_rows`
+do, and are called outside forward passes; so does `need_finite`, which checks a model's result after the pass.
 """
 
 import torch
@@ -38,14 +37,14 @@ def check_axes(name: str, x: torch.Tensor, axes: str, dtype: torch.dtype | None 
 
 
 def check_module(name: str, module: nn.Module) -> None:
-    """Raises a `TypeError` where `module` is no `nn.Module`, as its class is none."""
+    """Raises a `TypeError` if `module` is not an instance of `nn.Module`, such as a class."""
     if not isinstance(module, nn.Module):
         given = f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
         raise TypeError(f"{name} must be a torch.nn.Module, got {given}")
 
 
 def check_tokens(x: torch.Tensor, layer: nn.Module | torch.Tensor) -> None:
-    """Raises where `x` is not (B, T, D), is empty, or does not go with the layer or the weight that it meets first."""
+    """Raises if `x` is not (B, T, D), is empty, or differs from the layer's weight in width, dtype or device."""
     check_axes("tokens", x, "(B, T, D)")
     if 0 in x.shape:
         raise ValueError(f"tokens must not be empty, got shape {tuple(x.shape)}")
@@ -57,7 +56,7 @@ def check_tokens(x: torch.Tensor, layer: nn.Module | torch.Tensor) -> None:
 
 
 def position_table(table: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    """The table (1, T, D) itself; raises where `x` is no (B, T, D) of as many tokens, and else as `check_tokens`."""
+    """Returns the table (1, T, D); raises if `x` (B, T, D) has another number of tokens, or as `check_tokens` does."""
     check_tokens(x, table)
     # Broadcasting would accept a sequence of one token and repeat it; that is never meant.
     if x.shape[1] != table.shape[1]:
@@ -89,13 +88,13 @@ def check_whole_numbers(name: str, x: torch.Tensor) -> None:
 
 
 def check_numbers(name: str, x: torch.Tensor) -> None:
-    """Raises where a tensor is on the device meta, so that its numbers cannot be looked at."""
+    """Raises if a tensor is on the device meta, and so holds no values."""
     if x.is_meta:
         raise ValueError(f"{name} must hold numbers, got a tensor on the device meta, which holds none")
 
 
 def check_finite(name: str, x: torch.Tensor) -> None:
-    """Raises where a number of `x` is NaN or infinite, or where it holds none. It reads them all."""
+    """Raises if a number of `x` is NaN or infinite, or if `x` holds no values. Reads all values."""
     check_dense(name, x)
     check_numbers(name, x)
     wrong = int((~x.isfinite()).sum())
@@ -104,10 +103,10 @@ def check_finite(name: str, x: torch.Tensor) -> None:
 
 
 def need_finite(name: str, x: torch.Tensor) -> torch.Tensor:
-    """-> what a model gave, itself; raises where a number of it is NaN or infinite. All that leaves goes through here.
+    """Returns a model's result unchanged, after checking that it is finite; called on results before they are returned.
 
     Raises:
-        ValueError: as finite weights can be so large that what they make is not.
+        ValueError: a number is NaN or infinite: even finite weights can be so large that the result overflows.
     """
     wrong = int((~x.isfinite()).sum())
     if wrong:
@@ -119,8 +118,8 @@ def need_finite(name: str, x: torch.Tensor) -> torch.Tensor:
 
 
 def check_rows(name: str, x: torch.Tensor) -> None:
-    """Raises where a row (the last axis) of finite numbers is no attention: negative somewhere, or not summing to 1."""
-    # Of 16 bits, a row sums to 1 to two digits or three.
+    """Raises if a row (the last axis) of finite numbers has a negative one or does not sum to 1, as attention must."""
+    # In 16 bits a row sums to 1 only to two or three digits.
     slack = 1e-3 if x.dtype in (torch.float32, torch.float64) else 2e-2
     sums = x.sum(dim=-1, dtype=torch.promote_types(x.dtype, torch.float32))
     wrong = ((sums - 1).abs() > slack) | (x < 0).any(dim=-1)
@@ -141,7 +140,7 @@ def check_together(name: str, x: torch.Tensor, other_name: str, other: torch.Ten
 
 
 def broadcast_together(a: torch.Size, b: torch.Size) -> bool:
-    """Whether two shapes are equal from the right, or 1 in one of them, or not there."""
+    """Returns whether two shapes broadcast: from the right, sizes are equal, or 1 or missing in one of them."""
     return all(i == j or 1 in (i, j) for i, j in zip(reversed(a), reversed(b), strict=False))
 
 
@@ -160,8 +159,8 @@ def _autocast_mixes(x: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _weight_of(layer: nn.Module | torch.Tensor) -> torch.Tensor | None:
-    # Read where it is stored and not as an attribute: a parametrised weight is computed anew at each reading, and a
-    # layer that somebody put in another's place, or a quantised one, may have no weight of this kind.
+    # Read from `_parameters`, as the attribute of a parametrised weight is computed anew at each access. A quantised
+    # layer, or one that was put in the place of another, may have no such weight.
     weight = layer if isinstance(layer, torch.Tensor) else layer._parameters.get("weight")
     return weight if weight is not None and weight.is_floating_point() else None
 

@@ -1,19 +1,19 @@
-"""Arrays as the bytes that a browser unpacks, and bytes as the characters that a page may hold."""
+"""Encodes arrays as bytes for the browser, and bytes as base64 text for a page."""
 
 import base64
 import zlib
 
 import numpy as np
 
-# Of 14 bits a weight differs from the exact one by about a thousandth of the largest in its row, once the keys' mean
-# is taken off; of float16 by three hundredths, because a few coordinates of the keys are far from 0 for every token.
+# 14 bits: once the mean of the keys is subtracted, an attention weight is off by about a thousandth of the largest in
+# its row. With float16 it would be three hundredths, as a few coordinates of the keys are far from 0 for every token.
 LARGEST = 8191
 
 
 class Sections:
-    """Arrays one after the other, and a list that says where each lies: `described`, in the order of adding.
+    """Arrays packed one after the other; `described` lists where each lies, in the order of adding.
 
-    `data` is all bytes.
+    `data` holds the bytes of all of them.
     """
 
     def __init__(self):
@@ -31,9 +31,9 @@ class Sections:
         self._add(name, np.ascontiguousarray(values, "<f4").tobytes(), coding="f4", shape=list(values.shape))
 
     def steps(self, name: str, values: np.ndarray, layer: int | None = None) -> None:
-        """Adds whole numbers from -LARGEST to LARGEST, their high and their low bytes apart.
+        """Adds whole numbers from -LARGEST to LARGEST, with their high and their low bytes apart.
 
-        Neighbouring numbers have like high bytes, so these are squeezed; the low ones are noise and stay.
+        The high bytes of neighbouring numbers are alike and are compressed; the low ones are noise and are not.
         """
         pairs = (values.astype(np.int32) + LARGEST + 1).astype("<u2").reshape(-1).view(np.uint8).reshape(-1, 2)
         squeeze = zlib.compressobj(1, zlib.DEFLATED, -15, 9, zlib.Z_HUFFMAN_ONLY)
@@ -56,12 +56,12 @@ class Sections:
 
 
 def quantised(values: np.ndarray, axis: int | None, most: int = LARGEST) -> tuple[np.ndarray, np.ndarray]:
-    """-> whole numbers from -most to most of the same shape, and the step between two of them.
+    """Quantises floats; returns whole numbers from -most to most, of the same shape, and the steps between them.
 
     Args:
         values: finite floats.
-        axis: along which one step serves for all, such as that of the tokens; the steps lack it.
-        most: at most LARGEST.
+        axis: the axis along which one step is shared, such as that of the tokens; the steps lack it.
+        most: the largest whole number, at most LARGEST.
     """
     largest = np.abs(values).max(axis=axis, keepdims=True)
     step = np.where(largest > 0, largest / most, 1).astype(np.float32)
@@ -69,5 +69,5 @@ def quantised(values: np.ndarray, axis: int | None, most: int = LARGEST) -> tupl
 
 
 def to_base64(content: bytes) -> str:
-    """Bytes as letters that survive every tool on the way to a page."""
+    """Encodes bytes as base64 text, which survives every tool on the way to a page."""
     return base64.b64encode(content).decode()

@@ -1,4 +1,4 @@
-"""A widget where no kernel answers: its page, its place in a page, and packed to lie in a notebook."""
+"""Widgets without a kernel: as a page of their own, as a part of a page, and packed into a stored notebook."""
 
 import base64
 import errno
@@ -12,11 +12,11 @@ from vit_course._support.inputs.rules import path_name, shown
 from vit_course._support.widgets import scripts
 from vit_course._support.widgets.encoding import to_base64
 
-# Where a stored notebook keeps a widget, and where notebooks of earlier releases do.
+# The key of a packed widget in a stored notebook, and the keys that earlier releases used.
 STORED = "vit_course"
 STORED_BEFORE = ("vit_explorer", "vit_play")
 
-# Nine patches, of which one is looked at.
+# The icon of a page: nine patches, one of them highlighted.
 ICON = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 3 3'%3E%3Cpath d='M0 0h3v3H0z' "
     "fill='%23222'/%3E%3Cpath d='M1 1h1v1H1z' fill='%23ff7a00'/%3E%3C/svg%3E"
@@ -51,14 +51,14 @@ FOOT = """
 
 
 def need_titles(titles) -> list[str]:
-    """-> the titles, a text for each image."""
+    """Returns the titles as a list; raises a `ValueError` if they are not a list of texts."""
     if not isinstance(titles, (list, tuple)) or not all(isinstance(title, str) for title in titles):
         raise ValueError(f"titles must be a list of texts, one for each image, got {shown(titles)}")
     return list(titles)
 
 
 def need_page(path: str | Path, overwrite: bool) -> Path:
-    """-> the path of a page that may be written there."""
+    """Returns the path, after checking that a page may be written there."""
     path_name("path", path)
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
@@ -67,25 +67,25 @@ def need_page(path: str | Path, overwrite: bool) -> Path:
         raise ValueError(f"{path} is a folder: choose another name for the page")
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} already exists: choose another name, or overwrite=True")
-    if not path.parent.is_dir():  # which may be misspelt, so it is not made
+    if not path.parent.is_dir():  # the folder's name may be misspelt, so it is not made
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return path
 
 
 def document(title: str, style: str, body: str, script: str) -> bytes:
-    """A page that needs nothing else.
+    """Returns the HTML of a self-contained page.
 
     Args:
         title: its heading, and the name of its window.
-        style, body, script: as they stand in it.
+        style, body, script: CSS, HTML and JavaScript, inserted as they are.
     """
-    # In three pieces: with one character beyond Latin-1 all of the data would take twice its memory.
+    # Encoded in three pieces: in one string, a single character beyond Latin-1 would double the memory of all the data.
     head = HEAD.format(title=html.escape(title), style=style, icon=ICON)
     return head.encode() + body.encode() + FOOT.format(script=script).encode()
 
 
 def save_page(path: str | Path, title: str, overwrite: bool, everything: dict) -> None:
-    """Writes a page that shows one widget and needs nothing else.
+    """Writes a self-contained page that shows one widget.
 
     Args:
         path, title, overwrite: as `Widget.save_html` takes them.
@@ -104,18 +104,18 @@ def save_page(path: str | Path, title: str, overwrite: bool, everything: dict) -
 
 
 def markup(everything: dict) -> str:
-    """The place of one widget in a page, and what it shows; its script and style sheets stand elsewhere in the page.
+    """Returns the HTML of one widget in a page: its place, state and data, without its script and style sheets.
 
     Args:
         everything: as `Widget.everything` gives it.
     """
-    # A title may hold anything, also the end of a script.
+    # Without "<", as a title may contain the end tag of a script.
     values = json.dumps({name: value for name, value in everything.items() if name != "_data"})
     return place(everything["_name"], values.replace("<", "\\u003c"), to_base64(everything["_data"]))
 
 
 def place(name: str, values: str, data: str) -> str:
-    """As `markup`, of the values as JSON and the data as base64."""
+    """Returns the HTML as `markup` does, from values in JSON and data in base64."""
     return (
         f'<div class="vit-{name}-place"></div>'
         f'<script type="application/json" class="vit-{name}-state">{values}</script>'
@@ -124,20 +124,20 @@ def place(name: str, values: str, data: str) -> str:
 
 
 def pack(everything: dict) -> dict:
-    """What a stored notebook keeps of a widget: a view that JupyterLab hides, as it names no model, with the state.
+    """Packs a widget for a stored notebook, as a widget view with the state; it has no model, so JupyterLab hides it.
 
     Args:
         everything: as in `markup`.
     """
     values = {name: value for name, value in everything.items() if name != "_data"}
-    packed = to_base64(json.dumps(values).encode() + b"\0" + everything["_data"])  # which is squeezed already
+    packed = to_base64(json.dumps(values).encode() + b"\0" + everything["_data"])  # `_data` is compressed already
     return {"model_id": "", "version_major": 2, "version_minor": 0, STORED: packed}
 
 
 def unpack(view: dict) -> dict | None:
-    """What `pack` has packed, or None if the view is another's."""
+    """Reverses `pack`; returns None for the view of another widget."""
     found = next((view[key] for key in (STORED, *STORED_BEFORE) if key in view), None)
     if found is None:
         return None
     values, data = base64.b64decode(found).split(b"\0", 1)
-    return {"_name": "explorer", **json.loads(values), "_data": data}  # of which version 1 did not keep the name
+    return {"_name": "explorer", **json.loads(values), "_data": data}  # version 1 did not store the name

@@ -1,4 +1,4 @@
-"""The scripts and style sheets of the widgets: modules in `js/`, put together in `static/` by tests/bundle.py."""
+"""The scripts and style sheets of the widgets. tests/bundle.py bundles the modules in `js/` into `static/`."""
 
 from pathlib import Path
 
@@ -14,15 +14,14 @@ STYLES = {
 
 
 def module(name: str) -> str:
-    """The script of a widget with all that it imports, as one module: a page that is opened from a file may load no
-    other."""
+    """Returns a widget's script, bundled with its imports, as a page that is opened from a file can load no other."""
     source = (PACKAGE / MODULES.get(name, f"explorables/static/{name}.js")).read_text(encoding="utf-8")
-    # In a page it stands in a script element, which these characters would end wherever they stood.
+    # In a page the script is inside a script element, which these characters would end, even within a string.
     return source.replace("</script", "<\\/script")
 
 
 def style(*names: str) -> str:
-    """The style sheets of widgets, each sheet once, and with "page" those of a page of its own."""
+    """Returns the style sheets of widgets, each sheet once; "page" stands for that of a saved page."""
     explorable = (TOKENS, "explorables/js/play.css", "explorables/js/{}.css")
     sheets = [sheet.format(name) for name in names for sheet in STYLES.get(name, explorable)]
     return "\n".join((PACKAGE / sheet).read_text(encoding="utf-8") for sheet in dict.fromkeys(sheets))

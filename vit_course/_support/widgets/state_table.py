@@ -1,4 +1,4 @@
-"""A table of a widget's state, which state_table.js reads too: what each part is as usual, which values it takes."""
+"""Checks the parts of a widget's state against a table of their default and valid values, as state_table.js does."""
 
 import json
 import math
@@ -8,14 +8,15 @@ from vit_course._support.inputs.rules import is_int, shown
 
 
 def refusal(table: dict, name: str, value: Any, counts: dict[str, int]) -> str:
-    """A sentence about a value that a part cannot take, or "".
+    """Returns a sentence that says why a part of the state cannot take a value, or "" if it can.
 
     Args:
-        table: by the names of the parts: `usual`, and `choices`, `flag`, or `least`, `most` and `whole` of a number,
-            where `counts` names what it may not reach; with `shape` it is a list of such, or a list of lists.
+        table: by the names of the parts: `usual`, the default, and `choices`, `flag`, or, for a number, `least`, `most`
+            and `whole`, or `counts`, the name of a count that it must stay below; with `shape` the value is a list of
+            such values, or a list of lists.
         name: of the part.
-        value: what it is to be.
-        counts: how many there are of what the table names.
+        value: the value to check.
+        counts: the counts that the table names, such as the number of layers.
     """
     if name not in table:
         return f"there is no {name}: there are {', '.join(table)}"

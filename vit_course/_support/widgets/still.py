@@ -1,4 +1,4 @@
-"""A widget where it is not live: its picture, and the words that say how it comes to life."""
+"""A widget that is not live: its still picture, and a sentence on how to get the live widget."""
 
 import base64
 import io
@@ -8,8 +8,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
-# After a notebook is saved and its kernel has gone, JupyterLab writes an error in place of the widget, as it knows
-# nothing of the picture: text without an element in it. (That the live widget hides the picture is in its script.)
+# In a saved notebook without a kernel, JupyterLab shows an error in place of the widget, as text without an element.
+# This rule hides the error below the picture. (The live widget hides the picture by its script.)
 AGAIN = "vit-explorer-again"
 STYLE = f"""<style>
 .jp-OutputArea-child:has(.{AGAIN}) + .jp-OutputArea-child .jp-OutputArea-output:not(:has(*)) {{display: none}}
@@ -17,11 +17,11 @@ STYLE = f"""<style>
 
 
 def outputs(figure: Figure, alt: str, what: str) -> list[tuple[dict, dict]]:
-    """What stands in a notebook before the live widget: the picture, and the words below it; data and metadata each.
+    """Returns the outputs that precede the live widget in a notebook: picture and sentence, as (data, metadata) each.
 
     Args:
         figure: the picture.
-        alt: the same in words.
+        alt: its description.
         what: the widget's kind, "explorer" or "figure".
     """
     words = f"The picture above is still: run this cell for the live {what}."
@@ -31,11 +31,11 @@ def outputs(figure: Figure, alt: str, what: str) -> list[tuple[dict, dict]]:
 
 
 def _png(figure: Figure) -> bytes:
-    # Straight from the canvas: as a PNG in between it would take a tenth of a second more.
+    # Pixels straight from the canvas: matplotlib's own PNG in between would take a tenth of a second more.
     drawn = FigureCanvasAgg(figure)
     drawn.draw()
     buffer = io.BytesIO()
-    # 256 colours are enough for it, and halve what a stored notebook grows by.
+    # 256 colours are enough, and halve the size of the picture in a stored notebook.
     Image.fromarray(np.asarray(drawn.buffer_rgba())).convert("RGB").quantize(256).save(
         buffer, format="png", optimize=True
     )

@@ -1,4 +1,4 @@
-"""The widget of the explorer and of every explorable: data that go to the browser once, and a state of a known form."""
+"""The base class of the explorer and of every explorable: data sent to the browser once, and a validated state."""
 
 import asyncio
 import importlib.util
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-QUIET = 2.0  # seconds without a change by hand, after which the picture follows
+QUIET = 2.0  # seconds without a change in the browser, after which the still picture is redrawn
 
 
 class Widget(anywidget.AnyWidget):
-    """An anywidget that can be a page of its own, with a picture before it, which a stored notebook shows.
+    """An anywidget that can be saved as a page, with a still picture that a stored notebook shows.
 
-    Traits with the tag `kept` are what a saved page and a stored notebook have of it.
+    Traits with the tag `kept` are stored in saved pages and notebooks.
 
     Args:
         name: of its script and its style sheets, see `scripts`.
         table, counts: of its state, as `state_table.refusal` takes them.
-        values: of the parts of the state.
+        values: the values of the parts of the state.
         traits: all further traits.
 
     Raises:
-        ValueError: a part that there is not, or a value that it cannot take.
+        ValueError: an unknown part of the state, or a value that it cannot take.
     """
 
     _name = traitlets.Unicode().tag(sync=True, kept=True)
     _data = traitlets.Bytes().tag(sync=True, kept=True)
 
     _what = "figure"
-    _picture: Any = None  # the picture's place in the notebook, once it has one
+    _picture: Any = None  # the display handle of the still picture, once it is shown
     _later: asyncio.TimerHandle | None = None
 
     def __init__(self, name: str, table: dict, counts: dict[str, int], values: dict, **traits: Any):
@@ -53,15 +53,15 @@ class Widget(anywidget.AnyWidget):
 
     @abstractmethod
     def _draw(self) -> tuple["Figure", str]:
-        """The picture of the present state, and the same in words."""
+        """Draws the still picture of the present state, and describes it in words."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """The widget in a line, the same in every session."""
+        """Describes the widget in one line that is the same in every session."""
 
     @abstractmethod
     def _answer(self, question: dict) -> tuple[dict, list[bytes]]:
-        """What the browser has asked: what JSON can hold of the answer, and the bytes."""
+        """Answers a question of the browser with a dict that JSON can hold, and a list of binary buffers."""
 
     def _check(self, values: dict) -> None:
         for name, value in values.items():
@@ -78,12 +78,12 @@ class Widget(anywidget.AnyWidget):
         try:
             reply, buffers = self._answer(question)
             json.dumps(reply, allow_nan=False)
-        except Exception as error:  # nobody sees what is raised while the browser's messages are handled
+        except Exception as error:  # errors in a message handler are shown nowhere
             reply, buffers = {"error": f"{type(error).__name__}: {error}"}, []
         self.send({"answers": question["ask"], **reply}, buffers)
 
     def everything(self) -> dict:
-        """-> the state and the data by their names, as `pages` takes them."""
+        """Returns the state and the data by their names, as `pages` takes them."""
         return {name: getattr(self, name) for name in self.trait_names(kept=True)}
 
     def save_html(self, path: str | Path, title: str = "", overwrite: bool = False) -> None:
@@ -103,7 +103,7 @@ class Widget(anywidget.AnyWidget):
         return self._name.replace("_", " ").capitalize()
 
     def figure(self) -> "Figure":
-        """A matplotlib Figure of what a reader who cannot point sees.
+        """Returns the still picture of the present state, for readers without a live widget, as a matplotlib Figure.
 
         Raises:
             ModuleNotFoundError: matplotlib is not installed.
@@ -112,7 +112,7 @@ class Widget(anywidget.AnyWidget):
             return self._draw()[0]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
-        # The class's own text would hold all the numbers.
+        # The default text/plain would contain all the data.
         data, metadata = super()._repr_mimebundle_(**kwargs) or ({}, {})
         return {**data, "text/plain": str(self)}, metadata
 
@@ -125,13 +125,14 @@ class Widget(anywidget.AnyWidget):
                 self._picture = place
 
     def set_state(self, sync_data: dict) -> None:
-        # What the browser has set; a while later the picture follows, so that a notebook keeps what was left.
+        # Called when the browser changes the state. The still picture is redrawn a while later, so that a stored
+        # notebook shows the last state.
         super().set_state(sync_data)
         if self._picture is None:
             return
         if self._later:
             self._later.cancel()
-        with suppress(RuntimeError):  # no loop runs: nothing comes later
+        with suppress(RuntimeError):  # without an event loop the picture is not redrawn
             self._later = asyncio.get_running_loop().call_later(QUIET, self._follow)
 
     def _follow(self) -> None:
@@ -139,7 +140,7 @@ class Widget(anywidget.AnyWidget):
         self._picture.update(data, raw=True, metadata=metadata)
 
     def _still(self) -> list[tuple[dict, dict]]:
-        # What a stored notebook shows. Without matplotlib there is none, and the widget lives all the same.
+        # The outputs that a stored notebook shows. Without matplotlib there are none, but the live widget still works.
         if importlib.util.find_spec("matplotlib") is None:
             return []
         from vit_course._support.widgets.still import outputs

@@ -27,7 +27,7 @@ def weights(answer, draw):
         q, k = draw.normal(batch, heads, queries, width), draw.normal(batch, heads, keys, width)
         draws.append((q, k, _mask(draw, batch, queries, keys)))
     mistakes = [*wrong_functions(RAISED), *by_results(wrong_functions(MISTAKES, share_out, pairs=5))]
-    # What can be read off weights that are not right, whatever made them so.
+    # Properties of wrong weights that name the mistake, whatever has caused it.
     seen = [Mistake(one.slug, one.sentence, _seen(answer, one.function)) for one in wrong_functions(SEEN)]
     q, k, _ = draws[0]
     axes = dict(zip("BhTd", zip(q.shape, ("sequences", "heads", "queries", "width"), strict=True), strict=True))
@@ -74,7 +74,7 @@ def _late(scores, keep, share):
 
 
 def _seen(answer: Callable, has: Callable) -> Callable:
-    # The learner's own result where it has the property, and is not right.
+    # Returns the learner's own result if it is wrong and has the property.
     def function(q, k, keep) -> torch.Tensor:
         received, right = given(answer, q, k, keep), share_out(q, k, keep)
         whole = received.shape == right.shape and received.dtype == right.dtype and received.isfinite().all()

@@ -1,4 +1,4 @@
-"""What an encoder block gives with known weights, and what people write in its place."""
+"""The output of an encoder block with known weights, and the outputs of wrong blocks that people write."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

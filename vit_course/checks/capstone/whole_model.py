@@ -1,4 +1,4 @@
-"""Whether a module is a Vision Transformer: with known weights it gives what one gives, or a mistake has a name."""
+"""Checks whether a module is a Vision Transformer by its output with known weights, and names the mistake if not."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""What a stack of blocks gives: the right output, and the outputs of what people write."""
+"""The right output of a stack of blocks, and the wrong outputs of what people write."""
 
 from collections.abc import Callable
 

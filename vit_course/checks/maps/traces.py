@@ -1,4 +1,4 @@
-"""What a function that records leaves on the model: hooks, modes, methods, gradients, weights."""
+"""Checks what a recording function leaves on the model: hooks, modes, methods, gradients, weights."""
 
 import copy
 
@@ -17,7 +17,7 @@ _GLOBAL = (nn.modules.module._global_forward_hooks, nn.modules.module._global_fo
 
 
 def no_trace(answer, model: ViT, images: torch.Tensor) -> None:
-    """A `Wrong` where the model is another after the call, in training or in evaluation mode."""
+    """Raises `Wrong` where the call has changed the model, in training or in evaluation mode."""
     for training in (True, False):
         watched = _with_hooks_of_others(model).train(training)
         before = _state(watched)
@@ -29,7 +29,7 @@ def no_trace(answer, model: ViT, images: torch.Tensor) -> None:
 
 
 def no_trace_of_an_error(answer, model: ViT, images: torch.Tensor) -> None:
-    """A `Wrong` where an error of the model does not come through, or leaves a trace."""
+    """Raises `Wrong` where an error of the model is not passed on, or leaves a trace."""
     too_high = torch.cat([images, images[:, :, : model.config.patch_size]], dim=2)  # (B, C, H + P, W)
     watched = _with_hooks_of_others(model).train()
     before, given = (

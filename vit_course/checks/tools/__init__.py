@@ -1,4 +1,4 @@
-"""What checks are written with: call the learner's object, look at what comes back, name what is wrong.
+"""Tools for writing checks: call the learner's object, look at what comes back, name what is wrong.
 
 Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a list of demands.
 

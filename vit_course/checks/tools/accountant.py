@@ -1,4 +1,4 @@
-"""The accountant of parameters: every reading of a number that is not the right one."""
+"""Explains a wrong number of parameters by every slip that would give it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from vit_course.checks.tools.modules import count
 def counted(module: nn.Module, right: Sequence[int], slips: Sequence[Slip], seen: Mapping, sizes: str) -> None:
     """Raises `Wrong` unless the module learns one of the right numbers of parameters.
 
-    One number may have several readings, such as a norm too few and a table two rows short: the sentence has all.
+    A wrong number may have several explanations, such as a missing norm or a table two rows short; all are listed.
 
     Args:
         module: the learner's.

@@ -1,4 +1,4 @@
-"""Says which axes met, or came back, where every axis of an input has a length of its own."""
+"""Names the axes in an error or a wrong shape by their lengths, which are all different in the input."""
 
 import contextlib
 import re
@@ -10,7 +10,7 @@ from vit_course.checks.report import Wrong
 
 @contextlib.contextmanager
 def axes_named(axes: Mapping[str, tuple[int, str]], asked: str) -> Iterator[None]:
-    """Gives a raised error on two lengths, and a wrong shape, raised inside, a sentence with the names of the axes.
+    """Rewords a wrong shape, or an error about two lengths, that is raised inside: the sentence names the axes.
 
     Args:
         axes: of the first input: from a letter such as "T" to the length and a word for what lies along it.

@@ -1,4 +1,4 @@
-"""Looks at answers that were worked out by hand or predicted, without giving the right ones away."""
+"""Checks answers that were worked out by hand or predicted, without giving the right ones away."""
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ def same_answers(
     mistakes: Mapping[str, Mapping] | None = None,
     follows: Mapping[str, Sequence[tuple[str, Callable]]] | None = None,
 ) -> None:
-    """A dict of answers worked out or predicted, each a part of its own; the right one is never shown.
+    """Checks a dict of answers that were worked out or predicted, each as its own part; never shows the right one.
 
     Args:
         received: the learner's dict.
@@ -28,8 +28,8 @@ def same_answers(
         parts: of the check, for partial credit.
         mistakes: by name, from a wrong answer, or a range of them, to (slug, sentence). For a choice these are the
             other options.
-        follows: by name, from which earlier answers it can be worked out, and how: where such an answer is wrong and
-            this one is right for it, that is said.
+        follows: by name, the earlier answers that it can be computed from, each with the function that does so. Where
+            an answer is right given a wrong earlier one, the sentence says so.
     """
     named(received, expected)
     for name, value in expected.items():
@@ -100,7 +100,7 @@ def truth(received) -> bool:
 
 
 def _simple(value):
-    # One number of PyTorch or NumPy as one of Python, by the method of the class itself: a subclass has no say.
+    # Converts a number of PyTorch or NumPy to Python, by the base class's method, which no subclass can override.
     if isinstance(value, torch.Tensor) and value.numel() == 1:
         return value.item()
     if isinstance(value, np.ndarray) and np.ndarray.size.__get__(value) == 1:
@@ -111,7 +111,7 @@ def _simple(value):
 
 
 def _is(received, value) -> bool:
-    if isinstance(value, range):  # of wrong answers: all in it
+    if isinstance(value, range):  # a whole range of wrong answers
         return type(received) in (int, float) and received in value
     if isinstance(value, float) and not isinstance(received, (tuple, str)):
         return abs(received - value) <= 1e-3 * abs(value)

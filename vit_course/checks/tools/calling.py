@@ -42,7 +42,7 @@ def call(function: Callable, *arguments, **keywords):
 
 
 def _called(function: Callable, index: int) -> str:
-    # An argument as the learner calls it, where that can be seen.
+    # The learner's name for an argument, where the signature shows it.
     with contextlib.suppress(TypeError, ValueError, IndexError):
         parameter = list(inspect.signature(function).parameters.values())[index]
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
@@ -56,7 +56,7 @@ def ask(function: Callable, *arguments, **keywords):
 
 
 def _unchanged(old, new) -> bool:
-    # Tensors, and dicts of them such as a state dict; of anything else nothing is said.
+    # Compares tensors and dicts of tensors, such as a state dict; anything else counts as unchanged.
     if isinstance(old, torch.Tensor):
         return isinstance(new, torch.Tensor) and old.shape == new.shape and torch.equal(old, new)
     if isinstance(old, Mapping):

@@ -1,4 +1,4 @@
-"""What a chapter's cells define, for checks that make an experiment again by the code that the learner has run."""
+"""Gets what a chapter's cells define, for checks that repeat an experiment with the code that the learner has run."""
 
 import ast
 import functools
@@ -32,7 +32,7 @@ def of_chapter(notebook: str, *names: str) -> tuple:
     needed = set()
     while asked:
         place = asked.pop()
-        if place is not None and place not in needed:  # else a name of Python's own, or one that is already there
+        if place is not None and place not in needed:  # otherwise a builtin, or already included
             needed.add(place)
             asked += [_place(made, name, place) for name in _used(statements[place])]
     space: dict = {}
@@ -51,7 +51,7 @@ def _statements(notebook: str) -> Iterator[ast.stmt]:
 
 
 def _place(made: list[set[str]], name: str, before: int) -> int | None:
-    # Of the last statement that defines the name up to a place, or else of the first after it.
+    # The index of the last statement before a place that defines the name, or else of the first after it.
     places = [place for place, names in enumerate(made) if name in names]
     return max((place for place in places if place < before), default=min(places, default=None))
 
@@ -65,7 +65,7 @@ def _assigned(statement: ast.stmt) -> set[str]:
 
 
 def _used(statement: ast.stmt) -> set[str]:
-    # What it takes from outside, in functions inside it too.
+    # The outer names that a statement uses, also in functions inside it.
     used, tables = set(), [_symbols(statement)]
     while tables:
         table = tables.pop()

@@ -1,4 +1,4 @@
-"""Slips that happen in any function of tensors: the right result, and then one thing too much, told by its axes."""
+"""Slips that can happen in any function of tensors: the right result with one wrong operation after it."""
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,7 @@ def usual_slips(answer: Callable, reference: Callable, draws: Sequence[tuple], a
     Args:
         answer: the learner's function.
         reference: the right one, which returns a tensor.
-        draws: the arguments that both are given. What changes nothing in any of them is no mistake.
+        draws: the arguments for both. A slip that changes the result of none of them is left out.
         axes: of the result, such as "(B, h, T, S)"; "" where they have no names.
     """
     names = [name.strip() for name in axes.strip("()").split(",") if name.strip()]
@@ -35,7 +35,7 @@ def usual_slips(answer: Callable, reference: Callable, draws: Sequence[tuple], a
 
 
 def right_in_part(answer: Callable, reference: Callable, slug: str, sentence: str, part: Callable) -> Mistake:
-    """The mistake of a result that is wrong and has a part that is right.
+    """The mistake of a result that is right in one part only.
 
     Args:
         answer, reference: see `usual_slips`.
@@ -84,13 +84,13 @@ def _right_on(answer: Callable, reference: Callable, arguments: tuple) -> bool:
 
 
 def given(answer: Callable, *arguments) -> torch.Tensor:
-    """What the learner's function gives, for a mistake that is known by it.
+    """The learner's result, for a mistake that is recognised by it.
 
     Raises:
-        LookupError: no tensor. The learner's own error would be taken for that of the mistake.
+        LookupError: there is no tensor. Passed on, the learner's own error could match that of a mistake.
     """
     try:
-        received = ask(answer, *copy.deepcopy(arguments))  # which it may change
+        received = ask(answer, *copy.deepcopy(arguments))  # copied, because it may change them
     except Exception:
         received = None
     if not isinstance(received, torch.Tensor):
@@ -101,7 +101,7 @@ def given(answer: Callable, *arguments) -> torch.Tensor:
 def _differs(change: Callable, right: torch.Tensor) -> bool:
     try:
         return not agree(change(right), right)
-    except Exception:  # an axis that the result has not
+    except Exception:  # the result lacks this axis
         return True
 
 
@@ -134,7 +134,7 @@ def _rows(names: list[str]) -> Iterator[Row]:
 
 
 def _along(i: int, name: str) -> Iterator[Row]:
-    # What is done along one axis: the numbers of one length that come out, and what came in their place.
+    # Slips along one axis, which is dropped, reduced, repeated or reversed.
     yield "axis-of-one-dropped", f"The axis {name} is dropped when its length is 1.", lambda out: out.squeeze(i)
     for slug, done, change in (
         ("axis-summed-up", "its numbers are added up", lambda out: out.sum(i, keepdim=True)),

@@ -1,12 +1,12 @@
-"""What a learner reports of an experiment: numbers of several runs, and the conclusion that follows from them.
+"""Checks a reported experiment: the numbers of several runs, and whether the conclusion follows from them.
 
-A mistake has the same name in every exercise, and by which rule a conclusion follows, the exercise says. A setting's
-numbers are a list, a tuple, a tensor or an array.
+Mistakes have the same names in all exercises; each exercise chooses the rule for its conclusion. The numbers of a
+setting are a list, a tuple, a tensor or an array.
 
     reported              all of it
     shares, losses, wholes: the numbers of one setting; paired, changed: of several
     seeds, chosen         what the runs come from
-    made_again            some of the runs, run once more by the check: what a report rests on is what can be repeated
+    made_again            some of the runs, repeated by the check to see whether the report can be reproduced
     by_ranges, by_means, by_spread: rules; follows: a conclusion by one of them; choice: one of some words
 """
 
@@ -27,7 +27,7 @@ from vit_course.checks.tools.words import describe, plain
 
 
 def shares(values, name: str, fewest: int = 3, what: str = "share") -> list[float]:
-    """The shares of one setting from 0 to 1, one a run; `what` they are is said where a number is none."""
+    """The shares of one setting, from 0 to 1, one for each run; `what` names them in the sentence of an error."""
     numbers = _measured(values, name, fewest)
     for number in numbers:
         if 1 < number <= 100 and max(numbers) > 10:  # below, they are more likely something else, such as losses
@@ -66,14 +66,14 @@ def reported(
     fewest: int = 3,
     **limits,
 ) -> tuple[Mapping, list, dict[str, list]]:
-    """What an experiment over several seeds gave: the learner's dict, its seeds, and the numbers of each setting.
+    """Calls the learner's function and checks its dict; returns the dict, its seeds and the numbers of each setting.
 
     Args:
         answer: the learner's function.
         settings: the names of the lists of numbers in the dict, beside "seeds".
-        said: its other names, such as "conclusion".
-        photographs: those of which the learner chooses some, "photographs" in the dict, in place of seeds.
-        read: of a list of numbers, `shares`, `losses` or `wholes`; `limits` are its further arguments.
+        said: the other keys of the dict, such as "conclusion".
+        photographs: the names to choose from, where the dict has "photographs" in place of "seeds".
+        read: checks a list of numbers: `shares`, `losses` or `wholes`; `limits` are its further arguments.
         fewest: how many seeds or photographs are asked for.
     """
     each = "photograph" if photographs else "seed"
@@ -111,14 +111,14 @@ def _possible(numbers: list[float], name: str, what: str, most: float, every: fl
 
 
 def paired(settings: Mapping[str, list[float]], each: str = "seed") -> None:
-    """A `Wrong` where the settings cannot have one run for each of the same seeds, or of whatever `each` says."""
+    """Raises `Wrong` where the settings have different numbers of runs, so not one for each seed, or other source."""
     if len({len(runs) for runs in settings.values()}) > 1:
         details = [f"{name}: {len(runs)} runs" for name, runs in settings.items()]
         raise Wrong("runs-differ", f"The numbers of runs differ, so there is not one for each {each}.", details)
 
 
 def changed(settings: Mapping[str, list[float]]) -> None:
-    """A `Wrong` where the numbers say that the seed, or what the settings differ in, does not reach the training."""
+    """Raises `Wrong` where the numbers show that the seed, or the change between the settings, has no effect."""
     if all(len(set(runs)) == 1 for runs in settings.values()):
         raise Wrong("one-run-repeated", "All runs of each setting are equal: the seed has no effect on the training.")
     if len({tuple(runs) for runs in settings.values()}) < len(settings):
@@ -156,7 +156,7 @@ def _different(given: list, name: str, fewest: int, what: str) -> list:
 
 
 def last_digit(numbers: Sequence[float]) -> float:
-    """Half a unit of the last digit to which all of these are given, from two digits to four: what rounding changes."""
+    """The rounding error of numbers with two to four decimals: half a unit of the last decimal that any of them has."""
     places = next((n for n in (2, 3) if all(round(number, n) == number for number in numbers)), 4)
     return 0.5 * 10**-places
 
@@ -171,17 +171,17 @@ def made_again(
     only: Sequence | None = None,
     slips: Sequence[Slip] = (),
 ) -> None:
-    """Raises `Wrong` where a run, made again, gives another number than the learner's.
+    """Repeats some runs, and raises `Wrong` where one gives another number than the learner's.
 
     Args:
         reported: a list of numbers for each setting, one for each source, in their order.
         each: one entry, from the word for a source ("seed", "photograph") to the learner's sources.
         measure: (setting, source) -> the right number.
         draw: of the check: which runs are made again.
-        near: how far two numbers may lie apart: what rounding and another machine may change.
-        runs: how many are made again.
+        near: the tolerance: how much rounding and another machine may change a number.
+        runs: how many are repeated.
         only: the settings among which they are drawn, where others take too long.
-        slips: what they give in the place of the right number, by `setting` and `source`.
+        slips: the wrong numbers that they give, by `setting` and `source`.
     """
     ((word, sources),) = each.items()
     for _ in range(runs):
@@ -197,7 +197,7 @@ def made_again(
 
 def _named(slips: Sequence[Slip], received: float, near: float, seen: Mapping, details: Sequence[str]) -> Wrong:
     fitting = {said for number, said in by_value(slips, seen).items() if abs(received - number) <= near}
-    if len(fitting) == 1:  # of several no one can say which it was
+    if len(fitting) == 1:  # if several fit, it is unknown which one it was
         return Wrong(*fitting.pop(), details)
     return Wrong("not-repeated", "The check repeated a run and got a number other than the reported one.", details)
 
@@ -235,7 +235,7 @@ def ranges(settings: Mapping[str, list[float]]) -> list[str]:
 
 
 def follows(said, name: str, words: Sequence[str], difference: Difference) -> None:
-    """A `Wrong` where the learner's conclusion is not what the rule says of the learner's numbers.
+    """Raises `Wrong` where the learner's conclusion is not the one that the rule gives for the learner's numbers.
 
     Args:
         said, name: the conclusion, and what it is called.

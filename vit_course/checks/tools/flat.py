@@ -1,4 +1,4 @@
-"""All that a module learns as one row of numbers, so that names and shapes of its parameters do not matter."""
+"""The parameters of a module as one flat vector, so that their names and shapes do not matter."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from torch import nn
 
 
 class Flat:
-    """The parameters one after the other, flat: a place in this row is a number that is learned.
+    """The trainable parameters, flattened and concatenated to one row of numbers.
 
     Args:
         parameters: of the learner's module, or some of them.
@@ -35,6 +35,6 @@ class Flat:
                 parameter.copy_(row[places])
 
     def slopes(self, scalar: torch.Tensor) -> torch.Tensor:
-        """The gradient of a scalar in this row; 0 where nothing leads there."""
+        """The gradient of a scalar with respect to the row; 0 for numbers on which the scalar does not depend."""
         found = torch.autograd.grad(scalar, self.parameters, materialize_grads=True)
         return torch.cat([slope.flatten() for slope in found])

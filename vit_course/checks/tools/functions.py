@@ -30,7 +30,7 @@ def same_function(
     mistakes_change: bool = True,
     numbers: bool = True,
 ) -> None:
-    """The learner's function gives what `reference` gives, on every draw.
+    """Raises `Wrong` unless the learner's function gives the same as `reference` on every draw.
 
     Also found: an input that was changed, a result that is random or depends on earlier calls, sizes that are
     hard-coded, a batch of one that is taken for something else, a gradient that is cut.
@@ -40,12 +40,12 @@ def same_function(
         reference: the right one: tensors (and other values) in, one tensor out.
         draws: tuples of arguments, in at least two different sizes.
         mistakes: tried in order where the result is not right; the first that gives the learner's result on
-            every draw names the mistake. After them come those of any function, by the axes.
+            every draw names the mistake. After them, the usual slips of any function are tried, named by the axes.
         axes: of the result, such as "(B, N, D)".
-        otherwise: mistakes that say less, tried last.
+        otherwise: less specific mistakes, tried last.
         differentiable: whether a gradient must reach each floating-point input that `reference` lets it reach.
-        mistakes_change: whether a mistake's function may change its arguments. If not, models among them, which take
-            long to copy, are shared.
+        mistakes_change: whether a mistake's function may change its arguments. If not, they are not copied, which takes
+            long for models.
         numbers: whether to show two numbers that differ; those of hidden weights say nothing.
     """
     results = []
@@ -59,13 +59,13 @@ def same_function(
             equal(result, reference(*_copies(arguments)), axes=axes, numbers=numbers)
         except Wrong as wrong:
             if wrong.mistake == "keeps-results":
-                raise  # what is kept would grow with each further call
+                raise  # each further call would let the kept results grow
             if index >= several and wrong.mistake in _SIZES:
                 sentence = "Correct for a batch of several, but not for a batch of one: an axis of size 1 is not kept."
                 wrong = Wrong("batch-of-one", sentence, wrong.details, wrong.expected, wrong.received)
-            # A mistake that shows with several images is looked for among them alone: with one, axes may fit by chance.
+            # An error with several images is explained by those draws alone: with one image, axes may fit by chance.
             tried = draws if index >= several else draws[:several]
-            batched = axes.startswith("(B")  # elsewhere the first axis may be that of steps or of places
+            batched = axes.startswith("(B")  # otherwise the first axis may be steps or places
             every = [*mistakes, *usual_slips(answer, reference, tried, axes), *otherwise]
             raise _explained(wrong, answer, reference, every, tried, index, mistakes_change, batched) from None
         results.append(result)
@@ -122,8 +122,8 @@ def _explained(
     copied=True,
     batched=False,
 ) -> Wrong:
-    # The same with the input in front, under the name of a foreseen mistake where it is one: a function that does what
-    # the learner's does on every draw, errors included.
+    # Adds the input to the details, and names the first foreseen mistake that matches: its function does the same as
+    # the learner's on every draw, errors included.
     names = inspect.signature(reference).parameters
     given = ", ".join(f"{name} = {describe(value)}" for name, value in zip(names, draws[index], strict=False))
     slug, sentence = wrong.mistake, wrong.sentence
@@ -131,10 +131,10 @@ def _explained(
         slug, sentence = _for_some_sizes(answer, reference, draws)
     elif slug in _SIZES and batched and _right_for_one(answer, reference, draws[index]):
         slug, sentence = "batch-of-several", "Correct for a batch of one, but not for a batch of several."
-    if slug not in ("random-result", "input-changed"):  # whatever else is wrong, that is
+    if slug not in ("random-result", "input-changed"):  # these are named already
         theirs = [_attempt(partial(ask, answer), arguments) for arguments in draws]
         for mistake in mistakes:
-            ours = (_attempt(mistake.function, arguments, copied) for arguments in draws)  # as far as they are alike
+            ours = (_attempt(mistake.function, arguments, copied) for arguments in draws)  # computed lazily
             if all(map(_alike, theirs, ours)):
                 slug, sentence = mistake.slug, mistake.sentence
                 break
@@ -144,7 +144,7 @@ def _explained(
 def _for_some_sizes(answer, reference, draws: Sequence[tuple]) -> tuple[str, str]:
     right = {index for index, arguments in enumerate(draws) if _is_right(answer, reference, arguments)}
     ones = [_axes_of_one(arguments) for arguments in draws]
-    often = set().union(*(ones[index] for index in right))  # short where all is right, too
+    often = set().union(*(ones[index] for index in right))  # axes that had length 1 in a draw that was right
     if len(right) < len(draws) and all(ones[index] - often for index in range(len(draws)) if index not in right):
         return "axis-of-one", "Correct as long as every axis is longer than 1, but not always when one has length 1."
     sentence = "Correct for the first sizes that were tried, but not for others: a size may be hard-coded."
@@ -166,14 +166,14 @@ def _is_right(answer, reference, arguments: tuple) -> bool:
 
 
 def _one_of_the_batch(arguments: tuple) -> list[tuple]:
-    # The arguments with the first entry of their first axis alone, where there are several entries.
+    # The arguments cut to the first entry of their first axis; [] where it has only one entry.
     size = next((a.shape[0] for a in arguments if isinstance(a, torch.Tensor) and a.ndim), None)
     one = tuple(a[:1] if isinstance(a, torch.Tensor) and a.ndim and a.shape[0] == size else a for a in arguments)
     return [] if size in (None, 1) else [one]
 
 
 def _batch_of_one(reference: Callable, arguments: tuple) -> list[tuple]:
-    # Where the first axis is a batch: the result for one entry is then the first of the results for all.
+    # A batch of one, if the first axis is a batch: then the result for one entry is the first of the results for all.
     if not (found := _one_of_the_batch(arguments)):
         return []
     (one,) = found
@@ -185,7 +185,7 @@ def _batch_of_one(reference: Callable, arguments: tuple) -> list[tuple]:
 
 
 def _two_results(first: torch.Tensor, second: torch.Tensor) -> Wrong:
-    # Of two calls with the same input: the second gives what the first gave with more behind it, or just another.
+    # Two calls with the same input differ: the second result either extends the first, or the results are random.
     if first.ndim == second.ndim:
         grown = [axis for axis in range(first.ndim) if second.shape[axis] > first.shape[axis]]
         if len(grown) == 1 and agree(second.narrow(grown[0], 0, first.shape[grown[0]]), first):
@@ -208,7 +208,7 @@ def _alike(a, b) -> bool:
         return math.isclose(a, b, rel_tol=1e-4)
     try:
         return type(a) is type(b) and bool(a == b)
-    except Exception:  # whatever the learner's object makes of ==
+    except Exception:  # the learner's object may override ==
         return False
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong in an exercise, named by a result, by what an error or a shape says, or by a condition."""
+"""Mistakes with names, recognised by a result, by an error or a wrong shape, or by a condition."""
 
 import contextlib
 import inspect
@@ -16,8 +16,9 @@ from vit_course.checks.report import Wrong
 class Slip:
     """One thing that people do wrong: its name, what was done, and one form of it or several.
 
-    What a form is depends on who takes the slip: a wrong function, a wrong value of one step of the right function, a
-    wrong number, or a condition. A lambda whose value is asked for names what it needs of what the check has seen.
+    A form is a wrong function, a wrong value for one step of the right function, a wrong number, or a condition,
+    depending on the function that uses the slip. Where a value is needed, a lambda is called with those of the values
+    seen by the check that its parameters name.
 
     Args:
         slug: short and stable.
@@ -29,7 +30,7 @@ class Slip:
         self.slug, self.sentence, self.forms = slug, sentence, forms
 
     def values(self, seen: Mapping) -> Iterator[Any]:
-        """What each form is, by what the check has seen."""
+        """The value of each form; a lambda is called with the entries of `seen` that its parameters name."""
         for form in self.forms:
             yield form(*(seen[name] for name in inspect.signature(form).parameters)) if _is_lambda(form) else form
 
@@ -100,12 +101,12 @@ def by_value(slips: Sequence[Slip], seen: Mapping | None = None) -> dict[Any, tu
 def by_answer(
     slips: Mapping[str, Sequence[Slip]], seen: Mapping | None = None, right: Mapping | None = None
 ) -> dict[str, dict]:
-    """The same for each answer of a dict, by its name; a lambda may also ask for the `right` answer of that name."""
+    """`by_value` for each answer of a dict, by its name; a lambda may also take the `right` answer of that name."""
     return {name: by_value(rows, {**(seen or {}), "right": (right or {}).get(name)}) for name, rows in slips.items()}
 
 
 def refuse(slips: Sequence[Slip], seen: Mapping, details: Sequence[str] = (), **pictures: Any) -> None:
-    """Raises `Wrong` by the first slip of which one condition is true; else nothing happens.
+    """Raises `Wrong` for the first slip that has a true condition; returns if there is none.
 
     A sentence may have slots for what was seen, such as {width}; `details` and `pictures` are those of the `Wrong`.
     """
@@ -122,7 +123,7 @@ def refuse_number(slips: Sequence[Slip], received: float, seen: Mapping, details
 
 
 def by_results(mistakes: Sequence[Mistake]) -> list[Mistake]:
-    """The same mistakes, found by their results alone: one error may have many causes."""
+    """The same mistakes, recognised by their results alone, since one error may have many causes."""
     return [Mistake(one.slug, one.sentence, partial(_result, one.function)) for one in mistakes]
 
 
@@ -134,7 +135,7 @@ def _result(function: Callable, *arguments):
 
 
 class Known(NamedTuple):
-    """What an error or a shape of the learner's says: a pattern in the details, a slug, a sentence."""
+    """A known error or wrong shape: a pattern for the details, a slug, a sentence."""
 
     pattern: str
     slug: str
@@ -143,7 +144,7 @@ class Known(NamedTuple):
 
 @contextlib.contextmanager
 def named_by_details(*known: Known, of: Sequence[str] = ("raised-error", "wrong-shape")) -> Iterator[None]:
-    """Gives a generic `Wrong` raised inside the name of the first `Known` whose pattern is in one of its details."""
+    """Renames a generic `Wrong` that is raised inside, by the first `Known` whose pattern is in one of its details."""
     try:
         yield
     except Wrong as wrong:

@@ -35,7 +35,7 @@ def build(cls: type, *arguments, **keywords) -> nn.Module:
 
 
 def feed(module: nn.Module, *inputs):
-    """As `call`; an error is told with what went in, and a call that replaces its parameters is refused."""
+    """Calls the module as `call` does; an error shows the input, and a call that replaces parameters is a `Wrong`."""
     learned = list(module.parameters())
     try:
         out = call(module, *inputs)
@@ -75,17 +75,17 @@ def passes(function: Callable, *arguments) -> bool:
 
 
 def with_input(wrong: Wrong, words: str) -> Wrong:
-    """The same with what went in as its first line."""
+    """The same `Wrong` with the input as its first detail."""
     details = [f"Input:    {words}", *wrong.details]
     return Wrong(wrong.mistake, wrong.sentence, details, wrong.expected, wrong.received)
 
 
 def token_in_front(module: nn.Module, out, x: torch.Tensor, mistake: str, axes: str) -> None:
-    """Raises `Wrong` where the output of a module has the shape of no sequence that is longer by one token.
+    """Raises `Wrong` where the shape of the output shows that no token was put in front of the sequence.
 
     Args:
-        module, out, x: a module (B, N, D) -> (B, N + 1, D), what it gave, and for which patch tokens.
-        mistake, axes: where as many tokens come out as went in; and the axes of the right output.
+        module, out, x: a module (B, N, D) -> (B, N + 1, D), its output, and the patch tokens that it was given.
+        mistake, axes: the slug for an unchanged number of tokens, and the axes of the right output.
     """
     batch, number, width = x.shape
     if not isinstance(out, torch.Tensor) or out.shape == (batch, number + 1, width):
@@ -110,13 +110,13 @@ def count(module: nn.Module) -> int:
 
 
 def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) -> None:
-    """Raises `Wrong` where a number that acts on the output has no gradient, or another than it should have.
+    """Raises `Wrong` where a parameter that affects the output has no gradient, or a wrong one.
 
     Args:
         module: the learner's.
-        x: what goes in.
+        x: its input.
         draw: of the check.
-        through: whether the gradient also has to reach what goes in, because layers before it learn by it.
+        through: whether a gradient must also reach the input, for layers before the module to learn.
     """
     out = feed(module, x)
     cut = Wrong(
@@ -128,7 +128,7 @@ def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) 
     row, slopes = flat.get(), flat.slopes((out * weights).sum())
     flat.set(torch.where(slopes == 0, row + 1e-3 * draw.normal(len(row)), row))
     nearby = feed(module, x)
-    there = flat.slopes((nearby * weights).sum())[slopes == 0].abs()  # as at the kink of a ReLU
+    there = flat.slopes((nearby * weights).sum())[slopes == 0].abs()  # 0 by chance, at the kink of a ReLU
     cut_here = not (there > 1e-6 * slopes.abs().max()).any()
     moved = cut_here and (nearby - out).norm() > 1e-5 * out.norm()
     flat.set(row)
@@ -144,8 +144,8 @@ def trained_by(module: nn.Module, x: torch.Tensor, draw, through: bool = False) 
 
 
 def _cut_on_a_way(flat: Flat, compute: Callable[[], torch.Tensor], draw) -> bool:
-    # Whether the output moves otherwise than the gradient says, in most of some directions. What is cut on one way of
-    # several, such as around a branch, still leaves a gradient that is not 0.
+    # Compares the gradient with finite differences in a few random directions. A gradient that is cut on one of several
+    # paths, such as through a branch, is wrong, but not 0.
     row, out = flat.get(), compute()
     weights = draw.normal(*out.shape)
     slopes = flat.slopes((out * weights).sum())
@@ -180,7 +180,7 @@ def repeats(module: nn.Module, x: torch.Tensor, mistake: str = "random-result") 
 
 
 def same_in_training(module: nn.Module, x: torch.Tensor) -> None:
-    """Raises `Wrong` unless the module gives the same in training and after eval(), in which it is left."""
+    """Raises `Wrong` unless the module gives the same in training and after eval(); leaves it in eval mode."""
     trained = feed(module.train(), x)
     if not agree(trained, feed(module.eval(), x)):
         sentence = "In training, the output differs from that after eval(): is there dropout in the module?"

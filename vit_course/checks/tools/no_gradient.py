@@ -10,7 +10,7 @@ from vit_course.checks.tools.mistakes import Known, Mistake, named_by_details
 
 
 def any_precision(answer: Callable) -> Callable:
-    """The learner's function, its result in float32 where it is in float64, which is what NumPy computes in."""
+    """Wraps the learner's function: turns a float64 result, which NumPy gives, into float32."""
     if not callable(answer):
         return answer
 
@@ -34,7 +34,7 @@ def same_without_gradient(
 
     Args:
         answer, reference, draws, axes, mistakes: see `same_function`.
-        errors: what errors and shapes say.
+        errors: known errors and wrong shapes, as for `named_by_details`.
     """
     with named_by_details(*errors):
         same_function(any_precision(answer), reference, draws, mistakes, axes, differentiable=False)

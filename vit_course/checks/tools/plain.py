@@ -1,11 +1,11 @@
-"""Makes plain what came back, so that an object of the learner's has no say in how it is compared."""
+"""Turns returned values into plain types, so that a learner's own class cannot influence how they are compared."""
 
 import numpy as np
 import torch
 
 from vit_course.checks.report import Wrong
 
-# The value of a subclass, by the method of the class itself, which a subclass cannot replace.
+# The value of an instance of a subclass, by the base class's own method, which the subclass cannot override.
 _VALUES = {int: int.__int__, float: float.__float__, str: str.__str__}
 _PARTS = {list: list.__iter__, tuple: tuple.__iter__, dict: dict.items}
 _COMPARED = ("__eq__", "__ne__", "__iter__", "__getitem__", "__len__")
@@ -15,10 +15,10 @@ _DEPTH = 6  # of lists in lists; no exercise asks for more
 
 
 def plain(thing, depth: int = _DEPTH):
-    """The thing without what a subclass of a tensor or of a built-in makes of it, in lists and dicts too.
+    """The value as a plain tensor or built-in instead of one of a subclass, also inside lists and dicts.
 
     Raises:
-        Wrong: an object that gives itself out for one of another class.
+        Wrong: the object pretends to be of another class.
     """
     kind = type(thing)
     if issubclass(kind, torch.Tensor):

@@ -1,4 +1,4 @@
-"""What the learner's function gave back that is no tensor: a number, whatever its type, or a dict."""
+"""Checks returned values that are not tensors: a number of any type, or a dict."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from vit_course.checks.tools.words import describe
 
 
 def without_graph(loss) -> None:
-    """A `Wrong` where a loss is a tensor from which a gradient could still be taken; of anything else nothing."""
+    """Raises `Wrong` where a returned loss is a tensor that still has its graph; ignores anything else."""
     if isinstance(loss, torch.Tensor) and loss.requires_grad:
         raise Wrong("graph-returned", "The returned loss still has its graph, which keeps all its inputs in memory.")
 

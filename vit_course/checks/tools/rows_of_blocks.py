@@ -1,4 +1,4 @@
-"""Blocks one after the other and a norm behind them, with every step of the way to be replaced."""
+"""A stack of blocks with a norm at the end, in which each step can be replaced by a wrong one."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,12 +21,12 @@ def run(
     between: Callable = lambda z: z,
     end: Callable = lambda out, x, norm: out,
 ) -> torch.Tensor:
-    """The right output, and with one of the steps replaced a wrong one.
+    """The right output, or a wrong one where a step is replaced.
 
     Args:
         x: (B, T, D).
         blocks: in order.
-        norm: the one behind the last block.
+        norm: the norm after the last block.
         norms: how often it runs: before the first block, before each, between two, after the last.
         around: how often the input of each block is added to its output.
         pick: which blocks run.

@@ -14,7 +14,7 @@ TOLERANCE = dict(rtol=1e-4, atol=1e-5)
 def tensor(
     received, shape: Sequence[int], axes: str = "", what: str = "the result", dtype: torch.dtype | None = torch.float32
 ) -> torch.Tensor:
-    """`received`, where it is a finite CPU tensor of this shape and dtype.
+    """Returns `received` if it is a finite CPU tensor of this shape and dtype, else raises `Wrong`.
 
     Args:
         received: what the learner's code returned.
@@ -53,9 +53,9 @@ def equal(
     context: Sequence[str] = (),
     numbers: bool = False,
 ) -> None:
-    """Raises `Wrong(mistake, sentence)` with the first place where the two part, unless they agree.
+    """Raises `Wrong(mistake, sentence)` with the first place where the two tensors differ, unless they agree.
 
-    The numbers there are shown where they say something: those of a module come from weights that nobody sees.
+    With `numbers`, shows the two numbers there; those of a module with hidden weights would say nothing.
     """
     received = tensor(received, expected.shape, axes, what, expected.dtype)
     if agree(received, expected):
@@ -87,5 +87,5 @@ def agree(a, b) -> bool:
 
 
 def on_cpu(thing) -> bool:
-    """Whether it is a tensor whose numbers can be looked at."""
+    """Whether the object is a tensor on the CPU, whose numbers can be read."""
     return isinstance(thing, torch.Tensor) and thing.device.type == "cpu"

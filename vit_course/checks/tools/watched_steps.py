@@ -1,4 +1,4 @@
-"""What the optimisers of PyTorch do while a learner's code trains: seen from outside, at each of their steps."""
+"""Records what PyTorch's optimisers do while a learner's code trains, by a hook on each of their steps."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 @dataclass
 class Steps:
-    """What was seen.
+    """The recorded steps.
 
     Args:
         number: of steps.
@@ -34,14 +34,14 @@ class Steps:
         self.moved |= {id(parameter): parameter for parameter in parameters}
 
     def share_of(self, model: nn.Module) -> float:
-        """Which share of the model's numbers an optimiser was given."""
+        """The share of the model's numbers that some optimiser was given."""
         sizes = [(p.numel(), id(p) in self.moved) for p in model.parameters()]
         return sum(size for size, given in sizes if given) / max(1, sum(size for size, _ in sizes))
 
 
 @contextlib.contextmanager
 def watched_steps() -> Iterator[Steps]:
-    """Yields the `Steps` that every optimiser takes inside."""
+    """Yields a `Steps` that records the steps of all optimisers inside the `with` block."""
     seen = Steps()
     hook = register_optimizer_step_post_hook(seen._see)
     try:

@@ -29,12 +29,12 @@ def same_module(
     Args:
         module: the learner's, as it was built.
         weights: by the names that the stub fixes.
-        references: the right functions of one input: the first, or another that is as good.
-        inputs: what goes in, in several sizes.
+        references: the right functions of one input; the module may agree with any of them.
+        inputs: of several sizes.
         mistakes: wrong functions of one input.
         axes: of the output, such as "(B, T, D)".
         draw: of the check.
-        through: whether the gradient also has to reach what goes in.
+        through: whether a gradient must also reach the input.
     """
     if any(map(nn.parameter.is_lazy, module.parameters())):
         feed(module, inputs[0])
@@ -100,6 +100,6 @@ def _without_ones(tensor: torch.Tensor) -> list[int]:
 
 
 def random_weights(module: nn.Module, draw) -> dict[str, torch.Tensor]:
-    """Random numbers for each parameter of a module of the course's, by name; the module gets them too."""
+    """Fills the parameters of one of the course's modules with random numbers, and returns them by name."""
     scatter(module, draw)
     return {name: parameter.detach() for name, parameter in module.named_parameters()}

@@ -1,4 +1,4 @@
-"""Words for what came back: the same on every machine."""
+"""Describes returned values in words that are the same on every machine."""
 
 import numpy as np
 import torch
@@ -44,10 +44,10 @@ def beside(expected, received) -> list[str]:
 
 
 def capital(text: str) -> str:
-    """The text as the beginning of a sentence."""
+    """The text with its first letter as a capital."""
     return text[0].upper() + text[1:]
 
 
 def plain(text: str) -> str:
-    """An option as people write it: whatever its case, blanks, hyphens, underscores and full stop."""
+    """Normalises an option: ignores case, blanks, hyphens, underscores and a final full stop."""
     return "".join(letter for letter in text.casefold() if letter not in "-_" and not letter.isspace()).rstrip(".")

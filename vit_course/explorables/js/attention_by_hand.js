@@ -19,13 +19,13 @@ function softmax(scores) {
 }
 
 export function compute({ queries, keys, values, heads, divided, temperature }, _things, theirs = null) {
-  // queries, keys, values (T, 2) -> scores, divided scores and weights, (h, T, T) each, and outputs (T, 2). Two heads have
-  // one number of each vector: the first what lies across, the second what lies up.
+  // queries, keys, values (T, 2) -> scores, divided scores and weights, (h, T, T) each, and outputs (T, 2). Each of two
+  // heads has one number of each vector: the first the horizontal one, the second the vertical one.
   const parts = heads === 1 ? [[0, 1]] : [[0], [1]];
   const scores = parts.map((part) => queries.map((q) => keys.map((k) => part.reduce((sum, c) => sum + q[c] * k[c], 0))));
   const by = (divided ? Math.sqrt(2 / heads) : 1) * temperature;
   const scaled = scores.map((head) => head.map((row) => row.map((s) => s / by)));
-  // While a learner's function is asked, its last answer stands, unless it was for another number of heads.
+  // theirs: the last answer of the learner's function, ignored if it was for another number of heads.
   const weights = theirs?.length === heads ? theirs : scaled.map((head) => head.map(softmax));
   const outputs = TOKENS.map((i) => [0, 1].map((c) => TOKENS.reduce((sum, j) => sum + weights[c % heads][i][j] * values[j][c], 0)));
   return { scores, scaled, weights, outputs };
@@ -47,7 +47,7 @@ function plane(label, body) {
 }
 
 function point(play, name, token, body) {
-  // What of a token can be dragged: its query, its key or its value.
+  // A token's query, key or value, which can be dragged.
   const { state } = play;
   const place = state[name][token];
   const put = (x, y) => ({ [name]: play.state[name].map((one, t) => (t === token ? [within(x), within(y)] : one)) });
@@ -68,7 +68,7 @@ const grip = (x, y, colour, r = 6) => svg`<circle cx=${x} cy=${y} r="17" fill="t
 const colour = (token) => `var(--play-${token})`;
 
 function named(text, below, [x, y], [dx, dy], gap = 10) {
-  // Words beside a point, in a direction; above or below it where they would leave the plane.
+  // A label beside a point, in a given direction; above or below it if it would leave the plane.
   const far = Math.hypot(dx, dy);
   const [ux, uy] = far < 1 ? [0, -1] : [dx / far, dy / far];
   const half = Math.max(12, 3.2 * below.length);
@@ -80,7 +80,7 @@ function named(text, below, [x, y], [dx, dy], gap = 10) {
 }
 
 function ring(play, t, place, text) {
-  // Of a token that does not ask: pressed, it asks. The choice above the planes does the same from the keyboard.
+  // A token that does not ask; a click makes it ask. The strip above the planes does the same for the keyboard.
   const [x, y] = [across(place[0]), down(place[1])];
   return svg`<g class="hand-other" @click=${() => play.set({ asking: t })}><circle cx=${x} cy=${y} r="14" fill="transparent" />
     <circle cx=${x} cy=${y} r="4" fill="none" stroke=${colour(t)} stroke-width="2" /><text class="play-soft hand-small" x=${x + 8} y=${y + 4}>${text}</text></g>`;
@@ -89,7 +89,7 @@ function ring(play, t, place, text) {
 const shares = (weights, asking, t) => (weights.length === 1 ? percent(weights[0][asking][t]) : `${weights.map((head) => Math.round(100 * head[asking][t])).join(" | ")} %`);
 
 function matching(play, { weights }) {
-  // Queries and keys in one plane; of the queries only the one that asks is an arrow.
+  // The plane of queries and keys; of the queries only that of the asking token is an arrow.
   const { asking, keys, queries } = play.state;
   const centre = [SIZE / 2, SIZE / 2];
   const place = ([x, y]) => [across(x), down(y)];
@@ -97,7 +97,7 @@ function matching(play, { weights }) {
   const query = point(play, "queries", asking, (x, y) => svg`${arrow(centre, [x, y], false, "var(--vit-ink)", 4)}${grip(x, y, "var(--vit-ink)", 11)}
     <path class="hand-four" transform="translate(${x} ${y})" d="M -7 0 H 7 M 0 -7 V 7 M -4.5 -2.5 L -7 0 L -4.5 2.5 M 4.5 -2.5 L 7 0 L 4.5 2.5 M -2.5 -4.5 L 0 -7 L 2.5 -4.5 M -2.5 4.5 L 0 7 L 2.5 4.5" />`);
   const outward = (t) => {
-    // From the middle; beside the query where that points the same way.
+    // The direction of a key's label: outwards or, if the query points the same way, sideways.
     const [[a, b], [c, d]] = [keys[t], queries[asking]];
     const near = a * c + b * d > 0.7 * Math.hypot(a, b) * Math.hypot(c, d);
     const side = a * d - b * c > 0 ? -1 : 1;
@@ -179,7 +179,7 @@ function words({ asking, heads }, { scores, weights, outputs }) {
 export default explorable("attention_by_hand", TABLE, {
   title: "Attention by hand",
   hint: "Drag the solid arrow, a query. The better it matches a key (dashed), the more of that token's value (square) goes into the output (large ring). Drag keys and values too, or move any of them with Tab and the arrow keys.",
-  goals: [ // a goal counts where the rounded number is on the page
+  goals: [ // a goal is reached if the number on the page, which is rounded, has the value
     { text: "With one head, make token 0 read almost only token 2 (weight 95 %).", reached: ({ heads }, { weights }) => heads === 1 && weights[0][0][2] >= 0.945 },
     {
       text: "With two heads, make token 0 read token 1 in one head and token 3 in the other (weight 80 % each).",

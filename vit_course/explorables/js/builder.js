@@ -1,4 +1,4 @@
-// A ViT whose sizes are dragged at its own edges: parameters, multiply-adds and memory by part.
+// A ViT whose sizes can be dragged at its edges; shows its parameters, multiply-adds and memory by part.
 
 import TABLE from "./builder.json" with { type: "json" };
 import { explorable, handle, html, nothing, percent, strip, svg } from "./play.js";
@@ -25,7 +25,7 @@ export function compute({ hidden_dim: D, num_layers: L, mlp_dim: M, patch_size: 
   const [T, area] = [patches + 1, P * P * CHANNELS];
   const parameters = [area * D + D, D + T * D, L * (4 * D * D + 4 * D), 0, L * (2 * D * M + M + D), (2 * L + 1) * 2 * D, (D + 1) * CLASSES];
   const multiply_adds = [patches * area * D, 0, L * T * 4 * D * D, L * 2 * T * T * D, L * T * 2 * D * M, 0, D * CLASSES];
-  // Numbers of one image that wait for the backward pass: chapter 04 counts them.
+  // Numbers of one image that are kept for the backward pass, as counted in chapter 04.
   const kept = [CHANNELS * image_size ** 2, 0, L * 2 * T * D, L * (3 * T * D + heads * (T <= OPEN ? T * T : T)), L * (T * D + 2 * T * M), (2 * L + 1) * (T * D + 2 * T), T * D];
   const memory = parameters.map((n, part) => BYTES * n + KEPT * BATCH * kept[part]);
   const sizes = { hidden_dim: D, num_layers: L, mlp_dim: M, patch_size: P };
@@ -46,7 +46,7 @@ function grip(x, y, turn) {
 function image(play, { patches }) {
   // The photograph and its patches, as in chapter 01.
   const { patch_size, image_size } = play.state;
-  const scale = 224 / image_size; // of the drawing, which is as wide for every image
+  const scale = 224 / image_size; // of the drawing, which has the same width for every image
   const sides = TABLE.patch_size.choices;
   const side = patch_size * scale;
   const lines = Array.from({ length: image_size / patch_size - 1 }, (_, i) => `M ${(i + 1) * side} 0 V 224 M 0 ${(i + 1) * side} H 224`).join(" ");
@@ -63,8 +63,8 @@ function image(play, { patches }) {
     }, svg`${grip(side, side, 45)}<text class="build-on" x=${side + 14} y=${Math.max(14, side - 4)}>P = ${patch_size}</text>`)}</svg>`;
 }
 
-// Keys may come faster than frames, so a step begins at the present state, not at what was drawn.
-// The tower: each layer is a bar as wide as a token (attention) and one as wide as the MLP; below it the tokens come in.
+// The tower: each layer is a bar as wide as a token (attention) and one as wide as the MLP; below it the tokens enter.
+// Steps by keys start at the present state, not at the drawn one, as keys may be faster than frames.
 const [LEFT, BASE, UNIT, LAYER] = [10, 268, 0.074, 6];
 
 function tower(play, answer) {
@@ -118,7 +118,7 @@ function ledger({ hidden_dim: D, mlp_dim: M, patch_size: P, image_size }, { patc
 }
 
 function card(name, index, answer, things) {
-  // The total among those of the published models, and the parts as bars.
+  // A quantity's total, marked among those of the published models, and its parts as bars.
   const { title, unit, one, axis: [least, most] } = QUANTITIES[name];
   const [total, values] = [answer.totals[index], answer[name]];
   const across = (value) => 8 + (344 * Math.log(clamp(value, least, most) / least)) / Math.log(most / least);
@@ -135,7 +135,7 @@ function card(name, index, answer, things) {
 }
 
 function view(state, answer, things, play) {
-  // Beside the image, where the cards are far below: the three totals.
+  // The three totals again, beside the image, for narrow pages, where the cards are far below.
   const now = Object.entries(QUANTITIES).map(([name, { unit, one }], index) => html`<p><b>${three(answer.totals[index] / one)}${unit}</b> ${["parameters", "multiply-adds", "to train"][index]}</p>`);
   return html`<div class="build-body"><figure class="build-image">${image(play, answer)}<div class="build-now" aria-hidden="true">${now}</div><figcaption>N = ${number(answer.patches)} patches</figcaption>
       ${strip(`${play.id}-image`, "Side of the image", { 224: "224 px", 448: "448 px" }, String(state.image_size), (one) => play.set({ image_size: Number(one) }))}</figure>

@@ -1,4 +1,5 @@
-// A photograph, cut into patches and unrolled into their sequence: the side of a patch and the order of the axes are dragged.
+// A photograph is cut into patches and unrolled into their sequence; the patch size and the order of the axes are
+// dragged.
 
 import TABLE from "./cutter.json" with { type: "json" };
 import { drag, explorable, handle, html, keys, nothing, strip, svg } from "./play.js";
@@ -14,8 +15,8 @@ const clamp = (x, most) => Math.max(0, Math.min(most, x));
 
 const kept = new Map();
 function cut(side, axes) {
-  // -> (N * P * P,): the pixel that stands at each place of the sequence. `axes` has the four axes of an image without batch
-  // and channels, split as x.reshape(B, C, H/P, P, W/P, P) splits them, by their numbers and in the new order.
+  // -> (N * P * P,): the number of the pixel at each place of the sequence. axes: the numbers of the four axes of
+  // height and width of x.reshape(B, C, H/P, P, W/P, P), in their new order.
   const key = `${side} ${axes}`;
   if (!kept.has(key)) {
     if (kept.size > 40) kept.clear();
@@ -32,7 +33,7 @@ function cut(side, axes) {
 }
 
 function ways({ side, axes, stranger }) {
-  // -> how the sequence was cut, and how it is put together: one of the two is what the chips say.
+  // -> how the sequence is cut, and how it is put together; the chips set one of the two.
   return [cut(side, stranger ? STRANGER : axes), cut(side, stranger ? axes : RIGHT)];
 }
 
@@ -50,21 +51,21 @@ export function compute(state) {
   for (let i = 0; i < sequence.length; i++) moved += sequence[i] !== back[i];
   return {
     patches, numbers: 3 * area, pairs: patches * patches, place, row: Math.floor(place / grid), column: place % grid, right, moved,
-    pixels: Array.from(sequence.subarray(place * area, place * area + 49)), // the first of the square pointed at
+    pixels: Array.from(sequence.subarray(place * area, place * area + 49)), // the first pixels of the chosen square
   };
 }
 
 function laid(wide, patches) {
-  // -> how the squares of the sequence are laid out: as large as they can be, in rows from left to right.
+  // -> the layout of the sequence's squares: as large as possible, in rows from left to right.
   const tall = wide < 600 ? 260 : 176;
   const fits = (columns) => Math.floor(Math.min((wide + GAP) / columns, (tall + GAP) / Math.ceil(patches / columns)));
   let step = fits(patches);
-  for (let columns = 1; columns < patches && fits(patches) < 44; columns++) step = Math.max(step, fits(columns)); // no one row holds them
+  for (let columns = 1; columns < patches && fits(patches) < 44; columns++) step = Math.max(step, fits(columns)); // several rows, as they would be too small in one
   return { step, long: step - (step < 14 ? 1 : GAP), columns: Math.floor((wide + GAP) / step), tall };
 }
 
 function open({ photograph }, redraw) {
-  // The photograph is ready a little later; and the sequence is laid out anew where the page is wider or narrower.
+  // The photograph is decoded a little later. paint() watches the width of the page, and lays the sequence out anew.
   const things = { photograph, pixels: null, wide: 800, redraw, watch: null };
   const image = new Image();
   image.src = photograph;
@@ -91,7 +92,7 @@ function paint(root, state, { patches, place }, things) {
   if (!pixels) return;
   const { side } = state;
   const [[sequence, back], inSquares] = [ways(state), cut(side, RIGHT)];
-  // Where the axes are right the square has an outline; where they are not, its pixels alone are as bright as they were.
+  // With the right axes the chosen square has an outline; otherwise all pixels except its own are darkened.
   const [from, again, squares] = [sequence === inSquares ? pixels.slice() : pixels.map((pixel) => ((pixel >>> 1) & 0x7f7f7f) | 0xff000000), new Uint32Array(pixels.length), new Uint32Array(pixels.length)];
   for (let i = place * side * side; i < (place + 1) * side * side; i++) from[sequence[i]] = pixels[sequence[i]];
   for (let i = 0; i < pixels.length; i++) squares[inSquares[i]] = again[back[i]] = pixels[sequence[i]];
@@ -109,13 +110,14 @@ function paint(root, state, { patches, place }, things) {
 }
 
 function frame(x, y, long, wide) {
-  // An outline that is seen on light and on dark.
+  // An outline that is visible on light and on dark.
   return svg`<rect x=${x} y=${y} width=${long} height=${long} fill="none" stroke="#fff" stroke-width=${2.2 * wide} /><rect
     x=${x} y=${y} width=${long} height=${long} fill="none" stroke="#17181c" stroke-width=${wide} />`;
 }
 
 function pointing(play, squareAt) {
-  // What a drawing does where the pointer is: a mouse points, a finger taps. `squareAt` has shares of its width and height.
+  // -> handlers of pointermove and click that choose a square: a mouse points, a finger taps. squareAt(x, y): the
+  // square at a place given in shares of the drawing's width and height.
   const put = (event, lasts) => {
     const box = event.currentTarget.getBoundingClientRect();
     const square = squareAt((event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
@@ -129,7 +131,7 @@ function photograph(play, { place, row, column, patches }) {
   const grid = SIZE / side;
   const whole = Array.from({ length: grid - 1 }, (_, i) => `M ${(i + 1) * side} 0 V ${SIZE} M 0 ${(i + 1) * side} H ${SIZE}`).join(" ");
   const cutAt = (next) => {
-    // Another square may lie where the one was that is pointed at.
+    // Chooses the square of the new size at the place of the old one.
     const [x, y] = [(column + 0.5) * side, (row + 0.5) * side].map((middle) => Math.floor(middle / next));
     return { side: next, square: (y * SIZE) / next + x };
   };
@@ -178,7 +180,7 @@ function sequence(play, { place, patches, row, column }) {
 }
 
 function chips(play) {
-  // The four axes in their order: in the code they are the middle numbers of x.permute(0, 2, 4, 3, 5, 1).
+  // The four axes in their order: the middle numbers of x.permute(0, 2, 4, 3, 5, 1).
   const [LEFT, WIDE] = [80, 71];
   const put = (axis, slot) => {
     const others = play.state.axes.replace(axis, "");

@@ -1,4 +1,4 @@
-// A square is dragged over a photograph and a small ViT answers anew: does its attention say where that matters?
+// A square is dragged over a photograph and a small ViT answers anew: does its attention show which patches matter?
 
 import TABLE from "./eraser.json" with { type: "json" };
 import { mean, patchesUnder, Scene, SIDE } from "./eraser_scene.js";
@@ -6,7 +6,7 @@ import { explorable, handle, html, nothing, percent, strip, svg } from "./play.j
 
 const CELL = 40; // how large a patch is drawn
 const SIZE = SIDE * CELL;
-const [MOST, LEAST, LITTLE, MUCH] = [8, 32, 0.02, 0.05]; // ranks of much and of little attention; little and much effect
+const [MOST, LEAST, LITTLE, MUCH] = [8, 32, 0.02, 0.05]; // much and little attention, in ranks; little and much effect
 const clamp = (value, most) => Math.max(0, Math.min(most, value));
 const points = (share) => (100 * share).toFixed(1);
 const spotOf = ({ row, column, size }) => [Math.min(row, SIDE - size), Math.min(column, SIDE - size)];
@@ -37,7 +37,7 @@ export function compute(state, things) {
 }
 
 function judged({ size, pins }, { under, tried }) {
-  // -> of each pin what it marks, and whether that is what was asked for.
+  // -> for each pin a sentence on its patch, and whether it reaches the goal.
   return pins.map((patch, which) => {
     if (patch < 0 || size !== 1 || tried[patch] === null) return null;
     const rank = under.filter((one) => one > under[patch]).length + 1;
@@ -51,14 +51,14 @@ const outline = (row, column, size) => svg`<rect class="eraser-under" x=${column
   <rect class="eraser-over play-grip" x=${column * CELL} y=${row * CELL} width=${size * CELL} height=${size * CELL} />`;
 
 function arrows(row, column, size) {
-  // On the sides to which the square can go.
+  // Arrows on the sides to which the square can move.
   const [x, y, far] = [(column + size / 2) * CELL, (row + size / 2) * CELL, (size * CELL) / 2 + 7];
   const open = [column + size < SIDE, row + size < SIDE, column > 0, row > 0];
   return open.map((free, turn) => (free ? svg`<path class="eraser-arrow" d="M ${far} -7 l 8 7 l -8 7 z" transform="translate(${x} ${y}) rotate(${90 * turn})" />` : nothing));
 }
 
 const clicked = (play) => (event) => {
-  // The square's middle comes to this place of a drawing. What ends a drag is a click too, on the square.
+  // Moves the square's middle to the clicked place. Ignores clicks on the square itself, such as at the end of a drag.
   if (event.target.closest(".play-handle")) return;
   const box = event.currentTarget.getBoundingClientRect();
   const { size } = play.state;
@@ -85,7 +85,7 @@ function photo(play, answer) {
 }
 
 function bars({ intact, probabilities, answer }, words, note) {
-  // The answer, and the strongest of the other words: how likely each is now, and a line where it was.
+  // The probabilities of the answer and of the strongest other class, with a line at the value without the square.
   const others = probabilities.map((share, k) => (k === answer ? -1 : share));
   const bar = (k) => html`<div class="eraser-row"><span>${words[k]}</span><span class="eraser-track"><span class="eraser-bar" style="width: ${100 * probabilities[k]}%"></span
     ><span class="eraser-was" style="left: ${100 * intact[k]}%"></span></span><b>${percent(probabilities[k])}</b></div>`;
@@ -93,7 +93,7 @@ function bars({ intact, probabilities, answer }, words, note) {
 }
 
 function map(play, label, values, size, filled) {
-  // Squares whose area says how much, over a pale copy of the photograph: filled for what is more, hollow for less.
+  // A map as squares with areas in proportion to the values, over a pale photograph: filled if positive, else hollow.
   const { state } = play;
   const along = SIDE + 1 - size;
   const most = Math.max(...values.map((value) => Math.abs(value ?? 0))) || 1;
@@ -109,7 +109,7 @@ function map(play, label, values, size, filled) {
 }
 
 function scatter(play, { under, tried, place }) {
-  // One point a place: across its attention, up what the answer loses.
+  // A scatter plot of all places: attention on the x axis, the loss of the answer's probability on the y axis.
   const [left, right, top, bottom] = [46, 312, 14, 256];
   const [high, low] = [Math.max(...tried, 0.02), Math.min(...tried, -0.02)]; // null counts as 0
   const x = (value) => left + 8 + ((right - left - 16) * value) / Math.max(...under);

@@ -1,4 +1,4 @@
-// What the model says of each photograph and of each place of the square, computed once and kept. No DOM.
+// The model's answers for each photograph and each place of the square, computed once and cached. No DOM.
 
 import { TinyViT } from "./tiny_vit.js";
 
@@ -6,14 +6,14 @@ export const SIDE = 8; // patches along a side
 export const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
 
 export function patchesUnder(place, size) {
-  // The place is the number of the square's upper left corner among all that it can have, row by row.
+  // place: the number of the position of the square's upper left corner, row by row. -> the patches under the square
   const along = SIDE + 1 - size;
   const [top, left] = [Math.floor(place / along), place % along];
   return Array.from({ length: size * size }, (_, i) => SIDE * (top + Math.floor(i / size)) + left + (i % size));
 }
 
 export class Scene {
-  // The photographs and what the model has said of each so far, so that nothing is computed twice.
+  // The photographs and the model's answers so far.
   constructor({ model, weights, photos, names, lacking }, redraw) {
     Object.assign(this, { names, lacking, model: new TinyViT(model, weights), redraw, kept: new Map(), timer: 0 });
     const one = photos.length / names.length;
@@ -31,12 +31,12 @@ export class Scene {
       const { probabilities, maps } = this.model.forward(this.images[photograph]);
       const [T, heads] = [SIDE * SIDE + 1, [...Array(this.model.config.num_heads).keys()]];
       const row = (map) => Array.from({ length: T - 1 }, (_, n) => mean(heads.map((head) => map[head * T * T + n + 1])));
-      return { probabilities: [...probabilities], rows: maps.map(row) }; // of each layer the class token's row, mean of heads
+      return { probabilities: [...probabilities], rows: maps.map(row) }; // per layer, the class token's mean row
     });
   }
 
   places({ photograph, filling, size }) {
-    // The probabilities of all places, as far as they have been computed.
+    // The probabilities for all places, null where they are not computed yet.
     return this.once(`${photograph} ${filling} ${size}`, () => Array((SIDE + 1 - size) ** 2).fill(null));
   }
 
@@ -53,13 +53,13 @@ export class Scene {
   }
 
   fill(state) {
-    // The places that nobody has tried yet, one by one while nothing else happens.
+    // Computes the remaining places one by one in the background.
     this.wanted = { ...state };
     this.timer ||= setTimeout(() => this.next());
   }
 
   finish(state) {
-    // All of them at once, for whoever cannot wait.
+    // Computes all places at once, for tests.
     this.places(state).forEach((_, place) => this.at(state, place));
   }
 

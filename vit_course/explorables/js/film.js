@@ -1,4 +1,4 @@
-// Three stored runs of a small ViT on digits: the line on their curves is dragged through the epochs, all else follows.
+// Three stored training runs of a small ViT on digits; dragging the line on their curves shows each epoch.
 
 import TABLE from "./film.json" with { type: "json" };
 import { explorable, handle, html, nothing, percent, strip, svg } from "./play.js";
@@ -13,7 +13,7 @@ const two = (value) => value.toFixed(2);
 const a = (digit) => `${digit === 8 ? "an" : "a"} ${digit}`;
 
 function frame({ log, answers, shares, maps, moved, map_step, moved_steps }, run, epoch, picture) {
-  // -> of one epoch of one run: training loss, validation loss, rate and the two accuracies; the answers for the eight
+  // -> one epoch of one run: training loss, validation loss, rate and the two accuracies; the answers for the eight
   // pictures and their probabilities; the class token's map of one picture; how far the filters have moved.
   const at = RUNS.indexOf(run) * (EPOCHS + 1) + epoch;
   const part = (values, size) => values.subarray(at * size, (at + 1) * size);
@@ -43,7 +43,7 @@ export function compute({ epoch, run, beside, picture }, things) {
     lowest: smoothed.indexOf(least),
     near: smoothed.flatMap((value, e) => (value <= WITHIN * least ? [e] : [])),
     rises: smoothed[EPOCHS] / least,
-    settles: now.answers.map((_, p) => Math.max(...changes(p))), // the first epoch from which on the answer is the last one
+    settles: now.answers.map((_, p) => Math.max(...changes(p))), // the epoch from which the answer stays the same
     beside: beside === "none" || beside === run ? [] : frame(things, beside, epoch, picture).now,
     all,
   };
@@ -55,7 +55,7 @@ const PANELS = { loss: [34, 240, 3], accuracy: [282, 362, 1], rate: [404, 440, 1
 const across = (epoch) => LEFT + ((RIGHT - LEFT) * epoch) / EPOCHS;
 const down = (panel, value) => {
   const [top, bottom, most] = PANELS[panel];
-  return bottom - ((bottom - top) * Math.min(value, most * 1.03)) / most; // what is higher runs along the upper edge
+  return bottom - ((bottom - top) * Math.min(value, most * 1.03)) / most; // higher values are drawn at the upper edge
 };
 
 function curve(panel, values, colour, dashed, wide) {
@@ -64,7 +64,7 @@ function curve(panel, values, colour, dashed, wide) {
 }
 
 function labelled(epoch, panel, rows) {
-  // Labels beside the dots of the line: the highest a little above its dot, the lowest below it, none over another.
+  // Labels beside the dots on the line, without overlap: the highest a little above its dot, the lowest below it.
   const [x, side] = epoch < 0.62 * EPOCHS ? [across(epoch) + 13, "start"] : [across(epoch) - 13, "end"];
   rows.sort((a, b) => a.y - b.y);
   const places = [];
@@ -125,7 +125,7 @@ function pictures(play, answer, other) {
 }
 
 function inside(play, name, { weights, moved }, several) {
-  // The attention map of the chosen picture, and the filters; of two runs each is named.
+  // The attention map of the chosen picture, and the filters; with the run's name if two are shown.
   const { runs, labels, start } = play.things;
   const most = weights.indexOf(Math.max(...weights));
   const whose = several ? html`<b>${runs[name]}</b>: ` : nothing;
@@ -164,7 +164,7 @@ function paint(root, state, answer, things) {
     const { weights, far } = canvas.dataset.run === state.run ? answer : frame(things, canvas.dataset.run, state.epoch, state.picture);
     if (canvas.className === "film-attention")
       put(canvas, (x, y) => {
-        // A colour over a pale copy, the same scale at every epoch: a map in even grey attends to all alike.
+        // A colour over a pale copy of the picture, on the same scale at every epoch, so that an even map looks even.
         const pale = 255 - 0.45 * grey(state.picture, x >> 2, y >> 2);
         const share = Math.min(1, weights[4 * (y >> 4) + (x >> 4)] / 0.4);
         return [pale + share * (217 - pale) * 0.85, pale + share * (95 - pale) * 0.85, pale + share * (2 - pale) * 0.85, 255];
@@ -179,7 +179,7 @@ function paint(root, state, answer, things) {
 }
 
 function judged({ run, marks }, { near, lowest, smoothed, rises, all, settles }) {
-  // -> what the mark of this run means.
+  // -> a sentence on whether the mark of this run is right, or "".
   const mark = marks[RUNS.indexOf(run)];
   if (!mark) return "";
   if (run === "recipe") {
@@ -208,7 +208,7 @@ function words(state, answer, { labels }) {
     : `Before the first step both losses are close to ln 10 = 2.30: the model gives all ten digits about the same probability.`;
   const eight = same ? `The model calls each of the eight digits ${a(answer.answers[0])}.` : `The model reads ${["none of the", "one of the", "two of the", "three of the", "four of the", "five of the", "six of the", "seven of the", "all"][right]} eight digits correctly.`;
   const verdict = judged(state, answer);
-  // What has just been marked is said first.
+  // The verdict comes first if this epoch is the marked one.
   return (marks[RUNS.indexOf(run)] === epoch ? [verdict, said, eight] : [said, eight, verdict]).join(" ");
 }
 

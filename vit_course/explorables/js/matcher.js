@@ -1,4 +1,4 @@
-// A part of one photograph found in three others; and how accurate four ways to ten classes are with few labels.
+// Finds a part of one photograph in three others; and compares the accuracy of four ways to ten classes by labels.
 
 import TABLE from "./matcher.json" with { type: "json" };
 import { explorable, handle, html, nothing, strip, svg } from "./play.js";
@@ -7,15 +7,15 @@ const [PHOTOS, SIDE, KEPT] = [4, 16, 64]; // photographs, patches of a side, num
 const CELL = 20;
 const ARROWS = "M 19 -7 l 8 7 l -8 7 z M -19 -7 l -8 7 l 8 7 z M -7 19 l 7 8 l 7 -8 z M -7 -19 l 7 -8 l 7 8 z";
 const STEPS = 330; // of the number of labels: 100 * 10 ** (step / 100)
-const WITHIN = 0.5; // percentage points: so near is as accurate
-const EYES = 2; // so many of the three other photographs are to answer with an eye
+const WITHIN = 0.5; // percentage points within which two accuracies count as equal
+const EYES = 2; // the goal: in how many of the three other photographs the best match must be an eye
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const clamp = (value, least, most) => Math.max(least, Math.min(most, value));
 const sum = (values) => values.reduce((a, b) => a + b, 0);
 const two = (value) => value.toFixed(2).replace("-", "\u2212");
 
 function open(facts) {
-  // The tokens have length 1 when they come, but for rounding.
+  // The stored tokens have length 1 except for rounding; normalise them again.
   const { tokens, steps } = facts;
   const unit = Float64Array.from(tokens, (byte, i) => (byte - 128) * steps[i % KEPT]);
   for (let at = 0; at < unit.length; at += KEPT) {
@@ -32,13 +32,13 @@ function labelsOf(step, sizes) {
 }
 
 function along(x, at, values) {
-  // What lies at x on the straight lines through points; beyond the last of them its line goes straight on.
+  // Interpolates linearly between points at x, and extrapolates the last line beyond them.
   const i = clamp(at.findIndex((one) => one >= x) < 0 ? at.length : at.findIndex((one) => one >= x), 1, at.length - 1) - 1;
   return values[i] + ((x - at[i]) / (at[i + 1] - at[i])) * (values[i + 1] - values[i]);
 }
 
 export function accuracyAt(run, labels, name) {
-  // The linear head was run with few images only, and stays as at its last.
+  // The linear head was run with few images only; beyond, it keeps its last values.
   const at = run.sizes.map(Math.log);
   const x = name === "linear head" ? Math.min(Math.log(labels), at.at(-1)) : Math.log(labels);
   return [along(x, at, run.mean), Math.exp(along(x, at, run.seconds.map(Math.log)))];
@@ -68,7 +68,7 @@ export function compute({ photo, patch, step }, { unit, runs, sizes, names }) {
 const seen = (answer, things, photo) => range(PHOTOS).filter((p) => p !== photo && things.eyes[p].includes(answer.best[p]));
 
 function lens(address, row, column) {
-  // A patch with its neighbours, enlarged; at the edge of the photograph the frame is not in the middle.
+  // A patch enlarged with its neighbours; at the edge of the photograph it is not in the middle.
   const [y, x] = [row, column].map((at) => clamp(at - 1, 0, SIDE - 3));
   const at = (start) => `${((100 * start) / (SIDE - 3)).toFixed(2)}%`;
   return html`<span class="match-lens" aria-hidden="true" style="background-image: url(${address}); background-position: ${at(x)} ${at(y)}"
@@ -110,7 +110,7 @@ const across = (labels) => LEFT + ((RIGHT - LEFT) * 100 * Math.log10(labels / 10
 const down = (accuracy) => BOTTOM - ((BOTTOM - TOP) * accuracy) / 100;
 const COLOURS = ["var(--play-1)", "var(--play-0)", "var(--play-2)", "var(--play-3)"];
 const MARKS = [(x, y) => `M ${x} ${y - 8} l 8 8 l -8 8 l -8 -8 z`, (x, y) => `M ${x - 6} ${y} a 6 6 0 1 0 12 0 a 6 6 0 1 0 -12 0`, (x, y) => `M ${x - 6} ${y - 6} h 12 v 12 h -12 z`, (x, y) => `M ${x} ${y - 7} l 7 12 h -14 z`];
-const RUN = 1000; // up to here three runs each; from there the older series, one run each
+const RUN = 1000; // labels: up to here three runs each, beyond it the older series with one run each
 const number = (labels) => Number(labels.toPrecision(labels >= 1000 ? 2 : 3)).toLocaleString("en");
 const known = (run, labels) => (labels > run.sizes.at(-1) ? "beyond" : run.sizes.includes(labels) ? "run" : "between");
 
@@ -161,7 +161,7 @@ function chart(play, answer) {
 }
 
 function bill(play, answer) {
-  // Accuracy and cost at the line, a row for each contender.
+  // A table of accuracy and cost at the chosen number of labels, with a row for each contender.
   const { runs, names, multiply_adds: costs } = play.things;
   const time = (seconds) => (seconds < 90 ? `${Math.round(seconds)} s` : `${(seconds / 60).toFixed(1)} min`);
   const row = (name, i) => {
@@ -205,7 +205,7 @@ function paint(root, { photo }, answer) {
 }
 
 function judged(which, { marks }, { runs, names, sizes }) {
-  // -> what a mark of one contender means.
+  // -> a sentence on the mark of one contender.
   const [name, target] = [names[which + 2], runs[names[0]].mean[0]];
   const labels = labelsOf(marks[which], sizes);
   const off = accuracyAt(runs[name], labels, name)[0] - target;
@@ -219,7 +219,7 @@ function judged(which, { marks }, { runs, names, sizes }) {
 function words(state, answer, things) {
   const { photographs, names, runs } = things;
   if (state.part === "count") {
-    const said = state.marks.map((mark, i) => (mark === state.step ? judged(i, state, things) : "")).filter(Boolean); // of what stands at the line
+    const said = state.marks.map((mark, i) => (mark === state.step ? judged(i, state, things) : "")).filter(Boolean); // marks here
     if (said.length) return said.join(" ");
     const [head, net, vit] = answer.accuracy.map((one) => `${one.toFixed(0)} %`);
     const last = known(runs[names[1]], answer.labels) === "beyond" ? `The linear head was run with at most 1,000 labels and reached ${head}.` : `A linear head on the frozen pretrained network reaches ${head}.`;

@@ -1,4 +1,4 @@
-// What every explorable is made with: its frame, its state, what can be dragged, and the answers of a learner's function.
+// The base of every explorable: its frame, its state, dragging, and the answers of a learner's function.
 
 import { html, nothing, render as fill, svg } from "lit-html";
 
@@ -10,11 +10,11 @@ import { widget } from "../../_support/widgets/js/widget.js";
 
 export { html, nothing, svg };
 
-// How far an arrow key moves, and with Shift.
+// The direction [right, down] of each arrow key.
 const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 function pointOf(event, node) {
-  // In the units of the drawing; on an element of the page in shares of its width and height.
+  // The position of an event in the units of an SVG drawing or, for an HTML element, in shares of its width and height.
   const drawing = node.ownerSVGElement ?? (node instanceof SVGSVGElement ? node : null);
   if (drawing) {
     const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(drawing.getScreenCTM().inverse());
@@ -25,8 +25,8 @@ function pointOf(event, node) {
 }
 
 export function drag(at, move) {
-  // -> what a pointerdown does: until the pointer is up, `move` gets the point to which `at`, {x, y}, has come. Without
-  // `at` it gets the point under the pointer.
+  // -> a handler of pointerdown: until the pointer is up, it calls `move` with the point to which `at`, {x, y}, has
+  // been dragged or, without `at`, with the point under the pointer; at the end it calls move(null, true).
   return (event) => {
     if (event.button) return;
     const node = event.currentTarget;
@@ -52,7 +52,7 @@ export function drag(at, move) {
 }
 
 export function keys(step) {
-  // -> what a keydown does: `step(right, down)`, ten times as far with Shift.
+  // -> a handler of keydown that calls `step(right, down)` for arrow keys, with ten times the distance with Shift.
   return (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || !STEP[event.key]) return;
     step(...STEP[event.key].map((one) => one * (event.shiftKey ? 10 : 1)));
@@ -61,18 +61,18 @@ export function keys(step) {
   };
 }
 
-// Within a drawing Chromium heeds no touch-action: a finger would scroll the page.
+// Keeps a finger from scrolling the page, as Chromium ignores touch-action within an SVG.
 const HELD = { handleEvent: (event) => event.preventDefault(), passive: false };
 
 export function handle({ label, text, now, least, most, at, move, step, scrolls = false }, body) {
-  // A part of a drawing that can be dragged, and moved with the arrow keys; `text` is what a screen reader says of it.
-  // `scrolls`: a finger may scroll the page over it, as far as the drawing's own touch-action lets it.
+  // A part of a drawing that can be dragged, and moved with the arrow keys. text: its value for screen readers;
+  // scrolls: whether a finger on it may scroll the page, as far as the drawing's own touch-action allows.
   return svg`<g class="play-handle" tabindex="0" role="slider" aria-label=${label} aria-valuetext=${text} aria-valuenow=${now}
     aria-valuemin=${least} aria-valuemax=${most} @pointerdown=${drag(at, move)} @keydown=${keys(step)} @touchstart=${scrolls ? null : HELD}>${body}</g>`;
 }
 
 export function strip(name, title, labels, value, set) {
-  // Choices side by side; `labels` by value. Radio buttons of one name belong together on the whole page.
+  // Choices side by side; `labels` by value. `name` must be unique on the page, as it groups the radio buttons.
   return html`<div class="vit-strip" role="radiogroup" aria-label=${title}>
     ${Object.entries(labels).map(([one, label]) => html`<label class="play-choice"
       ><input type="radio" name=${name} .checked=${String(value) === one} @change=${() => set(one)} /><span>${label}</span></label>`)}
@@ -80,7 +80,7 @@ export function strip(name, title, labels, value, set) {
 }
 
 export function picture(pixels, [height, width]) {
-  // (H, W, 3), bytes -> the address of a picture
+  // (H, W, 3), bytes -> the data URL of a picture
   const canvas = Object.assign(document.createElement("canvas"), { width, height });
   const data = new ImageData(width, height);
   for (let i = 0; i < width * height; i++) data.data.set([...pixels.subarray(3 * i, 3 * i + 3), 255], 4 * i);
@@ -93,7 +93,8 @@ export function percent(share) {
 }
 
 function opened(model) {
-  // -> the arrays that `Sections.floats` and `Sections.bytes` of encoding.py have written, and the addresses of files.
+  // -> the facts, with the arrays that `Sections.floats` and `Sections.bytes` of encoding.py have written, and file
+  // URLs.
   const { sections = [], ...facts } = model.get("_facts");
   const data = bytesOf(model.get("_data"));
   for (const { name, at, bytes, coding, media } of sections) {
@@ -117,7 +118,7 @@ class Play {
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", kind.title);
     this.root.dataset.name = name;
-    this.root.play = this; // for tests, and for those who look into the page
+    this.root.play = this; // for tests, and for inspection in the console
     el.append(this.root);
     this.things = kind.open ? kind.open(this.facts, () => ((this.last = null), this.schedule())) : this.facts;
     this.changed = () => this.take(model.get("state"));
@@ -127,7 +128,7 @@ class Play {
   }
 
   fromAddress() {
-    // What the address says of this figure; -> a sentence about the first value that it cannot take.
+    // Takes the state from the address; -> a sentence about the first invalid value, or "".
     let refused = "";
     const [name, query] = location.hash.slice(1).split("?");
     for (const [part, value] of name === this.name ? fromAddress(this.table, query) : []) {
@@ -144,8 +145,8 @@ class Play {
   }
 
   set(values, lasts = true) {
-    // What lasts is kept by the model: Python sees it, and the address of a page holds it. A pointer that moves within
-    // one patch, or one step, changes nothing, and nothing is drawn.
+    // lasts: whether to save the state in the model, for Python, or in the page's address. Draws nothing if the values
+    // are unchanged, such as for a pointer that moves within one patch.
     const before = JSON.stringify(this.state);
     Object.assign(this.state, values);
     if (lasts) this.keep();
@@ -162,8 +163,8 @@ class Play {
   }
 
   moving(values) {
-    // For `drag`: `values(point)` is what a point means. The state is kept, and a goal counts, where the drag ends: who
-    // only passes it has not found it.
+    // -> a function for `drag`; values(point): the parts of the state for a point. The state is saved, and goals are
+    // checked, only at the end of the drag, so that passing over a solution does not count.
     return (point, over) => {
       this.held = !over;
       this.set(over ? {} : values(point), over);
@@ -171,7 +172,7 @@ class Play {
   }
 
   ask() {
-    // One question at a time: while a pointer moves, the next waits for the last answer.
+    // Asks the learner's function for the present state, one question at a time: the next one waits for the answer.
     const question = JSON.stringify(this.state);
     if (!this.live || !this.facts.asks || this.open || this.answered?.question === question) return;
     this.open = question;
@@ -196,7 +197,7 @@ class Play {
   }
 
   compute(theirs) {
-    // What has been computed last stands while the state, the learner's answer and what `open` has loaded stay the same.
+    // Cached while the state, the learner's answer and the things of `open` stay the same.
     const asked = JSON.stringify(this.state);
     if (this.last?.asked !== asked || this.last.theirs !== theirs) this.last = { asked, theirs, answer: this.kind.compute(this.state, this.things, theirs) };
     return this.last.answer;
@@ -242,12 +243,12 @@ class Play {
 }
 
 export function explorable(name, table, kind) {
-  // -> what anywidget takes; and brings the places of this name in a page to life.
+  // Draws the explorable in all its places in a page. -> the object that anywidget takes.
   //
-  // kind: title, hint; goals, a list of { text, reached(state, answer, things) }; compute(state, things, theirs), where
-  // theirs is what the learner's function has answered, or null; words(state, answer, things), a sentence or two;
-  // view(state, answer, things, play), a template; and, where there is need, open(facts, redraw) -> things, where
-  // redraw() says that they have changed; paint(root, state, answer, things) for canvases, close(things).
+  // kind: title, hint; goals, a list of { text, reached(state, answer, things) }; compute(state, things, theirs) ->
+  // answer, where theirs is the answer of the learner's function, or null; words(state, answer, things), a sentence or
+  // two; view(state, answer, things, play), a template; and optionally open(facts, redraw) -> things, which calls
+  // redraw() when they change; paint(root, state, answer, things) for canvases; close(things).
   return widget(name, ({ model, el }) => {
     const play = new Play(name, table, kind, model, el);
     return () => play.end();

@@ -1,4 +1,5 @@
-// A query and a key in a row of patches: their places turn their pairs of numbers, and only the distance counts.
+// A query and a key in a row of patches: their positions rotate their pairs of numbers, so that only the distance
+// counts.
 
 import TABLE from "./rope.json" with { type: "json" };
 import { explorable, handle, html, svg } from "./play.js";
@@ -6,7 +7,7 @@ import { explorable, handle, html, svg } from "./play.js";
 const PAIRS = [0, 1, 2, 3];
 const PLACES = Array.from({ length: 16 }, (_, place) => place);
 const RATES = PAIRS.map((pair) => 100 ** (-pair / 4)); // radians a place
-const AWAY = 3; // places to the left, where the second goal has the query look
+const AWAY = 3; // the second goal: how many places to its left the query must look
 const [CELL, EDGE, ROW] = [23.5, 20, 36]; // of the row: the side of a patch, where the first begins, and its top
 const [ZERO, UNIT] = [204, 18]; // of the curve: where a score of 0 is, and one unit
 const [MIDDLE, LONG] = [50, 38]; // of a clock: its centre, and its hands
@@ -18,8 +19,8 @@ const plain = (value) => value.toFixed(2).replace("-0.00", "0.00").replace("-", 
 const signed = (value) => plain(value).replace(/^(?=\d)/, "+");
 
 export function compute({ query, key, hands }) {
-  // -> query and key, turned, (4, 2) each; parts (4), what each pair adds to the score; scores (16), of this key at every
-  // place. Before it is turned, a pair of the key is (1, 0).
+  // -> query and key, rotated, (4, 2) each; parts (4), the contribution of each pair to the score; scores (16), with
+  // the key at every place. Before the rotation each pair of the key is (1, 0).
   const turned = (angle) => [Math.cos(angle), Math.sin(angle)];
   const q = hands.map((hand, pair) => (hand * Math.PI) / 180 + RATES[pair] * query);
   const partsAt = (place) => q.map((angle, pair) => Math.cos(angle - RATES[pair] * place));
@@ -32,7 +33,7 @@ const usual = (name) => TABLE[name].usual;
 const FIRST = compute({ query: usual("query"), key: usual("key"), hands: usual("hands") }).score;
 
 function both(state, to) {
-  // The two moved so that the query comes to a place, as far as the row goes.
+  // Moves both so that the query comes to a place, within the row.
   const apart = state.key - state.query;
   const query = Math.max(0, -apart, Math.min(15, 15 - apart, Math.round(to)));
   return { query, key: query + apart };
@@ -54,7 +55,7 @@ function row(play, { score, scores }) {
     <path class="rope-span" d="M ${left} 96 v 24 m 0 -12 H ${right} m 0 -12 v 24" />
     <rect class="play-grip rope-both" x=${label - 43} y="98" width="86" height="20" rx="6" />
     <text x=${label} y="112.5" text-anchor="middle">${query === key ? "same place" : `${Math.abs(key - query)} apart`}</text>`);
-  // The score stands beside its point, and under it near the top, where the bar is.
+  // The score is written beside its point, or below it if the point is near the top, where the bar is.
   const [away, anchor] = score > 3 && key > 0 ? [0, "middle"] : key > 12 ? [-11, "end"] : [11, "start"];
   const grid = [-4, 0, 4].map((at) => svg`<path d="M ${EDGE} ${up(at)} H ${across(15.5)}" stroke="var(--vit-line)" />
     <text class="play-soft" x=${EDGE - 4} y=${up(at) + 4} text-anchor="end">${plain(at).slice(0, -3)}</text>`);
@@ -71,11 +72,11 @@ function row(play, { score, scores }) {
 }
 
 function clock(play, { query, key, parts }, pair) {
-  // As a clock: (1, 0) points up, and it turns to the right.
+  // As on a clock, (1, 0) points up, and positive angles turn clockwise.
   const tip = ([a, b]) => ({ x: MIDDLE + LONG * b, y: MIDDLE - LONG * a });
   const [q, k] = [tip(query[pair]), tip(key[pair])];
   const set = (hand) => ({ hands: play.state.hands.map((one, p) => (p === pair ? Math.round(hand - 360 * Math.round(hand / 360)) : one)) });
-  const wedge = query[pair][0] * key[pair][1] - query[pair][1] * key[pair][0] > 0 ? 1 : 0; // to the right, from query to key
+  const wedge = query[pair][0] * key[pair][1] - query[pair][1] * key[pair][0] > 0 ? 1 : 0; // clockwise from query to key?
   return html`<div class="rope-clock"><svg viewBox="0 0 100 100" role="group" aria-label="Pair ${pair}">
       <circle class="rope-face" cx="50" cy="50" r="46" /><path class="rope-wedge" d="M 50 50 L ${q.x} ${q.y} A ${LONG} ${LONG} 0 0 ${wedge} ${k.x} ${k.y} Z" />
       <path class="rope-key" d="M 50 50 L ${k.x} ${k.y}" />

@@ -1,4 +1,4 @@
-// A photograph's tokens as a river through four blocks: each branch adds to it, and each branch has a valve.
+// A photograph's residual stream as a river through four blocks: each branch adds to it, and has a valve.
 
 import TABLE from "./stream.json" with { type: "json" };
 import { explorable, handle, html, nothing, percent, picture, strip, svg } from "./play.js";
@@ -8,10 +8,10 @@ const VALVES = ["closed", "mean", "open"];
 const NAMES = ["attention", "MLP"];
 const TURN = { open: 0, mean: 45, closed: 90 }; // degrees of a valve's lever against the pipe
 const LAYERS = [0, 1, 2, 3];
-const WORDLESS = { rocket: "a rocket", coffee: "a cup of coffee" }; // which the model has no word for
-const NOTHING = 0.02; // the answer's probability may change by so much where "nothing" has changed
-// Of the drawing: where the river begins, how long a block of it is; its height and that of the valves; how wide a
-// stream is whose tokens have length 1.
+const WORDLESS = { rocket: "a rocket", coffee: "a cup of coffee" }; // photographs of none of the model's classes
+const NOTHING = 0.02; // a smaller change of the answer's probability counts as none
+// The drawing: x of the river's start, the length of a block; y of the river and of the valves; the width of a stream
+// whose tokens have length 1.
 const [START, SPAN, RIVER, PIPES, WIDE] = [64, 78, 104, [48, 160], 5];
 
 function open({ config, weights, pixels, photographs, means, centres, directions }) {
@@ -34,7 +34,7 @@ function length(tokens, D) {
 }
 
 function coloured(tokens, D, centre, directions) {
-  // (T, D) -> (N, 3), from 0 to 1: where the patch tokens, each made as long as 1, lie along three directions.
+  // (T, D) -> (N, 3), from 0 to 1: the coordinates of the patch tokens, scaled to length 1, along three directions.
   return Array.from({ length: tokens.length / D - 1 }, (_, patch) => {
     const token = tokens.subarray((patch + 1) * D, (patch + 2) * D);
     const long = length(token, D);
@@ -64,8 +64,8 @@ function run(valves, which, { model, images, means, centres, directions }) {
 }
 
 export function compute({ valves, photograph }, things) {
-  // -> logits and probabilities (K); mean lengths of the tokens in the stream (2L + 1), and of what is added (2L); the
-  // patch tokens' colours (L + 1, N, 3); and `before`: the same with all valves open.
+  // -> logits and probabilities (K); mean lengths of the tokens in the stream (2L + 1), and of what the branches add
+  // (2L); the patch tokens' colours (L + 1, N, 3); and `before`: the same with all valves open.
   const which = things.photographs.indexOf(photograph);
   things.before[photograph] ??= run(TABLE.valves.usual, which, things);
   return { ...run(valves, which, things), before: things.before[photograph] };
@@ -77,7 +77,7 @@ const each = (what) => LAYERS.map((layer) => [0, 1].map((part) => what(layer, pa
 const along = (stage) => START + (SPAN * stage) / 2; // of the 2L + 1 stages of the stream
 
 function riverside(lengths, side) {
-  // One bank, from the first stage to the last.
+  // The path of one bank of the river, from the first stage to the last.
   const at = (stage) => RIVER + (side * WIDE * lengths[stage]) / 2;
   return lengths.slice(1).map((_, n) => `C ${along(n) + 20} ${at(n)} ${along(n + 1) - 20} ${at(n + 1)} ${along(n + 1)} ${at(n + 1)}`);
 }
@@ -92,14 +92,14 @@ function river(lengths) {
 const middle = (layer, part) => along(2 * layer + part) + SPAN / 4; // of a branch
 
 function pipe({ valves }, { added }, layer, part) {
-  // From the river and back to it, as wide as what the branch adds is long.
+  // A branch, from the river and back to it, with a width in proportion to the mean length of what it adds.
   const [x, y, now] = [middle(layer, part), PIPES[part], valves[layer][part]];
   return svg`<path class="stream-pipe" d="M ${x - 16} ${RIVER} C ${x - 16} ${y} ${x - 14} ${y} ${x} ${y} S ${x + 16} ${y} ${x + 16} ${RIVER}"
     stroke-width=${now === "closed" ? 2 : Math.max(2, WIDE * added[2 * layer + part])} stroke="var(--play-${part ? 1 : 2})" stroke-dasharray=${{ open: "none", mean: "5 3", closed: "2 4" }[now]} />`;
 }
 
 function valve(play, layer, part) {
-  // Turned by a drag, by the arrow keys, or by clicks: the first closes it, the next two open it again by way of the mean.
+  // A valve, turned by a drag, by the arrow keys, or by clicks: open, closed, mean, and open again.
   const { valves } = play.state;
   const [x, y, now] = [middle(layer, part), PIPES[part], valves[layer][part]];
   const put = (value) => ({ valves: valves.map((row, l) => row.map((one, p) => (l === layer && p === part ? value : one))) });
@@ -134,7 +134,7 @@ function tokens(colours, lengths, stage) {
 }
 
 function logits({ logits, probabilities, before }, names) {
-  // A bar for each word, from 0 to its logit, and a mark where it ended with all valves open.
+  // A bar for each class, from 0 to its logit, with a mark at the logit with all valves open.
   const [word, at] = [best(probabilities), (value) => 100 * Math.max(0, Math.min(1, (value + 3) / 8))];
   const row = (k) => html`<tr class=${k === word ? "stream-best" : ""}><th scope="row">${k === word ? "\u25b8 " : nothing}${names[k]}</th>
     <td class="stream-track"><span class="stream-zero" style="left: ${at(0)}%"></span>

@@ -1,32 +1,32 @@
-// The course's ViT in the page, forwards only: what patches.py, embeddings.py, attention.py, encoder.py and vit.py
-// compute, in this order and by the same names, so that it can be read beside chapter 06. No DOM, no library.
+// The forward pass of the course's ViT in JavaScript: patches.py, embeddings.py, attention.py, encoder.py and vit.py,
+// in this order and with the same names, so that it can be read beside chapter 06. No DOM, no library.
 //
-//   const model = new TinyViT(config, weights)    config: what `described` of tiny_vit.py gives;
+//   const model = new TinyViT(config, weights)    config: as `described` of tiny_vit.py returns it;
 //                                                 weights: Uint8Array, the section "weights" that it adds
 //   const image = model.normalise(pixels)         pixels (H, W, C) of 0 to 255 -> (C, H, W), as the model takes it
 //   const other = model.covered(image, patches)   a copy in which the patches of these numbers are grey: the mean of the
 //                                                 training images, 0 after `normalise`, in the picture `model.grey`
 //   model.forward(image, { branch }) -> {
 //     logits, probabilities       (K) each, K = config.num_classes; their words are config.class_names
-//     tokens                      L + 1 of (T, D): those that go into block 0, and those that come out of each block
-//     maps                        L of (h, T, T): attention weights; row t says how much query t takes from each key
-//     outputs                     L of { attention, mlp }, (T, D) each: what the two branches of a block have added
+//     tokens                      L + 1 of (T, D): the input of block 0, and the output of each block
+//     maps                        L of (h, T, T): attention weights; row t holds the weights of query t for all keys
+//     outputs                     L of { attention, mlp }, (T, D) each: what the two branches of each block have added
 //     features                    (T, D): the last tokens after the last norm
 //   }
-//   branch(layer, name, output)   called with what a branch, "attention" or "mlp", is about to add, (T, D): what it
-//                                 returns is added instead, such as a table of means; with nothing returned, `output`
-//                                 is, which it may have changed in place: output.fill(0) closes the branch
+//   branch(layer, name, output)   called with the output (T, D) of a branch, "attention" or "mlp", before it is added:
+//                                 its result is added instead, such as a table of means; if it returns nothing,
+//                                 `output` is, which it may have changed in place: output.fill(0) closes the branch
 //   model.lens(tokens)            (T, D) of any layer -> (T, K) logits: the last norm and the head on every token
 //   model.config.grid             [rows, columns] of patches; token 0 is the class token, token 1 + n patch n
 //   softmax(logits)               (K) -> (K), in place
-//   numbers(bytes)                what `halves` of tiny_vit.py has written -> Float32Array
+//   numbers(bytes)                bytes as `halves` of tiny_vit.py writes them -> Float32Array
 //
-// Every array is a Float32Array, the last axis contiguous. One pass of tiny-cifar (T = 65, D = 48, L = 4) takes some 10
-// ms on one core. Its logits differ from PyTorch's, of the same rounded weights, by less than 1e-4.
+// Every array is a Float32Array, the last axis contiguous. One pass of tiny-cifar (T = 65, D = 48, L = 4) takes about
+// 10 ms on one core. Its logits differ from PyTorch's with the same rounded weights by less than 1e-4.
 
 export function numbers(bytes) {
-  // Numbers in half precision, the low byte first -> Float32Array. The bits of one, shifted to where those of 32 bits
-  // stand, are the number over 2^112.
+  // Half-precision numbers, little-endian -> Float32Array. The bits of one, shifted to their places in float32,
+  // represent the number divided by 2^112.
   const out = new Float32Array(bytes.length / 2), shifted = new Uint32Array(out.buffer);
   for (let i = 0; i < out.length; i++) {
     shifted[i] = ((bytes[2 * i] | (bytes[2 * i + 1] << 8)) & 0x7fff) << 13;
@@ -39,8 +39,8 @@ const sum = (x, y) => x.map((value, i) => value + y[i]);
 const matrix = (values, rows, width, at = 0, stride = width) => ({ values, rows, width, at, stride });
 
 function products(x, y, out) {
-  // out = x y^T: every row of x times every row of y, which has four or more. Two rows by four at a time, which is three
-  // times as fast as one by one; where that does not come out even, some are computed twice.
+  // out = x y^T; y has at least four rows. Computes tiles of 2 x 4 at a time, which is three times as fast as single
+  // dot products; where the sizes are not multiples, some products are computed twice.
   const { values: xs, width } = x, { values: ys, stride } = y, { values: outs } = out;
   for (let row = 0; row < x.rows; row += 2) {
     const other = Math.min(row + 1, x.rows - 1), x0 = x.at + x.stride * row, x1 = x.at + x.stride * other;
@@ -59,7 +59,7 @@ function products(x, y, out) {
   }
 }
 
-// What the Python takes from PyTorch.
+// Layers that Python takes from PyTorch.
 
 class Linear {
   // (T, in) -> (T, out), with a weight (out, in).
@@ -79,7 +79,7 @@ class Linear {
 }
 
 class LayerNorm {
-  // (T, D) -> (T, D): each token minus its mean, by its standard deviation, times a scale, plus a shift.
+  // (T, D) -> (T, D): each token minus its mean, divided by its standard deviation, times a scale, plus a shift.
   constructor(weights, name, epsilon) {
     [this.scale, this.shift, this.epsilon] = [weights[`${name}.weight`], weights[`${name}.bias`], epsilon];
   }
@@ -212,7 +212,7 @@ class MLP {
 }
 
 class EncoderBlock {
-  // (T, D) -> (T, D), and what has been seen on the way
+  // (T, D) -> (T, D), with the attention map and the outputs of both branches
   constructor(weights, name, config) {
     [this.norm1, this.norm2] = ["norm1", "norm2"].map((norm) => new LayerNorm(weights, `${name}.${norm}`, config.norm_epsilon));
     [this.attention, this.mlp] = [new SelfAttention(weights, `${name}.attention`, config), new MLP(weights, `${name}.mlp`)];

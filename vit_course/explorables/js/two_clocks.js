@@ -1,28 +1,28 @@
-// Two places on the grid of patches: how alike their position vectors are, in a learned table and in one of clocks.
+// Two places on the grid of patches: how similar their position vectors are, learned or of sines and cosines (clocks).
 
 import TABLE from "./two_clocks.json" with { type: "json" };
 import { explorable, handle, html, nothing, strip, svg } from "./play.js";
 
-const [KEPT, MADE] = [48, [37, 37]]; // of the learned table: numbers a row, and the grid that it was made for
-const [WIDTH, AXIS] = [384, 96]; // of the sin-cos table: numbers a row, and hands of one axis
+const [KEPT, MADE] = [48, [37, 37]]; // of the learned table: its width, and the grid that it was made for
+const [WIDTH, AXIS] = [384, 96]; // of the sin-cos table: its width, and the number of clocks for one axis
 const DIALS = [0, 1, 2, 3, 4, 5, 6, 7, 24]; // the hands that are drawn, of each axis
-const ALIKE = 20; // degrees: hands that are no further apart count as alike
+const ALIKE = 20; // degrees: hands at most so far apart count as alike
 const UNLIKE = 0.5; // a cosine similarity
 const CELL = 20;
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const two = (value) => value.toFixed(2).replace("-", "\u2212");
 const degrees = (radians) => `${Math.round((radians * 180) / Math.PI)}\u00b0`;
 
-// Of the 192 clocks, the column's before the row's, those that count.
+// The choices of clocks to compare, of all 192: first those of the column, then those of the row.
 const CLOCKS = { "hand 0": [0, AXIS], "hand 24": [24, AXIS + 24], "first eight": range(8), all: range(2 * AXIS) };
-// The numbers that such clocks hold: sines and cosines of the column, sines and cosines of the row.
+// The columns of the sin-cos table for such clocks. Its order: sines and cosines of the column, then of the row.
 const sine = (clock) => clock + (clock < AXIS ? 0 : AXIS);
 const NUMBERS = Object.fromEntries(Object.entries(CLOCKS).map(([name, clocks]) => [name, clocks.flatMap((clock) => [sine(clock), sine(clock) + AXIS])]));
-// The least and the most that the colours of a map show.
+// The range of the colour scale of each map.
 const SHOWN = { learned: [-0.6, 1], "hand 0": [-1, 1], "hand 24": [0, 1], "first eight": [-1, 1], all: [0.5, 1] };
 
 function cubic(size, wanted) {
-  // -> for each wanted place, four old ones and their weights: what torch calls "bicubic", along one axis.
+  // -> for each new place, four old ones and their weights, as of "bicubic" in torch, along one axis.
   const a = -0.75;
   const near = (t) => (a + 2) * t ** 3 - (a + 3) * t ** 2 + 1;
   const far = (t) => a * t ** 3 - 5 * a * t ** 2 + 8 * a * t - 4 * a;
@@ -53,7 +53,7 @@ function resized(values, before, after, taps) {
 }
 
 function interpolate(rows, [high, wide], [newHigh, newWide], width) {
-  // The class token's row is kept apart, and left out here.
+  // Resizes a position table bicubically, without the class token's row.
   const across = resized(rows.subarray(width), high, width, cubic(wide, newWide));
   return resized(across, 1, newWide * width, cubic(high, newHigh));
 }
@@ -78,7 +78,7 @@ function open({ table, steps }) {
 }
 
 export function tables({ whole, made }, name) {
-  // -> the grid, and of both tables the numbers of each place. Made once.
+  // -> the grid, and both tables for it, cached.
   const grid = name === "16 x 16" ? [16, 16] : [16, 24];
   const make = ([rows, from, width]) => {
     if (name === "as one line") return resized(rows, 1, width, linear(rows.length / width, 385)).subarray(width);
@@ -89,7 +89,7 @@ export function tables({ whole, made }, name) {
 }
 
 function similarities(values, width, numbers, place) {
-  // -> (N,): cosine similarity of each place's vector with that of one place, of these of its numbers.
+  // -> (N,): the cosine similarity of each place's vector with that of one place, over these columns only.
   const dot = (a, b) => {
     let sum = 0;
     for (const i of numbers) sum += values[a * width + i] * values[b * width + i];
@@ -132,7 +132,7 @@ function square(play, answer, name, title) {
       text: `row ${row}, column ${column}: ${part === "place" ? "here" : `cosine similarity ${two(answer[name][answer.at])}`}`,
       now: row * grid[1] + column, least: 0, most: grid[0] * grid[1] - 1, at,
       move: play.moving(({ x, y }) => ({ [part]: [within(Math.floor(y / CELL), 0), within(Math.floor(x / CELL), 1)] })),
-      step: (right, below) => play.set({ [part]: [below, right].map((far, axis) => within(within(play.state[part][axis], axis) + far, axis)) }), // of the state, which may be ahead of what is drawn
+      step: (right, below) => play.set({ [part]: [below, right].map((far, axis) => within(within(play.state[part][axis], axis) + far, axis)) }), // from the state, which may be ahead of the drawing
     }, body(at));
   };
   const jump = (event) => {
@@ -141,7 +141,7 @@ function square(play, answer, name, title) {
   };
   const ring = middle(there);
   const near = Math.abs(here[0] - there[0]) < 2 && Math.abs(here[1] - there[1]) < 5;
-  // The number stands beside the ring: where the square is near, on the other side of it, or of both if there is no room.
+  // The number is written beside the ring: away from the square if that is near or, without room, beyond the square.
   const beside = near ? there[1] >= here[1] : ring.x <= 0.7 * wide;
   const over = near && (beside ? ring.x > wide - 80 : ring.x < 80);
   const [by, right] = over ? [middle(here), !beside] : [ring, beside];
@@ -164,7 +164,7 @@ function dial(answer, counted, axis, hand) {
   const counts = counted.includes(clock);
   const alike = (apart * 180) / Math.PI <= ALIKE;
   const tip = (a, b) => `${25 + 20 * a} ${25 - 20 * b}`;
-  const clockwise = u * y - v * x > 0 ? 1 : 0; // from the square's hand to the ring's
+  const clockwise = u * y - v * x > 0 ? 1 : 0; // whether from the square's hand to the ring's
   return html`<div class="clock-dial" ?data-counts=${counts}><svg viewBox="0 0 50 50" aria-hidden="true"><circle class="clock-face" cx="25" cy="25" r="22" />
       ${counts ? svg`<path class="clock-between" d="M 25 25 L ${tip(x, y)} A 20 20 0 0 ${clockwise} ${tip(u, v)} Z" />` : nothing}
       <path class="clock-there" d="M 25 25 L ${tip(u, v)}" /><path class="clock-here" d="M 25 25 L ${tip(x, y)}" />
@@ -192,7 +192,7 @@ function view(state, answer, _things, play) {
         ${[0, 1].map((axis) => dials(state, answer, axis))}</div></div>`;
 }
 
-// Viridis at nine places: its lightness rises evenly.
+// The colour map viridis at nine points; its lightness rises evenly.
 const COLOURS = [[68, 1, 84], [71, 44, 122], [59, 81, 139], [44, 113, 142], [33, 144, 141], [39, 173, 129], [92, 200, 99], [170, 220, 50], [253, 231, 37]];
 
 function colour(share) {

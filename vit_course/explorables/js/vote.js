@@ -1,4 +1,4 @@
-// What every token of a photograph would say, step by step through the model; patches can be covered.
+// The class predicted from every token of a photograph, at each step of the model; patches can be covered.
 
 import TABLE from "./vote.json" with { type: "json" };
 import { drag, explorable, handle, html, keys, nothing, percent, picture, strip, svg } from "./play.js";
@@ -7,9 +7,9 @@ import { softmax, TinyViT } from "./tiny_vit.js";
 const STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const GRID = 8;
 const FEW = 4; // grey patches that the goal allows
-const WORDLESS = { rocket: "a rocket", coffee: "a cup of coffee", photographer: "a photographer" }; // which the model has no word for
+const WORDLESS = { rocket: "a rocket", coffee: "a cup of coffee", photographer: "a photographer" }; // none of the classes fits
 const SHORT = { airplane: "plane", automobile: "auto" };
-const [LEFT, STEP, LINE] = [72, 38.5, 46]; // of the line through the model: where it begins, from step to step, its height
+const [LEFT, STEP, LINE] = [72, 38.5, 46]; // the line through the model: x of its start, distance of its steps, y
 const across = (step) => LEFT + STEP * step;
 const after = (step) => (step ? `after the ${step % 2 ? "attention" : "MLP"} of block ${Math.floor((step - 1) / 2)}` : "before the first block");
 const begun = (text) => text[0].toUpperCase() + text.slice(1);
@@ -25,7 +25,7 @@ function open({ config, weights, pixels, photographs }) {
 }
 
 function run(covered, photograph, things) {
-  // The model runs when another photograph or other patches are seen; a step is only another place in what it has left.
+  // Runs the model only if the photograph or the covered patches have changed; its result holds all steps.
   const { model, photographs, images, last } = things;
   const key = `${photograph} ${covered}`;
   if (last.key === key) return last;
@@ -39,9 +39,9 @@ function run(covered, photograph, things) {
 }
 
 export function compute({ step, covered, photograph }, things) {
-  // -> said (T), the number of each token's word; shares (K), of the class token's words; path (2L + 1), its word at every
-  // step; settled, the first step from which on its word is the last one; end (K), its shares at the last step, and
-  // `before` the same with no patch covered.
+  // -> said (T), the class predicted from each token at the step; shares (K), the class token's probabilities; path
+  // (2L + 1), its prediction at every step; settled, the first step from which on this is the final one; end (K), its
+  // probabilities at the last step; `before`, the same with no patch covered.
   things.before[photograph] ??= run(TABLE.covered.usual, photograph, things).end;
   const { seen, path, settled, end } = run(covered, photograph, things);
   const { model } = things;
@@ -51,7 +51,7 @@ export function compute({ step, covered, photograph }, things) {
 }
 
 function line(play, { said, shares }, { model, photographs, pictures }) {
-  // The way from the photograph through the model; the class token moves along it, with its word.
+  // The line of steps through the model; the class token moves along it, with its prediction.
   const { step, marked, photograph } = play.state;
   const names = model.config.class_names;
   const put = (to) => ({ step: Math.max(0, Math.min(8, Math.round(to))) });
@@ -75,14 +75,14 @@ function line(play, { said, shares }, { model, photographs, pictures }) {
 }
 
 function photograph(play, { said }, { model, photographs, pictures, cursor }) {
-  // The patches with their words; those that say what the class token says are framed.
+  // The patches with their predicted classes; those that agree with the class token are framed.
   const { covered, photograph } = play.state;
   const side = 400 / GRID;
   const names = model.config.class_names;
   const put = (patch, grey) => ({ covered: play.state.covered.map((row, r) => (r !== Math.floor(patch / GRID) ? row : grey ? row | (1 << patch % GRID) : row & ~(1 << patch % GRID))) });
   const under = ({ x, y }) => (x >= 0 && y >= 0 && x < 400 && y < 400 ? GRID * Math.floor(y / side) + Math.floor(x / side) : null);
   const isGrey = (patch) => Boolean((play.state.covered[Math.floor(patch / GRID)] >> patch % GRID) & 1);
-  let grey = null; // what a drag makes of the patches under it: the opposite of what the first one was
+  let grey = null; // whether a drag covers or uncovers patches: the opposite of the first one's state
   const paint = (point, over) => {
     if (over) return play.keep();
     const patch = under(point);
@@ -123,7 +123,7 @@ function photograph(play, { said }, { model, photographs, pictures, cursor }) {
 }
 
 function votes({ said, shares }, names) {
-  // For each word what the class token gives it, and how many patches say it.
+  // For each class, the class token's probability and the number of patches that predict it.
   const counts = names.map((_, k) => said.slice(1).filter((word) => word === k).length);
   const row = (k) => html`<tr class=${k === said[0] ? "vote-best" : ""}><th scope="row"><span class="vote-mark" style="background: var(--vote-${k})"></span>${names[k]}</th>
     <td><span class="vote-bar" style="width: calc(${shares[k].toFixed(4)} * (100% - 50px))"></span>${percent(shares[k])}</td>

@@ -1,4 +1,4 @@
-// Attention against effect: where a query looks, beside what hiding each block of patches changes for it.
+// Compares attention with effect: where a query looks, and how much hiding each block of patches changes its output.
 
 import { element } from "../../_support/widgets/js/element.js";
 import { blockChanges, blockMeans, blocks, figure, ofToken, rankCorrelation, spreadOut } from "./effects.js";
@@ -7,7 +7,7 @@ import { Thumb } from "./thumb.js";
 import { mapOf } from "./shown.js";
 import { called, percent } from "./words.js";
 
-const FEW = 20; // blocks
+const FEW = 20; // blocks; with fewer results no rank correlation is given
 const PAUSE = 150; // ms without another query
 
 export class Against {
@@ -34,7 +34,7 @@ export class Against {
     const asked = [one.q, one.layer, one.head, one.fusion, one.direction, panel.decoded.filter(Boolean).length, ...known].join();
     if (asked === this.asked) return;
     this.asked = asked;
-    // Where it looks, also where it is shown who looks at it.
+    // This part always needs the direction "from".
     const map = one.direction === "from" ? one.map : mapOf(panel, one.layer, one.head, one.fusion, one.q, "from");
     if (!map) return;
     const light = blockMeans(panel, map, cut);
@@ -43,16 +43,16 @@ export class Against {
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => {
       this.say(one, light, known, cut);
-      this.node.dataset.said = one.direction; // for whoever waits for the words
+      this.node.dataset.said = one.direction; // for tests that wait for the text
     }, PAUSE);
   }
 
   say({ panel, q }, light, known, cut) {
     const count = known.filter((value) => !Number.isNaN(value)).length;
-    const here = count < Math.min(FEW, known.length) ? NaN : rankCorrelation(light, known); // of a few it says nothing
+    const here = count < Math.min(FEW, known.length) ? NaN : rankCorrelation(light, known); // too few mean nothing
     const so = count < known.length ? `With ${count} of ${known.length} so far, the` : "The";
     const all = [];
-    if (panel.decoded.includes(null)) return; // the other heads are not all there yet
+    if (panel.decoded.includes(null)) return; // not all layers are decoded yet
     for (let layer = 0; layer < panel.layers; layer++)
       for (let head = 0; head < panel.heads; head++) {
         const found = rankCorrelation(blockMeans(panel, panel.map(layer, head, q, "from"), cut), known);

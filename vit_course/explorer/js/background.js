@@ -1,11 +1,11 @@
-// Long work in slices, between which the page answers.
+// Runs long work in slices, between which the page stays responsive.
 
 const SLICE = 6; // ms, of the 16 of a frame
 const waiting = [];
 let running = false;
 
 export function background(work) {
-  // `work` is a generator that yields wherever it may rest.
+  // work: a generator that yields wherever it may be interrupted.
   waiting.push(work);
   if (!running) {
     running = true;
@@ -20,19 +20,19 @@ function slice() {
     if (!work.next().done) waiting.push(work);
   }
   running = waiting.length > 0;
-  // A pause as long as the slice, so that a pointer is never far from its turn.
+  // A pause as long as the slice, so that pointer events never wait long.
   if (running) setTimeout(slice, SLICE);
 }
 
 export function forAtMost(work, milliseconds) {
-  // -> whether it is done.
+  // Runs a generator for a limited time; -> whether it is done.
   const end = performance.now() + milliseconds;
   while (performance.now() < end) if (work.next().done) return true;
   return false;
 }
 
 export function afterwards(call) {
-  // -> a function that calls `call` once the present frame is on the screen, with what it was last given.
+  // -> a function that calls `call` after the current frame is painted, with the value of its last call.
   let waiting = 0;
   let last;
   const later = (value) => {

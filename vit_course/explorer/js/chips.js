@@ -1,4 +1,4 @@
-// The tokens that are no patches: buttons with their names, and with their weights in figures of one width.
+// Buttons for the tokens that are not patches, with their names and weights.
 
 import { element } from "../../_support/widgets/js/element.js";
 import { percent } from "./words.js";

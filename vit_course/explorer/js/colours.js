@@ -3,15 +3,15 @@
 import { components, dot } from "./components.js";
 
 export function percentile(sorted, share) {
-  // Between two values in proportion, as NumPy has it.
+  // Interpolates linearly between two values, as NumPy does.
   const at = share * (sorted.length - 1);
   const below = Math.floor(at);
   return sorted[below] + (at - below) * (sorted[Math.min(below + 1, sorted.length - 1)] - sorted[below]);
 }
 
 export function colours(panels) {
-  // -> for each panel its patches' colours (patches x 3, bytes), or null where no tokens were sent. Panels whose
-  // tokens are equally wide are coloured together, so that like colours mean like tokens from picture to picture.
+  // -> for each panel its patches' colours (patches x 3, bytes), or null where no features were sent. Panels whose
+  // tokens have the same width are coloured together, so that similar colours mean similar tokens in all pictures.
   const out = panels.map(() => null);
   const widths = panels.map((panel) => (panel.features ? panel.features.length / panel.tokens : 0));
   for (const width of new Set(widths.filter((w) => w > 0))) {
@@ -25,7 +25,7 @@ export function colours(panels) {
 const kept = new WeakMap(); // panels -> the features that were coloured, and the colours
 
 export function paintColours(panels) {
-  // `colours`, computed once for the same tokens: every frame asks for them.
+  // As `colours`, cached for the same features, as every frame calls it.
   const of = panels.map((panel) => panel.features);
   if (!kept.get(panels)?.of.every((features, i) => features === of[i])) kept.set(panels, { of, all: colours(panels) });
   return kept.get(panels).all;

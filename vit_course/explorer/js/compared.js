@@ -1,10 +1,10 @@
-// The model as it is and with something taken out, side by side: what the explorer is given then.
+// The widget model of an explorer that shows the unchanged and the changed model side by side.
 
 import { called } from "./effects.js";
 import { bytesOf } from "../../_support/widgets/js/bytes.js";
 
 export class Compared {
-  // model: anywidget's, or a page's; bench: whose panel, and what came of the last change.
+  // model: anywidget's, or a page's; bench: of the panel, with the answer to the last change in `told` (lab.js).
   constructor(model, { index, out, told }) {
     const { usual, own, tools } = model;
     Object.assign(this, { model, usual, own, tools });

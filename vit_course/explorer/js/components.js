@@ -4,11 +4,11 @@
 // their covariances, which at 1,370 tokens of 384 numbers is several times the work.
 
 const MOST = 64;
-const BETWEEN = 8; // so many steps from one look at how good the components are to the next
+const BETWEEN = 8; // steps between two tests of convergence
 
 export function components(rows, width, count = 3) {
-  // (N, width), less their mean -> `count` directions of length 1, the widest spread first. The entry that is
-  // largest in size is positive, as scikit-learn has it: the same tokens have the same colours each time.
+  // (N, width), minus their mean -> `count` directions of length 1, the widest spread first. The entry that is
+  // largest in size is made positive, as in scikit-learn, so that the same tokens always have the same colours.
   const basis = [];
   const [diagonal, beside] = [[], []];
   let v = Float64Array.from({ length: width }, (_, i) => Math.sin(i + 1)); // any start that is not special
@@ -38,7 +38,7 @@ export function components(rows, width, count = 3) {
 }
 
 function largest(diagonal, beside, count) {
-  // -> [eigenvalue, shares of the directions so far] of the largest
+  // -> [eigenvalue, eigenvector in the basis of the Lanczos vectors] of the `count` largest
   const { values, vectors } = tridiagonal(diagonal, beside);
   const order = values.map((_, i) => i).sort((a, b) => values[b] - values[a]);
   return order.slice(0, count).map((i) => [values[i], vectors.map((row) => row[i])]);
@@ -61,7 +61,7 @@ function normalise(a) {
 }
 
 function squared(rows, width, v) {
-  // X^T X v. Two rows at a time keep the processor busy.
+  // X^T X v, two rows at a time, which is faster.
   const out = new Float64Array(width);
   for (let at = 0; at < rows.length; at += 2 * width) {
     const after = at + width < rows.length ? at + width : -1;

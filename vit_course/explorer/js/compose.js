@@ -1,11 +1,11 @@
-// Strengths as masks, and pictures under them. A map is drawn as a small mask of rows x columns that the browser
-// enlarges, so that a move costs two drawings of a whole picture and no loop over its pixels.
+// Draws maps over pictures. A map becomes a small mask of rows x columns that the browser enlarges, so that each frame
+// costs two drawImage calls of a whole picture and no loop over its pixels.
 
-export const FLOOR = 0.15; // what is left of the picture where there is no weight
-// The colour of a mask, and its opacity where there is no weight and at full strength. Black of opacity (1 - FLOOR)(1 - a)
-// leaves FLOOR + (1 - FLOOR) a of each pixel; the colour of heat is rare in photographs,
-// and where red and green are seen alike it is a blue.
-// Under a spotlight lies a pale copy of the picture, white to this part, so that a black place can light up as well.
+export const FLOOR = 0.15; // the brightness of the picture where there is no weight
+// A mask's colour, and its opacity where there is no weight (`least`) and at full strength (`most`). For the spotlight,
+// black with opacity (1 - FLOOR)(1 - a) leaves FLOOR + (1 - FLOOR) a of each pixel. The colour of heat is rare in
+// photographs, and looks blue to people who cannot tell red from green.
+// PALE: under a spotlight the picture is mixed with this share of white, so that a black place can light up as well.
 const PALE = 0.18;
 export const MASKS = {
   spotlight: { colour: [0, 0, 0], least: 1 - FLOOR, most: 0, pale: PALE },
@@ -14,15 +14,16 @@ export const MASKS = {
 const WHITE = [255, 255, 255];
 
 export function strengths(map, from, count, low, high) {
-  // -> how strongly each is drawn, from 0 to 1.
+  // -> how strongly each weight is drawn, from 0 to 1.
   const out = new Float32Array(count);
   for (let i = 0; i < count; i++) out[i] = Math.min(Math.max((map[from + i] - low) / (high - low), 0), 1);
   return out;
 }
 
 export function bilinear(values, columns, rows, times, out = new Float32Array(columns * rows * times * times)) {
-  // `times` as many columns and rows, the values at the middles of the old ones kept, beyond the outermost middles flat.
-  // Browsers without a graphics card enlarge in sixteenths of a pixel, which shows as a grid: they enlarge the rest.
+  // Enlarges `times` in each direction, bilinearly between the centres of the old pixels, and constant beyond the
+  // outermost ones. Done here first because browsers without a graphics card interpolate in steps of a sixteenth of a
+  // pixel, which would show as a grid.
   const width = columns * times;
   const [left, share] = [new Int32Array(width), new Float32Array(width)];
   for (let x = 0; x < width; x++) {
@@ -45,8 +46,8 @@ export function bilinear(values, columns, rows, times, out = new Float32Array(co
 }
 
 export function fillMask(data, map, from, columns, rows, low, high, { at = 0, width = columns, colour = WHITE, least = 0, most = 1 } = {}) {
-  // Into the RGBA bytes of a picture `width` pixels wide, from pixel `at` on: the colour, whose opacity goes from `least`
-  // at the weight `low` to `most` at `high`.
+  // Writes a mask into the RGBA bytes of an image `width` pixels wide, from pixel `at` on: its opacity goes from
+  // `least` at the weight `low` to `most` at `high`.
   const [first, times] = [255 * least, (255 * (most - least)) / (high - low)];
   for (let row = 0, k = from; row < rows; row++) {
     for (let column = 0, to = 4 * (at + row * width); column < columns; column++, to += 4, k++) {
@@ -93,7 +94,7 @@ export function ring(context, x, y, radius, line) {
 }
 
 export function covered(context, x, y, width, height, line) {
-  // Black with a white cross, so that it is not taken for a dark place.
+  // Black with a white cross, so that a hidden patch is not taken for a dark place.
   context.fillStyle = "#000";
   context.fillRect(x, y, width, height);
   context.beginPath();
@@ -106,7 +107,7 @@ export function covered(context, x, y, width, height, line) {
 }
 
 export function frame(context, x, y, width, height, line, style = "solid") {
-  // Black inside white: seen on any colour.
+  // A black line inside a white one, visible on any colour.
   context.setLineDash(style === "dashed" ? [3 * line, 2 * line] : []);
   context.lineJoin = "miter";
   for (const [colour, inset] of [["#fff", 0], ["#000", line]]) {

@@ -1,10 +1,10 @@
-// The choices: rows of radio buttons that look like one strip each, the switch of smoothing, the slider of the fixed scale.
+// The controls: strips of radio buttons, the switch for smoothing, the slider of the fixed scale.
 
 import { element } from "../../_support/widgets/js/element.js";
 import { multiples, nearestMultiple } from "./scales.js";
 import TABLE from "./state.json" with { type: "json" };
 
-// Where a choice changes nothing that is drawn.
+// When a control has no effect on what is drawn, and is disabled.
 const IDLE = {
   direction: (state) => state.get("view") !== "attention",
   overlay: (state) => state.get("view") === "colours",
@@ -12,7 +12,7 @@ const IDLE = {
 };
 
 export class Strip {
-  // One of several: native radio buttons, so that arrow keys and readers of the screen know them.
+  // A choice of one of several values, as native radio buttons for the sake of arrow keys and screen readers.
   constructor(state, name, id) {
     Object.assign(this, { state, name });
     const { title, choices, labels } = TABLE[name];
@@ -33,8 +33,8 @@ export class Strip {
   }
 }
 
-// Whether a fold is open is state. It is noted at the click: the browser says "toggle" only later, and a frame drawn
-// until then would fold it again. What opens it without a click, such as a search in the page, is heard by "toggle".
+// Keeps in the state whether a <details> is open. Set at the click, because "toggle" fires only later, and a frame
+// drawn in between would close it again. "toggle" is for openings without a click, such as by a search in the page.
 export function remembered(details, state, name) {
   const note = (open) => open !== state.get(name) && state.set({ [name]: open });
   details.firstChild.addEventListener("click", () => note(!details.open));
@@ -55,7 +55,7 @@ export class Smooth {
 }
 
 export class Fixed {
-  // In multiples of the weight that each token would get if all got the same.
+  // The slider of the fixed scale, in multiples of an even share of the attention, 1 / tokens.
   constructor(state, id) {
     this.state = state;
     this.list = multiples(state.first.tokens);

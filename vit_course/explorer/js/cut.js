@@ -1,9 +1,9 @@
-// What the model did not see: the whole photograph, with a frame around the part that it was given.
+// Shows the whole photograph, with a frame around the part that the model sees.
 
 import { frame } from "./compose.js";
 import { element } from "../../_support/widgets/js/element.js";
 
-// panel: `kept`, the shares of the photograph's height and width that are left, null for all; and, where it is not the
+// panel: `kept`, the shares of the photograph's height and width that the model sees; and, if these are not in the
 // middle, `at`, the shares above and to the left of them.
 export function seenWords({ kept, at }) {
   const [down, across] = kept;
@@ -34,7 +34,7 @@ export function paintCut(canvas, picture, shares) {
 }
 
 export function cut(panel) {
-  // -> elements: none where nothing was cut off.
+  // -> a list of elements, empty if nothing was cut off.
   if (!panel.kept) return [];
   const canvas = element("canvas", { class: "vit-whole", role: "img", "aria-label": "The whole photograph, with a frame around what the model sees" });
   const node = element("details", { class: "vit-cut" }, element("summary", { text: seenWords(panel) }), canvas);

@@ -1,4 +1,4 @@
-// Panels: what was sent of each image, decoded layer by layer, the one that is looked at first.
+// Panels: the data that were sent for each image, decoded layer by layer, the shown layer first.
 
 import { bytesOf, floats, planes } from "../../_support/widgets/js/bytes.js";
 import { key } from "./effects.js";
@@ -7,7 +7,8 @@ import { meanInto } from "./rows.js";
 import { choose } from "./opening_view.js";
 
 export class Panel {
-  // The fields of the description, and what is computed from the bytes. A layer that has not been decoded gives zeros.
+  // Holds the fields of the description, and what is decoded from the bytes. A layer that is not decoded yet gives
+  // zeros.
   constructor(described, bytes) {
     Object.assign(this, described);
     this.bytes = bytes;
@@ -17,7 +18,7 @@ export class Panel {
     this.featureWidth = this.find("features")?.shape[1] ?? 0;
     this.rollsOut = this.layers === this.all_layers;
     this.known = new Map(); // what was tested, by the key of each change: {row: Float32Array (T), says}
-    this.changed = () => {}; // called whenever something more is there
+    this.changed = () => {}; // called whenever more has been decoded
     this.wanted = this.layers - 1;
     this.scratch = new Float32Array(this.heads * this.tokens);
   }
@@ -42,7 +43,7 @@ export class Panel {
   }
 
   async open() {
-    // The picture, and the numbers that all layers share.
+    // Decodes the picture, and the arrays that all layers share.
     this.picture = this.bitmap instanceof ImageBitmap ? this.bitmap : await this.decodePicture();
     for (const name of ["query_steps", "key_steps", "key_means", "lse", "tops"]) this[name] = this.floats(name);
     const rows = this.floats("tested");
@@ -54,9 +55,10 @@ export class Panel {
   }
 
   async decodeAll() {
-    // One after the other, from the wanted one on; ends early where the view has gone.
+    // Decodes the layers one by one, the wanted one first, then from the last one down. Ends early if the panel is
+    // closed.
     while (!this.closed && this.decoded.includes(null)) {
-      await this.coming?.any(this); // of a panel whose bytes are on their way (live_stored.js)
+      await this.coming?.any(this); // for a panel whose bytes are still loading (live_stored.js)
       const can = (layer) => !this.decoded[layer] && (this.coming?.has(this, layer) ?? true);
       const layer = can(this.wanted) ? this.wanted : this.decoded.findLastIndex((_, one) => can(one));
       this.decoded[layer] = await (this.kind === "qk" ? VectorsLayer : MapsLayer).of(this, layer);
@@ -117,7 +119,7 @@ export class Panel {
   }
 
   place(token) {
-    // -> [row, column], or null of a token that is no patch.
+    // -> [row, column], or null for a token that is not a patch.
     const place = token - this.prefix;
     return place < 0 ? null : [Math.floor(place / this.columns), place % this.columns];
   }
@@ -129,13 +131,14 @@ export class Panel {
 }
 
 export function describePanels(model) {
-  // -> panels of which only the sizes are known.
+  // -> panels that are described but not decoded.
   const bytes = bytesOf(model.get("_data"));
   return model.get("_panels").map((described) => new Panel(described, bytes));
 }
 
 export async function openPanels(model, panels = describePanels(model)) {
-  // Resolves once the pictures and the layer that is looked at are there; the others follow.
+  // Resolves once the pictures and one layer of each panel are decoded, the shown one if it is loaded; the rest
+  // follows.
   const layer = model.get("layer") ?? panels[0].telling?.layer ?? Infinity;
   await Promise.all(panels.map((panel) => panel.open()));
   for (const panel of panels) panel.want(Math.min(Math.max(layer, 0), panel.layers - 1));

@@ -1,7 +1,7 @@
-// What follows where something is taken out of a model: which changes there are, and numbers about them. No DOM.
-// A change is a list of interventions (live_change.js); of each a row of T numbers is known, 1 - cosine of every token.
+// The effects of removing parts of a model: families of changes, and numbers about their results. No DOM. A change is a
+// list of interventions (live_change.js); its result is a row of T numbers, 1 - cosine(before, after) of every token.
 
-const MOST_BLOCKS = 100; // of patches that are hidden together; changes.py cuts in the same way
+const MOST_BLOCKS = 100; // of patches that are hidden together; changes.py forms the same blocks
 
 const names = new WeakMap();
 
@@ -14,7 +14,7 @@ export function headOut(layer, head, by = "mean") {
   return { kind: "head", layer, head, by };
 }
 
-const made = new WeakMap(); // for each panel its families of changes, as they are asked for in every frame
+const made = new WeakMap(); // for each panel its families of changes, cached because every frame needs them
 
 function family(panel, name, make) {
   if (!made.has(panel)) made.set(panel, new Map());
@@ -23,14 +23,15 @@ function family(panel, name, make) {
   return families.get(name);
 }
 
-// Each head of all layers of the model, of which a page may hold some only.
+// Removes each head in turn, in all layers of the model, even if the page holds only some of them.
 export function headChanges(panel, by) {
   const { all_layers, heads } = panel, head = (_, i) => [headOut(Math.floor(i / heads), i % heads, by)];
   return family(panel, by, () => Array.from({ length: all_layers * heads }, head));
 }
 
 export function blocks({ rows, columns }) {
-  // -> {side, rows, columns, of}: the least side for which there are at most 100, how many, and the block of each patch.
+  // -> {side, rows, columns, of}: the smallest side of a block with at most 100 blocks, their rows and columns, and the
+  // block of each patch.
   let side = 1;
   while (Math.ceil(rows / side) * Math.ceil(columns / side) > MOST_BLOCKS) side++;
   const across = Math.ceil(columns / side);
@@ -48,7 +49,7 @@ export function blockChanges(panel) {
 }
 
 export function ofToken(panel, changes, token) {
-  // -> what each change does to a token; NaN where it is not known yet.
+  // -> the effect of each change on a token; NaN where it is not known yet.
   return Float32Array.from(changes, (change) => panel.known.get(key(change))?.row[token] ?? NaN);
 }
 
@@ -70,7 +71,7 @@ export function spreadOut(panel, values, { of }) {
 }
 
 function ranks(values) {
-  // From 0; equals share the mean of their places.
+  // Ranks from 0; equal values share the mean of their ranks.
   const order = Array.from(values.keys()).sort((a, b) => values[a] - values[b]), found = new Float64Array(values.length);
   for (let from = 0, to; from < order.length; from = to) {
     for (to = from + 1; to < order.length && values[order[to]] === values[order[from]]; ) to++;
@@ -80,7 +81,7 @@ function ranks(values) {
 }
 
 export function rankCorrelation(one, other) {
-  // Spearman's, over the places where both are numbers; NaN of fewer than three, or where all are equal.
+  // Spearman's rank correlation, where neither is NaN; NaN for fewer than three values, or if all are equal.
   const both = Array.from(one.keys()).filter((i) => !Number.isNaN(one[i]) && !Number.isNaN(other[i]));
   if (both.length < 3) return NaN;
   const [a, b] = [one, other].map((values) => ranks(both.map((i) => values[i])));
@@ -95,19 +96,19 @@ export function rankCorrelation(one, other) {
 }
 
 export function differsFrom(out) {
-  // The first layer whose maps a change can alter: what is hidden counts at once, an output in the layer after.
+  // The first layer whose maps a change can alter: hiding acts in its own layer, a removed output in the next one.
   return Math.min(...out.map((one) => (one.kind === "hide" ? Math.min(...(one.layers ?? [0])) : one.layer + 1)));
 }
 
 export function called(one) {
-  // An intervention in words, behind "without".
+  // Names an intervention, to follow the word "without".
   if (one.kind === "head") return `layer ${one.layer}, head ${one.head}`;
   if (one.kind === "branch") return `the ${one.branch === "mlp" ? "MLP" : "attention"} of layer ${one.layer}`;
   return one.patches.length === 1 ? "one patch" : `${one.patches.length} patches`;
 }
 
 export function changed(panel, out, row, q, named) {
-  // What came of it, in a sentence; named(panel, token) says which token.
+  // Describes the result of a change in words; named(panel, token) names a token.
   const most = row.subarray(panel.prefix).reduce((best, value, i) => (value > row[best] ? panel.prefix + i : best), panel.prefix);
   const patches = row.slice(panel.prefix).sort(), middle = patches[patches.length >> 1];
   const tokens = [...new Set([q, panel.prefix ? 0 : q])];

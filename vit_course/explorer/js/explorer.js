@@ -1,4 +1,5 @@
-// The attention explorer: draws in the browser, from queries and keys that were sent once. No library, no request.
+// The attention explorer: draws in the browser, from queries and keys that were sent once, without libraries or
+// requests.
 
 import { afterwards } from "./background.js";
 import { Chips } from "./chips.js";
@@ -27,7 +28,7 @@ function help() {
   return element("details", { class: "vit-help" }, element("summary", { text: "Keys" }), element("dl", {}, ...lines));
 }
 
-let unfolded = false; // for as long as the page is open, also when another picture comes
+let unfolded = false; // kept while the page is open, also when another picture is shown
 
 function drawing(...nodes) {
   const node = element("details", { class: "vit-drawing" }, element("summary", { text: "How it is drawn" }), ...nodes);
@@ -37,7 +38,7 @@ function drawing(...nodes) {
 }
 
 class More {
-  // What is for later, folded until it is asked for.
+  // The parts for advanced use, in a <details> that is closed at first.
   constructor(state, nodes) {
     this.state = state;
     this.node = element("details", { class: "vit-more" }, element("summary", { text: "More: why there, and what you can save" }),
@@ -51,7 +52,7 @@ class More {
 }
 
 function build(state, id) {
-  // -> the page's tree, and what draws in it.
+  // -> the explorer's DOM nodes, and the functions that draw in them.
   const photos = state.panels.map((panel) => new Photo(state, panel));
   const chips = state.panels.map((panel) => new Chips(state, panel));
   const grid = new Grid(state, id);
@@ -107,19 +108,20 @@ function build(state, id) {
 }
 
 function uniqueId() {
-  // Each widget of a notebook loads this module for itself, so that a count would begin anew in each, and radio buttons
-  // of one name would belong together from explorer to explorer.
+  // Random, not counted: each widget of a notebook loads this module anew, so that counts would collide, and radio
+  // buttons of different explorers with the same name would form one group.
   return `vit-${Math.random().toString(36).slice(2)}`;
 }
 
-// lab: who answers where something is to be taken out of the model of a panel (lab.js), or nobody.
-// -> a function that ends it, with the state of what is shown as its `state`.
+// lab(index): what computes changes of the model of a panel (lab.js), or null.
+// -> a function that ends the explorer, with its present State as the property `state`.
 export function render({ model, el, lab = () => null }) {
   const root = element("div", { class: "vit-explorer", role: "group", "aria-label": "Attention explorer" });
   const benches = model.get("_panels").map((_, index) => new Bench(index, lab(index)));
   el.append(root);
   let end = mount(root, model, benches);
-  // Beside the model as it is the changed one, or the model alone again. first: it was not there before.
+  // Shows the changed model beside the unchanged one; with bench null, the unchanged one alone again. first: whether
+  // the comparison has just been opened or closed, so that it scrolls into view.
   benches.compare = (bench, first = !bench) => {
     const { kept } = document.activeElement?.dataset ?? {};
     end();
@@ -142,7 +144,8 @@ function mount(root, model, benches, all = benches) {
   openPanels(model, panels).then(
     () => {
       for (const panel of panels) panel.changed = () => state.schedule();
-      // The pointer is answered first: what would lay the page out anew comes after the frame with the photographs.
+      // Draw the photographs first, as they follow the pointer; what may trigger a new layout is drawn after this
+      // frame.
       const rest = afterwards((shown) => {
         drawRest(shown);
         root.dataset.query = state.query;

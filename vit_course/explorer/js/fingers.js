@@ -1,10 +1,10 @@
-// Fingers on the photograph: a swipe up or down scrolls the page, as everywhere; a tap is a click; whoever holds for a
-// moment, or begins sideways, moves over the picture.
+// Touch on the photograph: a vertical swipe scrolls the page, as everywhere; a tap is a click; a finger that is held
+// for a moment, or starts sideways, moves over the picture.
 
-const [HOLD, SLACK] = [250, 8]; // milliseconds; points of the page
+const [HOLD, SLACK] = [250, 8]; // milliseconds; CSS pixels
 
 export function fingers(node, { over, done }) {
-  // over(event): a finger that moves over the picture is here; done(): it has left.
+  // over(event): called as a finger moves over the picture; done(): called when it is lifted.
   let start = null, dragging = false, waiting;
   const drag = (event) => {
     dragging = true;
@@ -30,8 +30,8 @@ export function fingers(node, { over, done }) {
     }
   });
   node.addEventListener("pointerup", end);
-  node.addEventListener("pointercancel", end); // the browser scrolls
-  // It asks before it begins to.
+  node.addEventListener("pointercancel", end); // the browser has begun to scroll
+  // Keeps the browser from scrolling during a drag.
   node.addEventListener("touchmove", (event) => dragging && event.cancelable && event.preventDefault(), { passive: false });
   node.addEventListener("contextmenu", (event) => start && event.preventDefault());
 }

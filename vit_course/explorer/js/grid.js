@@ -1,4 +1,4 @@
-// Every layer and head at a glance: rows are layers, columns heads, their mean and rollout. Any cell can be chosen.
+// The grid of small maps: rows are layers; columns are heads, their mean and the rollout. A click chooses a cell.
 
 import { forAtMost } from "./background.js";
 import { element } from "../../_support/widgets/js/element.js";
@@ -8,8 +8,8 @@ import { Matters } from "./matters.js";
 import { clamp } from "./places.js";
 import { rolloutOf } from "./shown.js";
 
-const [SLICE, REST] = [4, 150]; // ms of each frame, and without another query
-const EAGER = 4e8; // multiplications for a rollout that nobody has asked for yet
+const [SLICE, REST] = [4, 150]; // ms of work in each frame; ms without another query before rollouts are drawn
+const EAGER = 4e8; // the most multiplications for a rollout that is computed in advance
 
 export class Grid {
   constructor(state, id) {
@@ -49,7 +49,7 @@ export class Grid {
 
   choose(layer, column) {
     const { heads } = this.maps.panel;
-    const view = "attention"; // of which the cells are
+    const view = "attention"; // which the cells show
     if (column < heads) this.state.set({ layer, head: column, fusion: "head", view });
     else this.state.set({ layer, fusion: column === heads ? "mean" : "rollout", view });
   }
@@ -73,7 +73,7 @@ export class Grid {
   }
 
   show(panel) {
-    // The panel that was last pointed at; rollout, which is for later, with what else is unfolded then.
+    // Shows the panel that was last pointed at. The rollout has a column only if "More" is open or rollout is chosen.
     const rollout = panel.rollsOut && (this.state.get("details") || this.state.get("fusion") === "rollout");
     if (this.maps?.panel === panel && this.maps.rollout === rollout) return;
     if (this.of.get(panel)?.rollout !== rollout) this.of.set(panel, new GridMaps(this.state, panel, rollout));
@@ -132,7 +132,7 @@ export class Grid {
   }
 
   eager() {
-    // A rollout that takes less than a second is made ready as soon as all layers are there.
+    // A rollout that takes less than a second is computed in advance, once all layers are decoded.
     const { panel } = this.maps, cost = panel.layers * panel.heads * panel.tokens ** 2 * (panel.dim || 1);
     if (this.maps.rollout && cost < EAGER && !panel.decoded.includes(null)) rolloutOf(panel);
   }

@@ -1,5 +1,5 @@
-// The small maps on their canvas: the cells that are new, into an atlas of a pixel a patch, and from there enlarged to
-// their places. Bare maps, not small photographs: at forty pixels a map is read at once, and a darkened picture is not.
+// Draws the grid's small maps: new cells go into an atlas of one pixel for each patch, and are enlarged from there to
+// their places. Only the maps, without the photograph, as darkened photographs of forty pixels would be hard to read.
 
 import { canvasOf, fillMask } from "./compose.js";
 
@@ -13,7 +13,7 @@ export class GridCanvas {
   }
 
   fit(maps, width, height, ratio) {
-    // For these maps, at this size in pixels of the screen. -> whether anything changed.
+    // Prepares the canvas for these maps, at this size in device pixels. -> whether anything changed.
     const { canvas } = this;
     if (!width || !height || (maps === this.maps && width === canvas.width && height === canvas.height)) return false;
     Object.assign(canvas, { width, height });
@@ -35,7 +35,7 @@ export class GridCanvas {
   }
 
   clear() {
-    // All cells as those whose map is not there yet; the others are drawn over it.
+    // Marks unknown cells with grey, and known ones to be drawn again.
     this.context.fillStyle = UNKNOWN;
     this.maps.known.forEach((known, cell) => (known ? this.maps.fresh.add(cell) : this.context.fillRect(...this.box(cell))));
   }

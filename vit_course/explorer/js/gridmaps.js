@@ -1,5 +1,5 @@
-// The maps of every layer and head for one query, computed the chosen layer first and within a limit of time: what is
-// left over comes in the next frame. No DOM.
+// Computes the maps of every layer and head for one query, in generators that start with the chosen layer, so that the
+// grid can spread the work over several frames. No DOM.
 
 import { meanInto } from "./rows.js";
 import { topOf } from "./shown.js";

@@ -1,10 +1,10 @@
-// A hand that moves over the picture once, by itself: from the patch that is looked from to the one it looks at most, and
-// back. It shows what pointing does; whoever touches anything has seen it, and who wants no motion gets none.
+// Animates a hand over the picture once, from the query to the patch that it looks at most and back, to show what
+// pointing does. Any input stops it; it does not run for users who prefer reduced motion.
 
 import { element } from "../../_support/widgets/js/element.js";
 import { tokenAt } from "./places.js";
 
-const [REST, WAY] = [1500, 3200]; // milliseconds before it moves, and of its way
+const [REST, WAY] = [1500, 3200]; // milliseconds before it moves, and of its movement
 const ANYTHING = ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"];
 
 export class Hand {
@@ -19,7 +19,7 @@ export class Hand {
   }
 
   get wanted() {
-    // Once for each page; each explorer of a notebook has modules of its own.
+    // Once for each page, so kept on `window`: each explorer of a notebook loads its own copy of this module.
     const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
     return !still && !window.vitHand && !["pinned", "tour"].some((name) => this.state.get(name));
   }

@@ -1,4 +1,4 @@
-// The keys.
+// Keyboard shortcuts of the explorer.
 
 import { truce } from "../../_support/widgets/js/truce.js";
 
@@ -24,10 +24,10 @@ export function listen(root, state, grid) {
   };
   const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   root.addEventListener("keydown", (event) => {
-    // Keys with Ctrl, Alt or Cmd are the notebook's; text is typed where text is typed.
+    // Keys with Ctrl, Alt or Cmd belong to the notebook, and keys in text fields to these.
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.matches("input[type=text], textarea, select")) return;
     let action = letters[event.key];
-    // Arrows and Enter belong to a button, a slider or a strip that has the focus.
+    // Arrows and Enter act only on the grid or the photograph, as buttons, sliders and strips use them too.
     const [onGrid, onPhoto] = [grid.main === event.target, event.target.matches(".vit-main")];
     if (arrows[event.key] && onGrid) action = () => grid.move(...arrows[event.key]);
     if (arrows[event.key] && onPhoto) action = () => state.move(...arrows[event.key]);

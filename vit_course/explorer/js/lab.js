@@ -1,12 +1,12 @@
-// Who answers where something is to be taken out of the model: a kernel, the live page's worker, or nobody, where a page
-// only holds what was computed before.
+// Runs changes of the model ("Test it"). A lab computes them: in a kernel, or in the live page's worker. A saved page
+// has no lab, only the results from before it was saved.
 //
-// A lab is {some, ask(panel, changes, maps)}: how many changes it takes at once, and a promise of
-//   null      nobody waits any more: another picture came
-//   {words}   it could not be done: a sentence
-//   or else   {rows, says, described, data}: Float32Array (n, T); where maps were asked for, of one change, what the
-//             changed model says and a panel of it with its bytes
-// late(): what is said when no answer has come after `patience` milliseconds, or "".
+// A lab is {some, ask(panel, changes, maps)}: how many changes it takes at once, and a function that promises
+//   null      the result is not needed any more, as another picture came
+//   {words}   it failed, for this reason, as a sentence
+//   or else   {rows, says, described, data}: rows is a Float32Array (n, T); if maps were asked for, of one change, says
+//             are the predictions of the changed model, and described and data its panel with the bytes
+// late(): the sentence to show when no answer has come after `patience` milliseconds, or "".
 
 import { floats } from "../../_support/widgets/js/bytes.js";
 import { ask } from "../../_support/widgets/js/kernel.js";
@@ -28,14 +28,14 @@ export function kernelLab(model) {
 }
 
 export class Bench {
-  // What is asked of the model of one panel, one question after the other; `out` is what is taken out of it, `known`
-  // what was computed by now, `words` why something was not, `told` the last answer with maps.
+  // Queues the changes of one panel's model, one question at a time. `out` is the change that the user has chosen,
+  // `known` holds the results so far, `words` says why there is none, and `told` is the last answer with maps.
   constructor(index, lab) {
     Object.assign(this, { index, lab, out: [], known: new Map(), words: "", told: null, last: Promise.resolve() });
     this.covering = false; // whether clicks on the photograph hide patches
   }
 
-  // A panel of this model is shown.
+  // Attaches the bench to a panel of its model.
   sit(panel, schedule) {
     Object.assign(this, { panel, schedule });
     panel.known = this.known;
@@ -45,12 +45,12 @@ export class Bench {
     return this.out.find(({ kind }) => kind === "hide")?.patches ?? [];
   }
 
-  // Whether this can be answered.
+  // Whether the result of a change can be had: there is a lab, nothing is removed, or the result is known.
   can(out) {
     return !!this.lab || !out.length || this.known.has(key(out));
   }
 
-  // still(): whether it is wanted when its turn comes.
+  // still(): whether the question is still wanted when its turn comes.
   async ask(changes, maps = false, still = () => true) {
     if (!this.lab) return changes.every((change) => this.can(change)) ? {} : { words: NOBODY };
     const turn = this.last.then(() => (still() ? this.waited(changes, maps) : null));
@@ -79,7 +79,7 @@ export class Bench {
 }
 
 export class Tests {
-  // What is tested on a page: for each panel its bench, and whether the changed model stands beside itself.
+  // The benches of all panels, and whether the changed model is shown beside the unchanged one.
   constructor(benches = [], compared = false, compare = () => {}) {
     Object.assign(this, { benches, compared, compare });
   }
@@ -88,7 +88,7 @@ export class Tests {
     return this.benches.some(({ lab, panel }) => lab || panel.tested?.length);
   }
 
-  // Whose model a panel shows.
+  // The bench of the model that a panel shows.
   of(panel) {
     return this.benches.find((one) => one.panel === panel && !panel.changed_model) ?? this.benches[0];
   }
@@ -97,7 +97,7 @@ export class Tests {
     return !!this.of(panel)?.covering;
   }
 
-  // A click on a patch while patches are hidden by clicks. -> whether it was one.
+  // Hides or shows the clicked patch, if clicks currently hide patches. -> whether it has used the click.
   covers(panel, token) {
     if (!this.covering(panel) || token < panel.prefix) return false;
     this.of(panel).patch(token);
@@ -105,25 +105,25 @@ export class Tests {
   }
 
   stop() {
-    // -> whether patches were hidden by clicks until now.
+    // Ends hiding by clicks. -> whether it was on.
     const on = this.benches.filter(({ covering }) => covering);
     for (const bench of on) bench.covering = false;
     return on.length > 0;
   }
 
   renewed(panel) {
-    // It shows another picture, of which nothing is known yet.
+    // The panel shows another picture now, so all results are dropped.
     const bench = this.of(panel);
     bench.known.clear();
     Object.assign(bench, { out: [], told: null, words: "" }).sit(panel, bench.schedule);
   }
 
   hidden(panel) {
-    // Patches that are taken from the model behind a panel; beside each other, from the changed one alone.
+    // The patches that are hidden in a panel; while models are compared, only those of the changed model.
     return this.compared && !panel.changed_model ? [] : this.of(panel)?.hidden ?? [];
   }
 
-  // What is to be known beside the photograph, or "".
+  // The hint to show beside the photograph, or "".
   hint(panel, touch) {
     const bench = this.of(panel), verb = touch ? "Tap" : "Click";
     if (bench?.covering) return `${verb} patches to hide them from the model, or to show them again. ${touch ? "" : "Escape ends this."}`.trim();
@@ -132,7 +132,7 @@ export class Tests {
 }
 
 export class Sweep {
-  // Asks for one change after the other, until all are known, somebody stops it, or it cannot be done.
+  // Computes a family of changes in groups, until all results are known, it is stopped, or it fails.
   constructor(bench, changes, each) {
     Object.assign(this, { bench, changes, each, stopped: false, words: "" });
   }
@@ -142,8 +142,8 @@ export class Sweep {
   }
 
   get next() {
-    // The last layers first, as they cost least; in one layer spread over the picture, by the golden ratio, so that
-    // what is there at any moment stands for the whole.
+    // The last layers first, as they cost least. Within a layer, the order is spread over the picture by the golden
+    // ratio, so that the results so far are always a fair sample.
     const place = new Map(this.changes.map((change, i) => [change, (i * 0.618034) % 1 - (change[0].layer ?? 0)]));
     return this.missing.sort((a, b) => place.get(a) - place.get(b));
   }

@@ -36,14 +36,14 @@ export class VectorsLayer {
   }
 
   key(head, token) {
-    // Kept less their mean over the tokens, which changes no weight.
+    // The stored keys lack their mean over the tokens, which changes no weight; it is added back.
     const { tokens, dim, key_means } = this.panel;
     const at = (head * tokens + token) * this.stride;
     return this.keys.slice(at, at + dim).map((value, c) => value + key_means[this.from + head * dim + c]);
   }
 
   scores(head, query) {
-    // Of the true keys: those of the kept ones, and what the mean adds to each.
+    // The scores of the true keys: those of the stored keys, plus the score of their mean.
     const { tokens, dim, scale, key_means } = this.panel;
     const out = new Float32Array(tokens);
     const at = head * tokens * this.stride;

@@ -1,4 +1,4 @@
-// What brightness means: drawn with the same compositing, in a place of its own, with figures of one width.
+// The legend: what brightness means, drawn with the same compositing as the maps.
 
 import { canvasOf, enlarge, fillMask, MASKS, overlaid } from "./compose.js";
 import { element } from "../../_support/widgets/js/element.js";
@@ -30,7 +30,7 @@ export class Legend {
     this.node = element("div", { class: "vit-legend" }, this.ramp, this.lines, this.about);
     this.mask = canvasOf(STEPS, 1);
     this.bright = grey(this.bar, 236);
-    // Until something is drawn there is nothing to explain, and all at once is wider than a telephone.
+    // Hidden until something is drawn: all parts together would be wider than a phone.
     for (const node of [this.ramp, this.lines, fixed.node]) node.hidden = true;
   }
 

@@ -1,18 +1,18 @@
-// The state in the address of a saved page, so that a link shows what its sender saw. No DOM but the address itself.
+// Keeps the state in the address of a saved page, so that a link shows what its sender saw.
 
 import { fromAddress, toAddress } from "../../_support/widgets/js/state_table.js";
 import TABLE from "./state.json" with { type: "json" };
 
-// What differs from how the page opens: "layer=3&head=4&pinned=1".
+// -> the parts of the state that differ from how the page opens: "layer=3&head=4&pinned=1".
 export const encode = (values, usual) => toAddress(TABLE, values, usual);
 
-// -> what of it fits this page.
+// -> the parts of an address that are valid on this page.
 export function decode(text, state) {
   return Object.fromEntries(fromAddress(TABLE, text.replace(/^#/, "")).filter(([name, value]) => state.takes(name, value)));
 }
 
 export function belongs(node) {
-  // Whether the address is this explorer's: a page of its own, with no other explorer, and nobody's notebook.
+  // Whether this explorer may use the address: it is the only one on a page that is neither a notebook nor in a frame.
   const places = document.querySelectorAll(".vit-explorer-place");
   return places.length === 1 && places[0].contains(node) && window.top === window.self && !document.querySelector(".jp-Notebook");
 }
@@ -22,7 +22,7 @@ export class Link {
   constructor(state, wait = 250) {
     this.state = state;
     this.wait = wait;
-    // How the page opens, unless it says so itself: where a visitor's choices outlive a picture, an explorer opens with them.
+    // How the page opens. The live page gives this in `model.usual`, as its explorers open with the visitor's choices.
     this.usual = { ...this.values(), ...state.model.usual };
     this.read = () => {
       const values = decode(location.hash, state);

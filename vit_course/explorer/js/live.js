@@ -1,4 +1,4 @@
-// The live page: what the visitor chooses goes to the worker, what comes back to the explorer.
+// The live page: sends what the visitor chooses to the worker, and shows its answers in the explorer.
 
 import { fromAddress, toAddress } from "./live_address.js";
 import { Choose } from "./live_choose.js";
@@ -24,7 +24,7 @@ class Page {
     const photographs = Array.from(document.querySelectorAll("[data-photograph]"), (button) => button.dataset.name);
     this.known = { photographs, models: [REAL, SMALL], sizes: page.models[REAL].sizes };
     const { photograph, model, size, square, gpu } = fromAddress(location.search, this.known);
-    this.wanted = model; // what the visitor wants to look with; until it is ready, the small one answers
+    this.wanted = model; // the model that the visitor has chosen; until it is ready, the small one answers
     Object.assign(this, { size, gpu });
     this.stage = new Stage($(".live-stage"));
     this.line = new Progress();
@@ -34,7 +34,7 @@ class Page {
     this.computes = new Computes(this);
     this.stage.lab = liveLab(this.models);
     this.square = new Square({ moving: () => this.models.pass(null), rested: () => this.look() });
-    this.linked = square; // which the address may say of the first picture
+    this.linked = square; // the square from the address, for the first picture
     this.choose = new Choose($(".live-choose"), {
       take: (picture) => this.take(picture),
       refuse: (words) => this.say(words, true),
@@ -71,7 +71,7 @@ class Page {
     this.changed();
   }
 
-  // With what is there: the wanted model, or what it has seen of our photographs beforehand, or the small one.
+  // Shows the picture with the best that is ready: the chosen model, else its precomputed maps, else the small model.
   look() {
     $("#live-size").disabled = this.wanted === SMALL;
     const model = [this.wanted, SMALL].find((name) => this.models.ready(name));
@@ -90,12 +90,12 @@ class Page {
     }
     const { sizes } = this.page.models[model];
     this.using = { model, size: sizes.includes(this.size) ? this.size : sizes[0], name, title };
-    if (filmed) return; // by its next frame
+    if (filmed) return; // the camera's next frame uses it
     this.say(filling || `Looking at ${name} ...`);
     this.models.look({ ...this.using, source, square: this.square.chosen });
   }
 
-  // What was computed when the page was written; after it comes the model.
+  // Shows the maps that were precomputed when the page was written, then opens the model.
   async precompute() {
     const picture = this.picture, { name, title, source } = picture;
     const question = this.models.pass({ model: REAL, size: this.size, name, title, source });
@@ -104,7 +104,7 @@ class Page {
     if (!this.models.taken(question, found)) return;
     if (found) this.present(found, question, "computed beforehand, not here.");
     else (picture.maps = null), this.look();
-    if (this.models.stuck) this.changed(); // which says so
+    if (this.models.stuck) this.changed(); // which reports the failure
     this.stored.shows(found, () => this.models.open(REAL));
   }
 
@@ -113,17 +113,17 @@ class Page {
     const first = ["ready", "failed"].includes(states[SMALL].state);
     if (first && !this.models.stuck && states[REAL].state === "absent") this.models.open(REAL);
     for (const name of [SMALL, REAL]) {
-      // Once, when it has become ready.
+      // Only once, when the model has become ready.
       if (states[name].state !== "ready" || states[name].greeted) continue;
       states[name].greeted = true;
-      const settled = this.stage.model && (this.picture.filmed || !this.models.asked) && !this.late; // no answer is waited for
+      const settled = this.stage.model && (this.picture.filmed || !this.models.asked) && !this.late; // none is pending
       if (name === this.wanted) this.kept ??= keep([states[name].script, ...this.page.shell]); // once the large files are there
       if (settled && name === this.stage.model && !this.stored.partly) {
         this.say(states[name].first ? `${this.said} What you choose next is computed here.` : AGAIN);
         continue;
       }
       if (settled && name !== this.wanted) continue;
-      // Who is in the midst of something is asked first.
+      // A visitor who is using the explorer gets a button instead of a sudden change.
       if (settled && this.stage.touched) $(".live-ready").hidden = false;
       else this.look();
     }
@@ -144,7 +144,7 @@ class Page {
     this.present({ panel, data, whole }, { ...question, model }, `computed here in ${seconds} s.`);
   }
 
-  // question: what was asked; how: how the answer came about.
+  // question: what was asked; how: the end of the sentence on how it was computed.
   present({ panel, data, whole }, { model, size, square, ticket }, how) {
     const { about } = this.page.models[model], { rows, columns } = panel, { credit, photograph } = this.picture;
     $(".live-credit").textContent = credit;
@@ -165,7 +165,7 @@ class Page {
     const line = $(".live-words");
     line.textContent = words;
     line.classList.toggle("live-refused", refused);
-    // What could not be opened leaves the picture before it.
+    // The earlier picture stays.
     if (refused) this.stage.waiting(null);
   }
 }

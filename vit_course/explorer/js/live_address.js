@@ -1,10 +1,10 @@
-// What is looked at, in the address: "?photograph=dahlia&model=tiny-cifar&size=336&square=20-50-80". The explorer's own
-// part of it, the layer and so on, stands after the "#". A picture of the visitor's own is in no address.
+// The live page's address: "?photograph=dahlia&model=tiny-cifar&size=336&square=20-50-80". The explorer's state, such
+// as the layer, follows the "#". A picture of the visitor's own is never in the address.
 
 const GPU = ["", "0", "1"];
 
 export function fromAddress(search, { photographs, models, sizes }) {
-  // -> what of it there is on this page. Anybody can write an address.
+  // -> the valid choices of an address, or defaults: anybody can write an address.
   const given = new URLSearchParams(search);
   const known = (name, list) => list.find((one) => String(one) === given.get(name)) ?? list[0];
   const [x, y, side] = given.get("square")?.match(/^(\d{1,3})-(\d{1,3})-(\d{1,3})$/)?.slice(1).map(Number) ?? [];

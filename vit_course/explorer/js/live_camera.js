@@ -1,8 +1,8 @@
-// The camera: asked for by a click alone, and looked at frame after frame, one at a time, always the newest. A frame
-// goes from the video to the worker and back, and nowhere else.
+// The camera: started only by a click; its frames are processed one at a time, always the newest. A frame goes from the
+// video to the worker and back, and nowhere else.
 
 const SIDE = 720; // pixels a side, at most, of the square that is looked at
-const APART = 1000 / 15; // milliseconds from frame to frame, at least: more is hardly seen, and warms the machine
+const APART = 1000 / 15; // milliseconds between frames, at least: a higher rate is hardly visible and costs power
 const WINDOW = 2000; // milliseconds over which the rate is counted
 const ASK = { audio: false, video: { facingMode: "environment", width: { ideal: 1280 }, height: { ideal: SIDE } } };
 
@@ -31,9 +31,9 @@ export function rateWords(times) {
 }
 
 export class Camera {
-  // node: the part of the page that Python wrote. Of whoever extends this: begins(), a video is there; asks(), whether
-  // a model is ready for a frame; look(bitmap), it gets one, and then `next` is to be called; take(file), the visitor
-  // keeps a frame; back(), the picture from before is wanted again.
+  // node: the part of the page that Python wrote. Subclasses implement begins(), called when the video has started;
+  // asks(), whether a model is ready for a frame; look(bitmap), which processes one and then calls `next`; take(file),
+  // called with a frame that the visitor keeps; and back(), which shows the earlier picture again.
   constructor(node) {
     Object.assign(this, { on: false, run: 0, times: [] });
     const part = (selector) => node.querySelector(selector);
@@ -56,7 +56,7 @@ export class Camera {
     this.button.disabled = true;
     const began = await this.open(run).catch((error) => run === this.run && this.end(failure(error)));
     this.button.disabled = false;
-    if (this.line.textContent === ASKING) this.say(this.promise); // another picture was chosen meanwhile, or it runs
+    if (this.line.textContent === ASKING) this.say(this.promise); // another picture was chosen, or the camera runs
     if (!began) return;
     this.on = true;
     this.times = [];
@@ -67,7 +67,7 @@ export class Camera {
     this.step(run);
   }
 
-  // -> whether a video runs, and is still wanted.
+  // Starts the video. -> whether it runs and is still wanted.
   async open(run) {
     if (!navigator.mediaDevices) return this.end(NOWHERE);
     const stream = await navigator.mediaDevices.getUserMedia(ASK), tracks = stream.getTracks();
@@ -79,7 +79,7 @@ export class Camera {
     return run === this.run;
   }
 
-  // A frame has been shown: the next one, from the video as it is then.
+  // Called when a frame has been shown: schedules the next one.
   next(run) {
     if (run !== this.run) return;
     const now = performance.now(), { times } = this;
@@ -106,7 +106,7 @@ export class Camera {
     }
   }
 
-  // The frame that was looked at last, as a file like any other.
+  // Takes the last processed frame as a picture file.
   async keep() {
     const { canvas } = this, asked = this.times.length > 0;
     this.release();
@@ -116,7 +116,7 @@ export class Camera {
     else this.back();
   }
 
-  // With a sentence; where it runs, back to the picture from before.
+  // Stops with a sentence and, if the camera was running, shows the earlier picture again.
   end(words) {
     const { on } = this;
     this.release();
@@ -124,7 +124,7 @@ export class Camera {
     if (on) this.back();
   }
 
-  // The light goes out.
+  // Stops the stream, so that the camera's light goes out.
   release() {
     const focused = this.running.contains(document.activeElement);
     this.run++;

@@ -1,13 +1,13 @@
-// A graphics card that computes blocks, where the browser has WebGPU, and JavaScript Promise Integration, which the
-// runtime's build for cards needs. What a card is good for differs from machine to machine, so before it computes, one
-// block is computed by both: it must give the numbers of the processor, and sooner.
+// Computes blocks on a graphics card, if the browser has WebGPU and JavaScript Promise Integration, which the runtime's
+// build for cards needs. Cards differ, so first one block is computed by both: the card is used only if it agrees with
+// the processor and is faster.
 
-const CLOSE = 1e-3; // of the largest value
-const PATIENCE = 10_000; // milliseconds for a card to show what it can do; its shaders are compiled in this time
-const HIDDEN = -1e30; // for minus infinity, which a shader need not know; its exponential is 0, too
+const CLOSE = 1e-3; // the tolerance, as a share of the largest value
+const PATIENCE = 10_000; // milliseconds for the trial of a card, with the compilation of its shaders
+const HIDDEN = -1e30; // in place of minus infinity, which shaders need not support; its exponential is 0 too
 
-// -> a device, or null where the processor computes. asked, in the address: "0" for no card; "1" for any, also one that
-// is made of software, and however slow.
+// -> a device, or null for the processor. asked: from the address, "0" for no card; "1" for any card, even a slow one
+// or a software fallback.
 export async function deviceOf(asked) {
   if (asked === "0" || !WebAssembly.Suspending || !navigator.gpu) return null;
   try {
@@ -19,11 +19,11 @@ export async function deviceOf(asked) {
   }
 }
 
-// One after the other: while a card computes, nothing else may run in the same WebAssembly.
+// Runs work one after the other: while a card computes, nothing else may run in the same WebAssembly instance.
 let last = Promise.resolve();
 export const alone = (work) => (last = last.then(work, work));
 
-// What half precision means, for each of its 65,536 patterns.
+// Converts half precision by a table of all 65,536 bit patterns.
 let halves;
 function floats({ type, data }) {
   if (type === "float32") return data;
@@ -42,7 +42,7 @@ class Card {
     Object.assign(this, { ort, device, session, stored, there: new Map() });
   }
 
-  // given: as of Engine.run. -> the same as from a block of the processor; an error where the card cannot.
+  // given: as for Engine.run. -> the outputs of a block, as from the processor; throws if the card fails.
   run(given, front) {
     const { data, dims } = given.mask, finite = data.map((value) => Math.max(value, HIDDEN));
     const all = { ...given, mask: new this.ort.Tensor("float32", finite, dims) };
@@ -50,7 +50,7 @@ class Card {
     return alone(() => this.session.run(Object.fromEntries(inputs)));
   }
 
-  // Brought to the card once.
+  // A weight as a buffer on the card, uploaded once.
   weight(name) {
     if (!this.there.has(name)) {
       const tensor = this.stored.get(name), numbers = floats(tensor);
@@ -69,7 +69,7 @@ class Card {
   }
 }
 
-// The first block of a picture of noise, with a head replaced by its mean and a patch hidden.
+// -> inputs of the first block for the trial: a noise picture, with a head replaced by its mean and a patch hidden.
 async function trial(engine) {
   const [size] = engine.sizes, noise = Float32Array.from({ length: 3 * size * size }, (_, i) => Math.sin(i * i));
   const { tokens: [tokens] } = await engine.begin(noise, size);
@@ -79,7 +79,7 @@ async function trial(engine) {
   return engine.given(tokens, { mask, heads: first(0, 1, heads), means: first(1, 0, heads) });
 }
 
-// Twice: the first time something may have to be compiled. -> {outputs, time: of the second, in milliseconds}
+// Runs twice, as the first run may include compilation. -> {outputs, time: of the second run, in milliseconds}
 async function timed(run) {
   await run();
   const began = performance.now(), outputs = await run();
@@ -89,11 +89,11 @@ async function timed(run) {
 const agree = (ours, its) => Object.keys(ours).every((name) => {
   const [one, other] = [ours[name].data, its[name].data];
   const most = CLOSE * one.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);
-  return one.length === other.length && one.every((value, i) => Math.abs(value - other[i]) <= most); // not of NaN
+  return one.length === other.length && one.every((value, i) => Math.abs(value - other[i]) <= most); // false for NaN
 });
 
-// engine: of live_engine.js; device, asked: of deviceOf; graph: its block, with weights as floats.
-// -> {card: a Card, or null where the processor is to compute, computes: {by, why, times} as live_computes.js tells it}
+// Tries a card. engine: from live_engine.js; device, asked: as in deviceOf; graph: the block with float32 weights.
+// -> {card: a Card, or null for the processor, computes: {by, why, times}, which live_computes.js puts into words}
 export async function meet(engine, device, graph, asked) {
   const refused = (why, times) => ({ card: null, computes: { by: "processor", why, times } });
   const impatient = asked === "1" ? 0 : setTimeout(() => device.destroy(), PATIENCE);
@@ -109,7 +109,7 @@ export async function meet(engine, device, graph, asked) {
     await card.end();
     return refused(why, times);
   } catch (error) {
-    if (error instanceof WebAssembly.RuntimeError) throw error; // with which the processor cannot compute either
+    if (error instanceof WebAssembly.RuntimeError) throw error; // the processor cannot compute after it either
     return refused("fails");
   } finally {
     clearTimeout(impatient);

@@ -1,27 +1,27 @@
-// What can be changed in a model while it computes, and what is told of it. No page, no worker, no model.
+// Interventions in a running model: their format, the plan for the engine, and the result. No page, worker or model.
 //
 // An intervention is one of
 //   {kind: "head", layer, head, by: "mean" | "zero"}      its output, before the projection, replaced by its mean over
-//                                                         the tokens (as when nothing is said) or by zeros
+//                                                         the tokens (the default) or by zeros
 //   {kind: "hide", patches: [...], layers: [...]}         no token may read these patches, numbered row by row from 0,
 //                                                         in these layers (all, when none are named)
 //   {kind: "branch", layer, branch: "attention" | "mlp"}  the branch adds nothing
 //   {kind: "tokens", layer, tokens: [...], values}        what enters the layer, replaced: a Float32Array (n, D)
-// Layers and heads count from 0; they work together, and of two that contradict each other the later one holds.
+// Layers and heads count from 0. Several interventions can be combined; if two contradict, the later one wins.
 //
 // `Models.change(interventions, {maps})` (live_models.js) gives a promise of
-//   null       a newer change, or another picture, came between
-//   {words}    it could not be done: a sentence for the visitor
+//   null       superseded by a newer change or another picture
+//   {words}    it failed: a sentence for the visitor
 //   or else    {first, cosines, says, hidden, times, panel, data}
 //     first      the first layer that was computed anew; L where nothing is changed
-//     cosines    Float32Array (L + 1, T): the cosine of each token to what it was, after each layer and, in the last
-//                row, after the last norm; token 0 is the class token
-//     says       what the head says now, as `says` of a panel; null where the page gives no words
-//     hidden     for each layer the patches that are hidden in it: the maps of a panel do not know of them, as `data`
-//                holds queries and keys as they are, and sums over the keys that may be read
+//     cosines    Float32Array (L + 1, T): the cosine of each token to itself before the change, after each layer and,
+//                in the last row, after the last norm; token 0 is the class token
+//     says       the predictions of the changed model, as `says` of a panel; null if the page shows none for the model
+//     hidden     for each layer the patches that are hidden in it; needed to draw the maps, as `data` holds queries and
+//                keys of all tokens, and sums over the visible keys only
 //     times      {computing, layers}: milliseconds, and how many layers they were for
-//     panel, data  what the explorer shows of the changed model, where maps were asked for; or else undefined
-// The picture that counts is the one whose answer came last.
+//     panel, data  the changed model's panel for the explorer, if maps were asked for; otherwise undefined
+// A change applies to the picture whose answer came last.
 
 const BRANCHES = ["attention", "mlp"], WAYS = ["mean", "zero"];
 
@@ -69,10 +69,10 @@ const HOW = {
   },
 };
 
-// -> {first, layers}: the first layer that computes something else, and for each layer what it is given: {heads, means,
-// mask, attention, mlp}, the inputs of a block that are not as usual, and rows, a Map from token to what replaces it.
-// A RangeError says in words what there is not.
-// shape: {layers, heads, tokens, prefix, width} of what was computed.
+// -> {first, layers}: the first layer that changes, and for each layer the inputs of its block that differ from the
+// defaults, of {heads, means, mask, attention, mlp}, and rows, a Map from token to its replacement. Throws a RangeError
+// for an intervention that does not exist.
+// shape: {layers, heads, tokens, prefix, width} of the computed picture.
 export function plan(interventions, shape) {
   const layers = Array.from({ length: shape.layers }, () => ({}));
   const of = (layer, name, usual) => {
@@ -87,7 +87,7 @@ export function plan(interventions, shape) {
   return { first: first < 0 ? shape.layers : first, layers };
 }
 
-// What is hidden by such a plan: for each layer the numbers of patches.
+// -> for each layer the numbers of the patches that a plan hides.
 export function hidden({ layers }, prefix) {
   const patches = (mask) => Array.from(mask, (value, i) => (value ? i - prefix : -1)).filter((i) => i >= 0);
   return layers.map(({ mask }) => patches(mask ?? []));

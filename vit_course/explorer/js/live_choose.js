@@ -3,7 +3,8 @@
 const pictureIn = (list) => [...list].find((file) => file.type.startsWith("image/")) ?? list[0];
 
 export class Choose {
-  // node: the part of the page that Python wrote; take({name, title, source, credit, photograph, maps}) hears of each picture.
+  // node: the part of the page that Python wrote; take({name, title, source, credit, photograph, maps}) gets each
+  // picture, refuse(words) a reason why something is not one.
   constructor(node, { take, refuse }) {
     Object.assign(this, { node, take, refuse });
     this.buttons = [...node.querySelectorAll("[data-photograph]")];
@@ -22,7 +23,7 @@ export class Choose {
   }
 
   drops(root) {
-    // Anywhere: a picture that misses a drop area by a hair would take the place of the page.
+    // Everywhere on the page: a picture dropped beside a smaller area would make the browser leave the page.
     let depth = 0;
     const mark = () => root.classList.toggle("live-over", depth > 0);
     const each = (kind, then) =>
@@ -41,7 +42,7 @@ export class Choose {
     });
   }
 
-  // The last one once more.
+  // Takes the last picture again.
   again() {
     this.last();
   }

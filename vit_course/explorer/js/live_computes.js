@@ -1,4 +1,4 @@
-// The sentence that says whether the processor computes or the graphics card.
+// The sentence on whether the processor or the graphics card computes.
 
 const ms = (time) => `${time < 10 ? time.toFixed(1) : Math.round(time)} ms`;
 const WHY = {
@@ -8,7 +8,7 @@ const WHY = {
   gone: () => ": the graphics card is no longer available",
 };
 
-// about: the name of a model; {threads, computes}: its state, as live_models.js has it.
+// about: the name of a model; {threads, computes}: from its state in live_models.js.
 function computedBy(about, { threads, computes: { by, why, times } }) {
   const processor = `the processor (${threads === 1 ? "one thread" : `${threads} threads`})`;
   if (by !== "card") return `${about} is computed by ${processor}${WHY[why]?.(times) ?? ""}.`;
@@ -21,19 +21,19 @@ const GONE = "The graphics card is no longer available: the processor computes."
 export class Computes {
   note = "";
 
-  // page: the whole of it, live.js.
+  // page: the Page of live.js.
   constructor(page) {
     this.page = page;
   }
 
-  // Of the model that is shown, once it is here.
+  // Writes the sentence for the shown model, once it is ready.
   tell() {
     const { stage, models, page } = this.page, state = models.states[stage.model];
     const told = state?.computes ? computedBy(page.models[stage.model].about, state) : "";
     document.querySelector(".live-computes").textContent = told;
   }
 
-  // The card has failed: said now, or with the answer that the page is waiting for.
+  // The card has failed: report it now or, if an answer is pending, together with it.
   gone() {
     this.tell();
     this.note = ` ${GONE}`;

@@ -1,15 +1,15 @@
-// A model in three parts, embed, block and head (res/live/export.py), each a session of a graph without weights. All
-// layers are computed by the one block, which is given that layer's weights. A change in a layer costs that layer and
-// those after it. Blocks are computed by a graphics card, where one is better at it (live_card.js), all else by the
-// processor, which takes over when the card fails.
+// Runs a model in three parts, embed, block and head (res/live/export.py), each an ONNX Runtime session of a graph
+// without weights. The one block graph computes all layers, with the weights of each layer as inputs, so that a change
+// costs only its layer and those after it. A graphics card computes the blocks if it is faster (live_card.js). The
+// processor computes all else, and takes over if the card fails.
 
 import { alone, meet } from "./live_card.js";
 
-// A thread that has nothing to do sleeps: one that spins takes its core from the page, and gains nothing.
+// Idle threads sleep: spinning would take their cores from the page, and gain nothing.
 const OPTIONS = { executionProviders: ["wasm"], extra: { session: { intra_op: { allow_spinning: "0" } } } };
 const TYPES = { F16: ["float16", Uint16Array], F32: ["float32", Float32Array] };
 
-// The tensors of a safetensors file, [[name, tensor], ...]; no copies, where the numbers lie at places that allow it.
+// The tensors of a safetensors file, [[name, tensor], ...], without a copy where the alignment allows it.
 function tensors(ort, bytes) {
   const size = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true)), start = 8 + size;
   const entries = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
@@ -21,15 +21,16 @@ function tensors(ort, bytes) {
   });
 }
 
-// A turn of the thread between two layers, so that what has come meanwhile is heard; a timer would take 4 ms.
+// Yields to the event loop between two layers, so that new messages are handled; setTimeout would take 4 ms.
 const { port1, port2 } = new MessageChannel();
 const turns = [];
 port1.onmessage = () => turns.shift()();
 const turn = () => new Promise((done) => (turns.push(done), port2.postMessage(null)));
 
-// {floats, ...graphs}: the bytes of embed, block, head, and of the block with weights as floats, where it is another;
-// weights: those of each safetensors file; model: {layers, heads, block, sizes} of the page's list: how many, what the
-// names of a layer's weights begin with, and the sizes of pictures; device, asked: of live_card.js.
+// {floats, ...graphs}: the bytes of embed, block, head and, if it is another file, of the block with float32 weights;
+// weights: the bytes of each safetensors file; model: {layers, heads, block, sizes} from the page's list: the numbers
+// of layers and heads, the prefix of the names of a layer's weights, the sizes of pictures; device, asked: of
+// live_card.js.
 export async function engine(ort, { floats, ...graphs }, weights, model, device, asked) {
   const stored = new Map(weights.flatMap((bytes) => tensors(ort, bytes))), sessions = {};
   for (const [part, graph] of Object.entries(graphs))
@@ -41,13 +42,13 @@ export async function engine(ort, { floats, ...graphs }, weights, model, device,
 class Engine {
   card = null;
   computes = { by: "processor" };
-  dropped = () => {}; // hears when the card has failed
+  dropped = () => {}; // called when the card has failed
 
   constructor(ort, sessions, stored, model) {
     Object.assign(this, { ort, sessions, stored, ...model });
   }
 
-  // Runs a part with what it is given and, by their names with `front` before them, the weights that it asks for.
+  // Runs a part; inputs that are not in `given` are weights, stored under their names with the prefix `front`.
   run(part, given, front = "") {
     const session = this.sessions[part];
     const inputs = session.inputNames.map((name) => [name, given[name] ?? this.stored.get(front + name)]);
@@ -65,7 +66,7 @@ class Engine {
     return this.run("block", given, front);
   }
 
-  // From now on the processor computes.
+  // Gives up the card: from now on the processor computes.
   drop() {
     if (!this.card) return;
     Object.assign(this, { card: null, computes: { by: "processor", why: "gone" } });
@@ -76,16 +77,16 @@ class Engine {
     return new this.ort.Tensor("float32", data, dims);
   }
 
-  // (3, size, size) floats -> what `compute` goes on from.
+  // (3, size, size) floats -> the embedded picture, from which `compute` starts.
   async begin(floats, size) {
     const { embedded } = await this.run("embed", { images: this.tensor(floats, 1, 3, size, size) });
     return { tokens: [embedded], queries: [], keys: [], sums: [] };
   }
 
-  // before: what was computed of a picture, or its beginning; {first, layers}: a plan of live_change.js; going():
-  // whether this is still wanted. -> what is computed of it, or null: {tokens: what enters each layer and leaves the
-  // last, queries, keys, sums: each a list with an entry a layer, features, lens}, all as tensors; nothing of `before`
-  // changes.
+  // before: the result of an earlier compute() for the picture, or of begin(); {first, layers}: a plan of
+  // live_change.js; going(): whether the result is still wanted. -> null if not, or {tokens: the input of each layer
+  // and the output of the last, queries, keys, sums: lists with an entry for each layer, features, lens}, all as
+  // tensors. Does not modify `before`.
   async compute(before, { first, layers }, going) {
     const now = { tokens: before.tokens.slice(0, first + 1) };
     const names = ["queries", "keys", "sums"];
@@ -101,7 +102,7 @@ class Engine {
     return Object.assign(now, await this.read(now.tokens));
   }
 
-  // What one block is given: as usual, but for what a plan says.
+  // The inputs of one block: the defaults, changed as in a plan.
   given(tokens, { rows, ...changed }) {
     const count = tokens.dims[0], one = [1];
     const usual = { heads: Array(this.heads).fill(1), means: Array(this.heads).fill(0), attention: one, mlp: one };
@@ -117,7 +118,7 @@ class Engine {
     return this.tensor(other, ...dims);
   }
 
-  // The last norm, and what the head says of the class token after each layer.
+  // Applies the last norm, and the head to the class token after each layer.
   read(tokens) {
     const [, width] = tokens[0].dims, classes = new Float32Array(tokens.length * width);
     tokens.forEach(({ data }, i) => classes.set(data.subarray(0, width), i * width));

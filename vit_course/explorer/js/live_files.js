@@ -1,10 +1,10 @@
-// Files of known size and checksum, with progress, kept by the browser for the next visit. No model, no page.
+// Loads files of known size and checksum, with progress, and caches them in the browser. No model, no page.
 
 import { forget, Part, unpackedByServer } from "./live_parts.js";
 
 const NAME = "vit-course-live-";
 
-// -> the store of this version, those of others thrown away; null where a browser has none (an address without https).
+// -> the cache of this version, after deleting those of others; null if the browser has none, as without https.
 export async function openStore(version) {
   try {
     const name = NAME + version;
@@ -18,18 +18,18 @@ export async function openStore(version) {
 const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 async function check(file, bytes) {
-  const unpacked = unpackedByServer(bytes) && file.unpacked; // the file's sum once it is unpacked
+  const unpacked = unpackedByServer(bytes) && file.unpacked; // the checksum of the unpacked content
   if (!unpacked && bytes.length !== file.bytes)
     throw new Error(`${file.path} has ${bytes.length} bytes instead of ${file.bytes}`);
-  // Only an address with https, or this machine, has checksums.
+  // crypto.subtle exists only with https or on localhost.
   if (globalThis.crypto?.subtle && hex(await crypto.subtle.digest("SHA-256", bytes)) !== (unpacked || file.sha256))
     throw new Error(`${file.path} is not the file that this page was written with`);
 }
 
 const right = (file, bytes) => check(file, bytes).then(() => true, () => false);
 
-// -> the bytes of one file {path, bytes, sha256, unpacked}. `count` hears of each piece and where it comes from, `full()`
-// when the browser has no room to keep it, `anew()` when what came in parts was thrown away.
+// -> the bytes of one file {path, bytes, sha256, unpacked}. Calls `count` for each piece, with whether it was cached,
+// full() if the browser has no room to cache the file, and anew() if the parts so far were discarded.
 async function bytesOf(file, store, { count, full, anew }, signal) {
   const kept = await store?.match(file.path).then((found) => found?.arrayBuffer()).catch(() => null);
   if (kept) {
@@ -39,12 +39,12 @@ async function bytesOf(file, store, { count, full, anew }, signal) {
       return bytes;
     }
   }
-  const options = { cache: store ? "no-store" : "default", signal }; // kept once, not twice
+  const options = { cache: store ? "no-store" : "default", signal }; // not in the HTTP cache as well
   const part = await Part.of(file, store);
   count(part.at, true);
   let bytes = await part.whole(count, options);
   if (part.mended && !(await right(file, bytes))) {
-    // Another file since the break, or a damaged part: once more, as a whole.
+    // The file has changed since the interruption, or a part is damaged: load all of it again.
     anew();
     await part.anew(count);
     bytes = await part.whole(count, options);
@@ -76,12 +76,12 @@ function shared(file, store, told) {
   return one.done;
 }
 
-// -> {contents: the bytes of all files, in their order, unkept: whether the browser has no room for one of them}; the
-// first comes before the others, as another model may want it too. `said` hears {loaded, total, came, anew}, at most
-// once for each hundredth: `came` over the line, `anew` where a file has changed between its parts.
+// -> {contents: the bytes of all files, in their order, unkept: whether one of them could not be cached}. The first
+// file is loaded before the others, as models share it. Calls said({loaded, total, came, anew}) at most once for each
+// percent: `came` are the bytes from the network, `anew` says that a file had changed and is loaded again.
 export async function loadAll(files, store, said) {
   const total = files.reduce((sum, file) => sum + file.bytes, 0);
-  const stop = new AbortController(); // without one file the others are of no use
+  const stop = new AbortController(); // if one file fails, the others are cancelled
   let loaded = 0, came = 0, told = -1, unkept = false, changed = false;
   const count = (bytes, kept = false) => {
     loaded += bytes;
@@ -102,7 +102,7 @@ export async function loadAll(files, store, said) {
   }
 }
 
-// -> what was squeezed by gzip, as it was.
+// -> the decompressed content of a gzip file.
 export async function unpacked(bytes) {
   if (unpackedByServer(bytes)) return bytes;
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));

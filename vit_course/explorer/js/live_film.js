@@ -1,4 +1,4 @@
-// The camera on the page: which model looks at its frames, and where what comes of them is shown.
+// Connects the camera to the live page: which model processes its frames, and where the answers are shown.
 
 import { toAddress } from "./live_address.js";
 import { Camera } from "./live_camera.js";
@@ -14,7 +14,7 @@ export class Film extends Camera {
     page.picture = { name: "The picture of your camera", title: "", credit: "", filmed: true };
     page.choose.press(null);
     document.querySelector(".live-credit").textContent = "";
-    // No photograph is in the address any more.
+    // Removes the photograph from the address.
     history.replaceState(null, "", `${location.pathname}${toAddress({ model, size, gpu }, page.known)}${location.hash}`);
     this.told = "";
     page.look(); // which chooses the model
@@ -28,7 +28,7 @@ export class Film extends Camera {
     this.page.models.look({ ...this.page.using, source });
   }
 
-  // To what is asked of a frame, and of anything else.
+  // Handles all answers: those for frames here, others in the page.
   async answered(answer) {
     const { page, run } = this, { words, panel, data, model, question } = answer;
     if (!this.on || question?.source) return page.answered(answer);

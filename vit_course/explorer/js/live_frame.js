@@ -1,5 +1,5 @@
-// A frame of a camera, a square bitmap -> its pixels for the model, and what is shown of it. For a worker: no page. No
-// file is made of it and none is read, so that there is time for many a second.
+// A camera frame, a square bitmap -> its pixels for the model, and a bitmap to show. For a worker: no page. No file is
+// encoded or decoded, so that many frames a second are possible.
 
 import { resized } from "./live_picture.js";
 
@@ -11,7 +11,7 @@ function canvasOf(name, side) {
   return canvas.getContext("2d", { alpha: false, willReadFrequently: name === "whole" });
 }
 
-// As `opened` of live_open.js, with the bitmap of what is shown in place of a file: {pixels, picture: {bitmap, size}}.
+// As `opened` of live_open.js, with a bitmap to show in place of a file: {pixels, picture: {bitmap, size}}.
 export function framed(bitmap, size, { way, exact }) {
   const { width: side } = bitmap, whole = canvasOf("whole", side);
   whole.drawImage(bitmap, 0, 0);

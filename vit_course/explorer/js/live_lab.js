@@ -1,4 +1,4 @@
-// The live page's worker, as the explorer asks it where something is to be taken out (lab.js).
+// The lab (lab.js) of the live page: its worker computes the changes that the explorer asks for.
 
 export const liveLab = (models) => (tokens) => ({
   some: 1,

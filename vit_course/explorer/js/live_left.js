@@ -1,8 +1,8 @@
-// How long something that is loading will take still, from how fast the last of it came. Numbers in, words out.
+// Estimates the remaining time of a download from its recent speed. Numbers in, words out.
 
-const WINDOW = 12_000, LEAST = 3000; // milliseconds: of the line's past what counts, and how much of it there must be
-const SILENT = 8000; // after so long without a byte nobody knows
-// Seconds from which on a number is said in these steps; one that is near the last one said is not said anew.
+const WINDOW = 12_000, LEAST = 3000; // milliseconds over which speed is measured: at most, and at least
+const SILENT = 8000; // milliseconds without a byte after which there is no estimate
+// From so many seconds on, estimates are rounded to these steps; one near the last estimate does not replace it.
 const STEPS = [[0, 10], [55, 60], [600, 300]], NEAR = 0.3;
 
 function words(seconds) {
@@ -13,14 +13,14 @@ function words(seconds) {
 export class Left {
   constructor() {
     this.heard = []; // [milliseconds, bytes that have come over the line]
-    this.said = null; // seconds
+    this.said = null; // the last estimate in seconds
   }
 
-  // came: bytes over the line so far; to: bytes that are still to come; now: milliseconds. -> words, or "".
+  // came: bytes received so far; to: bytes still to come; now: milliseconds. -> the estimate in words, or "".
   after(came, to, now) {
     if (came < (this.heard.at(-1)?.[1] ?? 0)) this.heard = [];
     if (came !== this.heard.at(-1)?.[1]) this.heard.push([now, came]);
-    // Of what is older than the window, the newest is where it begins.
+    // The window begins at the newest entry that is older than it.
     while (this.heard.length > 2 && this.heard[1][0] < now - WINDOW) this.heard.shift();
     const [first, last] = [this.heard[0], this.heard.at(-1)];
     if (now - last[0] > SILENT || now - first[0] < LEAST || last === first) {

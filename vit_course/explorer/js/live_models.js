@@ -1,19 +1,19 @@
-// The worker, as the page sees it: which model is where, and what was asked last. No DOM.
+// The page's side of the worker: the state of each model, and the last question. No DOM.
 
-const PATIENCE = 10_000; // milliseconds; a worker that has not said a word by then is empty or does not come
-const MANY_THREADS = 4; // more gain little, and the visitor's machine has other things to do
+const PATIENCE = 10_000; // milliseconds; a worker that has sent no message by then has not loaded
+const MANY_THREADS = 4; // more gain little, and would slow down the visitor's machine
 const OWN = "live_worker.js, the page's own worker";
 const ENDED = "The part of this page that computes has ended";
 
 const madeHere = () => new Worker("live_worker.js", { type: "module" });
 
-// Several threads share memory, which browsers allow only a page with certain headers (live_service.js).
+// Threads share memory, which browsers allow only for pages with certain headers (live_service.js).
 const allowed = () => (globalThis.crossOriginIsolated ? Math.min(MANY_THREADS, navigator.hardwareConcurrency || 1) : 1);
 
 export class Models {
-  // page: what files there are; changed(): some model's state is another; answered(answer): what was asked last is
-  // there, or {words}, where it could not be done; gone(): a graphics card has failed; made(): a new worker.
-  // gpu: what the address asks for (live_card.js).
+  // page: the list of files; changed(): called when the state of a model changes; answered(answer): called with the
+  // answer to the last question, or {words} if it failed; gone(): called when a graphics card has failed; made(): makes
+  // a worker; gpu: the choice in the address (live_card.js).
   constructor(page, { changed, answered, gone = () => {}, gpu, made = madeHere }) {
     Object.assign(this, { page, changed, answered, gone, gpu, made });
     // state: "absent", "loading" with loaded and total bytes, "starting", "ready" with threads, what computes, and the
@@ -21,7 +21,7 @@ export class Models {
     this.states = Object.fromEntries(Object.keys(page.models).map((name) => [name, { state: "absent" }]));
     this.ticket = this.number = 0;
     this.asked = this.shown = this.waits = null;
-    this.news = []; // who waits for a model
+    this.news = []; // callbacks of there(), which waits for a model
     this.met = new Set(); // the models that were ready once
     this.threads = allowed();
     this.start();
@@ -29,7 +29,7 @@ export class Models {
 
   start() {
     this.worker?.terminate();
-    // Whether it has said a word, has answered, is good for nothing any more.
+    // Whether the worker has sent a message, has answered a question, has become unusable.
     this.spoken = this.useful = this.stuck = false;
     const worker = (this.worker = this.made()), lock = `vit-course-live-${Math.random()}`;
     worker.onmessage = ({ data }) => {
@@ -41,7 +41,7 @@ export class Models {
     worker.postMessage({ kind: "page", page: this.page, threads: this.threads, gpu: this.gpu, lock });
   }
 
-  // Gets what the worker holds as long as it lives.
+  // The worker holds this lock as long as it lives, so that getting it means that the worker has ended.
   async watch(worker, lock) {
     await navigator.locks.request(lock, () => {});
     if (worker !== this.worker) return;
@@ -49,12 +49,12 @@ export class Models {
     const carded = Object.values(this.states).some(({ computes }) => computes?.by === "card");
     const early = `${ENDED} before it could answer; the browser may have too little memory`;
     if (!this.useful && !carded) return this.fail(early);
-    if (!this.useful) this.gpu = "0"; // it may be the card
+    if (!this.useful) this.gpu = "0"; // the card may be the cause
     this.answered({ words: `${ENDED}. It starts again; what is shown stays.` });
     this.again();
   }
 
-  // In a new worker, what was there or on its way in the old one.
+  // Starts a new worker, and opens the models that the old one had or was loading.
   again() {
     const names = Object.keys(this.states).filter((name) => this.states[name].state !== "absent");
     this.start();
@@ -77,16 +77,16 @@ export class Models {
     return this.states[name]?.state === "ready";
   }
 
-  // One question at a time: what comes for an older one is not shown.
+  // Asks for a picture. Only the newest question counts: answers to older ones are ignored.
   look(question) {
     this.settle(null);
     this.asked = { ...question, ticket: ++this.ticket };
     const frame = question.source instanceof ImageBitmap;
     this.worker.postMessage({ kind: "look", ...this.asked }, frame ? [question.source] : []);
-    if (frame) this.asked.source = null; // it is with the worker now
+    if (frame) this.asked.source = null; // it was transferred to the worker
   }
 
-  // A question that is answered elsewhere; `taken` once its answer is there, and from then on changes are of it.
+  // Registers a question that is answered elsewhere. Its asker calls `taken` with the answer; changes then apply to it.
   pass(question) {
     this.settle(null);
     this.ticket++;
@@ -101,12 +101,12 @@ export class Models {
     return true;
   }
 
-  // What did not come is asked for again.
+  // Opens the models again that have failed to load.
   resume() {
     if (!this.stuck) for (const name of Object.keys(this.states)) if (this.states[name].state === "failed") this.open(name);
   }
 
-  // What would be if something were changed (live_change.js) in the picture that is shown; of a camera's frames none.
+  // Computes a change (live_change.js) for the shown picture; null for a camera frame.
   change(interventions, { maps = false } = {}) {
     this.settle(null);
     if (!this.shown?.source || this.asked) return Promise.resolve(null);
@@ -114,7 +114,7 @@ export class Models {
     return new Promise((done) => (this.waits = done));
   }
 
-  // The change that is waited for, if any, has come to this.
+  // Resolves the pending change, if any.
   settle(answer) {
     this.waits?.(answer);
     this.waits = null;
@@ -126,7 +126,7 @@ export class Models {
     if (["ready", "failed"].includes(state.state)) for (const done of this.news.splice(0)) done();
   }
 
-  // -> whether the model of what is shown is there, once that is known.
+  // Waits for the model of the shown picture; -> whether it became ready.
   async there() {
     while (this.shown && !this.ready(this.shown.model)) {
       if (this.states[this.shown.model].state === "failed") return false;
@@ -167,8 +167,8 @@ export class Models {
   failed(name, { words, started, card }) {
     this.stuck = started && !Object.keys(this.states).some((one) => this.ready(one));
     if (!this.stuck || (this.threads === 1 && !card)) return this.set(name, { state: "failed", words });
-    if (this.threads === 1) this.gpu = "0"; // or the runtime for cards
-    this.threads = 1; // it may be the threads that do not start
+    if (this.threads === 1) this.gpu = "0"; // the runtime for cards may be the cause
+    this.threads = 1; // the threads may be what does not start
     this.again();
   }
 }

@@ -1,9 +1,9 @@
-// Brings the service worker into the page (live_service.js).
+// Registers the service worker of the page (live_service.js).
 
 const MARK = "vit-course-live-arranged", PATIENCE = 2000; // milliseconds
 const TOUCHES = ["pointerdown", "keydown", "dragenter", "paste"];
 
-// Waits until the service worker answers for the page; -> whether it does.
+// Waits until the service worker controls the page; -> whether it does.
 function controlled(worker) {
   return new Promise((done) => {
     worker.addEventListener("controllerchange", () => done(true), { once: true });
@@ -11,18 +11,18 @@ function controlled(worker) {
   });
 }
 
-// -> whether the page may begin; false where it is being loaded anew, this time with the headers for threads. That is
-// done once, at a first visit, and not where the visitor has begun something.
+// -> whether the page may begin; false if it is being reloaded to get the headers for threads. That happens only once,
+// at a first visit, and not if the visitor has already touched the page.
 export async function arranged() {
   const worker = navigator.serviceWorker;
   let touched = false;
   const touch = () => (touched = true);
   for (const kind of TOUCHES) document.addEventListener(kind, touch, true);
   try {
-    const registering = worker.register("live_service.js"); // there is none without https
+    const registering = worker.register("live_service.js"); // serviceWorker is undefined without https
     const enough = self.crossOriginIsolated || worker.controller || navigator.hardwareConcurrency < 2 || self !== top;
     if (enough || sessionStorage.getItem(MARK)) return registering.catch(() => {}), true;
-    // Active already, but not in charge: the visitor reloads past everything that is kept.
+    // Active, but not in control of the page: the visitor has forced a reload that bypasses it.
     if ((await registering).active || !(await controlled(worker)) || touched) return true;
     sessionStorage.setItem(MARK, "once");
     location.reload();

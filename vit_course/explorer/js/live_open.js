@@ -1,13 +1,13 @@
-// A file of a picture -> its pixels for the model, and the same part of it to look at. For a worker: no page.
+// A picture file -> its pixels for the model, and the same part of the picture to show. For a worker: no page.
 
 import { axis, box, MIDDLE, resized } from "./live_picture.js";
 
-const MANY_PIXELS = 24e6; // of a larger picture only the square at its centre is read, at LARGE pixels a side
+const MANY_PIXELS = 24e6; // of a larger picture only the central square is read, reduced to LARGE pixels a side
 const LARGE = 2048;
-const SHOWN = 896; // what is shown may be finer than what the model sees
-const WHOLE = 640; // the longer side of the whole picture, beside it
+const SHOWN = 896; // pixels a side, at most, of the picture to show, which may be finer than the model's
+const WHOLE = 640; // pixels of the longer side of the uncropped picture
 
-// What is told to the visitor as it is.
+// An error whose message is shown to the visitor as it is.
 export class Refusal extends Error {}
 
 const OURS = ["\xff\xd8\xff", "\x89PNG", "RIFF"]; // how JPEG, PNG and WebP begin
@@ -27,7 +27,7 @@ async function why(name, blob) {
 function drawn(bitmap, width, height, ...part) {
   const canvas = new OffscreenCanvas(width, height);
   const context = canvas.getContext("2d", { willReadFrequently: true });
-  context.fillStyle = "#fff"; // beneath what is transparent, as in Python
+  context.fillStyle = "#fff"; // the background of transparent pixels, as in Python
   context.fillRect(0, 0, width, height);
   context.imageSmoothingQuality = "high";
   context.drawImage(bitmap, ...part, 0, 0, width, height);
@@ -39,7 +39,7 @@ export async function file(canvas, media, quality = 0.92) {
   return { bytes: new Uint8Array(await blob.arrayBuffer()), media: blob.type };
 }
 
-// What the model sees, pixel by pixel.
+// The model's own pixels, as a PNG.
 function exactly(pixels, size) {
   const rgba = new Uint8ClampedArray(size * size * 4).fill(255);
   for (let i = 0; i < size * size; i++) rgba.set(pixels.subarray(3 * i, 3 * i + 3), 4 * i);
@@ -48,28 +48,28 @@ function exactly(pixels, size) {
   return file(canvas, "image/png");
 }
 
-// The same part of the picture with more pixels, where it has more.
+// The same part of the picture with more pixels, if the file has more.
 function finer(bitmap, size, part) {
   const side = Math.max(size, Math.min(SHOWN, Math.round(Math.min(...part.slice(2)))));
   return file(drawn(bitmap, side, side, ...part).canvas, "image/jpeg");
 }
 
-// What was seen, and what was not, as `_small` of scene.py has it.
+// The whole picture, small, as by `_small` of scene.py, and which part of it the model sees.
 async function entire(bitmap, [left, top, wide, high], moved) {
   const { width, height } = bitmap, times = Math.min(1, WHOLE / Math.max(width, height));
   const { canvas } = drawn(bitmap, Math.round(width * times), Math.round(height * times), 0, 0, width, height);
   const { bytes, media } = await file(canvas, "image/jpeg", 0.8);
-  // The shares that are left, null where all is; and those above and to the left of them, where it is not the middle.
+  // kept: the shares of height and width, null for all; at: the shares above and to the left, if not in the middle.
   const kept = Math.min(high / height, wide / width) < 0.99 ? [high / height, wide / width] : null;
   return { bytes, media, width, height, kept, at: kept && moved ? [top / height, left / width] : null };
 }
 
-// -> {pixels: (size, size, 3) bytes, picture: {bytes, media, size, whole}}; a Refusal for what is no picture.
-// model: {way, exact}: how it resizes, and whether its own few pixels are to be shown. square: as of `box`; null for
-// the middle, as the model has it.
+// -> {pixels: (size, size, 3) bytes, picture: {bytes, media, size, whole}}; throws a Refusal if it is not a picture.
+// model: {way, exact}: how it resizes, and whether its own few pixels are to be shown. square: as for `box`; null for
+// the model's own crop of the middle.
 export async function opened(blob, name, size, { way, exact }, square = null) {
-  // Both upright, as the camera noted. The numbers in the file are what models learn from, in Python too, whatever
-  // colour a profile says they mean; to look at, the colours are what counts.
+  // Both follow the camera's orientation. Models are trained on the raw pixel values, in Python too, without the colour
+  // profile of the file; the picture that is shown needs the profile.
   let bitmap, coloured;
   try {
     bitmap = await createImageBitmap(blob, { colorSpaceConversion: "none" });
@@ -86,7 +86,7 @@ export async function opened(blob, name, size, { way, exact }, square = null) {
   }
   const { context } = drawn(bitmap, width, height, ...part);
   const pixels = resized(context.getImageData(0, 0, width, height), size, way);
-  // Where these lie in the picture.
+  // The part of the picture that these pixels cover.
   const shorter = Math.min(part[2], part[3]);
   const [across, down] = [part[2], part[3]].map((length) => axis(length, shorter, size, way));
   const seen = [part[0] + across.first, part[1] + down.first, across.scale * size, down.scale * size];

@@ -1,5 +1,5 @@
-// A panel as Python writes it into a page, from one with numbers as they are: whole numbers of 14 bits take less than
-// half. The same as `QueriesAndKeys.write` of scene.py and `quantised` of encoding.py. No page.
+// Packs a panel of float32 arrays as Python writes it into a page: quantised to 14 bits, in less than half the size.
+// The same as `QueriesAndKeys.write` of scene.py and `quantised` of encoding.py. No page.
 
 import { floats, perHead } from "../../_support/widgets/js/bytes.js";
 import { file } from "./live_open.js";
@@ -22,7 +22,7 @@ async function squeezed(bytes) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Whole numbers as their high bytes, squeezed, and their low ones.
+// Adds whole numbers as their compressed high bytes and their low bytes.
 async function add(sections, name, layer, values, shape) {
   const high = await squeezed(Uint8Array.from(values, (value) => (value + LARGEST + 1) >> 8));
   const bytes = new Uint8Array(high.length + values.length);
@@ -31,7 +31,7 @@ async function add(sections, name, layer, values, shape) {
   sections.add(name, layer, bytes, { coding: "planes", shape, high: high.length });
 }
 
-// One head's vectors (tokens, dim), packed, and as a browser will have them.
+// One head's vectors (tokens, dim), quantised, and as a browser will decode them.
 function packedHead(values, dim) {
   const { out, steps } = quantised(values, dim);
   return { out, steps, stored: perHead(out, steps, 0, 1, values.length / dim, dim, strideOf(dim)) };
@@ -43,7 +43,7 @@ function meansOf(values, dim) {
   return Float32Array.from(sums, (sum) => sum / (values.length / dim));
 }
 
-// The logarithm of what the scores of each query add up to, of what is stored: so its rows sum to 1.
+// The log-sum-exp of each query's scores, from the quantised vectors, so that the decoded rows sum to 1.
 function sumsOf(queries, keys, stride, scale, out) {
   const scores = new Float64Array(out.length);
   for (let q = 0; q < out.length; q++) {
@@ -53,14 +53,15 @@ function sumsOf(queries, keys, stride, scale, out) {
   }
 }
 
-// What is shown of a frame of a camera, which never was a file.
+// The shown picture of a camera frame, encoded as a file.
 function fileOf(bitmap) {
   const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
   canvas.getContext("2d").drawImage(bitmap, 0, 0);
   return file(canvas, "image/jpeg");
 }
 
-// A panel and its bytes with what is known of changes (lab.js) behind them: the section "tested", as changes.py has it.
+// A panel and its bytes with the known results of changes (lab.js) added as the section "tested", as panel_data.py
+// does.
 export function tested({ panel, data }, known) {
   const all = new Sections(), rows = Array.from(known.values());
   for (const { name, layer, at, bytes, ...described } of panel.sections) all.add(name, layer, data.subarray(at, at + bytes), described);
@@ -73,7 +74,7 @@ export function tested({ panel, data }, known) {
 
 const breath = () => new Promise((done) => setTimeout(done));
 
-// picture: what is shown. -> {panel, data}; what is packed already stays as it is.
+// picture: the shown bitmap. -> {panel, data}; a panel that is packed already is returned unchanged.
 export async function packed({ bitmap, ...panel }, data, picture) {
   const section = (name, layer = null) => panel.sections.find((one) => one.name === name && one.layer === layer);
   const bytes = ({ at, bytes }) => data.subarray(at, at + bytes);
@@ -101,7 +102,7 @@ export async function packed({ bitmap, ...panel }, data, picture) {
       shared.key_means.set(means, at);
       const from = (layer * heads + head) * tokens;
       sumsOf(q.stored, k.stored, strideOf(dim), scale, lse.subarray(from, from + tokens));
-      await breath(); // the page goes on
+      await breath(); // lets the page respond
     }
     await add(sections, "queries", layer, outs[0], [heads, tokens, dim]);
     await add(sections, "keys", layer, outs[1], [heads, tokens, dim]);

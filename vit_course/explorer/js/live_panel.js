@@ -1,4 +1,4 @@
-// What a model computed, as the explorer takes it: one panel, and its arrays in one piece of memory.
+// Converts the results of a model for the explorer: into one panel, and its arrays in one piece of memory.
 
 const softmax = (row) => {
   const top = Math.max(...row), powers = Array.from(row, (value) => Math.exp(value - top));
@@ -6,7 +6,7 @@ const softmax = (row) => {
   return powers.map((value) => value / sum);
 };
 
-// Logits (L + 1, K) -> what the explorer shows of the head, the most probable class first.
+// Logits (L + 1, K) -> `says` of a panel, the most probable class first.
 export function said(scores, { labels, head, none }) {
   const K = labels.length;
   const rows = Array.from({ length: scores.length / K }, (_, i) => softmax(scores.subarray(i * K, (i + 1) * K)));
@@ -16,13 +16,13 @@ export function said(scores, { labels, head, none }) {
     none: noneFits(scores.subarray(scores.length - K), none) };
 }
 
-// The logits of a picture -> a sentence where none of the words fits, as `none_fits` of Python.
+// The logits of a picture -> a sentence if none of the classes fits, else "", as `none_fits` of Python.
 export function noneFits(logits, { score: least, errors }) {
   const top = Math.max(...logits), score = top + Math.log(logits.reduce((sum, value) => sum + Math.exp(value - top), 0));
   return score >= least ? "" : `None of its ${logits.length} words fits: the score of its logits, ${score.toFixed(1)}, is below ${least} (${errors}).`;
 }
 
-// Arrays one after the other, as in encoding.py.
+// Arrays packed one after the other, as in encoding.py.
 export class Sections {
   described = [];
   parts = [];
@@ -45,8 +45,8 @@ export class Sections {
   }
 }
 
-// computed: what an engine gave (live_engine.js); model: its entry in the page's list; picture: {bytes, media, size, whole}
-// (live_open.js), or of a frame {bitmap, size} (live_frame.js).
+// computed: the result of an engine (live_engine.js); model: its entry in the page's list; picture: {bytes, media,
+// size, whole} (live_open.js), or for a frame {bitmap, size} (live_frame.js).
 // -> {panel, data}: an entry of `_panels`, and `_data`.
 export function panelOf(computed, model, picture, title) {
   const layers = computed.queries.length, { features, lens } = computed;
@@ -61,11 +61,11 @@ export function panelOf(computed, model, picture, title) {
   sections.floats("lse", null, sums, [layers, heads, tokens]);
   sections.floats("key_means", null, new Float32Array(layers * heads * dim), [layers, heads, dim]);
   sections.floats("features", null, features.data, features.dims);
-  // Numbers as they are come in steps of 1.
+  // Unquantised numbers have steps of 1.
   for (const name of ["query_steps", "key_steps"])
     sections.floats(name, null, new Float32Array(layers * heads * dim).fill(1), [layers, heads, dim]);
   sections.floats("feature_steps", null, new Float32Array(features.dims[1]).fill(1), [features.dims[1]]);
-  // Last: floats lie at fours. Of a frame of a camera there is no file.
+  // Added last, as floats must be aligned to 4 bytes. A camera frame has no file.
   if (picture.bytes) sections.add("picture", null, picture.bytes, { coding: "file", media: picture.media });
   const { whole, bitmap } = picture, kept = whole?.kept ?? null;
   if (kept) sections.add("whole", null, whole.bytes, { coding: "file", media: whole.media });

@@ -1,15 +1,15 @@
-// A file on its way. What has come of it is kept, here and by the browser, so that after a break, or at the next visit,
-// only the rest is asked for.
+// A file that is being loaded. The parts so far are kept, here and in the browser's cache, so that after an
+// interruption, or at the next visit, only the rest is requested.
 
 import { pieces } from "./live_pieces.js";
 
-const PART = 1e6; // bytes: as many may be lost when the page is closed
-const begun = new Map(); // path -> what has come, for as long as this thread lives
+const PART = 1e6; // bytes between two saves: as many may be lost when the page is closed
+const begun = new Map(); // path -> its Part, for as long as this thread lives
 
-// A server that unpacks by itself what ends in .gz makes no mistake: WebAssembly begins with a zero.
+// Some servers unpack .gz files by themselves, which is allowed. Recognised by "\0a", with which WebAssembly begins.
 export const unpackedByServer = (bytes) => bytes.length > 3 && bytes[0] === 0 && bytes[1] === 0x61;
 
-// What the browser holds of a file that has not come whole, thrown away.
+// Deletes the cached parts of a file.
 export async function forget(store, path) {
   begun.delete(path);
   try {
@@ -25,7 +25,7 @@ export class Part {
     Object.assign(this, { file, store, bytes: new Uint8Array(file.bytes), at: 0, saved: 0, mended: false });
   }
 
-  // -> what there is of a file {path, bytes}.
+  // -> the Part of a file {path, bytes}, with all that has been loaded so far.
   static async of(file, store) {
     const part = begun.get(file.path) ?? new Part(file, store);
     if (!part.at) await part.restore().catch(() => {});
@@ -42,7 +42,7 @@ export class Part {
     }
   }
 
-  // What has come since the last time, for the browser to keep. A full disk is no reason to fail.
+  // Caches the bytes since the last save. A full disk is no reason to fail.
   async save() {
     const { path } = this.file, [from, to] = [this.saved, this.at];
     if (!this.store || from === to || unpackedByServer(this.bytes)) return;
@@ -60,7 +60,7 @@ export class Part {
     this.at += piece.length;
   }
 
-  // -> all bytes, once the rest has come. `count` hears of each piece, and of less than nothing where it begins anew.
+  // Loads the rest. -> all bytes. Calls `count` for each piece, with a negative number if it starts over.
   async whole(count, options) {
     const { path, bytes: size } = this.file;
     try {

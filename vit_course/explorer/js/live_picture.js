@@ -1,7 +1,8 @@
-// A picture as a model takes it: resized so that it covers a square, cropped at the centre, normalised. Numbers in,
-// numbers out, and the same numbers as in Python: weights are whole numbers, as PyTorch and Pillow have them for bytes.
+// Prepares a picture for a model: resized to cover a square, cropped at the centre, normalised. Numbers in, numbers
+// out. The results equal those in Python: like PyTorch and Pillow for bytes, it rounds the resampling weights to
+// integers.
 
-// Where the pixels of a square lie in a picture of that length, on one axis: the middle of pixel i is at
+// Where the pixels of the square lie on one axis of a picture of this length: the centre of pixel i is at
 // first + (i + 0.5) * scale.
 //   "crop": the shorter side is resized to `size`, then the centre is cut out (Hugging Face).
 //   "fit": the largest square at the centre is resized (Pillow's ImageOps.fit).
@@ -12,8 +13,8 @@ export function axis(length, shorter, size, way) {
   return { scale, first: Math.floor((resized - size) / 2) * scale, count: size };
 }
 
-// The square that is looked at, in percent: x and y, how much of the room beside it lies to its left and above it;
-// side, of the picture's shorter one.
+// The square that the model sees, in percent: x and y, the shares of the free room that lie to its left and above it;
+// side, the share of the picture's shorter side.
 export const MIDDLE = { x: 50, y: 50, side: 100 };
 
 // -> the same in whole pixels.
@@ -24,21 +25,21 @@ export function box(width, height, square) {
 }
 
 const cubic = (x) => {
-  // Keys 1981, a = -0.5, as Pillow and antialiasing PyTorch have it.
+  // Keys 1981, a = -0.5, as in Pillow and in PyTorch with antialias=True.
   const t = Math.abs(x);
   if (t < 1) return (1.5 * t - 2.5) * t * t + 1;
   return t < 2 ? ((-0.5 * t + 2.5) * t - 4) * t + 2 : 0;
 };
 
-// How many bits stand for 1: Pillow's 22, or as many as let the largest weight fit into PyTorch's 16.
+// The number of fractional bits: 22 in Pillow; in PyTorch as many as let the largest weight fit into 16 bits.
 function bitsFor(largest, way) {
   let bits = way === "fit" ? 22 : 0;
   while (bits < 22 && Math.floor(0.5 + largest * 2 ** (bits + 1)) < 2 ** 15) bits++;
   return bits;
 }
 
-// For each pixel of the result the first pixel that goes into it, and the weights of those from there on; `one` is what
-// they add up to.
+// For each output pixel, the first input pixel and the integer weights from there on; `one` is the integer that stands
+// for a weight of 1.
 function taps({ scale, first, count }, length, way) {
   const wide = Math.max(scale, 1); // a picture made smaller is smoothed as well
   const starts = [], weights = [];
@@ -56,8 +57,8 @@ function taps({ scale, first, count }, length, way) {
   return { starts, weights, one };
 }
 
-// {data, width, height}, four bytes a pixel -> (size, size, 3) bytes. First along the rows, then along the columns, with
-// whole numbers between them, as in Python.
+// {data, width, height}, four bytes a pixel -> (size, size, 3) bytes. First along the rows, then along the columns, and
+// rounded to bytes in between, as in Python.
 export function resized({ data, width, height }, size, way) {
   const shorter = Math.min(width, height);
   const across = taps(axis(width, shorter, size, way), width, way);

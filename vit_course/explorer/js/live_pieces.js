@@ -1,6 +1,6 @@
-// A file from the server, piece by piece as it comes.
+// Streams a file from the server, piece by piece.
 
-// Where an answer to a request for the rest begins and how long it says the file is: as it should be?
+// Whether the answer to a range request begins at the right place, of a file of the right size.
 function fits(response, at, size) {
   const [, first, total] = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers.get("content-range")) ?? [];
   return Number(first) === at && (!size || Number(total) === size);
@@ -14,8 +14,9 @@ async function answer(path, at, { cache, signal }) {
   }
 }
 
-// From a place on: {at, piece, round}. After a break it asks for the rest, as often as something comes, if the server
-// gives rests; if it does not, or has another file, it begins at 0. round: how often it has asked before.
+// Yields {at, piece, round} from the byte `at` on. After an interruption it requests the rest, as long as there is
+// progress, if the server supports ranges; if it does not, or has another file, it starts at 0. round: the number of
+// earlier requests.
 export async function* pieces(path, at, size, { cache = "default", signal } = {}) {
   for (let round = 0; ; round++) {
     const response = await answer(path, at, { cache, signal });
@@ -38,7 +39,7 @@ export async function* pieces(path, at, size, { cache = "default", signal } = {}
       if (!goesOn || at === from || signal?.aborted || !navigator.onLine)
         throw new Error(`${path} broke off after ${at} of ${size} bytes`);
     } finally {
-      reader.cancel().catch(() => {}); // nobody wants the rest
+      reader.cancel().catch(() => {}); // the rest is not needed
     }
   }
 }

@@ -1,11 +1,11 @@
-// The line that tells of a model on its way, with its bar and its buttons.
+// The line that shows the progress of a model that is loading, with its bar and its buttons.
 
 import { Left } from "./live_left.js";
 
 const $ = (selector) => document.querySelector(selector);
 const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 2e6 ? 1 : 0);
 const WHAT = { "vit-s14": "The large model", "tiny-cifar": "The small model" };
-const TURN = 2000; // milliseconds, after which the line is written anew though nothing has come
+const TURN = 2000; // milliseconds after which the line is updated even if nothing was received
 const ANEW = "A file had changed on the server, so it is loaded anew. ";
 const WAITS = " It goes on by itself when you are online again.";
 
@@ -14,8 +14,8 @@ export class Progress {
     this.left = {};
   }
 
-  // states: of live_models.js; first, what is missing of the wanted model, or else what is on its way. Whether another
-  // one has failed is of interest only as long as the wanted one is not there.
+  // states: of live_models.js. Shows the wanted model if it is not ready, or else one that is loading. That another
+  // model has failed is shown only while the wanted one is not ready.
   tell(states, wanted) {
     const names = [wanted, ...Object.keys(states)], silent = ["absent", "ready"];
     if (states[wanted].state === "ready") silent.push("failed");

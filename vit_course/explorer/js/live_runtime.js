@@ -1,4 +1,4 @@
-// What computes in a worker: one runtime, with graphics cards or without, and in it an engine for each model.
+// The ONNX Runtime of a worker, with or without a graphics card, and an engine for each model.
 
 import { deviceOf } from "./live_card.js";
 import { engine } from "./live_engine.js";
@@ -7,12 +7,12 @@ import { loadAll, openStore, unpacked } from "./live_files.js";
 export class Runtime {
   engines = {};
 
-  // page: what files there are; threads: how many; gpu: what the address asks for (live_card.js).
+  // page: the list of files; threads: how many to use; gpu: the choice in the address (live_card.js).
   constructor({ page, threads, gpu }) {
     Object.assign(this, { page, threads, gpu });
   }
 
-  // Decided before anything is loaded. -> the graphics card, or null
+  // Chooses the device before anything is loaded. -> the graphics card, or null
   async decide() {
     const device = await deviceOf(this.gpu);
     device?.lost.then(() => Object.values(this.engines).forEach((engine) => engine.drop()));
@@ -22,18 +22,18 @@ export class Runtime {
   async start({ script }, binary) {
     const ort = await import(new URL(script.path, self.location.href).href);
     ort.env.wasm.numThreads = this.threads;
-    ort.env.wasm.initTimeout = 20_000; // threads that do not come would be waited for without an end
+    ort.env.wasm.initTimeout = 20_000; // or it would wait forever for threads that do not start
     ort.env.wasm.wasmBinary = await unpacked(binary);
     return ort;
   }
 
-  // What a model that failed may have failed of: whether the runtime has started, and whether it is the one for cards.
+  // Possible causes of a failure: whether the runtime has started, and whether it is the build for cards.
   get guilty() {
     return { started: this.ort !== undefined, card: Boolean(this.device) };
   }
 
-  // say: hears "progress", "starting", and "gone" once a card that computed has failed. -> what the page is told of a
-  // model that is ready
+  // Opens a model. say: called with "progress", "starting", and "gone" if its card fails later. -> the state of the
+  // ready model that the page is told
   async open(name, say) {
     const { page, gpu, threads } = this, model = page.models[name], began = performance.now();
     const device = await (this.deciding ??= this.decide()), build = page.runtime[device ? "card" : "processor"];

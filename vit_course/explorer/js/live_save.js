@@ -1,12 +1,12 @@
-// Save as page: the very file that `save_html` of Python writes, of what is shown, in the state that was left. The
-// empty page comes from Python's own template (`write_live`).
+// "Save as page": writes the same file as `save_html` in Python, of the shown panel in its present state. The empty
+// page comes from Python's own template (`write_live`).
 
 import { element } from "../../_support/widgets/js/element.js";
 import { packed, tested } from "./live_pack.js";
 import { NAMES } from "./state.js";
 
 const EMPTY = "saved.txt";
-// Where things go in it; folder.py puts them there.
+// Placeholders in it, which folder.py has written.
 const TITLE = "{the title}", STATE = "{the state}", DATA = "{the data}";
 
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
@@ -25,15 +25,15 @@ async function empty() {
 export async function pageOf(state, { title, credit }) {
   const [head, between, end] = await empty();
   const [described] = state.model.get("_panels");
-  await described.coming?.end(); // of what was computed beforehand, layers may be on their way
+  await described.coming?.end(); // layers of a precomputed panel may still be loading
   const whole = await packed(described, state.model.get("_data"), state.first.picture);
   const { panel, data } = tested(whole, state.first.known);
   const values = { _name: "explorer", ...Object.fromEntries(NAMES.map((name) => [name, state.get(name)])) };
   const rounded = (row) => row.map((value) => Number(value.toFixed(5)));
-  const says = panel.says && { ...panel.says }; // null of a model that says nothing
+  const says = panel.says && { ...panel.says }; // null for a model without predictions
   if (says) Object.assign(says, { probabilities: rounded(says.probabilities), lens: says.lens.map(rounded) });
   values._panels = [{ ...panel, title: credit, says, telling: state.first.telling ?? null }];
-  // Nothing in it may end the script in which it stands.
+  // Without "<", as the JSON may not end the script element that holds it.
   const text = JSON.stringify(values).replaceAll("<", "\\u003c");
   const start = head.replaceAll(TITLE, () => escaped(title));
   return new Blob([start, text, between, await base64(data), end], { type: "text/html" });
@@ -48,7 +48,7 @@ function base64(bytes) {
   });
 }
 
-// Whose photograph it is decides who may see it. -> whether the visitor wants the file.
+// Asks for consent, as the file contains the visitor's own photograph. -> whether the visitor wants the file.
 function agreed(outside) {
   const photograph = `your own photograph${outside ? ", also what lies outside the square" : ""}`;
   const button = (value, text) => element("button", { value, text });
@@ -65,8 +65,8 @@ function agreed(outside) {
     }));
 }
 
-// A button of the explorer's tools: its label, and what it does.
-// name, credit, photograph: of the picture; the last one of ours alone.
+// A button of the explorer's tools, as [label, action].
+// name, credit, photograph: of the picture; photograph is given only for the course's own.
 export function saveAsPage({ about, name, credit, photograph }) {
   const looks = `Where ${about.replace(/^The /, "the ")} looks`;
   const save = async (tools) => {

@@ -1,18 +1,18 @@
-// The service worker: the page opens without its server, and gets the headers that a browser wants before it lets
-// several threads share memory, whatever the server sends. The server answers wherever it can, so nothing is ever old.
+// The service worker: lets the page open offline, and adds the headers that browsers require for threads with shared
+// memory. Always asks the server first and uses the cache only if that fails, so that nothing is ever outdated.
 
 import { keyOf, STORE } from "./live_shell.js";
 
-// In small letters, as the headers of an answer are listed.
+// In lower case, as in the headers of a response.
 const HEADERS = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
-const MARK = 'id="live-page"'; // by which the page is known
+const MARK = 'id="live-page"'; // by which the page is recognised
 const { scope } = self.registration;
 
 function isolated({ body, status, statusText, headers }) {
   return new Response(body, { status, statusText, headers: { ...Object.fromEntries(headers), ...HEADERS } });
 }
 
-// An address may get another owner, above all that of a server on one's own machine.
+// Unregisters: another site may now be served at this address, especially on localhost.
 async function leave() {
   const store = await caches.open(STORE);
   for (const { url } of await store.keys()) if (url.startsWith(scope)) await store.delete(url);
@@ -28,7 +28,7 @@ async function answered(event, key) {
     const kept = await store?.match(key);
     return kept ? isolated(kept) : Response.error();
   }
-  // A redirection, an error, another origin: the browser's affair.
+  // Redirects, errors and other origins are left to the browser.
   if (response.type !== "basic" || !response.ok) return response;
   if (key === scope && !(await response.clone().text()).includes(MARK)) {
     await leave();

@@ -1,12 +1,12 @@
-// The files of the page itself, as the browser keeps them to open it offline. The models are kept apart, each with its
-// checksum (live_files.js).
+// The cache of the page's own files, for opening it offline. The models have a cache of their own, with checksums
+// (live_files.js).
 
 export const STORE = "vit-course-page";
 const FILES = ["live(_worker)?\\.js", "(explorer|live)\\.css", "runtime/[\\w.-]+\\.mjs", "photographs/[\\w-]+\\.jpg",
   "maps/[\\w-]+\\.bin", "saved\\.txt"];
 const OURS = new RegExp(`^(${FILES.join("|")})$`);
 
-// Where a file of the page is kept: its address without what follows "?", or null for what is not of the page.
+// The key of a file of the page in the cache: its address without "?" and "#", or null for other files.
 // scope: the address of its folder.
 export function keyOf(address, scope) {
   const plain = address.split(/[?#]/)[0];
@@ -16,7 +16,7 @@ export function keyOf(address, scope) {
   return OURS.test(name) ? plain : null;
 }
 
-// What the browser has not kept yet of some files, kept. A full disk is no reason to fail.
+// Caches those of the files that are not cached yet. A full disk is no reason to fail.
 export async function keep(files) {
   try {
     const store = await caches.open(STORE);

@@ -1,17 +1,17 @@
-// The square of a photograph that the model sees: the visitor moves it, and makes it smaller, on the whole photograph.
+// Lets the visitor move and resize the square that the model sees, on the whole photograph.
 
 import { element } from "../../_support/widgets/js/element.js";
 import { paintCut, seenWords, sharesOf } from "./cut.js";
 import { box, MIDDLE } from "./live_picture.js";
 
-const REST = 350; // milliseconds after which a hand rests
+const REST = 350; // milliseconds without a change after which the model looks again
 const ARROWS = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] };
 const LEAST = { x: 0, y: 0, side: 50 };
 const LABELS = { x: "Left to right", y: "Top to bottom", side: "Size" };
 const within = (name, value) => Math.min(100, Math.max(LEAST[name], Math.round(value)));
 
 export class Square {
-  // moving(): a hand has begun, and what was asked before is of no use; rested(): the model is to look again.
+  // moving(): called when the square changes, so that earlier questions are obsolete; rested(): called when it rests.
   constructor({ moving, rested }) {
     Object.assign(this, { moving, rested, value: MIDDLE });
     this.words = element("summary", {});
@@ -22,7 +22,7 @@ export class Square {
     this.sliders = Object.fromEntries(Object.keys(LABELS).map((name) => [name, this.slider(name)]));
     this.back = element("button", { type: "button", text: "Back to the middle" });
     this.back.addEventListener("click", () => {
-      this.words.focus(); // the button goes
+      this.words.focus(); // the button disappears
       this.set(MIDDLE);
     });
     this.node = element("details", { class: "vit-cut live-square" }, this.words, this.canvas,
@@ -38,7 +38,7 @@ export class Square {
 
   listen() {
     const { canvas, node } = this;
-    // The explorer, in which it stands, has keys of its own.
+    // Keeps its keys from the explorer around it, which has shortcuts of its own.
     node.addEventListener("keydown", (event) => event.stopPropagation());
     canvas.addEventListener("keydown", (event) => {
       const [name, by] = ARROWS[event.key] ?? { "+": ["side", 1], "-": ["side", -1] }[event.key] ?? [];
@@ -53,7 +53,7 @@ export class Square {
       this.held = { id: event.pointerId, x: inside ? x - left : side / 2, y: inside ? y - top : side / 2 };
       if (!inside) this.drag(event);
     });
-    // Not the canvas: an answer that comes now puts it into another explorer.
+    // On the window, as an answer during a drag moves the canvas into a new explorer.
     const held = (event) => event.pointerId === this.held?.id;
     window.addEventListener("pointermove", (event) => held(event) && this.drag(event));
     for (const kind of ["pointerup", "pointercancel"])
@@ -64,7 +64,7 @@ export class Square {
       });
   }
 
-  // Where in the photograph an event is.
+  // The position of an event in pixels of the photograph.
   pixel({ clientX, clientY }) {
     const { left, top, width } = this.canvas.getBoundingClientRect(), times = this.whole.width / width;
     return [(clientX - left) * times, (clientY - top) * times];
@@ -81,11 +81,11 @@ export class Square {
   }
 
   get chosen() {
-    // null where it is the middle, as large as it can be.
+    // null for the default: in the middle, and as large as possible.
     return Object.keys(MIDDLE).every((name) => this.value[name] === MIDDLE[name]) ? null : this.value;
   }
 
-  // By the visitor's hand.
+  // Changes the square by the visitor's input.
   set(value) {
     const changed = Object.keys(value).some((name) => value[name] !== this.value[name]);
     if (changed) this.touched = true;
@@ -102,14 +102,14 @@ export class Square {
     this.rested();
   }
 
-  // Another picture: the middle again, or what the address says.
+  // For another picture: back to the middle, or to the square in the address.
   reset(value = MIDDLE) {
     clearTimeout(this.waits);
     Object.assign(this, { value, held: null, touched: false, whole: null });
   }
 
-  // The whole photograph, as the worker read it: {bytes, media, width, height}, the last two of the file; of a frame of a
-  // camera there is none.
+  // whole: the whole photograph from the worker, {bytes, media, width, height}, the last two those of the file; null
+  // for a camera frame.
   async show(whole = null) {
     Object.assign(this, { whole, picture: null });
     this.node.hidden = !whole;
@@ -133,7 +133,7 @@ export class Square {
     const at = [top / height, left / width];
     this.words.textContent = `${seenWords({ kept, at: this.chosen && at })}. Move the square.`;
     this.back.hidden = !this.chosen;
-    // What cannot move that way scrolls the page.
+    // In a direction in which the square cannot move, a swipe scrolls the page.
     this.canvas.style.touchAction = height - side < 1 ? "pan-y" : width - side < 1 ? "pan-x" : "none";
     if (this.picture) paintCut(this.canvas, this.picture, sharesOf({ kept, at }));
   }

@@ -1,4 +1,4 @@
-// Where the explorer stands: the picture alone until there is something to point at, then what the model computed.
+// The place of the explorer in the live page: shows only the picture until there is an answer, then the explorer.
 
 import { render } from "./explorer.js";
 import { Panel } from "./data.js";
@@ -7,10 +7,10 @@ import { encode } from "./link.js";
 import { PageModel } from "../../_support/widgets/js/model.js";
 import { NAMES, USUAL } from "./state.js";
 
-// What a visitor has set stays from picture to picture, but for the places of tokens.
+// The parts of the state that are kept from picture to picture: all except tokens.
 const KEPT = NAMES.filter((name) => !["query", "key", "pinned"].includes(name));
 
-// How an explorer opens; where it looks is chosen from each picture's own maps.
+// The defaults of an explorer; with null, layer, head and query are chosen from each picture's own maps.
 const AS_USUAL = { ...USUAL, layer: null, head: null, query: null };
 
 export class Stage {
@@ -18,23 +18,23 @@ export class Stage {
     this.node = node;
     this.place = node.querySelector(".live-explorer");
     this.picture = node.querySelector(".live-picture");
-    this.model = null; // the name of the one whose answer is shown
+    this.model = null; // the name of the model whose answer is shown
     this.touched = false;
-    this.linked = location.hash; // of the address that the visitor came with, until the model that it means is shown
+    this.linked = location.hash; // the hash of the first address, until the model that it belongs to is shown
     for (const kind of ["pointerdown", "keydown"])
       this.place.addEventListener(kind, () => (this.touched = true), { capture: true, passive: true });
   }
 
-  // A picture that nothing has been computed of yet; null where it will not be.
+  // Shows a picture for which nothing is computed yet; null if nothing will be.
   waiting(picture) {
     this.node.classList.toggle("live-busy", picture !== null);
     if (!picture || this.model) return;
     this.picture.src = typeof picture.source === "string" ? picture.source : URL.createObjectURL(picture.source);
   }
 
-  // wanted: whether it is the model that the visitor wants, and not the one that fills in for it; own: whether the picture
-  // is the visitor's, which no link can hold; more: what of the page stands in the explorer (`cut`, `tools`). -> the part
-  // of the address after "#".
+  // Shows an answer in a new explorer. wanted: whether it is from the model that the visitor has chosen, not from the
+  // one that fills in for it; own: whether the picture is the visitor's, which a link cannot contain; more: elements of
+  // the page within the explorer (`cut`, `tools`). -> the part of the address after "#".
   show(panel, data, { model, wanted, own, ...more }) {
     const usual = { ...AS_USUAL }, values = { ...usual };
     const kept = this.model === model ? KEPT : KEPT.filter((name) => !["layer", "head"].includes(name));
@@ -45,7 +45,7 @@ export class Stage {
     const { activeElement } = document; // which may be moved from one explorer to the next
     this.end?.();
     this.place.replaceChildren();
-    // By this name the explorer knows that the address is its own.
+    // This class tells the explorer that it may use the address (link.js).
     this.place.classList.toggle("vit-explorer-place", wanted);
     this.shown = Object.assign(new PageModel({ ...values, _panels: [panel], _data: data }), { usual, own, ...more });
     this.end = render({ model: this.shown, el: this.place, lab: () => this.lab?.(panel.tokens) ?? null });
@@ -57,7 +57,7 @@ export class Stage {
     return hash;
   }
 
-  // What a browser short of memory cannot show is noticed before what is shown goes. -> a sentence, or "".
+  // Decodes the picture before the shown explorer is removed, as it fails if memory is short. -> a sentence, or "".
   async cannot(panel, data) {
     try {
       panel.bitmap ??= await new Panel(panel, data).decodePicture();
@@ -67,7 +67,7 @@ export class Stage {
     }
   }
 
-  // A frame of a camera, into the explorer as it stands; false where it takes another one.
+  // Shows a camera frame in the open explorer. -> false if that needs a new explorer.
   async follow(panel, data, model) {
     const { state } = this.end ?? {};
     if (model !== this.model || !state.root.dataset.ready || state.tests.compared || !fits(state.first, panel)) return false;
@@ -77,7 +77,7 @@ export class Stage {
     return true;
   }
 
-  // Once the explorer can follow.
+  // Waits until the explorer is ready for the next frame.
   async opened() {
     while (!this.end.state.root.dataset.ready) await new Promise(requestAnimationFrame);
   }

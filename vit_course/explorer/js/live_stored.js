@@ -1,43 +1,44 @@
-// What the large model saw in our photographs when the page was written (precompute.py): here long before the model is.
+// Loads the large model's precomputed maps of the course's photographs (precompute.py), long before the model is
+// loaded.
 
 import { opened } from "./live_open.js";
 import { pieces } from "./live_pieces.js";
 
-// A file on its way: a line of JSON, and then what fills `data` from its beginning.
+// A file that is being loaded: a line of JSON, and then the bytes of `data`.
 class Coming {
-  line = []; // the bytes of it that are there
-  at = 0; // how much of `data` is there
+  line = []; // the bytes of the line so far
+  at = 0; // how many bytes of `data` are loaded
   waiting = [];
 
-  // Once more has come.
+  // Resolves when more has been loaded.
   more() {
     return new Promise((done) => this.waiting.push(done));
   }
 
-  // Whether a layer of the panel is there; its keys come after its queries.
+  // Whether a layer of the panel is loaded; its keys come after its queries.
   has(panel, layer) {
     const { at, bytes } = panel.find("keys", layer);
     return at + bytes <= this.at;
   }
 
-  // Once there is a layer that has not been decoded.
+  // Resolves when a layer is loaded that is not decoded yet.
   async any(panel) {
     while (!panel.decoded.some((done, layer) => !done && this.has(panel, layer))) await this.more();
   }
 
-  // Once all is there.
+  // Resolves when everything is loaded.
   async end() {
     while (!this.whole) await this.more();
   }
 
-  // A page that is saved does not wait for anything.
+  // Leaves this object out of a saved page.
   toJSON() {}
 
   get whole() {
     return this.at === this.described?.bytes;
   }
 
-  // From where it broke off, or from the beginning, if the server does not give the rest.
+  // Loads the file, from where it was interrupted or, if the server does not support that, from the beginning.
   async fill(path, signal) {
     const begin = this.data ? this.head + this.at : 0;
     for await (const { at, piece } of pieces(path, begin, 0, { signal })) {
@@ -65,7 +66,7 @@ class Coming {
     for (const done of this.waiting.splice(0)) done();
   }
 
-  // The picture, and what it was cut out of, go behind what is there and what is to come.
+  // Adds the picture and the uncropped picture after the end of all data. -> the panel's description with them.
   add({ bytes, media, size, whole }) {
     const { described } = this, sections = [...described.sections], { kept } = whole;
     const files = [["picture", { bytes, media }], ...(kept ? [["whole", whole]] : [])];
@@ -85,15 +86,15 @@ class Coming {
 const online = () => new Promise((done) => addEventListener("online", done, { once: true }));
 
 export class Stored {
-  now = null; // what is shown of it
+  now = null; // the result of `of` that is shown
 
   // model: the large one's entry in the page's list.
   constructor(model) {
     this.model = model;
   }
 
-  // {maps, source, name}: where the maps and the photograph are. -> {panel, data} as a worker gives them, as soon as one
-  // layer is there; null where nothing can be shown, or something else is wanted.
+  // {maps, source, name}: the addresses of the maps and the photograph. -> {panel, data} as from a worker, as soon as
+  // the first layer is loaded; null if it fails or is aborted.
   async of({ maps, source, name }) {
     const coming = new Coming(), stop = (this.stop = new AbortController()), { signal } = stop;
     const filled = coming.fill(maps, signal);
@@ -118,13 +119,13 @@ export class Stored {
     }
   }
 
-  // What has not been shown yet is not wanted any more.
+  // Aborts what is loading but not shown yet.
   leave() {
     this.stop?.abort();
   }
 
-  // found: what is shown now, or null for something else; then() is called once all of it is there, or the rest does not
-  // come for now.
+  // found: the result that is shown now, or null if something else is; then() is called once all of it is loaded, or
+  // loading was interrupted.
   shows(found, then = () => {}) {
     this.now?.stop.abort();
     this.now = found;
@@ -132,7 +133,7 @@ export class Stored {
     Promise.resolve(found?.all).then(() => this.now === found && then());
   }
 
-  // Whether some layers of what is shown have yet to come.
+  // Whether some layers of the shown panel are not loaded yet.
   get partly() {
     return this.now !== null && !this.now.coming.whole;
   }

@@ -1,9 +1,9 @@
-// The models, in a thread of their own, so that the page never freezes. It hears
-//   {kind: "page", page, threads, gpu, lock}  what files there are, with how many threads to compute, whether on a
-//                                             graphics card (live_card.js), and the name of a lock to hold while it
-//                                             lives: "here", and "held" once it does
+// The worker that runs the models, so that the page never freezes. It takes these messages:
+//   {kind: "page", page, threads, gpu, lock}  the list of files, the number of threads, the choice of a graphics card
+//                                             (live_card.js), and the name of a lock to hold while it lives; answered
+//                                             by "here", and by "held" once it holds the lock
 //   {kind: "open", model}                     answered by "progress", "starting", and "ready" or "failed"; by "gone" once
-//                                             a card that computed it has failed
+//                                             its graphics card has failed
 //   {kind: "look", ticket, model, size, name, title, source, square}    answered by "answer" or "refused"; the newest
 //                                             counts; source: an address, a file, or a frame of a camera as a bitmap
 //   {kind: "change", number, interventions, maps, question}     of the picture of that question, a former "look":
@@ -18,9 +18,9 @@ import { Runtime } from "./live_runtime.js";
 
 const PREFIX = 1; // the class token, before the patches
 let runtime, newest = 0, change = 0;
-let kept = {}; // the question whose picture was computed last, and all that came of it
+let kept = {}; // the last computed question, with its results
 
-// Reading a photograph of the page's own, or what the visitor gave.
+// -> the file of a photograph of the page, or of the visitor.
 async function blobOf(source, name) {
   if (typeof source !== "string") return source;
   const response = await fetch(source).catch(() => null);
@@ -28,7 +28,7 @@ async function blobOf(source, name) {
   return response.blob();
 }
 
-// What is asked of a picture: from its file, or as it was kept. null where something newer was asked meanwhile.
+// Computes a picture and keeps the results. -> the times; null if a newer question has come.
 async function look(question, going) {
   const { model: key, size, name, title, source, square } = question, began = performance.now();
   const model = runtime.page.models[key];
@@ -60,7 +60,7 @@ async function answer(question) {
 async function changed({ number, interventions, maps, question }) {
   change = number;
   const { ticket, model: key } = question, going = () => number === change && ticket === newest;
-  newest = Math.max(newest, ticket); // after a worker has died, this one knows of no picture
+  newest = Math.max(newest, ticket); // a worker that replaces another has seen no picture yet
   if (!runtime.engines[key]) throw new Refusal("The model is not ready yet: try again in a moment.");
   if (kept.question?.ticket !== ticket && !(await look(question, going))) return;
   const began = performance.now(), { model, computed } = kept;
@@ -81,14 +81,14 @@ async function changed({ number, interventions, maps, question }) {
   postMessage({ kind: "changed", number, ticket, ...told }, told.data ? [told.data.buffer] : []);
 }
 
-// Numbers without a message come from WebAssembly that ran out of memory, as do errors of these kinds.
+// WebAssembly that runs out of memory throws plain numbers, or errors of these kinds.
 const MEMORY = "the browser has too little memory";
 const broken = (error) => error instanceof WebAssembly.RuntimeError;
 const SHORT = /bad_alloc|alloc(ate|ation)|memory/i;
 const full = (error) => typeof error === "number" || broken(error) || SHORT.test(error?.message);
 const words = (error) => (full(error) ? MEMORY : error?.message ?? String(error));
 
-// What could not be done is told to the visitor.
+// -> an error handler that tells the visitor what could not be done.
 function refuse(what, told) {
   return (error) => {
     const spoken = error instanceof Refusal ? error.message : `${what}: ${words(error)}.`;
@@ -101,7 +101,7 @@ const HEARD = {
   page(message) {
     runtime = new Runtime(message);
     postMessage({ kind: "here" });
-    // Whoever waits for this lock then hears when this worker dies, whatever it dies of.
+    // The page waits for this lock, and so learns when this worker ends, for whatever reason.
     const forever = new Promise(() => {});
     navigator.locks?.request(message.lock, () => (postMessage({ kind: "held" }), forever)).catch(() => {});
   },
@@ -109,13 +109,13 @@ const HEARD = {
   async open({ model }) {
     await runtime.open(model, (told) => postMessage({ model, ...told })).then(
       (told) => postMessage({ kind: "ready", model, ...told }),
-      // Of what did not even load, neither the threads nor the card are guilty.
+      // `guilty` lets the page tell a failure of the runtime from one of loading.
       (error) => postMessage({ kind: "failed", model, words: words(error), ...runtime.guilty }),
     );
   },
 
   look: (message) => answer(message).catch((error) => {
-    // What is shown stays, and can be changed.
+    // The shown picture stays, and can still be changed.
     if (newest === message.ticket) newest = kept.question?.ticket ?? 0;
     refuse(`${message.name} could not be shown`, { ticket: message.ticket })(error);
   }),

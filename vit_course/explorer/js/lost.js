@@ -1,11 +1,11 @@
-// What a browser takes away when memory is short: the content of a canvas. It says so, and gives the canvas back later.
+// Handles lost canvas contents: a browser that is short of memory drops them, and restores the context later.
 
 import { element } from "../../_support/widgets/js/element.js";
 
 const WORDS = "The browser has taken away the memory of these pictures. They are drawn again as soon as it gives it back.";
 
 export function mend(root, canvases, again) {
-  // again(): everything is to be drawn anew. -> a function that ends it.
+  // again(): called to draw everything anew. -> a function that ends it.
   const lost = new Set(), line = element("p", { class: "vit-hint", role: "status", text: WORDS });
   line.hidden = true;
   root.prepend(line);

@@ -1,4 +1,4 @@
-// The second face of the grid: how much each head matters, as a number on a scale that begins at 0.
+// The second face of the grid: how much removing each head changes the output.
 
 import { element } from "../../_support/widgets/js/element.js";
 import { Strip } from "./controls.js";
@@ -11,7 +11,7 @@ const [DARK, LIGHT, UNKNOWN] = ["#0d0e12", [255, 241, 220], "rgba(128, 128, 128,
 const SMALL = 0.01;
 const ROOM = 30; // pixels of a cell that holds a number
 
-// values (L h): what each head does; box(cell): where it is drawn.
+// values (L h): the effect of removing each head; boxes: where each is drawn; ratio: device pixels per CSS pixel.
 export function paintCells(context, values, top, boxes, ratio) {
   const { width, height } = context.canvas;
   context.clearRect(0, 0, width, height);
@@ -20,7 +20,7 @@ export function paintCells(context, values, top, boxes, ratio) {
     const [x, y, w, h] = boxes[i], known = !Number.isNaN(value);
     const share = known && top > 0 ? value / top : 0;
     const tone = [13, 14, 18].map((dark, c) => Math.round(dark + share * (LIGHT[c] - dark)));
-    // What is not known is empty, so that it is not taken for much or for little.
+    // Unknown values are empty frames, so that they are not taken for large or small ones.
     if (!known) {
       Object.assign(context, { strokeStyle: UNKNOWN, lineWidth: ratio });
       return context.strokeRect(x + ratio, y + ratio, w - 2 * ratio, h - 2 * ratio);
@@ -50,16 +50,16 @@ export class Matters {
     return this.state.get("face") === "matters";
   }
 
-  // one: the panel that was pointed at, as `shown` has it; grid: whose cells are drawn over.
+  // one: the entry of `shown` for the panel that was pointed at; grid: the Grid whose cells are drawn over.
   draw(one, { node, picture, mark }) {
     this.face.draw();
     this.above.hidden = this.face.node.hidden;
     node.classList.toggle("vit-effects", this.shown);
     this.canvas.hidden = this.below.hidden = this.sweep.node.hidden = !this.shown;
-    mark.hidden = this.shown && one.fusion !== "head"; // there is no such cell
+    mark.hidden = this.shown && one.fusion !== "head"; // mean and rollout have no cell on this face
     if (!this.shown || !picture.maps) return;
     this.by.draw();
-    // Beside each other, both panels are of the model as it is.
+    // While models are compared, the numbers are those of the unchanged model for both panels.
     const { tests } = this.state, bench = tests.of(one.panel), { panel } = bench, { q } = one;
     const changes = headChanges(panel, this.state.get("by"));
     this.sweep.draw(bench, changes);
@@ -103,7 +103,7 @@ export class Matters {
   }
 
   average(values, name) {
-    // Over all that stand side by side, where each is known.
+    // Averages over all panels, if all results are known.
     const { panels, first, query } = this.state;
     const all = panels.map((panel) => ofToken(panel, headChanges(panel, this.state.get("by")), elsewhere(query, first, panel, first)));
     if (all.length < 2 || all.some((one) => one.length !== values.length || one.some(Number.isNaN))) return "";

@@ -1,4 +1,4 @@
-// Which head and which patch an explorer opens on, where nobody has said: the same as opening_view.py, which says why. No DOM.
+// Finds the head and the patch on which an explorer opens by default, as opening_view.py, which explains it. No DOM.
 
 const [SIDE, FAR, FEW] = [6, 0.25, 8];
 
@@ -8,7 +8,7 @@ function spread(count) {
 }
 
 export function findOpening(panel) {
-  // -> {layer, head, query}, or null; of a panel whose layers are all decoded.
+  // -> {layer, head, query}, or null. All layers of the panel must be decoded.
   const { rows, columns, prefix, patches } = panel;
   const inside = (at, count) => count < 3 || (at > 0 && at < count - 1);
   const tried = spread(rows).flatMap((row) => spread(columns).map((column) => [row, column]));
@@ -44,7 +44,8 @@ function largest(count, value) {
 }
 
 export async function choose(model, panel) {
-  // Of a picture that Python has not seen nobody has said where to look, or only of some other picture.
+  // Sets those parts of the view that the model leaves null, and makes them its defaults. Uses the panel's own opening
+  // view, or finds one once all layers are decoded.
   if (!panel.telling) while (panel.decoded.includes(null)) await new Promise((done) => (panel.changed = done));
   const usual = { layer: panel.layers - 1, head: 0, query: 0 };
   panel.telling ??= findOpening(panel);

@@ -3,7 +3,7 @@
 import { canvasOf, enlarge } from "./compose.js";
 
 export const SHARES = [0.5, 0.8, 0.95];
-// Told apart by their form, not by colour.
+// The lines differ in width and dashes, not in colour.
 export const STYLES = [
   { width: 2.5, dash: [] },
   { width: 1.5, dash: [6, 4] },
@@ -11,7 +11,7 @@ export const STYLES = [
 ];
 
 export function smallestSets(map, from, count, shares = SHARES) {
-  // -> for each patch how many of the sets hold it, Uint8Array (count). The heaviest patches first.
+  // -> for each patch how many of the sets contain it, Uint8Array (count). Sets are filled from the heaviest patch on.
   const order = Array.from({ length: count }, (_, patch) => patch).sort((a, b) => map[from + b] - map[from + a] || a - b);
   let total = 0;
   for (const patch of order) total += map[from + patch];
@@ -28,8 +28,8 @@ export function smallestSets(map, from, count, shares = SHARES) {
 }
 
 export function borders(inside, rows, columns, level) {
-  // -> [x0, y0, x1, y1] of each line between patches in the set and patches outside, in patches. `level` counts from the
-  // largest set, which is held by patches of 1 or more.
+  // -> [x0, y0, x1, y1], in patches, of each line between patches inside and outside a set. `level` counts the sets
+  // from the largest, 1: patches with inside >= level belong to it.
   const is = (row, column) => inside[row * columns + column] >= level;
   const out = [];
   for (let row = 0; row < rows; row++)
@@ -41,7 +41,7 @@ export function borders(inside, rows, columns, level) {
 }
 
 function joined(edges) {
-  // Edges in one line become one, so that dashes run through.
+  // Joins adjacent edges on one line, so that the dashes are continuous.
   const open = new Map();
   const out = [];
   for (const edge of edges) {
@@ -59,7 +59,7 @@ function joined(edges) {
 const SHADES = [0.6, 0.45, 0.25, 0]; // outside all sets, in one, two, three
 
 export function shadeOutside(context, inside, { rows, columns }) {
-  // Darker the less the patch belongs.
+  // Darkens each patch the more, the fewer sets contain it.
   const image = new ImageData(columns, rows);
   inside.forEach((sets, patch) => (image.data[4 * patch + 3] = 255 * SHADES[sets]));
   const canvas = canvasOf(columns, rows);
@@ -77,7 +77,7 @@ export function strokeSets(context, inside, panel, ratio) {
 }
 
 export function strokeLines(context, lines, x, y, { width, dash }, ratio) {
-  // White on black: seen on any colour.
+  // White on black, visible on any colour.
   for (const [colour, wider, dashes] of [["rgba(0,0,0,.55)", 1.5, []], ["#fff", 0, dash]]) {
     context.beginPath();
     for (const [x0, y0, x1, y1] of lines) {

@@ -1,8 +1,8 @@
-// What stands beside the photograph and the grid, in this order. A part is a class: `constructor(state)`, `node`, an
-// element or null where the data have nothing for it, and `draw(shown)`, once a frame. It may have `end()`.
+// The further parts of the explorer, in order. A part is a class with `constructor(state)`; `node`, an element, or
+// undefined if the data have nothing for it; `draw(shown)`, called once a frame; and perhaps `end()`.
 //
-// `shown` has for each panel {panel, layer, head, fusion, direction, q, key, map, top, ready} and what is drawn of it
-// {drawn, low, high, colours, nearest}; see shown.js.
+// `shown` has an entry for each panel: {panel, layer, head, fusion, direction, q, key, map, top, ready}, and what is
+// drawn for it, {drawn, low, high, colours, nearest}; see shown.js.
 
 import { Says } from "./says_part.js";
 import { Tools } from "./tools_part.js";
@@ -11,7 +11,7 @@ import { Why } from "./why_part.js";
 import { Without } from "./without.js";
 
 export const ABOVE = [Tour];
-export const BESIDE = [Says]; // where there is room for a third column
+export const BESIDE = [Says]; // in a third column if there is room
 export const BELOW = [Why];
 export const LAB = [Without];
 export const LAST = [Tools];

@@ -1,4 +1,4 @@
-// One panel on the page: the photograph under its overlay, and the tokens that are no patches.
+// One panel on the page: the photograph with its overlay.
 
 import {
   bilinear, canvasOf, covered, enlarge, fillMask, frame, MASKS, overlaid, ring, scaled, strengths,
@@ -9,10 +9,10 @@ import { shadeOutside, smallestSets, strokeSets } from "./outline.js";
 import { fingers } from "./fingers.js";
 import { tokenAt } from "./places.js";
 
-const FINE = 144; // pixels of a mask, about: beyond that the browser enlarges
+const FINE = 144; // approximate pixels of a smoothed mask; the browser enlarges it further
 
 export class Mask {
-  // What a map is drawn with: its patches as they are, or enlarged in part.
+  // The mask with which a map is drawn: one pixel for each patch or, if smoothed, already enlarged in part.
   constructor({ columns, rows }) {
     this.times = Math.max(1, Math.round(FINE / Math.max(columns, rows)));
     const of = (times) => ({
@@ -43,7 +43,7 @@ export class Mask {
 }
 
 export function paintPanel(context, { bright, mask }, one, { overlay, smooth, ratio = 1, pinned = false }) {
-  // One panel's `shown` over a whole canvas; `bright` is of its size, `mask` a `Mask`.
+  // Draws one entry of `shown` over a whole canvas. bright: the photograph in the canvas's size; mask: a Mask.
   if (!one.ready || overlay === "off") context.drawImage(bright, 0, 0);
   else if (one.colours) mask.colours(one, smooth)(context);
   else if (MASKS[overlay]) overlaid(context, mask.fill(one, smooth, MASKS[overlay]), bright, MASKS[overlay]);
@@ -75,7 +75,7 @@ function outline(context, { panel, drawn }, bright, ratio) {
 function frameToken(context, panel, token, style, line) {
   const place = token < 0 ? null : panel.place(token);
   if (!place) return;
-  // A patch of a few pixels has a frame around it that is still seen.
+  // The frame lies around the patch, so that it is visible even for a patch of a few pixels.
   const [width, height] = [context.canvas.width / panel.columns, context.canvas.height / panel.rows];
   const grow = line;
   const [x, y] = [Math.max(place[1] * width - grow, 0), Math.max(place[0] * height - grow, 0)];
@@ -117,7 +117,7 @@ export class Photo {
   }
 
   resize() {
-    // At the screen's own resolution, and not beyond what a picture can use.
+    // At the screen's resolution, up to 1,600 pixels.
     this.ratio = Math.min(window.devicePixelRatio || 1, 1600 / Math.max(this.main.clientWidth, 1));
     const width = Math.round(this.main.clientWidth * this.ratio);
     const height = Math.round(this.main.clientHeight * this.ratio);
@@ -133,7 +133,7 @@ export class Photo {
   }
 
   renew() {
-    // Another picture in the place of the one before.
+    // The panel has another picture now.
     const { bright } = this.layers;
     this.drawn = this.panel.replaced;
     bright.getContext("2d").drawImage(this.panel.picture, 0, 0, bright.width, bright.height);

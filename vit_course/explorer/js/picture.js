@@ -1,4 +1,4 @@
-// A picture of what is on screen: where things go, in points of the page. No DOM but the canvas that is drawn on.
+// Composes the picture that "Save picture" saves: layout in CSS pixels, and drawing. No DOM except its canvas.
 
 export const MARGIN = 16;
 const GAP = 16;
@@ -6,7 +6,7 @@ const WIDEST = 1400;
 const [TITLE, LEGEND, LINE, NOTE] = [24, 26, 20, 16];
 
 export function wrapped(text, width, measure) {
-  // -> lines no wider than `width`; a word that is wider stands alone.
+  // -> lines no wider than `width`; a wider word gets a line of its own.
   const lines = [];
   for (const word of text.split(/\s+/).filter(Boolean)) {
     const longer = lines.length ? `${lines.at(-1)} ${word}` : word;

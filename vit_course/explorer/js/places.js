@@ -1,12 +1,13 @@
-// The same token in another panel.
+// Finds corresponding tokens in other panels, and tokens by their place in the picture.
 
 export function clamp(value, from, to) {
   return Math.min(Math.max(value, from), to);
 }
 
 export function elsewhere(token, from, to, first) {
-  // Where the second picture is the first one changed, its `link` says which token shows the same. Otherwise a token
-  // that is no patch is the one of that name, and a patch the one at the same place, whose grid may be another.
+  // -> the token of panel `to` that corresponds to a token of panel `from`. If one is a changed copy of the first
+  // panel, its `link` gives the token with the same content. Otherwise a prefix token corresponds to the one of the
+  // same name, and a patch to the one at the same place, even in another grid.
   if (from === to) return token;
   if (from === first && to.link) return to.link[token];
   if (to === first && from.link) {
@@ -21,7 +22,7 @@ export function elsewhere(token, from, to, first) {
 }
 
 export function moved(token, panel, down, right) {
-  // From a token that is no patch the first step goes to the first patch.
+  // From a token that is not a patch, any step goes to the first patch.
   const place = panel.place(token);
   if (!place) return panel.prefix;
   const row = clamp(place[0] + down, 0, panel.rows - 1);

@@ -1,7 +1,7 @@
-// Where one number stands among many, and numbers as a reader meets them. No DOM.
+// Ranks, a histogram, and the formatting of numbers. No DOM.
 
 export function rankOf(values, index) {
-  // -> 1 for the largest; equals share the better place.
+  // -> 1 for the largest; equal values share the better rank.
   let above = 0;
   for (let i = 0; i < values.length; i++) if (values[i] > values[index]) above++;
   return above + 1;
@@ -22,7 +22,7 @@ export function place(rank, count) {
 }
 
 export function histogram(values, weights, bins = 40) {
-  // -> {low, high, counts, shares}: how many values lie in each of the bins, and what the weights in it sum to.
+  // -> {low, high, counts, shares}: the number of values in each bin, and the sum of their weights.
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
     if (value < low) low = value;
@@ -38,7 +38,7 @@ export function histogram(values, weights, bins = 40) {
 }
 
 export function times(value) {
-  // A multiple: two digits that count, and none of them pretended.
+  // A multiple with about two significant digits.
   if (value < 0.005) return "almost 0";
   return value >= 9.95 ? value.toFixed(0) : value >= 0.95 ? value.toFixed(1) : value.toFixed(2);
 }
@@ -56,7 +56,7 @@ export function ofEven(value) {
 }
 
 export function signed(value, digits = 2) {
-  // With a true minus; what rounds to zero has no sign.
+  // With a typographic minus; a value that rounds to zero has no sign.
   const text = Math.abs(value).toFixed(digits);
   return value < 0 && Number(text) > 0 ? `−${text}` : text;
 }

@@ -1,5 +1,5 @@
-// Rollout (Abnar and Zuidema 2020): half attention, half residual, through all layers up to one. It needs every mean
-// map whole, so that it is computed in slices between the frames, once, when it is first asked for.
+// Rollout (Abnar and Zuidema 2020): half attention, half residual, through all layers up to a given one. It needs the
+// complete mean map of every layer, which are computed once, on first use, in slices between the frames.
 
 import { background } from "./background.js";
 
@@ -18,7 +18,7 @@ export class Rollout {
       while (!this.panel.has(layer)) yield;
       const mean = new Float32Array(tokens * tokens);
       for (let q = 0; q < tokens; q++) {
-        if (this.panel.closed || this.panel.picture !== picture) return; // gone, or another picture
+        if (this.panel.closed || this.panel.picture !== picture) return; // the panel is closed, or has another picture
         this.panel.mean(layer, q, "from", mean, q * tokens);
         this.progress = (layer + q / tokens) / layers;
         if (q % 64 === 0) this.panel.changed();
@@ -38,7 +38,7 @@ export class Rollout {
   }
 
   *steps(layer, token, direction) {
-    // Yields after each layer, so that a caller may rest there.
+    // Yields after each layer, so that a caller may pause there.
     const { tokens } = this.panel;
     let flow = new Float32Array(tokens);
     flow[token] = 1;

@@ -1,5 +1,5 @@
-// Rows of attention maps out of queries and keys: no DOM, no state. Vectors lie one after the other, `stride` apart, a
-// multiple of 4, so that the inner loop needs no rest; four sums at once, because each addition waits for the last.
+// Computes rows of attention maps from queries and keys: no DOM, no state. Vectors lie `stride` apart, a multiple of 4,
+// so that the inner loop can be unrolled; it adds to four sums in turn, as each addition waits for the one before.
 
 export const strideOf = (dim) => (dim + 3) & ~3;
 
@@ -27,14 +27,14 @@ export function scoresInto(out, to, one, oneAt, many, manyAt, count, stride, sca
 }
 
 export function rowInto(out, to, queries, keys, at, query, tokens, stride, scale, lse, lseAt) {
-  // What `query` gives to each token. The logarithm of its sum of exponentials is known, so no maximum is sought.
+  // The attention of `query` to each token. Its log-sum-exp is known, so the softmax needs no maximum.
   scoresInto(out, to, queries, at + query * stride, keys, at, tokens, stride, scale);
   const less = lse[lseAt + query];
   for (let k = to; k < to + tokens; k++) out[k] = Math.exp(out[k] - less);
 }
 
 export function columnInto(out, to, queries, keys, at, key, tokens, stride, scale, lse, lseAt) {
-  // What each token gives to `key`.
+  // The attention of each token to `key`.
   scoresInto(out, to, keys, at + key * stride, queries, at, tokens, stride, scale);
   for (let q = 0; q < tokens; q++) out[to + q] = Math.exp(out[to + q] - lse[lseAt + q]);
 }

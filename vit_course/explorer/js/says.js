@@ -1,7 +1,8 @@
-// What the model says: its prediction, and what its head would say of the class token after each layer. No DOM.
+// The model's prediction, and the logit lens: the head's prediction from the class token after each layer. No DOM.
 
 export function classes(says, count = 5) {
-  // -> [{label, probability}], the most probable first, and what is left for all others.
+  // -> shown: [{label, probability}], the most probable first; others: the number of other classes; rest: their
+  // probability.
   const order = says.labels.map((label, i) => ({ label, probability: says.probabilities[i] }));
   order.sort((a, b) => b.probability - a.probability);
   const shown = order.slice(0, count);
@@ -9,8 +10,8 @@ export function classes(says, count = 5) {
 }
 
 export function reached(panel, layer) {
-  // The row of the lens that belongs to a layer: row 0 is before the first. Where a copy keeps some layers only, the
-  // lens may still have all.
+  // The row of the lens for a layer; row 0 is before the first. A stored copy with only some layers may still have the
+  // lens of all.
   const { lens } = panel.says;
   return lens.length === panel.layers + 1 ? layer + 1 : panel.layer_numbers[layer] + 1;
 }
@@ -20,7 +21,7 @@ function first(row) {
 }
 
 export function settled(lens) {
-  // -> {index, row}: the class that comes first at the end, and the row from which on it never loses that place.
+  // -> {index, row}: the final prediction, and the row from which on the prediction does not change.
   const index = first(lens.at(-1));
   let row = lens.length - 1;
   while (row > 0 && first(lens[row - 1]) === index) row--;
@@ -34,13 +35,13 @@ export function afterLayer(row) {
 }
 
 export function reading(says, row, count = 3) {
-  // What stands at one place of the curve: "after layer 7: cat 54 %, dog 20 %".
+  // The values at one place of the curve: "after layer 7: cat 54 %, dog 20 %".
   const order = Array.from(says.lens[row].keys()).sort((a, b) => says.lens[row][b] - says.lens[row][a]);
   return `${afterLayer(row)}: ${order.slice(0, count).map((i) => `${says.labels[i]} ${percent(says.lens[row][i])}`).join(", ")}`;
 }
 
 export function told(says) {
-  // In a sentence.
+  // A sentence on when the model settles on its prediction.
   const { index, row } = settled(says.lens);
   const label = says.labels[index];
   if (row === 0) return `The head says “${label}” before the first layer already, and after every layer.`;
@@ -49,7 +50,7 @@ export function told(says) {
 }
 
 export function drawnClasses(says, count = 3) {
-  // The classes whose curves are drawn: the one that comes first at the end, and those that rise highest on the way.
+  // The classes whose curves are drawn: the final prediction, and those with the highest peaks.
   const last = first(says.lens.at(-1));
   const peak = (i) => (i === last ? Infinity : Math.max(...says.lens.map((row) => row[i])));
   return Array.from(says.labels.keys()).sort((a, b) => peak(b) - peak(a)).slice(0, count);

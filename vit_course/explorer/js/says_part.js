@@ -1,4 +1,5 @@
-// What the model says, on the page: bars for its prediction, and a curve through the layers. Nothing without a head.
+// Shows the model's prediction as bars, and the logit lens as curves over the layers. No part for a model without a
+// head.
 
 import { curve, svg } from "./charts.js";
 import { element } from "../../_support/widgets/js/element.js";
@@ -27,14 +28,14 @@ export class Says {
     const about = element("p", { class: "vit-part-note", text: `From ${says.about}.${lens ? " The curve shows the same head on the class token between layers, where it was never trained." : ""}` });
     const all = [bars, ...(lens ? [lens.node] : []), about];
     if (says.none === undefined) return { panel, says, node: element("div", { class: "vit-says-one" }, ...title, ...all), lens };
-    // A head of few words, of a picture that may be none of them: what it says is asked for, not announced.
+    // A head of few classes may fit none to the picture, so its prediction is folded at first.
     const doubt = says.none ? [element("p", { text: says.none })] : [];
     const folded = element("details", {}, element("summary", { text: "A toy head of ten words" }), element("div", { class: "vit-says-one" }, ...all));
     return { panel, says, node: element("div", { class: "vit-says-one" }, ...title, ...doubt, folded), lens };
   }
 
   renewed(chart) {
-    // What is said of the picture that has taken the place of the one before.
+    // Replaces the chart when the panel has another picture; what was unfolded or focused stays so.
     const one = this.chart(chart.panel), [was, is] = [chart, one].map(({ node }) => node.querySelector("details"));
     const focused = was?.contains(document.activeElement);
     if (was && is) is.open = was.open;
@@ -96,7 +97,7 @@ export class Says {
 }
 
 export function chartOf(state, panel) {
-  // What one model says, where a part shows several of one picture.
+  // The chart of one prediction, for a part that shows several for the same picture.
   const part = new Says({ panels: [{ ...panel, title: "", says: { ...panel.says, none: undefined } }], get: (name) => state.get(name) });
   part.draw();
   return part.charts[0].node;

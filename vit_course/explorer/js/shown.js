@@ -1,4 +1,4 @@
-// What one frame shows, computed once and handed to everything that draws.
+// Computes what one frame shows, once for all parts that draw it.
 
 import { paintColours } from "./colours.js";
 import { elsewhere } from "./places.js";
@@ -12,7 +12,7 @@ export function rolloutOf(panel) {
 }
 
 export function mapOf(panel, layer, head, fusion, token, direction) {
-  // -> (T), or null while it is being computed.
+  // -> (T), or null while the rollout is being computed.
   if (fusion === "head") return panel.map(layer, head, token, direction);
   if (fusion === "mean") return panel.mean(layer, token, direction);
   const rollout = rolloutOf(panel);
@@ -20,7 +20,7 @@ export function mapOf(panel, layer, head, fusion, token, direction) {
 }
 
 export function layerTop(panel, layer, fusion, direction) {
-  // One top for all maps of a layer, from a sample of queries, so that it keeps still while the pointer moves.
+  // One top for all maps of a layer, from a fixed sample of queries, so that it does not change as the pointer moves.
   panel.tops_of ??= new Map();
   const name = `${layer} ${fusion === "rollout"} ${direction}`;
   if (!panel.tops_of.has(name) && panel.has(layer)) {
@@ -52,20 +52,20 @@ function ofPanel(state, panel) {
   const ready = found !== null && panel.has(layer);
   const map = found ?? new Float32Array(panel.tokens);
   const top = ready ? topOf(state, panel, layer, fusion, map, panel.prefix) : 1;
-  // What is drawn, from `low` (not at all) to `high` (at full strength): the map, in the view of attention.
+  // drawn: the values to draw, from `low` (invisible) to `high` (full strength); in the view "attention" the map.
   return { panel, layer, head, fusion, direction, q, key, map, top, ready, drawn: map, low: 0, high: top, nearest: -1, framed: true };
 }
 
 export function show(state) {
   const shown = found(state);
-  // The patch that is ringed: the brightest but the query itself.
+  // best: the patch to mark with a ring, the brightest apart from the query.
   for (const one of shown) one.best = one.colours || one.nearest >= 0 || !one.ready ? -1 : brightest(one);
   return shown;
 }
 
 function brightest({ panel, q, drawn }) {
   const best = strongest(drawn.map((value, token) => (token === q ? -2 : value)), panel.prefix);
-  return best === q || !(drawn[best] > 0) ? -1 : best; // the only patch, or nothing
+  return best === q || !(drawn[best] > 0) ? -1 : best; // there is no other patch, or no weight
 }
 
 function found(state) {
@@ -82,7 +82,7 @@ function found(state) {
     Object.assign(one, { drawn: cosines[index], low: 0, high: 1, ready: true });
     if (index === 0) return;
     one.nearest = strongest(cosines[index], one.panel.prefix);
-    one.framed = !!one.panel.link; // at the same place there is something else
+    one.framed = !!one.panel.link; // without a link the same place shows other content
   });
   return shown;
 }

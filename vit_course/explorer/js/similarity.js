@@ -1,4 +1,4 @@
-// How alike two tokens are: the cosine of the angle between them, after the model's last norm. No DOM.
+// The similarity of tokens: the cosine between them, after the model's last norm. No DOM.
 
 const kept = new WeakMap(); // features -> the length of each token
 
@@ -9,7 +9,7 @@ function lengths(features, tokens) {
     for (let t = 0; t < tokens; t++) {
       let sum = 0;
       for (let i = t * width; i < (t + 1) * width; i++) sum += features[i] * features[i];
-      found[t] = Math.sqrt(sum) || 1; // a token of zeros is like nothing: cosine 0
+      found[t] = Math.sqrt(sum) || 1; // a token of zeros gets the cosine 0
     }
     kept.set(features, found);
   }
@@ -17,7 +17,7 @@ function lengths(features, tokens) {
 }
 
 export function comparable(from, to) {
-  // Whether tokens of both panels have a place in one space: as wide as each other, both sent along.
+  // Whether the tokens of two panels can be compared: both were sent, and have the same width.
   return !!from.features && !!to.features && from.features.length / from.tokens === to.features.length / to.tokens;
 }
 
@@ -41,14 +41,14 @@ export function cosines(from, token, to = from, out = new Float32Array(to.tokens
 }
 
 export function nearest(values, panel, not = -1) {
-  // -> the patch with the largest value, the token `not` left out.
+  // -> the patch with the largest value, except the token `not`.
   let best = panel.prefix === not ? panel.prefix + 1 : panel.prefix;
   for (let t = panel.prefix; t < panel.tokens; t++) if (t !== not && values[t] > values[best]) best = t;
   return best;
 }
 
 export function correspondence(panels, token) {
-  // For one token of the first panel: in each panel the cosines to it and the patch most like it, itself left out.
+  // For one token of the first panel: in each panel the cosines to it, and the most similar patch, except itself.
   // -> [{values, best} or null where the panel's tokens cannot be compared with the first one's]
   return similarities(panels, token).map((values, i) =>
     values && { values, best: nearest(values, panels[i], i === 0 ? token : -1) });

@@ -1,5 +1,5 @@
-// What is looked at. The model (anywidget's, or a saved page's stand-in) holds what lasts and what Python may see; what
-// is only pointed at stays here, so that hovering never talks to the kernel.
+// The state of the view. The model (anywidget's, or a saved page's stand-in) holds the lasting part, which Python may
+// see; the token under the pointer stays here, so that hovering never sends messages to the kernel.
 
 import { Tests } from "./lab.js";
 import { elsewhere, moved } from "./places.js";
@@ -7,7 +7,8 @@ import { show } from "./shown.js";
 import { refusal, usual } from "../../_support/widgets/js/state_table.js";
 import TABLE from "./state.json" with { type: "json" };
 
-// The one table of the state, as state_table.js has it; Python reads it too. `usual` is null where the panels decide.
+// The defaults and names from the table of the state (state_table.js), which Python reads too. A default is null if it
+// depends on the panels.
 export const USUAL = usual(TABLE);
 export const NAMES = Object.keys(TABLE);
 
@@ -15,12 +16,12 @@ export class State {
   constructor(model, panels) {
     this.model = model;
     this.panels = panels;
-    this.first = panels[0]; // whose tokens the state means
+    this.first = panels[0]; // `query` and `key` are tokens of this panel
     const most = (name) => Math.max(...panels.map((panel) => panel[name]));
     this.counts = { layers: most("layers"), heads: most("heads"), tokens: this.first.tokens };
-    this.hovered = this.hoveredKey = null; // tokens of the first panel, while something is pointed at
-    this.before = USUAL.query; // what the query was when another was pinned
-    // The element that says whether everything is drawn; the panel that was last pointed at.
+    this.hovered = this.hoveredKey = null; // tokens of the first panel under the pointer, or null
+    this.before = USUAL.query; // the query before one was pinned
+    // root: the element whose dataset says whether everything is drawn; pointed: the panel that was last pointed at.
     Object.assign(this, { root: null, drawers: new Set(), waiting: 0, pointed: 0, tests: new Tests() });
     for (const panel of panels) panel.changed = () => this.schedule();
   }
@@ -35,7 +36,7 @@ export class State {
   }
 
   choices(name) {
-    // What the data allow.
+    // The choices that the data allow.
     const alike = () => this.panels.every(({ featureWidth }) => featureWidth && featureWidth === this.first.featureWidth);
     const fits = {
       matters: () => this.tests.any,
@@ -75,13 +76,14 @@ export class State {
   }
 
   keep() {
-    // What was pointed at stays, as after a finger has left.
+    // Keeps the token under the pointer, such as after a finger is lifted.
     if (this.hovered !== null) this.set({ query: this.hovered });
     else if (this.hoveredKey !== null) this.set({ key: this.hoveredKey });
   }
 
   pin(panel, token) {
-    // Pins the query; then what it is compared with; and on the query itself once more frees it.
+    // The first click pins the query, the next ones choose the token to compare it with; a click on the query unpins
+    // it.
     if (this.tests.covers(panel, token)) return;
     const here = elsewhere(token, panel, this.first, this.first);
     if (!this.get("pinned")) this.set({ query: here, pinned: true, key: -1 });
@@ -92,20 +94,20 @@ export class State {
   }
 
   free() {
-    // Back to the query before; where none was pinned, to the one that is usual.
+    // Unpins, and restores the query from before; if none was pinned, the default query.
     const query = this.get("pinned") ? this.before : USUAL.query;
     this.set({ pinned: false, key: -1, query });
   }
 
   move(down, right) {
-    // While the query is pinned, the token that it is compared with moves.
+    // Moves the query or, while it is pinned, the token that it is compared with.
     if (!this.get("pinned")) return this.set({ query: moved(this.query, this.first, down, right) });
     const from = this.key < 0 ? this.query : this.key;
     this.set({ key: moved(from, this.first, down, right) });
   }
 
   special() {
-    // The next of the tokens that are no patches; from a patch the first.
+    // Goes to the next prefix token, or from a patch to the first one.
     const { prefix } = this.first;
     if (prefix) this.set({ query: this.query < prefix ? (this.query + 1) % prefix : 0 });
   }
@@ -127,7 +129,7 @@ export class State {
   }
 
   schedule() {
-    this.root && (this.root.dataset.drawn = "false"); // until all of what is now asked for is on the page
+    this.root && (this.root.dataset.drawn = "false"); // until everything is drawn
     this.waiting ||= requestAnimationFrame(() => this.draw());
   }
 
@@ -138,7 +140,7 @@ export class State {
   }
 
   follow() {
-    // What Python, or the address of the page, changes. -> a function that ends it.
+    // Redraws when Python or the page's address changes the state. -> a function that ends it, and closes the panels.
     const changed = () => this.schedule();
     for (const name of NAMES) this.model.on(`change:${name}`, changed);
     return () => {

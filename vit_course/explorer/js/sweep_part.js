@@ -1,4 +1,4 @@
-// A button that has a family of changes computed, how far it is, and a button that stops it.
+// The controls of a Sweep, which computes a family of changes: a start button, the progress, a stop button.
 
 import { button, element } from "../../_support/widgets/js/element.js";
 import { Sweep } from "./lab.js";
@@ -13,7 +13,7 @@ export class SweepPart {
     this.node = element("div", { class: "vit-sweep", tabindex: "-1" }, this.start, this.bar, this.halt, this.said);
   }
 
-  // bench: whose changes; changes: all of them.
+  // bench: computes the changes; changes: the whole family.
   draw(bench, changes) {
     if (this.bench !== bench || this.changes !== changes) {
       this.sweep?.stop();
@@ -23,7 +23,7 @@ export class SweepPart {
     const held = [this.start, this.halt].includes(document.activeElement);
     this.start.hidden = running || !missing || !bench.lab;
     this.halt.hidden = this.bar.hidden = !running;
-    // The button that was pressed gives way to the other, or to what came of it.
+    // If the focused button has disappeared, the focus moves to the other button or to this part.
     if (held && document.activeElement.hidden) (running ? this.halt : this.start.hidden ? this.node : this.start).focus({ preventScroll: true });
     Object.assign(this.bar, { max: changes.length, value: known });
     this.start.textContent = known > 1 ? `Continue (${missing} left)` : this.words.start(changes.length);
@@ -32,7 +32,7 @@ export class SweepPart {
     if (this.said.textContent !== text) this.said.textContent = text;
   }
 
-  // Whether the picture of all is there, or on its way because somebody asked for it.
+  // Whether to show the results: all are known, the sweep was started, or the page can compute no more.
   get wanted() {
     return this.begun || !this.sweep.missing.length || !this.bench.lab;
   }

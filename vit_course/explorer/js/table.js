@@ -10,7 +10,7 @@ export function cells(panel, map) {
 }
 
 export function meaning({ panel, q, layer, head, fusion, direction }, view) {
-  // What the numbers are.
+  // Says in words what the numbers mean.
   const token = q < panel.prefix ? `the ${panel.name(q)}` : `the patch in ${panel.name(q)}`;
   const title = panel.title ? `${panel.title}: ` : "";
   if (view === "similarity") return `${title}cosine of each token with ${token}`;
@@ -20,7 +20,7 @@ export function meaning({ panel, q, layer, head, fusion, direction }, view) {
 }
 
 function quoted(value) {
-  // A spreadsheet takes a name that begins with one of these signs for a formula: it gets an apostrophe in front.
+  // Text that begins with one of these signs gets an apostrophe, as a spreadsheet would take it for a formula.
   if (typeof value === "number") return String(value);
   const text = value;
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
@@ -28,7 +28,7 @@ function quoted(value) {
 }
 
 export function csv(shown, view) {
-  // One line a token of each panel.
+  // One line for each token of each panel.
   const lines = [["picture", "layer", "head", "query", view === "similarity" ? "view" : "direction", "token", "row", "column", view === "similarity" ? "cosine" : "weight"]];
   shown.forEach((one, index) => {
     const { panel, q, layer, head, fusion, direction } = one;
@@ -44,11 +44,11 @@ export function csv(shown, view) {
 }
 
 export function fileName({ panel, q, layer, head, fusion }, view, ending) {
-  // A name that tells what is inside: attention-cat-layer-11-head-3-from-class-token.csv
+  // A name that describes the content: attention-cat-layer-11-head-3-from-class-token.csv
   const number = panel.layer_numbers[layer];
   const parts = { similarity: ["similarity"], colours: ["colours"] }[view] ??
     ["attention", `layer-${number}`, fusion === "head" ? `head-${head}` : fusion];
-  const title = panel.title.slice(0, 40); // what follows is not to be cut off
+  const title = panel.title.slice(0, 40); // shortened, so that the end of the name is not cut off
   const words = [...parts.slice(0, 1), title, ...parts.slice(1), view === "colours" ? "" : panel.name(q)];
   return `${words.map((word) => word.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "")).filter(Boolean).join("-").slice(0, 96)}.${ending}`;
 }

@@ -1,4 +1,4 @@
-// A small picture with a map over it, beside its scale.
+// A small picture with a map over it, with its label and scale.
 
 import { scaled } from "./compose.js";
 import { element } from "../../_support/widgets/js/element.js";
@@ -15,7 +15,7 @@ export class Thumb {
     this.node = element("figure", { class: "vit-thumb-figure" }, this.canvas, this.label);
   }
 
-  // map (T): what is drawn, from 0 to the largest value over patches; token: the framed one.
+  // map (T): drawn from 0 to its largest value on patches; token: the one to frame; words: formats the largest value.
   draw(panel, map, token, words) {
     if (!panel.picture) return;
     if (this.panel !== panel) {

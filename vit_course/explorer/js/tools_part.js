@@ -1,4 +1,4 @@
-// What may be taken along: a picture, the weights as a table and as a file, a link to this very view.
+// The part "Save and share": a picture, the weights as a table and as a file, a link to this view.
 
 import { canvasOf, scaled } from "./compose.js";
 import { element } from "../../_support/widgets/js/element.js";
@@ -8,7 +8,7 @@ import { compose, fileOf } from "./picture.js";
 import { cells, csv, fileName, meaning } from "./table.js";
 import { describe } from "./words.js";
 
-const PAUSE = 120; // the table follows the pointer when it rests
+const PAUSE = 120; // milliseconds without a change before the table is filled again
 
 export class Tools {
   constructor(state) {
@@ -30,7 +30,7 @@ export class Tools {
   }
 
   draw(shown) {
-    // The address is read once the explorer stands on its page, which its constructor cannot know.
+    // Reads the address at the first draw, as the explorer is not in the page yet when this is constructed.
     if (!this.shown && belongs(this.node)) {
       this.link = new Link(this.state);
       this.buttons.append(this.copy);

@@ -1,11 +1,12 @@
-// The guided tour above the photograph: a question, a hint, and what was found, read off the explorer's own state.
+// The guided tour above the photograph: at each step a question, a hint, and what the visitor has found, which is read
+// from the explorer's state.
 
 import { element } from "../../_support/widgets/js/element.js";
 import { NAMES, reading, ready } from "./tour_facts.js";
 import { TOURS } from "./tours.js";
 
-const SLICE = 8; // milliseconds of searching at a time, so that the pointer is not kept waiting
-const reached = new Map(); // the tour's name -> the step and what was found, kept when a new photograph comes
+const SLICE = 8; // milliseconds of searching at a time, so that the page stays responsive
+const reached = new Map(); // the tour's name -> the step and the steps found, kept when a new photograph is shown
 
 export class Tour {
   constructor(state) {
@@ -30,7 +31,7 @@ export class Tour {
     const [head, foot] = [["vit-tour-head", this.name, this.dots, this.progress, leave],
       ["vit-tour-foot", this.back, this.next, this.show]].map(([name, ...parts]) => element("div", { class: name }, ...parts));
     this.body = element("div", { class: "vit-tour-body" }, head, this.title, this.question, this.folded, this.found, foot);
-    // It stands with the words, where a newcomer reads.
+    // Placed beside the text (explorer.js), where newcomers read.
     this.offer = button("Take the tour", () => this.restart(), { class: "vit-tour-offer" });
     this.node = element("div", { class: "vit-tour", role: "group", "aria-label": "Guided tour" }, this.body);
   }
@@ -126,7 +127,7 @@ export class Tour {
   }
 
   search(done) {
-    // In slices: through all heads of all layers, if need be.
+    // Runs in slices, as it may go through all heads of all layers. done(values): with a solution, or null.
     const steps = this.step.solve(reading(this.state));
     const slice = () => {
       const until = performance.now() + SLICE;

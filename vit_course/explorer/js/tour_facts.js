@@ -1,9 +1,9 @@
-// What the steps of a tour measure: plain numbers from a panel's weights and tokens. No DOM, no answer stored anywhere.
+// Measurements for the steps of a tour, from a panel's weights and tokens, so that no answers are stored. No DOM.
 
 export const NAMES = ["layer", "head", "fusion", "query", "key", "pinned", "direction", "view", "scale"];
 
 export function reading(state) {
-  // What the steps judge: what was chosen, not what is only pointed at.
+  // The state that the steps check: the chosen values, not those under the pointer.
   const [panel] = state.panels;
   const now = { panels: state.panels, panel };
   for (const name of NAMES) now[name] = state.get(name);
@@ -17,13 +17,13 @@ export const patches = (panel) => panel.tokens - panel.prefix;
 export const classToken = (panel) => panel.names.findIndex((name) => /class/.test(name));
 
 export function spread(panel, most) {
-  // At most so many patches, evenly over the picture: where all would take too long.
+  // At most `most` patches, evenly spread over the picture, where all would take too long.
   const count = Math.min(most, patches(panel));
   return Array.from({ length: count }, (_, i) => panel.prefix + Math.floor(((i + 0.5) * patches(panel)) / count));
 }
 
 export function holding(map, panel, share = 0.5) {
-  // How many patches hold this share of what a map gives to patches.
+  // The smallest number of patches that hold this share of a map's weight on patches.
   const sorted = map.slice(panel.prefix).sort().reverse();
   const needed = share * sorted.reduce((a, b) => a + b, 0);
   let [sum, count] = [0, 0];
@@ -45,7 +45,7 @@ export function meanRow(panel, layer, query) {
 }
 
 export function shownMap(panel, { layer, head, fusion }, token, direction) {
-  // One head's, or the mean of all.
+  // The map of one head, or the mean of all heads.
   if (fusion === "head") return panel.map(layer, head, token, direction);
   if (direction === "from") return meanRow(panel, layer, token);
   const mean = new Float32Array(panel.tokens);
@@ -54,7 +54,7 @@ export function shownMap(panel, { layer, head, fusion }, token, direction) {
   return mean;
 }
 
-const kept = new WeakMap(); // a panel's picture -> what was measured of one head -> the result
+const kept = new WeakMap(); // a panel's picture -> the name of a measurement -> its result
 
 function once(panel, name, measure) {
   const of = panel.picture ?? panel;
@@ -65,7 +65,8 @@ function once(panel, name, measure) {
 }
 
 export function looksAbove(panel, layer, head) {
-  // -> {of, hits}: of so many patches that have one above them, how many give it the largest weight of all patches.
+  // -> {of, hits}: of `of` patches that have a patch above them, `hits` give that one the largest weight of all
+  // patches.
   return once(panel, `above ${layer} ${head}`, () => {
     const asked = spread(panel, 256).filter((token) => token - panel.prefix >= panel.columns);
     const hits = asked.filter((token) => largestPatch(panel.row(layer, head, token), panel) === token - panel.columns);
@@ -74,7 +75,7 @@ export function looksAbove(panel, layer, head) {
 }
 
 export function* mostSeen(panel, layer, head) {
-  // The patch that gets most from all tokens together. A pause now and then, for it goes through all rows.
+  // The patch that gets the most weight from all tokens together. Yields now and then, as it goes through all rows.
   const sums = new Float32Array(panel.tokens);
   for (let query = 0; query < panel.tokens; query++) {
     panel.row(layer, head, query).forEach((weight, t) => (sums[t] += weight));
@@ -84,7 +85,7 @@ export function* mostSeen(panel, layer, head) {
 }
 
 export function apart(panel, one, other) {
-  // In patches, on a straight line.
+  // The distance of two patches, in patches.
   const place = (token) => [Math.floor((token - panel.prefix) / panel.columns), (token - panel.prefix) % panel.columns];
   const [[a, b], [c, d]] = [place(one), place(other)];
   return Math.hypot(a - c, b - d);

@@ -8,7 +8,7 @@ import { ofEven, share, signed, times } from "./ranks.js";
 const NO_TOKENS = "This explorer was made without the tokens of the model.";
 
 function pair({ panel, query, key, pinned }, patch = true) {
-  // Whether two different tokens are set beside each other.
+  // Whether a query is pinned and compared with another token, a patch.
   return pinned && key >= panel.prefix && key !== query && (!patch || query >= panel.prefix);
 }
 
@@ -73,7 +73,7 @@ const alike = {
 };
 
 export function colourGap(painted, panel, one, other) {
-  // The largest difference of their reds, greens and blues, as a part of the whole range.
+  // The largest difference in red, green or blue between two patches, as a share of the whole range.
   const at = (token, c) => painted[3 * (token - panel.prefix) + c];
   return Math.max(...[0, 1, 2].map((c) => Math.abs(at(one, c) - at(other, c)))) / 255;
 }
@@ -109,7 +109,7 @@ const coloured = {
 
 const softened = {
   title: "Why there?",
-  details: true, // "Why there?" is among what is folded
+  details: true, // opens "More", which holds "Why there?"
   question: () => "Find a key whose score is above the average of all keys, but which still gets less than an even share of the attention.",
   hint: "Pin a query in the view “attention” and click one patch after another. “Why there?” shows the score among all scores, and what the softmax makes of it.",
   needs: (panel) => (panel.kind === "qk" ? "" : "Only the weights of this model were recorded, not its queries and keys."),

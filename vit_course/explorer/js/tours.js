@@ -1,8 +1,8 @@
-// The steps of the guided tour. Each asks for something to be found; whether it is, the panel's own numbers say.
+// The steps of the guided tour. Each asks the visitor to find something, and checks it by the panel's own numbers.
 //
-// A step: `needs` (a sentence where the data lack something, else ""), `check(now)` (the sentence on what was found, or
-// "") and `solve(now)`, a generator that pauses at each `yield` and returns a state that passes, or null where there
-// is none. now: {panel, layer, head, fusion, query, key, pinned, direction, view, scale}.
+// A step has `needs(panel)`, which returns a sentence if the data lack something, else ""; `check(now)`, a sentence on
+// what was found, or ""; and `solve(now)`, a generator that pauses at each `yield` and returns a state that passes, or
+// null if there is none. now: {panel, layer, head, fusion, query, key, pinned, direction, view, scale}.
 
 import { SECOND } from "./tour_pairs.js";
 import { classToken, holding, largestPatch, looksAbove, mostSeen, patches, ready, shownMap } from "./tour_facts.js";
@@ -13,7 +13,7 @@ const layerName = (panel, layer) => `layer ${panel.layer_numbers[layer]}`;
 const shows = (now, wanted) => Object.entries(wanted).every(([name, value]) => now[name] === value);
 
 export function* layersFrom(panel, first) {
-  // All layers, the one that is looked at first; waits for those that are still being decoded.
+  // Yields all layers, beginning with `first`, and undefined while the next one is still being decoded.
   for (const layer of [first, ...Array.from({ length: panel.layers }, (_, l) => l).filter((l) => l !== first)]) {
     while (!ready(panel, layer)) yield;
     yield layer;

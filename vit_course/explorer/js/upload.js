@@ -1,4 +1,4 @@
-// The button for the reader's own picture: a file field with its label and a line of words. No library, no request.
+// The button to upload a picture: a file field with its label and a line of text. No library, no request.
 //
 // A file goes to Python as one message with its bytes. The connection of Jupyter breaks at a message above 10 MiB, so a
 // larger picture is made smaller here first.
@@ -12,13 +12,13 @@ const LONGEST_SIDE = 2048; // more than any model takes
 const megabytes = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 
 async function smaller(file) {
-  // -> the file to send, and what was done to it, in words.
+  // -> the smaller file to send, and a sentence on what was done.
   const bitmap = await createImageBitmap(file); // upright
   const factor = Math.min(1, LONGEST_SIDE / Math.max(bitmap.width, bitmap.height));
   const [width, height] = [bitmap.width, bitmap.height].map((side) => Math.max(1, Math.round(side * factor)));
   const canvas = element("canvas", { width, height });
   const context = canvas.getContext("2d");
-  context.fillStyle = "#fff"; // beneath what is transparent, as in Python
+  context.fillStyle = "#fff"; // the background of transparent pixels, as in Python
   context.fillRect(0, 0, width, height);
   context.imageSmoothingQuality = "high";
   context.drawImage(bitmap, 0, 0, width, height);

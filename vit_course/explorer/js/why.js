@@ -1,4 +1,4 @@
-// Why one token looks at another: the query, the key, their product, and what the softmax makes of the score. No DOM.
+// Explains one attention weight: the query, the key, their product, and the softmax of the score. No DOM.
 
 import { histogram, ofEven, place, rankOf, share, signed, times } from "./ranks.js";
 
@@ -17,7 +17,7 @@ function meanKey(panel, layer, head) {
 }
 
 export function explain(panel, layer, head, query, key) {
-  // -> the numbers behind one weight, or null where the panel holds no queries and keys, or not yet.
+  // -> the numbers behind one weight, or null if queries and keys were not sent or are not decoded yet.
   const q = panel.kind === "qk" ? panel.query(layer, head, query) : null;
   if (!q) return null;
   const k = panel.key(layer, head, key);
@@ -25,7 +25,7 @@ export function explain(panel, layer, head, query, key) {
   const weights = panel.row(layer, head, query);
   const mean = meanKey(panel, layer, head);
   const product = q.map((value, i) => value * k[i]);
-  // Every key has a part of the product in common, which the softmax does not see; what is left is this key's own.
+  // The product with the mean key is common to all keys and cancels in the softmax; the rest is this key's own part.
   const own = q.map((value, i) => value * (k[i] - mean[i]));
   const sum = product.reduce((a, b) => a + b, 0);
   return {
@@ -38,7 +38,7 @@ export function explain(panel, layer, head, query, key) {
 }
 
 export function added({ sum, product, scale, score, ownSum }) {
-  // The sum as it adds up on paper: of two digits after the point each, rounded so that they do add up.
+  // The sums as text with two decimals, rounded so that the shown numbers add up.
   const round = (value) => Math.round(value * 100) / 100;
   const root = Math.round(scale ** -2);
   const factor = Math.abs(scale * Math.sqrt(root) - 1) < 1e-5 ? `/ √${root}` : `× ${Number(scale.toFixed(4))}`;
@@ -52,7 +52,7 @@ export function added({ sum, product, scale, score, ownSum }) {
 }
 
 export function cause(own) {
-  // The few dimensions that bring most of what is this key's own, or take most from it.
+  // The up to three dimensions that contribute most to this key's own part, in the direction of its sum.
   const up = own.reduce((a, b) => a + b, 0) >= 0;
   const order = Array.from(own.keys()).sort((a, b) => (up ? own[b] - own[a] : own[a] - own[b]));
   const chosen = order.slice(0, 3).filter((i) => (up ? own[i] > 0 : own[i] < 0));
@@ -82,7 +82,7 @@ export function because(found, panel) {
 }
 
 function softened({ score, average, times: share }) {
-  // What the softmax did with it.
+  // A sentence on the effect of the softmax.
   const far = Math.exp(Math.abs(score - average));
   const shown = far >= 1000 ? "more than 1,000" : times(far);
   if (score < average) return `The softmax gives a key of average score ${shown} times as much.`;
@@ -92,7 +92,8 @@ function softened({ score, average, times: share }) {
 }
 
 export function aside({ drawn, map, colours, panel, layer, head, ready }, other) {
-  // Where the light shows something else than attention: what, and that the rest is about attention. "" where it does not.
+  // If the picture shows something else than attention: a sentence on what it shows, and that the rest is about
+  // attention. Otherwise "".
   const rest = `What follows is the attention of head ${head} in layer ${panel.layer_numbers[layer]}, which is another question.`;
   if (colours) return `Colours compare the tokens after the last layer: there is no query and no key. ${rest}`;
   if (!ready || drawn === map) return "";
@@ -100,7 +101,7 @@ export function aside({ drawn, map, colours, panel, layer, head, ready }, other)
 }
 
 export function cannot(panel, fusion) {
-  // -> why nothing can be shown, in a sentence, or "".
+  // -> a sentence on why a weight cannot be explained, or "".
   if (panel.kind !== "qk")
     return "Only the attention weights of this model were recorded, not its queries and keys, so the score behind a weight cannot be shown.";
   if (fusion === "mean") return "A mean of heads has no query and key of its own. Choose one head to see why it looks there.";

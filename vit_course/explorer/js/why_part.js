@@ -1,4 +1,4 @@
-// "Why there?" on the page: the vectors of one query and one key as strips, their product, and all scores beside it.
+// The part "Why there?": the vectors of one query and one key as strips, their product, and histograms of all scores.
 
 import { bars, largest, steps, svg } from "./charts.js";
 import { element } from "../../_support/widgets/js/element.js";
@@ -12,7 +12,7 @@ const STRIPS = [
   ["own", "own part"],
 ];
 
-// Milliseconds without another query, where it is on the screen and where it is not.
+// Milliseconds without another query before this part is drawn, if it is on the screen and if it is not.
 const [PAUSE, REST] = [60, 300];
 
 export class Why {
@@ -61,7 +61,7 @@ export class Why {
   }
 
   draw(shown) {
-    // When the pointer rests: the photograph is not to wait for it.
+    // Drawn only when the pointer rests, so that the photograph need not wait for it.
     const { panel, q, key, layer, head, fusion, direction, ready } = shown[this.state.pointed ?? 0];
     const asked = [shown.length, panel.title, q, key, layer, head, fusion, direction, ready, this.state.get("view"), !!panel.features, panel.replaced, this.visible].join();
     this.shown = shown;
@@ -76,7 +76,7 @@ export class Why {
     const one = shown[this.state.pointed ?? 0];
     const { panel, q, key, layer, head, fusion, direction, best } = one;
     const why = cannot(panel, fusion);
-    const other = key >= 0 ? key : best < 0 ? q : best; // the ringed one
+    const other = key >= 0 ? key : best < 0 ? q : best; // best: the patch with the ring
     const first = aside(one, other);
     const [asks, asked] = direction === "to" ? [other, q] : [q, other];
     this.found = why ? null : explain(panel, layer, head, asks, asked);
@@ -119,7 +119,7 @@ export class Why {
   }
 
   point(i) {
-    // Below the strips: the sums, or the one dimension that is pointed at.
+    // Shows below the strips the sums, or the numbers of dimension i if one is pointed at.
     const { found } = this;
     if (!found) return;
     const some = i >= 0 && i < found.q.length;

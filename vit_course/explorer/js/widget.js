@@ -1,4 +1,4 @@
-// The explorer in a notebook, where a kernel may answer, and in a page, where nobody does.
+// The explorer as a widget, in a notebook, where a kernel may compute changes, or in a page, where none can.
 
 import { widget } from "../../_support/widgets/js/widget.js";
 import { render } from "./explorer.js";

@@ -1,4 +1,4 @@
-// "Test it": heads, branches and patches are removed from the model, and the page shows what follows.
+// The part "Test it": removes heads, branches and patches from the model, and shows the effects.
 
 import { Against } from "./against.js";
 import { button, element } from "../../_support/widgets/js/element.js";
@@ -12,7 +12,7 @@ import { called as named } from "./words.js";
 const SUMMARY = "Test it: remove a part and see what changes";
 const INTERRUPTED = "Something else was asked meanwhile: press again.";
 
-// A button that is found again where the whole explorer is built anew (explorer.js).
+// A button with a name, by which explorer.js restores its focus after the whole explorer is built anew.
 function kept(name, text, act) {
   const node = button(text, act);
   node.dataset.kept = name;
@@ -23,7 +23,7 @@ const group = (label, ...nodes) =>
   element("div", { class: "vit-tools-buttons", role: "group", "aria-label": label }, element("span", { text: `${label}:`, "aria-hidden": "true" }), ...nodes);
 
 export class Without {
-  // state.tests: what can be asked of each panel's model (lab.js).
+  // state.tests: the Tests of all panels (lab.js).
   constructor(state) {
     this.state = state;
     if (!state.tests.any) return; // no node, no part
@@ -110,7 +110,7 @@ export class Without {
   }
 
   words(panel, says) {
-    // What the model says, as it was and as it is now: in words only where they are honest.
+    // The predictions before and after the change; folded for a head of few classes, of which none may fit.
     const one = (title, given) => element("div", { class: "vit-says" }, element("div", { class: "vit-says-title", text: title }), chartOf(this.state, { ...panel, says: given }));
     const pair = element("div", { class: "vit-pair" }, one("before", panel.says), one("without it", says));
     if (panel.says.none === undefined) return [pair];
@@ -131,14 +131,14 @@ export class Without {
   }
 
   patch(bench, token) {
-    // Hides it, or shows it again.
+    // Hides a patch, or shows it again.
     const patch = token - bench.panel.prefix, rest = bench.hidden.filter((other) => other !== patch);
     const hidden = rest.length < bench.hidden.length ? rest : [...rest, patch].sort((a, b) => a - b);
     this.put([...bench.out.filter(({ kind }) => kind !== "hide"), ...(hidden.length ? [{ kind: "hide", patches: hidden }] : [])], bench);
   }
 
   covers(on) {
-    // Clicks on the photograph hide patches instead of pinning them.
+    // Whether clicks on the photograph hide patches instead of pinning them.
     this.bench.covering = on;
     this.state.schedule();
   }
@@ -159,7 +159,7 @@ export class Without {
   compare() {
     const { state, bench } = this, { tests } = state;
     if (tests.compared) return tests.compare(null);
-    // Where nothing can differ yet, there is nothing to compare.
+    // Go to the first layer whose maps can differ.
     const from = bench.panel.layer_numbers.indexOf(differsFrom(bench.out));
     if (from > state.get("layer")) state.set({ layer: from });
     tests.compare(bench, true);

@@ -1,9 +1,9 @@
-// What is seen, said in one sentence of plain English.
+// Describes what is shown in sentences of plain English.
 
 import { strongest } from "./shown.js";
 
 export function percent(weight) {
-  // In figures of one width: 5.21 %, 52.13 %.
+  // Padded to a constant width: 5.21 %, 52.13 %.
   return `${(100 * weight).toFixed(2)}\u00a0%`.padStart(7, "\u2007");
 }
 
@@ -17,7 +17,7 @@ const SIDES = [
 ];
 
 function side(panel, token) {
-  // Where in the picture a person finds a patch.
+  // Where a patch is in the picture, in words.
   const [row, column] = panel.place(token);
   const third = (at, count) => 1 + ((at + 0.5) / count > 0.6) - ((at + 0.5) / count < 0.4);
   return SIDES[third(row, panel.rows)][third(column, panel.columns)];
@@ -30,7 +30,7 @@ const BRIGHT = {
 };
 
 export function lead([{ panel, q, direction, drawn, map, best, colours, ready }, ...others], overlay) {
-  // What light means, in one sentence for somebody who has never seen this.
+  // What the overlay means, in one sentence for newcomers.
   if (colours || !ready || !BRIGHT[overlay]) return "";
   const query = q < panel.prefix ? `the ${panel.names[q]}` : "the framed patch";
   const what = drawn !== map ? `patches are like ${query}` : direction === "from" ? `${query} looks` : `patches look at ${query}`;
@@ -40,7 +40,7 @@ export function lead([{ panel, q, direction, drawn, map, best, colours, ready },
 }
 
 export function opening(panel) {
-  // Why the page opened where it did.
+  // Why the page opened on this layer and head, or "".
   if (!panel.telling) return "";
   const { layer, head } = panel.telling;
   return `Opened on layer ${layer}, head ${head}: in no other head of the later layers does one patch give a few distant ones so much more attention than other patches do.`;
@@ -64,7 +64,7 @@ function attends({ panel, q, map, direction, best }, several) {
 }
 
 function resembles(shown) {
-  // The token most like the query's in its own picture, and the nearest patch in each other.
+  // The token most similar to the query in its own picture, and the most similar patch in each other picture.
   const [{ panel, q, drawn }, ...others] = shown;
   const best = strongest(drawn.map((value, token) => (token === q ? -2 : value)), 0);
   const near = others.map((one) =>

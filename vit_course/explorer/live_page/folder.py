@@ -1,4 +1,4 @@
-"""The folder of the live page: what it holds, and how it is written."""
+"""Writes the folder of the live page."""
 
 import gzip
 import hashlib
@@ -17,18 +17,18 @@ from vit_course.explorer.live_page.models import MODELS, PATCH, describe
 from vit_course.explorer.live_page.precompute import precompute
 
 HERE = Path(__file__).parent
-# A browser loads one of the two: the second can compute on a graphics card too.
+# The two builds of ONNX Runtime, of which a browser loads one: "card" can also compute on a graphics card.
 RUNTIME = {
     "processor": {"script": "ort.wasm.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.wasm.gz"},
     "card": {"script": "ort.jspi.bundle.min.mjs", "binary": "ort-wasm-simd-threaded.jspi.wasm.gz"},
 }
 NOTICES = ("LICENSE", "ThirdPartyNotices.txt.gz")
 MARKER = "live.json"
-# What shows most comes first; those that are not named here follow.
+# The photographs whose maps are clearest come first; those that are not named here follow.
 FIRST = ("cat", "astronaut", "dahlia", "grace_hopper", "pagoda", "coffee", "rocket")
 # Measured: 2.5 and 6 times as long as 16 x 16 patches, which take less than a second.
 SLOWER = {336: ", slower", 448: ", slowest"}
-THUMBNAIL = 160  # pixels a side: twice what is shown, for fine screens
+THUMBNAIL = 160  # pixels a side, twice the displayed size, for high-resolution screens
 
 
 def write_live(out: str | Path, *, overwrite: bool = False, home: str | None = None) -> int:
@@ -37,7 +37,7 @@ def write_live(out: str | Path, *, overwrite: bool = False, home: str | None = N
     Args:
         out: the folder; it is made where it is not there.
         overwrite: replace a live page that already exists.
-        home: the address of the page around this one, to which a link leads; None for none.
+        home: the address that the link "The course" leads to; None for no link.
 
     Returns:
         the bytes of all files.
@@ -67,7 +67,7 @@ def make_live(out: Path, home: str | None = None) -> None:
         },
         "models": {name: describe(name, live, lambda path, new: _copy(path, out, "models", new)) for name in MODELS},
     }
-    # What the browser has kept of another version is of no use.
+    # Browsers cache the files by version, and discard those of other versions.
     page["version"] = hashlib.sha256(json.dumps(page, sort_keys=True).encode()).hexdigest()[:16]
     for name in NOTICES:
         shutil.copyfile(live / "runtime" / name, out / "runtime" / name)
@@ -75,20 +75,21 @@ def make_live(out: Path, home: str | None = None) -> None:
         shutil.copyfile(scripts.PACKAGE / "explorer" / "static" / f"{name}.js", out / f"{name}.js")
     (out / "explorer.css").write_text(scripts.style("explorer"), encoding="utf-8")
     shutil.copyfile(scripts.PACKAGE / "explorer" / "js" / "live.css", out / "live.css")
-    # An empty page of an explorer, which "Save as page" fills: live_save.js knows these words. No page of its own.
+    # The template of a saved explorer page: live_save.js replaces the words in curly brackets. As .txt, as it is not a
+    # page to be opened.
     body, style = pages.place("explorer", "{the state}", "{the data}"), scripts.style("explorer", "page")
     (out / "saved.txt").write_bytes(pages.document("{the title}", style, body, scripts.module("explorer")))
     pictures = _pictures(out)
-    # What it takes to open the page without its server, the page itself last; models and runtime are kept apart.
+    # The files that are cached to open the page offline, the page itself last; models and runtime are cached apart.
     shell = (*out.glob("*.js"), *out.glob("*.css"), *out.glob("*.txt"))
     page["shell"] = [*sorted(path.relative_to(out).as_posix() for path in (*shell, *out.glob("photographs/*"))), "./"]
     (out / "index.html").write_text(_page(page, pictures, home), encoding="utf-8")
 
 
 def _copy(path: Path, out: Path, folder: str, new: str | None = None) -> dict:
-    """Copies a file; -> its place in the folder, its size and its checksum, by which the browser knows it.
+    """Copies a file; returns its place in the folder, its size and its checksum, which the browser verifies.
 
-    Of a .gz also the checksum of what is in it, as some servers unpack it by themselves.
+    For a .gz also the checksum of its content, as some servers unpack such a file by themselves.
     """
     place = f"{folder}/{new or path.name}"
     (out / folder).mkdir(parents=True, exist_ok=True)
@@ -103,7 +104,7 @@ def _copy(path: Path, out: Path, folder: str, new: str | None = None) -> dict:
 
 
 def _pictures(out: Path) -> str:
-    """Copies the photographs with a small one and the stored maps of each; -> a button for each, as HTML."""
+    """Writes the photographs, their thumbnails and their stored maps; returns a button for each, as HTML."""
     from PIL import Image, ImageOps
 
     (out / "photographs").mkdir()
@@ -124,7 +125,7 @@ def _button(photograph: Photograph, maps: bytes) -> str:
     credit = f"{photograph.title}. Photograph: {photograph.author}, {photograph.licence}."
     place = f"photographs/{photograph.name}.jpg"
     values = {"name": photograph.name, "photograph": place, "title": photograph.title, "credit": credit}
-    # With the sum in its address a browser never takes an older file for it.
+    # The checksum in the address keeps a browser from using an older file from its cache.
     values["maps"] = f"maps/{photograph.name}.bin?{hashlib.sha256(maps).hexdigest()[:8]}"
     data = " ".join(f'data-{key}="{html.escape(value)}"' for key, value in values.items())
     label = html.escape(photograph.title)
@@ -141,7 +142,7 @@ def _page(page: dict, pictures: str, home: str | None) -> str:
         pictures=pictures,
         icon=pages.ICON,
         first=f"photographs/{FIRST[0]}.jpg",
-        # Nothing in it may end the script in which it stands.
+        # Without "<", as the JSON may not end the script element that holds it.
         page=json.dumps(page).replace("<", "\\u003c"),
         sizes="\n".join(map(_option, page["models"]["vit-s14"]["sizes"])),
         home=f'<a href="{html.escape(home)}">The course</a>' if home else "",

@@ -1,4 +1,4 @@
-"""The two models of the live page: which files they are, and what the browser must know of them."""
+"""The two models of the live page: their files, and their description for the browser."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vit_course._support.files.stored import need_as_shipped, stored
 
-# The names of the files with a model's weights on the page, and where these are.
+# For each model its files of weights: from the name on the page to the path among the course's files.
 MODELS = {
     "tiny-cifar": {"tiny-cifar.safetensors": "tiny-cifar/best.safetensors"},
     "vit-s14": {
@@ -14,7 +14,7 @@ MODELS = {
         "vit-s14-cifar10.safetensors": "vit-s14-cifar10/head.safetensors",
     },
 }
-# What computes a model: a graph for each of its parts.
+# Each model is computed by three ONNX graphs, one for each of its parts.
 PARTS = ("embed", "block", "head")
 FLOATS = "vit-s14-block-float32.onnx"  # for graphics cards: tiny-cifar's block has single-precision weights already
 LICENCES = ("vit-s14/LICENSE-MIT.txt", "vit-s14/LICENSE-APACHE.txt")
@@ -24,19 +24,19 @@ HEAD = "a linear head on the ten classes of CIFAR-10, fitted to pictures of 98 p
 
 
 def describe(name: str, live: Path, copy: Callable[[Path, str], dict]) -> dict:
-    """What the page must know of a model, as JSON.
+    """Copies the files of a model and describes it for the page, as JSON.
 
     Args:
         name: one of `MODELS`.
         live: the folder of the graphs.
-        copy: brings a file into the folder of the page under a name; -> its path there, its bytes and its checksum.
+        copy: copies a file into the folder of the page under a name; returns its path there, its size and its checksum.
 
     Returns:
-        its files; its layers and heads, and what the names of a layer's weights begin with; the sizes of pictures that
-        it takes, how these are resized and normalised; its words.
+        its files; its numbers of layers and heads, and the prefix of the names of a layer's weights; the sizes of
+        pictures that it takes, and how these are resized and normalised; its classes.
 
     Raises:
-        ValueError: a file of the model is not there, or damaged.
+        ValueError: a file of the model is missing or damaged.
     """
     graphs = {part: live / f"{name}-{part}.onnx" for part in PARTS}
     more = {"floats": live / FLOATS} if name == "vit-s14" else {}
@@ -80,11 +80,11 @@ def _tiny_cifar() -> dict:
         "heads": model["num_heads"],
         "block": "encoder.blocks.",
         "way": "fit",
-        "exact": True,  # 32 pixels are so few that one should see them
+        "exact": True,  # show the model's own pixels, as 32 are so few
         "sizes": model["image_size"][:1],
         "mean": images["mean"],
         "std": images["std"],
-        "labels": None,  # at 32 pixels, of a photograph of anything, its ten words would mislead
+        "labels": None,  # its ten words would mislead for a photograph of anything, at 32 pixels
     }
 
 

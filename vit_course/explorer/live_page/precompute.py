@@ -1,4 +1,4 @@
-"""What the large model sees in the page's own photographs, for slow lines, on which its weights take minutes."""
+"""Precomputes the large model's maps of the page's own photographs, for slow lines, where its weights take minutes."""
 
 import json
 from functools import cache
@@ -24,11 +24,11 @@ MOST = 1023
 
 @cache
 def precompute() -> dict[str, bytes]:
-    """For each of the course's photographs the file of its maps, as live_stored.js reads it.
+    """Returns, for each of the course's photographs, the file of its maps that live_stored.js reads.
 
-    A line of JSON, and then the sections. The line is a panel of the explorer (`Panel.write`) at the smallest size,
-    without the picture, which the page has; `telling` says where the explorer opens, `front` how many bytes it needs
-    for that, and `bytes` is how many follow the line.
+    The file is a line of JSON, and then the sections. The line describes a panel of the explorer (`Panel.write`) at the
+    smallest size, without the picture, which the page has; `telling` is where the explorer opens, `front` the number of
+    bytes that this takes, and `bytes` the number of all bytes after the line.
 
     Raises:
         ValueError, OSError: as `load_run`.
@@ -51,7 +51,7 @@ def _file(run: Pretrained, photograph: Photograph) -> bytes:
     first, data, found = written["telling"]["layer"], [], []
 
     def when(section: dict) -> tuple:
-        # The layer that it opens on comes first, the others from the last on.
+        # The order of loading: the layer on which the explorer opens first, then the others from the last one down.
         layer = section["layer"]
         late = section["name"].startswith("feature")
         return late, layer is not None, layer != first, -(layer or 0)

@@ -5,18 +5,18 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-# Only a page that nothing of another origin shares its memory with may have threads that share theirs.
+# Browsers allow threads with shared memory only to pages that are isolated from other origins (the first two headers).
 HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Embedder-Policy": "require-corp",
-    "Cache-Control": "no-cache",  # a page that was written anew is seen at once
+    "Cache-Control": "no-cache",  # so that a page that was written again is shown at once
 }
-# Windows asks its registry for these, where other programs have written.
+# Set here because on Windows they would come from the registry, where other programs may have changed them.
 TYPES = {".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".html": "text/html"}
 
 
 class Handler(SimpleHTTPRequestHandler):
-    """Files as `python -m http.server` gives them, with the headers, and without a line on the screen for each."""
+    """Serves files as `python -m http.server` does, with the headers above and without logging each request."""
 
     extensions_map = SimpleHTTPRequestHandler.extensions_map | TYPES
 
@@ -26,7 +26,7 @@ class Handler(SimpleHTTPRequestHandler):
         super().end_headers()
 
     def log_message(self, *_) -> None:
-        """Says nothing."""
+        """Logs nothing."""
 
 
 def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
@@ -35,10 +35,10 @@ def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
     Args:
         folder: the page.
         port: where; 0 for any that is free.
-        ready: hears the address once the server listens.
+        ready: called with the address once the server listens.
 
     Raises:
-        OSError, ValueError: a port that is taken, or that there is not.
+        OSError, ValueError: a port that is taken, or that does not exist.
     """
     if not 0 <= port < 65536:
         raise ValueError(f"--port must be 0 to 65535, got {port}")

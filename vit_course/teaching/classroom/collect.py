@@ -1,4 +1,4 @@
-"""Takes in what learners handed in: each is read and mended in a limited process, and comes out as plain files."""
+"""Collects submissions: each is read and repaired in a sandboxed process, and written as plain files for nbgrader."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from vit_course.teaching.classroom.repair import Wanted
 
 SUBMITTED, READABLE, AUTOGRADED = "submitted", "readable", "autograded"
 LIMITS = Limits(memory=2.0, processes=64, minutes=1.0, disk=0.01)
-# Without the grammar of addresses that jsonschema would take seconds to load: no notebook is judged by it.
+# Blocks the import of rfc3987_syntax, which would take jsonschema seconds and validates nothing in a notebook.
 BOOT = (
     "import json, sys; settings = json.load(sys.stdin); sys.path[:0] = settings['path']; "
     "sys.modules['rfc3987_syntax'] = None; "
@@ -35,8 +35,8 @@ class HandedIn:
     """What one learner handed in.
 
     Args:
-        student: whose.
-        notes: what was not as it should be, in sentences for the teacher.
+        student: the learner's id in nbgrader.
+        notes: everything unusual about the submission, in sentences for the teacher.
         lost: exercises whose answers were in a part of the file that cannot be read.
         is_read: whether there is a notebook to grade.
     """
@@ -58,23 +58,23 @@ def make_readable(
 ) -> list[HandedIn]:
     """Writes each submission to the folder `readable`, under the names that nbgrader expects.
 
-    The folder holds what is to be graded now and nothing else, in `shares` folders 0, 1, ... of about the same size:
-    what was graded before and has the same bytes stays out.
+    Afterwards the folder holds only the submissions to grade now, in `shares` folders 0, 1, ... of about the same size.
+    A submission that was graded before and has not changed since is left out.
 
     Args:
         course: the course folder; what is in its `submitted` stays as it is.
         assignment: such as "04_attention".
         wanted: its cells, as the gradebook has them.
-        isolation: how the process that reads is kept apart.
+        isolation: the sandbox of the process that reads them.
         students: only these; by default all.
         shares: how many folders.
-        force: also what was graded before.
+        force: include unchanged submissions that were graded before.
 
     Returns:
-        One for each learner of whom there is anything for this assignment, in the order of their names.
+        A `HandedIn` for each learner who handed in anything for this assignment, sorted by name.
 
     Raises:
-        OSError: a file that cannot be written.
+        OSError: a file cannot be written.
     """
     found, count, wanted = [], 0, [asdict(one) for one in wanted]
     given = _sources(course, assignment)
@@ -99,14 +99,14 @@ def make_readable(
 
 
 def _sources(course: Path, assignment: str) -> list[str]:
-    # Of all cells as they were handed out.
+    # The sources of all cells as they were handed out.
     path = course / "release" / assignment / f"{assignment}.ipynb"
     path = path if path.is_file() else course / "source" / assignment / f"{assignment}.ipynb"
     return [cell.source for cell in nbformat.read(path, 4).cells] if path.is_file() else []
 
 
 def _folders(submitted: Path, assignment: str) -> dict[str, list[Path]]:
-    # student -> the folders to look into; student and assignment may have changed places.
+    # student -> the folders to search. Folders may be student/assignment or, by mistake, assignment/student.
     found: dict[str, list[Path]] = {}
     for folder in sorted(submitted.iterdir() if submitted.is_dir() else ()):
         if not folder.is_dir() or folder.name.startswith("."):
@@ -120,7 +120,7 @@ def _folders(submitted: Path, assignment: str) -> dict[str, list[Path]]:
 
 
 def _name(folder: Path) -> str:
-    # Bytes that are no UTF-8 go into no gradebook, table or terminal; no two names become one.
+    # A name that is not UTF-8 is percent-encoded, since gradebook and terminal cannot take it; names stay distinct.
     try:
         return os.fsencode(folder.name).decode()
     except UnicodeDecodeError:
@@ -130,7 +130,7 @@ def _name(folder: Path) -> str:
 def _read(
     student: str, folders: list[Path], settings: dict, isolation: Unprotected, course: Path
 ) -> tuple[HandedIn | None, dict | None]:
-    # -> (what is told of it, what `reading` found where there is a notebook)
+    # Returns (the summary for the teacher, what `find_submission` printed where there is a notebook).
     with tempfile.TemporaryDirectory(prefix="vit-course-") as home:
         room = Room(Path(home), tuple(folder.resolve() for folder in folders), LIMITS, (course.resolve(),))
         settings = settings | {

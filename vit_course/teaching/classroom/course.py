@@ -14,7 +14,7 @@ from vit_course.teaching.classroom.graded import Graded
 if TYPE_CHECKING:
     from vit_course.checks.exercise import Exercise
 
-# What nbgrader reads; a teacher's own settings go below the call.
+# The nbgrader_config.py of a new course; a teacher's own settings go below the call.
 CONFIG = '''"""Settings of nbgrader for this course: nbgrader_config.py"""
 
 from vit_course.teaching.classroom.grading import configure
@@ -39,9 +39,9 @@ def make_course(notebooks: Path, folder: Path, chapters: list[str] | None = None
             in, the releases and the gradebook stay.
 
     Raises:
-        ValueError: a folder that is there and not empty, or a file; a chapter that does not exist, a chapter whose
-            exercises cannot be read.
-        OSError: a folder that cannot be written.
+        ValueError: `folder` is a file, or already exists and is not empty; a chapter does not exist, or its exercises
+            cannot be read.
+        OSError: the folder cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file, not a folder")
@@ -53,10 +53,10 @@ def make_course(notebooks: Path, folder: Path, chapters: list[str] | None = None
             known = ", ".join(path.stem for path in every)
             raise ValueError(f"there is no chapter {chapter!r}; the chapters are {known}")
     wanted = [path for path in every if not chapters or path.name.startswith(tuple(chapters))]
-    # All are made before the first is written: a chapter that cannot be read leaves no half course behind.
+    # All are made before the first is written, so that an unreadable chapter leaves no partial course behind.
     made = {path: _assignment(nbformat.read(path, as_version=4)) for path in wanted}
     if not folder.exists():
-        # Solutions, seeds and marks are nobody else's business.
+        # Private, because the folder will hold solutions, seeds and marks.
         folder.mkdir(parents=True)
         folder.chmod(0o700)
     for path, notebook in made.items():
@@ -92,15 +92,15 @@ def _assignment(notebook):
 
 
 def _graded(exercise: ExerciseCells) -> str:
-    # Ten digits each, so that no other number of a page of feedback can be one by chance. Where nothing is drawn, the
-    # check would only run the learner's experiment three times.
+    # Ten digits each, so that no other number on a feedback page equals a seed by chance. No seeds where the check
+    # draws nothing: they would only repeat the learner's experiment.
     seeds = tuple(10**9 + secrets.randbelow(10**9) for _ in range(2 if _exercise(exercise).draws else 0))
-    # An answer that was deleted is None, and the check says so; a name error would end the cell.
+    # The cell reads the answer from globals(): a deleted answer is None, which the check reports, not a NameError.
     return Graded(exercise.name, exercise.answer, seeds, _exercise(exercise).points).source
 
 
 def _exercise(cells: ExerciseCells) -> "Exercise":
-    # Here, because the checks import PyTorch: a folder that cannot be used is refused before that.
+    # Imported here, because the checks import PyTorch, which takes seconds: an unusable folder is refused before that.
     from vit_course.checks import EXERCISES
 
     return EXERCISES[cells.name]
@@ -112,7 +112,7 @@ def _mark(cell, identity: str, **options) -> None:
 
 
 def _bring_files(notebook, notebooks: Path, target: Path) -> None:
-    # An assignment is a folder of its own: its pictures and tables come along, its links go one folder further.
+    # Each assignment has its own folder: pictures and tables are copied into it, and links to chapters go one level up.
     for cell in notebook.cells:
         for name in re.findall(r"\.\./(res/[\w./-]+\.\w+)", cell.source):
             (target / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The exercises of a notebook as data, and an nbgrader course made of them."""
+"""Parses the exercises of a notebook, and marks their solutions for nbgrader."""
 
 import re
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def exercises_of(notebook) -> list[ExerciseCells]:
         notebook: a node of format 4.
 
     Raises:
-        ValueError: an exercise that has not its four parts: text under "### Exercise", solution, stub and check.
+        ValueError: an exercise lacks one of its four parts: text under "### Exercise", solution, stub and check.
     """
     cells, found = notebook.cells, []
     for index, cell in enumerate(cells):
@@ -63,7 +63,7 @@ def with_holes(exercise: ExerciseCells, begin: str = "### BEGIN SOLUTION", end: 
     """The worked solution, with marks around what replaces each `raise NotImplementedError` of the stub.
 
     Args:
-        exercise: whose.
+        exercise: with its stub and its solution.
         begin, end: the marks, each a line of its own with the hole's indent.
 
     Raises:

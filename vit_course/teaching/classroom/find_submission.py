@@ -1,7 +1,7 @@
-"""Finds and reads what one learner handed in: the program of a limited process, which `handed_in` starts.
+"""Finds and reads one learner's submission; `collect` runs this program in a process with limited resources.
 
-Nothing here is run of what was handed in, and nothing but text comes out: a notebook of sound, mended cells, the
-names of the files beside it, and sentences for the teacher.
+It never runs code of the submission, and prints only JSON: a notebook of valid, repaired cells, the names of the files
+beside it, and sentences for the teacher.
 """
 
 import json
@@ -20,19 +20,19 @@ from vit_course.teaching.classroom.parse_notebook import read_notebook
 from vit_course.teaching.classroom.plain import plain_files
 from vit_course.teaching.classroom.repair import Wanted, defines, is_stub, mend
 
-MOST_FILES, MOST_BYTES = 1000, 500 * 2**20  # of one submission's folder
+MOST_FILES, MOST_BYTES = 1000, 500 * 2**20  # in one submission's folder
 SHOWN = 5  # names in a sentence
 
 
 @dataclass
 class Found:
-    """What was found of one learner's.
+    """What was found of one learner's submission.
 
     Args:
-        place: the folder that the notebook lies in: which of the folders given, and the path in it.
-        notebook: of sound and mended cells, as a dict; None where none could be read.
-        files: the paths, in that folder, of what lies beside it.
-        notes: what was not as it should be, in sentences for the teacher.
+        place: the notebook's folder: the index of the given folder, and the path inside it.
+        notebook: with valid, repaired cells, as a dict; None where none could be read.
+        files: the paths of the other files in that folder, relative to it.
+        notes: everything unusual about the submission, in sentences for the teacher.
         lost: exercises whose answers were in a part of the file that cannot be read.
         timestamp: what the folder says about when it was handed in, or "".
     """
@@ -55,9 +55,9 @@ class _Candidate:
     notebook: nbformat.NotebookNode | None
     said: list[str]
     own: bool  # whether it holds checks of this assignment
-    others: list[str]  # exercises of other ones
-    worked: int  # how many answers are no stubs
-    untouched: int  # how many are
+    others: list[str]  # names of exercises of other assignments
+    worked: int  # how many answers differ from their stub
+    untouched: int  # how many answers are still the stub
     named: bool
     right_place: bool
 
@@ -68,7 +68,7 @@ class _Candidate:
 
     @property
     def order(self) -> tuple:
-        """First what can be read and holds the exercises, then what was worked in, then the right place and name."""
+        """The sort key: readable, has the exercises, answers written, right place, right name, newest."""
         age = self.path.stat().st_mtime
         return (self.notebook is not None, self.is_ours, self.worked, self.right_place, self.named, age)
 
@@ -86,9 +86,9 @@ def find(folders: list[Path], assignment: str, wanted: list[Wanted], given: froz
     """What one learner handed in, whatever it is called and wherever it lies; None where there is nothing.
 
     Args:
-        folders: of the learner, the one of the learner's name first.
+        folders: the learner's folders, the one named after the learner first.
         assignment: such as "04_attention".
-        wanted: its cells.
+        wanted: the cells of the assignment.
         given: the sources of all cells of the assignment as it was handed out.
     """
     files = [(number, path) for number, folder in enumerate(folders) for path in plain_files(folder, OURS)]
@@ -161,7 +161,7 @@ def _without(files: list[tuple[int, Path]], assignment: str, foreign: _Candidate
 
 def _put_right(found: Found, chosen: _Candidate, wanted: list[Wanted], given: frozenset[str]) -> None:
     notebook = chosen.notebook
-    if chosen.said:  # some of it was left out
+    if chosen.said:  # parts of the file could not be read
         checks = [asked for one in wanted if one.automatic and (asked := read(one.source))]
         found.lost = [e.name for e in checks if not any(defines(cell, e.answer) for cell in notebook.cells)]
     if found.lost:
@@ -189,7 +189,7 @@ def _beside(found: Found, folder: Path) -> list[str]:
 
 
 def _timestamp(found: Found, folders: list[Path], assignment: str, path: Path) -> str:
-    # nbgrader collects it beside the notebook; in an upload it is whatever the learner wrote.
+    # nbgrader writes this file when it collects; in an uploaded folder, the learner may have written it.
     for folder in (folders[0] / assignment, path.parent):
         file = folder / TIMESTAMP
         if file.is_file() and not file.is_symlink() and file.stat().st_size < 100:
@@ -203,7 +203,7 @@ def _timestamp(found: Found, folders: list[Path], assignment: str, path: Path) -
 
 
 def _plain(name: str) -> str:
-    # "04_attention (1)", "04_attention-Copy1", "Ada_04-Attention": letters and digits in this order.
+    # Letters and digits alone: "04_attention (1)", "04_attention-Copy1" and "Ada_04-Attention" then contain the name.
     return re.sub(r"[\W_]+", "", name).lower()
 
 

@@ -1,4 +1,4 @@
-"""The grading cell of an assignment: how it is written, and what it says when it is read again."""
+"""Writes the grading cell of an assignment, and parses it again."""
 
 import re
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from vit_course import checks
 report = checks.{name}(globals().get("{answer}"))
 display(report)
 {hidden}{points} * report.score"""
-# Seeds are the teacher's alone: nbgrader takes these lines out of what learners get. The checks run in the grading
-# process, which reads them here; the lines also do what they say where somebody runs the source.
+# The seeds are secret: nbgrader removes these lines from the notebooks that learners get. The grading process parses
+# the seeds and runs the checks itself; run as code, the lines do the same.
 HIDDEN_SOURCE = """\
 ### BEGIN HIDDEN TESTS
 for seed in {seeds} if report.score else []:
@@ -23,10 +23,10 @@ HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS.*?(### END HIDDEN TESTS\n?|\Z)", re
 POINTS = re.compile(r"^(\d+) \* report\.score$", re.MULTILINE)
 
 VERDICTS = "verdicts.txt"  # beside the notebook, and with its feedback
-DIGEST = "handed_in.sha256"  # beside it: of what was graded
+DIGEST = "handed_in.sha256"  # beside it: the hash of what was graded
 TIMESTAMP = "timestamp.txt"  # beside it: nbgrader's
-OURS = (VERDICTS, DIGEST, ".ipynb_checkpoints")  # no part of what was handed in
-NOT_GRADED = "NotGraded"  # the error shown by a grading cell that has no points, not even none
+OURS = (VERDICTS, DIGEST, ".ipynb_checkpoints")  # not part of a submission
+NOT_GRADED = "NotGraded"  # the error shown by a grading cell whose answer could not be judged: it has no points, not 0
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Graded:
         name: of the exercise, such as "attention.weights".
         answer: the name that the learner's cell defines.
         seeds: of the hidden draws; none where a check draws nothing.
-        points: for all of it.
+        points: for a fully right answer.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Graded:
 
     @property
     def source(self) -> str:
-        """The cell."""
+        """The source of the grading cell."""
         asked = {"name": self.name, "answer": self.answer}
         hidden = HIDDEN_SOURCE.format(**asked, seeds=list(self.seeds)) if self.seeds else ""
         return SOURCE.format(**asked, hidden=hidden, points=f"{self.points:g}")
@@ -59,9 +59,9 @@ def without_hidden_tests(source: str) -> str:
 
 
 def read(source: str) -> Graded | None:
-    """What a cell asks for, by its source; None where it is no grading cell of this course.
+    """Parses the source of a cell; returns None where it is no grading cell of this course.
 
-    One without the hidden tests, as learners have it, asks for no seeds.
+    A cell without the hidden tests, as learners get it, has no seeds.
     """
     call, seeds, points = CALL.search(source), SEEDS.search(source), POINTS.search(source)
     if not call or not points:

@@ -1,4 +1,4 @@
-"""Marks out of nbgrader's gradebook: as a table, and in the forms that Moodle and Canvas import.
+"""Exports marks from nbgrader's gradebook: as a table, and in the formats that Moodle and Canvas import.
 
 Moodle: docs.moodle.org, "Grade import"; "-" is no grade. Canvas: its guide "How do I import grades in the Gradebook";
 an empty cell is no grade.
@@ -15,7 +15,7 @@ from vit_course._support.files.atomic import write_cells
 
 SQLITE = b"SQLite format 3\0"  # how such a file begins: www.sqlite.org/fileformat.html
 GRADED, NOT_GRADED, MISSING = "graded", "not graded", "missing"
-# As nbgrader's own export has them, and two more.
+# The columns of nbgrader's own export, and two more.
 COLUMNS = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email", "raw_score",
     "late_submission_penalty", "score", "max_score", "state", "not_graded",
@@ -29,10 +29,10 @@ class Mark:
     Args:
         assignment: its name.
         student: "id", "first_name", "last_name", "email" and "lms_user_id", "" where the gradebook does not say.
-        most: points for all of it.
+        most: the points of a fully right submission.
         raw: points of what was graded; None where nothing was handed in.
-        penalty: for being late.
-        dates: when it was due and when it was handed in; None where nobody knows.
+        penalty: points lost for being late.
+        dates: when it was due and when it was handed in; None where that is unknown.
         not_graded: names of what could not be graded.
     """
 
@@ -46,19 +46,19 @@ class Mark:
 
     @property
     def state(self) -> str:
-        """Whether the mark is one: a zero is "graded", what nobody could judge is not."""
+        """ "missing", "graded" (also with 0 points), or "not graded" where a part could not be judged."""
         if self.raw is None:
             return MISSING
         return NOT_GRADED if self.not_graded else GRADED
 
     @property
     def so_far(self) -> float:
-        """Points of all that was graded, less what being late costs."""
+        """The points of all parts that were graded, less the penalty for being late."""
         return max(0.0, (self.raw or 0.0) - self.penalty)
 
     @property
     def points(self) -> float | None:
-        """The mark; None where there is none."""
+        """The mark; None unless the state is "graded"."""
         return self.so_far if self.state == GRADED else None
 
 
@@ -67,7 +67,7 @@ def marks(gradebook: Gradebook, assignments: Iterable[str] = (), students: Itera
 
     Args:
         gradebook: nbgrader's, open.
-        assignments, students: only these; by default all. Who is not in the gradebook has no mark.
+        assignments, students: only these; by default all. Students who are not in the gradebook are left out.
 
     Raises:
         ValueError: an assignment that the gradebook does not have.
@@ -109,11 +109,11 @@ def write(found: list[Mark], form: str, path: Path, missing_is_zero: bool = Fals
     Args:
         found: the marks.
         form: "table", "moodle" or "canvas".
-        path: of the file, which is written anew.
-        missing_is_zero: for Moodle and Canvas, whether who handed in nothing gets 0.
+        path: the file, which is overwritten.
+        missing_is_zero: for Moodle and Canvas, whether learners who handed in nothing get 0.
 
     Raises:
-        ValueError: a database of that name, such as the gradebook.
+        ValueError: the file is a database, such as the gradebook.
         OSError: as `write_atomically`; what was there before is intact.
     """
     rows = {"table": _table, "moodle": _moodle, "canvas": _canvas}[form](found, "0" if missing_is_zero else None)
@@ -157,7 +157,7 @@ def _canvas(found: list[Mark], missing: str | None) -> list[tuple]:
 
 
 def _by_student(found: list[Mark], none: str, missing: str | None) -> tuple[list[str], list[tuple[dict, list[str]]]]:
-    """-> the assignments, and each learner with a cell for each of them."""
+    """Returns the assignments, and for each learner a table cell for each assignment."""
     shown = {NOT_GRADED: none, MISSING: none if missing is None else missing}
     cells: dict[str, dict[str, str]] = {}
     for one in found:
@@ -167,7 +167,7 @@ def _by_student(found: list[Mark], none: str, missing: str | None) -> tuple[list
 
 
 class Table(ExportPlugin):
-    """What `nbgrader export` writes in a course of ours: the table, to the file that was asked for or to grades.csv."""
+    """The plugin behind `nbgrader export`: writes the table to the given file, or to grades.csv."""
 
     def export(self, gradebook: Gradebook) -> None:
         """Writes the table; raises what `marks` and `write` do."""

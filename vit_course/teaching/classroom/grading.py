@@ -31,7 +31,7 @@ from vit_course.teaching.classroom.repair import Wanted
 
 
 def wanted_cells(notebook) -> list[Wanted]:
-    """The cells of an assignment's notebook, one of the gradebook's, in their order."""
+    """The cells of an assignment in their order, from its notebook in the gradebook."""
     points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
     solutions = {cell.name for cell in notebook.solution_cells}
     tasks = {cell.name for cell in notebook.task_cells}
@@ -45,7 +45,7 @@ def wanted_cells(notebook) -> list[Wanted]:
 
 
 class RunApart(NbGraderPreprocessor):
-    """In the place of nbgrader's kernel: the learner's cells run in a process apart, and verdicts are reached here."""
+    """Replaces nbgrader's kernel: the learner's cells run in a separate process, the checks in this one."""
 
     isolation = Unicode(help="how that process is kept apart, as `classroom grade` says it").tag(config=True)
     memory = Float(4.0, help="gigabytes that one submission may take").tag(config=True)
@@ -56,13 +56,13 @@ class RunApart(NbGraderPreprocessor):
     cell_seconds = Float(240.0, help="seconds that one cell may take").tag(config=True)
 
     def preprocess(self, nb, resources):
-        """Runs and grades one mended notebook, whose cells get their outputs; the verdicts are written beside it too.
+        """Runs and grades one repaired notebook: fills in its outputs, and writes the verdicts to a file beside it.
 
         Raises:
-            ValueError: nbgrader was called by itself, so that nothing has read what was handed in.
+            ValueError: nbgrader was called directly, so that no submission has been read and repaired.
             RuntimeError: the process for the learner's code does not start.
         """
-        # Here, because nbgrader's other commands read these settings too, and have no use for PyTorch.
+        # Imported here, because nbgrader's other commands read these settings too and do not need PyTorch.
         from vit_course.teaching.classroom.isolation import Limits, named
         from vit_course.teaching.classroom.submission import Submission
 
@@ -84,7 +84,7 @@ class RunApart(NbGraderPreprocessor):
 
 
 def as_text(verdicts: list, notes: list[str]) -> str:
-    """A submission's verdicts, and what was mended in it, for people who read no notebook."""
+    """A submission's verdicts and repairs as plain text, readable without the notebook."""
     lines = [f"- {note}" for note in notes]
     for verdict in verdicts:
         points = "not graded" if verdict.points is None else f"{verdict.points:g} of {verdict.graded.points:g}"
@@ -97,7 +97,7 @@ def as_text(verdicts: list, notes: list[str]) -> str:
 
 
 class SaveVerdicts(SaveAutoGrades):
-    """What could not be judged has no score, where nbgrader would save a zero for an error."""
+    """Saves no score for an answer that could not be judged; nbgrader would save 0 for the error."""
 
     def _add_score(self, cell, resources):
         super()._add_score(cell, resources)
@@ -126,7 +126,7 @@ POLICY = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; font-src data:; '
     "style-src 'unsafe-inline'\">"
 )
-# What text may be made of.
+# The HTML elements and attributes that text may have.
 WORDS = ("a", "b", "code", "del", "em", "i", "img", "s", "span", "strong", "sub", "sup", "u")
 BLOCKS = ("blockquote", "br", "details", "div", "h1", "h2", "h3", "h4", "hr", "li", "ol", "p", "pre", "summary", "ul")
 TABLES = ("dd", "dl", "dt", "table", "tbody", "td", "th", "thead", "tr")
@@ -134,23 +134,23 @@ ATTRIBUTES = {"a": ["href", "title"], "img": ["src", "alt", "title", "width"], "
 
 
 class FeedbackPage(HTMLExporter):
-    """A page on which nothing of a submission can run, load anything or change how the rest looks."""
+    """A feedback page on which no part of a submission can run scripts, load files or change the page's style."""
 
     @pass_context
     def markdown2html(self, context, source: str) -> str:
-        """Text as HTML, without what could act in it; nbgrader's page does not ask for that itself."""
+        """Markdown as sanitised HTML; nbgrader's own page does not sanitise it."""
         try:
             text = super().markdown2html(context, source)
             return bleach.clean(
                 text, {*WORDS, *BLOCKS, *TABLES}, ATTRIBUTES, ["http", "https", "mailto", "data"], strip=True
             )
-        except Exception:  # a picture that is not there, or any other text that is none
+        except Exception:  # text that cannot be converted, such as one with a missing picture
             return f"<pre>{html.escape(source)}</pre>"
 
     def from_notebook_node(self, nb, resources=None, **options):
-        """-> (the page, its resources)."""
+        """Returns (the page with the content policy, its resources)."""
         page, resources = super().from_notebook_node(nb, resources, **options)
-        # The scripts for formulas go with the others.
+        # The policy also blocks the scripts that would typeset formulas.
         return page.replace("<head>", f"<head>\n{POLICY}", 1), resources
 
 
@@ -164,7 +164,7 @@ def configure(c, config_file: str) -> None:
     course = str(Path(config_file).resolve().parent)
     c.CourseDirectory.root = course
     c.CourseDirectory.course_id = course_id(Path(course))
-    # Not nbgrader's own, which everybody on the machine may write to.
+    # Not nbgrader's default, which everybody on the machine may write to.
     c.Exchange.root = str(Path(course) / "exchange")
     c.ExportApp.plugin_class = "vit_course.teaching.classroom.grades.Table"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}

@@ -1,7 +1,7 @@
-"""How a submission is kept apart from the teacher's machine: by podman, docker or bubblewrap, whichever works here.
+"""Sandboxes for submissions: podman, docker or bubblewrap, whichever works on this machine.
 
-In each of them a process sees Python, its libraries and what was handed in, all read-only, and a folder of its own
-that lies in memory and goes with it. There is no network, and no socket of the teacher's session.
+In each of them a process sees Python, its libraries and the submission, all read-only, and its own folder in memory,
+which is deleted with it. There is no network, and no socket of the teacher's session.
 """
 
 import os
@@ -15,9 +15,9 @@ from vit_course._support.files.stored import PACKAGE, course
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64")
 SETTINGS = ("/etc/ld.so.cache", "/etc/alternatives", "/etc/fonts", "/etc/localtime", "/etc/ssl", "/etc/passwd")
-HOME, GIVEN = "/submission", "/given"  # what these are called inside
+HOME, GIVEN = "/submission", "/given"  # their paths inside the sandbox
 IMAGE = "vit-course-empty"
-# Prints the bytes and processes that a container may have, by cgroups(7) of the second version or the first.
+# A program that prints a container's limits of memory and processes, from version 2 or 1 of cgroups(7).
 LIMITS_SET = """
 from pathlib import Path
 for name in ("memory.max", "memory/memory.limit_in_bytes", "pids.max", "pids/pids.max"):
@@ -32,14 +32,14 @@ NOT_PROTECTED = (
 
 @dataclass(frozen=True)
 class Limits:
-    """What the code of one submission may take.
+    """The resource limits for the code of one submission.
 
     Args:
-        memory: gigabytes, of all its processes together, and of files that lie in memory.
-        processes: threads count as processes do.
-        minutes: for the whole of a submission.
+        memory: gigabytes, of all its processes together, including files in memory.
+        processes: number of processes and threads together.
+        minutes: for the whole submission.
         disk: gigabytes, of all the files that it writes.
-        cell: seconds, of one cell that is no check; a check has limits of its own.
+        cell: seconds for one cell that is no check; each check has its own limit.
     """
 
     memory: float = 4.0
@@ -54,12 +54,12 @@ USUAL = Limits()
 
 @dataclass(frozen=True)
 class Room:
-    """What a process has around it.
+    """The folders and limits of a sandboxed process.
 
     Args:
-        home: a new folder, for the way that has none of its own; its name is the container's.
+        home: a new folder, used where the sandbox has no home folder of its own; its name also names the container.
         given: files and folders that it may read.
-        limits: what it may take.
+        limits: its resource limits.
         hidden: folders that it must not see.
     """
 
@@ -77,19 +77,19 @@ class Unprotected:
     in_memory: tuple[str, ...] = ()
 
     def start(self, command: list[str], room: Room, **options) -> subprocess.Popen:
-        """Starts it in there, with further options of `subprocess.Popen`."""
+        """Starts a command in the sandbox; `options` go to `subprocess.Popen`."""
         return subprocess.Popen(command, env=environment(self.home(room)), cwd=room.home, **options)
 
     def home(self, room: Room) -> str:
-        """What its own folder is called in there."""
+        """The path of the process's home folder inside the sandbox."""
         return str(room.home)
 
     def given(self, room: Room) -> list[str]:
-        """What the files and folders that it may read are called in there."""
+        """The paths of the given files and folders inside the sandbox."""
         return [str(path) for path in room.given]
 
     def bounds(self, limits: Limits) -> dict[str, int]:
-        """-> what it sets for itself, as `apart.learner.limit` takes it."""
+        """The limits that the process sets for itself, as `apart.learner.limit` takes them."""
         return {
             "memory": int(limits.memory * 2**30),
             "processes": self._processes(limits.processes),
@@ -98,9 +98,9 @@ class Unprotected:
         }
 
     def _processes(self, wanted: int) -> int:
-        import psutil  # here, so that a Python without the packages is told of by the command
+        import psutil  # imported here, so that the command can report it where it is missing
 
-        # The system's limit counts all that the user runs.
+        # The system's limit counts all processes of the user.
         mine = os.getuid() if hasattr(os, "getuid") else None
         others = 0
         for process in psutil.process_iter(["uids", "num_threads"]):
@@ -109,15 +109,15 @@ class Unprotected:
         return others + wanted
 
     def clean_up(self, room: Room) -> None:
-        """Ends what is left of it."""
+        """Removes whatever is left of the sandbox."""
 
 
 class Bubblewrap(Unprotected):
-    """bwrap(1): namespaces of its own, without a container."""
+    """bwrap(1): a sandbox of Linux namespaces, without a container."""
 
     name = "bubblewrap"
     lacks = ""
-    # Its own file systems, all of them in memory.
+    # The sandbox's own file systems, all of them in memory.
     in_memory = (HOME, "/tmp", "/dev/shm")
 
     def start(self, command, room, **options):
@@ -148,7 +148,7 @@ class Bubblewrap(Unprotected):
         return [f"{GIVEN}/{number}" for number in range(len(room.given))]
 
     def works(self) -> bool:
-        """Whether a process starts in it, under its limits: what is installed need not work."""
+        """Whether a process starts in the sandbox with its limits; an installed program may still not work here."""
         room = Room(Path(f"vit-course-{os.getpid()}"), (), Limits(memory=1.0, disk=0.01))
         program, expected = self._trial(room.limits)
         command = [sys.executable, "-I", "-c", program]
@@ -163,14 +163,14 @@ class Bubblewrap(Unprotected):
             return False
 
     def _trial(self, limits: Limits) -> tuple[str, list[str]]:
-        # -> (a program, the words that it prints where all is well)
+        # Returns (a test program, the words that it prints where the sandbox works).
         return "print(6 * 7)", ["42"]
 
 
 class Container(Bubblewrap):
     """podman or docker, with an empty image."""
 
-    in_memory = ()  # the container counts them itself
+    in_memory = ()  # the container's memory limit includes them
 
     def __init__(self, program: str):
         self.name = program
@@ -197,20 +197,20 @@ class Container(Bubblewrap):
         return [*words, IMAGE, *command]
 
     def _processes(self, wanted):
-        return 2**20  # the container counts them
+        return 2**20  # in effect none: the container has its own limit
 
     def _megabytes(self, limits: Limits) -> int:
-        return int(limits.memory * 1024) + 1024  # with what PyTorch takes before a learner's first line
+        return int(limits.memory * 1024) + 1024  # a gigabyte more, for PyTorch itself
 
     def _trial(self, limits):
-        # Without root, some systems start a container and set it no limit: its control group says what it has.
+        # Without root, some systems start a container without its limits, so its cgroup is asked for them.
         return LIMITS_SET, [str(self._megabytes(limits) * 2**20), str(limits.processes)]
 
     def clean_up(self, room):
         subprocess.run([self.name, "rm", "--force", room.home.name], capture_output=True, timeout=60, check=False)
 
     def works(self):
-        """Whether a process starts in it; the empty image is made where it is missing."""
+        """Whether a process starts in the container; makes the empty image where it is missing."""
         try:
             asked = subprocess.run([self.name, "image", "inspect", IMAGE], capture_output=True, timeout=60, check=False)
             if asked.returncode:
@@ -225,10 +225,10 @@ WAYS = {"podman": Container("podman"), "docker": Container("docker"), "bubblewra
 
 
 def named(name: str) -> Unprotected:
-    """The way of this name, which `choose` has given.
+    """The sandbox of this name, as `choose` has found it.
 
     Raises:
-        ValueError: there is none of that name.
+        ValueError: there is no sandbox of that name.
     """
     ways = {**WAYS, Unprotected.name: Unprotected()}
     if name not in ways:
@@ -237,14 +237,14 @@ def named(name: str) -> Unprotected:
 
 
 def choose(wanted: str | None = None, unprotected: bool = False) -> Unprotected:
-    """-> the first way that works here, or the one of this name.
+    """The first sandbox that works on this machine, or the one of this name.
 
     Args:
         wanted: one of `WAYS`; by default any.
-        unprotected: whether none is as good.
+        unprotected: accept no sandbox where none works.
 
     Raises:
-        ValueError: none works, or not the wanted one, and it is not `unprotected`.
+        ValueError: none works, or the wanted one does not, and `unprotected` is False.
     """
     for name, way in WAYS.items():
         if wanted in (None, name) and shutil.which(name.replace("bubblewrap", "bwrap")) and way.works():
@@ -258,7 +258,7 @@ def choose(wanted: str | None = None, unprotected: bool = False) -> Unprotected:
 
 
 def environment(inside: str) -> dict[str, str]:
-    """The variables of a process whose own folder is called `inside` in there."""
+    """The environment variables of a sandboxed process whose home folder has the path `inside`."""
     kept = {name: os.environ[name] for name in ("LANG", "OMP_NUM_THREADS", "SYSTEMROOT") if name in os.environ}
     return kept | {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
@@ -268,13 +268,13 @@ def environment(inside: str) -> dict[str, str]:
         "MPLCONFIGDIR": f"{inside}/home/matplotlib",
         "IPYTHONDIR": f"{inside}/home/ipython",
         "VIT_COURSE_PROGRESS": "off",
-        "VIT_COURSE_MOST_CALLS": "20",  # of a check by the submission itself: none is found by trying
+        "VIT_COURSE_MOST_CALLS": "20",  # calls of a check by the submission: no answer by trying
         "NBGRADER_EXECUTION": "autograde",
     }
 
 
 def libraries(hidden: tuple[Path, ...] = ()) -> list[str]:
-    """Where this Python finds libraries; not the folder that it was started in, nor what holds a hidden one."""
+    """The folders of `sys.path`, except the current and the hidden folders, and those inside or around them."""
     found = [Path(path).resolve() for path in sys.path if path and Path(path).is_dir()]
     for secret in (Path(path).resolve() for path in (*hidden, os.curdir)):
         found = [path for path in found if not path.is_relative_to(secret) and not secret.is_relative_to(path)]
@@ -282,7 +282,7 @@ def libraries(hidden: tuple[Path, ...] = ()) -> list[str]:
 
 
 def readable_folders(hidden: tuple[Path, ...] = ()) -> list[str]:
-    """The folders of Python, its libraries, the course's package and its files: what a process in there reads."""
+    """The folders that a sandboxed process reads: Python, its libraries, the course's package and its files."""
     of_python = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parents[1])}
     ours = {str(PACKAGE), str(course() / "res")}
     others = {*libraries(hidden)} - {str(PACKAGE.parent)}
@@ -290,6 +290,6 @@ def readable_folders(hidden: tuple[Path, ...] = ()) -> list[str]:
 
 
 def covered(hidden: tuple[Path, ...]) -> list[str]:
-    """Those of the hidden folders that lie in one that is to be seen."""
+    """The hidden folders that lie inside a visible folder, and so must be covered."""
     seen = (*SYSTEM, *readable_folders(hidden))
     return [str(path) for path in hidden if any(Path(path).is_relative_to(folder) for folder in seen)]

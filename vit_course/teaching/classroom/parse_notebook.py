@@ -1,4 +1,4 @@
-"""A file that was handed in as a notebook of sound cells, whatever state it is in."""
+"""Reads a submitted file as a notebook of valid cells, even where the file is damaged."""
 
 import json
 import re
@@ -12,13 +12,16 @@ NEW = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell
 
 
 def read_notebook(path: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
-    """-> (the notebook without outputs, what was wrong with the file in sentences); None where no cell can be read.
+    """Reads a notebook file, damaged or not.
 
-    A cell keeps its kind, its source, pasted pictures and what nbgrader wrote beside it. Everything else, sound or not,
-    is left out: no program after this one has to expect it.
+    A cell keeps its type, its source, pasted pictures and nbgrader's metadata. Everything else is dropped, so that no
+    later program meets malformed data.
+
+    Returns:
+        (the notebook without outputs, or None where no cell can be read; what was wrong with the file, in sentences).
 
     Raises:
-        OSError: a file that cannot be read.
+        OSError: the file cannot be read.
     """
     if path.stat().st_size > MOST_BYTES:
         return None, [f"{path.name} has more than {MOST_BYTES >> 20} MB"]
@@ -39,7 +42,7 @@ def read_notebook(path: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
 def _cells(data) -> list:
     if not isinstance(data, dict):
         return []
-    if data.get("nbformat") == 3:  # of many years ago
+    if data.get("nbformat") == 3:  # an old format
         try:
             data = nbformat.convert(nbformat.from_dict(data), 4)
         except Exception:
@@ -49,7 +52,7 @@ def _cells(data) -> list:
 
 
 def _cells_of_a_torn(text: str) -> list:
-    # An upload that broke off: its first cells are whole.
+    # A truncated upload: the cells before the break can still be parsed.
     found, start = [], re.search(r'"cells"\s*:\s*\[', text)
     decoder, place = json.JSONDecoder(), start.end() if start else len(text)
     while True:

@@ -1,18 +1,18 @@
-"""The files of a folder that a stranger filled: no links, no depth without end, no name that others cannot write."""
+"""Lists the files of an untrusted folder: no links, a limited depth, and only names that are valid UTF-8."""
 
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-DEEPEST = 20  # folders in each other
+DEEPEST = 20  # levels of folders
 
 
 def plain_files(folder: Path, left_out: Iterable[str] = ()) -> Iterator[Path]:
-    """The paths of the files within a folder, in order; none of a link, which could lead anywhere.
+    """The sorted relative paths of the files in a folder; links are skipped, since they could lead anywhere.
 
     Args:
-        folder: the stranger's.
-        left_out: what is passed over in it, by the first part of its path.
+        folder: the untrusted folder.
+        left_out: names of files and folders at its top level that are skipped.
     """
     for place, folders, names in os.walk(folder, followlinks=False):
         inner = Path(place).relative_to(folder)

@@ -1,4 +1,4 @@
-"""Starts the process in which a learner's code runs, watches what it takes, and ends it."""
+"""Starts the process in which a learner's code runs, watches its use of resources, and ends it."""
 
 import contextlib
 import json
@@ -29,24 +29,24 @@ BOOT = (
 
 
 class Ended(SystemExit):
-    """The learner's process is gone: it ended itself, or was ended for what it took."""
+    """The learner's process has ended, by itself or because it exceeded a limit."""
 
 
-Ended.__name__ = "SystemExit"  # what a learner may read of it
+Ended.__name__ = "SystemExit"  # the name that a learner sees in the notebook's outputs
 
 
 class LearnerProcess:
-    """A learner's process: runs cells, and hands over names as objects that checks can judge.
+    """A learner's process: runs cells, and returns the objects that they define as proxies for the checks.
 
     Args:
         folder: of the submission; its code sees a copy of it.
-        isolation: how it is kept apart, of `isolation.choose`.
-        limits: what it may take.
+        isolation: the sandbox, as from `isolation.choose`.
+        limits: its resource limits.
         hidden: folders that it must not see, such as the course's.
 
     Raises:
-        RuntimeError: the process does not start, with what it said last.
-        OSError: the command of the isolation is not there.
+        RuntimeError: the process does not start; the message is the last line of its log.
+        OSError: the sandbox's command is not installed.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class LearnerProcess:
     ):  # fmt: skip
         self.limits, self._isolation = limits, isolation
         self._home = Path(tempfile.mkdtemp(prefix="vit-course-"))
-        # With it the teacher's list of fonts: to make one takes seconds.
+        # Besides the submission, matplotlib's cache of the teacher: building a new list of fonts takes seconds.
         given = (Path(folder).resolve(), Path(matplotlib.get_cachedir()).resolve())
         self._room = Room(self._home, given, limits, hidden)
         self._ended_for = ""
@@ -65,24 +65,24 @@ class LearnerProcess:
             raise
 
     def run(self, source: str, seconds: float) -> tuple[list, int]:
-        """Runs one cell, which may take some seconds; -> (its outputs, its number).
+        """Runs one cell for at most so many seconds; returns (its outputs, its execution count).
 
         Raises:
-            TimeoutError: it did not end in time; the process is of no more use.
-            MemoryError, Ended: the process is gone.
+            TimeoutError: it did not end in time; the process cannot be used any more.
+            MemoryError, Ended: the process has ended.
         """
         try:
             reply, _ = self._ask({"op": "cell", "source": source}, seconds)
             return list(reply["outputs"]), int(reply["count"])
-        except (RuntimeError, KeyError, TypeError, ValueError):  # the learner's code can send what it likes
+        except (RuntimeError, KeyError, TypeError, ValueError):  # the learner's code can send anything
             self._channel.broken = True
             raise Ended("the process sent no outputs") from None
 
     def answer(self, name: str):
-        """What the notebook has under a name, ready for a check; None where it has nothing.
+        """The object that the notebook has under a name, ready for a check; None where the name is not defined.
 
         Raises:
-            RuntimeError, WireError: it cannot be handed over.
+            RuntimeError, WireError: the object cannot be sent.
             TimeoutError, MemoryError, Ended: as of `run`.
         """
         self.session.reset()
@@ -92,11 +92,11 @@ class LearnerProcess:
 
     @property
     def usable(self) -> bool:
-        """Whether it can be asked for more."""
+        """Whether the process runs and can take further requests."""
         return self._process.poll() is None and not self._channel.broken
 
     def close(self) -> None:
-        """Ends the process, whatever it started, and its folder."""
+        """Ends the process and all processes that it started, and deletes its folder."""
         process = getattr(self, "_process", None)
         if process is not None:
             _end(process)
@@ -153,10 +153,10 @@ class LearnerProcess:
         return Ended("the process ended")
 
     def _watch(self) -> None:
-        # Limits of one process do not bound what many take together.
+        # The limits of setrlimit hold for single processes; this watches the sum over all of them.
         end = time.monotonic() + 60 * self.limits.minutes
         while self._process.poll() is None:
-            # A gigabyte more, for PyTorch itself is not the learner's.
+            # A gigabyte more than the limit, for PyTorch itself.
             most = (self.limits.memory + 1) * 2**30
             memory, count = _taken(self._process.pid, self._isolation.in_memory)
             if count > self.limits.processes:
@@ -171,8 +171,8 @@ class LearnerProcess:
 
 
 def _taken(number: int, in_memory: tuple[str, ...], exactly: bool = False) -> tuple[float, int]:
-    # Bytes, and processes with their threads. Exactly means that pages which forked processes share count once, where
-    # the system tells; that is slow, so it is asked for only where the sum looks too large.
+    # The memory in bytes and the number of threads, over all processes. With `exactly`, pages that forked processes
+    # share count once, where the system reports it; that is slow, so it is done only where the sum looks too large.
     memory, count, files = 0.0, 0, {}
     with contextlib.suppress(psutil.Error):
         root = psutil.Process(number)
@@ -187,7 +187,7 @@ def _taken(number: int, in_memory: tuple[str, ...], exactly: bool = False) -> tu
 
 
 def _files_in_memory(number: int, places: tuple[str, ...]) -> dict:
-    # Bytes of a process's file systems that lie in memory, and of the files without a name that it has open.
+    # The bytes in a process's in-memory file systems, and in the anonymous files (memfd) that it has open.
     found = {}
     for place in places:
         with contextlib.suppress(OSError):
@@ -203,7 +203,7 @@ def _files_in_memory(number: int, places: tuple[str, ...]) -> dict:
 
 
 def _end(process: subprocess.Popen) -> None:
-    # Again and again: one that is being forked while the others end is found in the next round.
+    # Repeated, because a process that is forked during one round is found only in the next.
     for _ in range(100):
         every = []
         with contextlib.suppress(psutil.Error):

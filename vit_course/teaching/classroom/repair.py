@@ -1,7 +1,7 @@
-"""The cells of a submission put in the order in which they can be graded.
+"""Repairs the cells of a submission so that they can be graded.
 
-Learners copy cells, move them, delete them and lose what nbgrader wrote beside them. None of it may cost more than it
-has to: each check is judged once, after the answer that it asks for, in the teacher's own words.
+Learners copy, move and delete cells, and lose nbgrader's metadata. So that this costs as few points as possible, each
+check is put back once, behind the answer that it asks for, with the teacher's own source.
 """
 
 import re
@@ -23,10 +23,10 @@ class Wanted:
     Args:
         name: nbgrader's, such as "attention-weights" or "attention-weights-answer".
         kind: "code" or "markdown".
-        source: what it says; of an answer's cell, the stub.
+        source: the cell's source; for an answer's cell, the stub.
         checksum: nbgrader's.
         locked: whether learners may change it.
-        points: where it is graded, else None.
+        points: of a graded cell, else None.
         solution: whether learners write in it.
         task: nbgrader's third kind, which the course itself does not use.
     """
@@ -42,11 +42,11 @@ class Wanted:
 
     @property
     def automatic(self) -> bool:
-        """Whether it is a check, and no answer that a person reads."""
+        """Whether the cell is a check, graded by program, and not an answer that a person grades."""
         return self.points is not None and not self.solution and not self.task
 
     def cell(self, source: str | None = None) -> NotebookNode:
-        """It, new and marked for nbgrader, with this source or by default its own."""
+        """A new notebook cell with nbgrader's metadata, with this source or by default the assignment's own."""
         made = (new_code_cell if self.kind == "code" else new_markdown_cell)(self.source if source is None else source)
         made.metadata["nbgrader"] = {
             "schema_version": 3,
@@ -66,12 +66,12 @@ def mend(notebook: NotebookNode, wanted: Iterable[Wanted], given: frozenset[str]
     """Changes a notebook's cells so that each wanted check is there once, after its answer.
 
     Args:
-        notebook: of sound cells, as from `readable.read_notebook`.
+        notebook: of valid cells, as from `parse_notebook.read_notebook`.
         wanted: the assignment's cells, in their order.
-        given: the sources of all cells as they were handed out: what they define is not the learner's.
+        given: the sources of all cells as they were handed out: their definitions do not count as the learner's.
 
     Returns:
-        What was not as it should be, in sentences for the teacher.
+        What was wrong or was repaired, in sentences for the teacher.
     """
     wanted = {cell.name: cell for cell in wanted}
     notes: list[str] = []
@@ -90,7 +90,10 @@ def mend(notebook: NotebookNode, wanted: Iterable[Wanted], given: frozenset[str]
 
 
 def defines(cell: NotebookNode, name: str) -> bool:
-    """Whether a cell defines a name; a check defines none. By its words: a syntax error or a magic leaves no tree."""
+    """Whether a cell other than a check defines a name.
+
+    Searches the text line by line, because a cell with a syntax error or a magic cannot be parsed.
+    """
     if cell.cell_type != "code" or read(cell.source):
         return False
     own = re.compile(rf"(?:(?:async )?def|class) +{re.escape(name)}\b|{re.escape(name)} *(?::[^=]+)?=(?!=)")
@@ -103,12 +106,12 @@ def defines(cell: NotebookNode, name: str) -> bool:
 
 
 def is_stub(cell: NotebookNode, wanted: Wanted | None) -> bool:
-    """Whether an answer's cell is as it was handed out."""
+    """Whether an answer's cell is still the unchanged stub."""
     return wanted is not None and cell.source.strip() == wanted.source.strip()
 
 
 def _taken_apart(cell: NotebookNode, wanted: dict, notes: list[str]) -> list[NotebookNode]:
-    # A check that was merged with an answer, or with anything else: the learner's lines become a cell before it.
+    # Splits a cell in which a check was merged with other code: the learner's lines become a cell before the check.
     asked = read(cell.source) if cell.cell_type == "code" else None
     own = next((w for w in wanted.values() if asked and w.automatic and _asks(w) == asked.name), None)
     if own is None:
@@ -124,10 +127,10 @@ def _taken_apart(cell: NotebookNode, wanted: dict, notes: list[str]) -> list[Not
 
 
 def _named(cell: NotebookNode, wanted: dict, notes: list[str]) -> NotebookNode:
-    # The cell with marks that are right, or with none.
+    # The cell with the right nbgrader metadata, or with none where the assignment does not know it.
     marks = cell.metadata.pop("nbgrader", None)
     given = marks.get("grade_id") if isinstance(marks, dict) else None
-    # What a check says is surer than what is written beside it.
+    # The source of a check identifies it more reliably than its metadata does.
     asked = read(cell.source) if cell.cell_type == "code" else None
     name = next((w.name for w in wanted.values() if asked and w.automatic and _asks(w) == asked.name), given)
     own = wanted.get(name) if isinstance(name, str) else None
@@ -152,7 +155,7 @@ def _asks(check: Wanted) -> str | None:
 
 
 def _keep_one(cells: list, name: str, wanted: dict, notes: list[str]) -> None:
-    # Of several cells of one name, one keeps it: the last, but of answers no stub where another was written.
+    # Of several cells with one name only the last keeps it; of answers, the last one that is not the stub, if any.
     found = _places(cells, name)
     if len(found) < 2:
         return

@@ -1,4 +1,4 @@
-"""A class list into nbgrader's gradebook: of Moodle, of Canvas, or with nbgrader's own columns."""
+"""Imports a class list into nbgrader's gradebook: from Moodle or Canvas, or with nbgrader's own columns."""
 
 import csv
 import re
@@ -15,15 +15,15 @@ LMS = ("lms_user_id", "id number", "idnumber")
 
 
 def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]]:
-    """-> for each learner "id", "first_name", "last_name", "email", "lms_user_id"; "" where the list does not say.
+    """Reads a class list: for each learner "id", "first_name", "last_name", "email", "lms_user_id"; "" where unknown.
 
     Args:
         path: a CSV file with a line of headings, separated by commas, semicolons or tabs.
-        id_column: the heading of what is to be the learner's name in nbgrader, and so of the submission's folder.
+        id_column: the heading of the column to use as nbgrader's student id, which also names the submission's folder.
 
     Raises:
-        ValueError: a file that is no such list, a name that no folder can have, or one that occurs twice.
-        OSError: a file that cannot be read.
+        ValueError: the file is no such list, an id cannot be the name of a folder, or an id occurs twice.
+        OSError: the file cannot be read.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -49,7 +49,7 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
             raise ValueError(
                 f"line {line} of {path}: {one['id'][:80]!r} in column {chosen!r} cannot be a folder's name"
             )
-        same = one["id"].casefold()  # where capitals make no difference, they would share a folder
+        same = one["id"].casefold()  # on a file system that ignores case, they would share a folder
         if same in lines:
             raise ValueError(f"lines {lines[same]} and {line} of {path} have the same {chosen!r}: {one['id']}")
         lines[same] = line
@@ -58,16 +58,16 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
 
 
 def _is_folder(name: str) -> bool:
-    # On every system, and no option of a command.
+    # Whether the name is valid for a folder on every system, and cannot be taken for a command-line option.
     if not re.fullmatch(r"[\w@+][\w@+. -]{0,99}", name) or name.endswith((" ", ".")):
         return False
     return not re.fullmatch(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", name, re.IGNORECASE)
 
 
 def import_roster(gradebook: Gradebook, learners: list[dict[str, str]]) -> tuple[int, int]:
-    """Adds learners, changes those that are there, removes nobody; -> (how many are new, how many were there).
+    """Adds new learners, updates known ones and removes nobody; returns (number of new ones, number of known ones).
 
-    What is "" in the list of `read_roster` stays as it is.
+    A field that is "" in the list keeps its value in the gradebook.
     """
     new = 0
     for learner in learners:
@@ -85,7 +85,7 @@ def _id_column(path: Path, written: list[str], headings: list[str], of_canvas: b
         if wanted.strip().lower() not in headings:
             raise ValueError(f"{path} has no column {wanted!r}; it has {', '.join(written)}")
         return wanted.strip().lower()
-    # "ID" alone is nbgrader's name of a learner, but Canvas's number.
+    # A column "ID" holds nbgrader's student id, but in a list of Canvas an internal number.
     found = [name for name in (*(() if of_canvas else ("id",)), *IDS) if name in headings]
     if not found:
         raise ValueError(f"{path} has no column that names learners; it has {', '.join(written)}: add --id-column")
@@ -104,5 +104,5 @@ def _learner(values: dict[str, str], of_canvas: bool) -> dict[str, str]:
 
 
 def _is_none(values: dict[str, str]) -> bool:
-    # Canvas's second line, and its pupil for trying things out.
+    # Rows of Canvas that are no learners: the points possible, and the test student.
     return "points possible" in values["student"].lower() or values["student"] == "Student, Test"

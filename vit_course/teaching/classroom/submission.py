@@ -1,4 +1,4 @@
-"""One submission, cell by cell: code runs in the learner's process, verdicts are reached in this one."""
+"""Grades one submission cell by cell: its code runs in the learner's process, the checks run in this one."""
 
 import contextlib
 import time
@@ -17,18 +17,18 @@ from vit_course.teaching.classroom.process import Ended, LearnerProcess
 from vit_course.teaching.classroom.repair import defines
 
 MOST_STARTS = 12
-# What an output may be on a page: text and pictures, no HTML, no script and no drawing that could hold one.
+# The output types that are kept: text and pictures, but no HTML, JavaScript or SVG, which could hold a script.
 SHOWN = {"text/plain", "image/png", "image/jpeg"}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one grading cell came to.
+    """The result of one grading cell.
 
     Args:
-        graded: what it asked for.
-        reports: of the inputs shown, then of those that are not; empty where nothing could be judged.
-        why: what kept it from being judged, or "".
+        graded: what the cell asks for.
+        reports: of the visible inputs, then of the hidden ones; empty where nothing could be judged.
+        why: why the answer could not be judged, or "".
     """
 
     graded: Graded
@@ -37,12 +37,12 @@ class Verdict:
 
     @property
     def report(self) -> Report | None:
-        """The report that counts: the first of the lowest score."""
+        """The report that counts: the first one with the lowest score."""
         return min(self.reports, key=lambda one: one.score, default=None)
 
     @property
     def points(self) -> float | None:
-        """Of `graded.points`; None where nothing could be judged."""
+        """The points reached, out of `graded.points`; None where the answer could not be judged."""
         return None if self.why or self.report is None else self.graded.points * self.report.score
 
 
@@ -50,8 +50,8 @@ class Submission:
     """Runs a notebook and fills in its outputs.
 
     Args:
-        notebook: its cells get outputs; grading cells those of the verdict, with the points as the result.
-        folder: of the submission, for what its code reads.
+        notebook: its cells get their outputs; a grading cell shows the verdict, with the points as its result.
+        folder: the submission's folder, with the files that its code reads.
         isolation, limits, hidden: see `LearnerProcess`.
     """
 
@@ -68,7 +68,7 @@ class Submission:
         self._cell_seconds, self._end = limits.cell, time.monotonic() + 60 * limits.minutes
         self._process: LearnerProcess | None = None
         self._starts = 0
-        self._given_up: set[int] = set()  # cells with which the process ended: they are not run again
+        self._given_up: set[int] = set()  # cells that ended the process: they are not run again
 
     def grade(self) -> list[Verdict]:
         """Runs all cells and judges all answers, in the order of the notebook; -> a verdict for each grading cell.
@@ -133,7 +133,7 @@ class Submission:
         return Verdict(graded, tuple(reports))
 
     def _syntax_error(self, graded: Graded, index: int) -> str:
-        # Of the answer's cell: what has its name is then from another one. "" where there is none.
+        # The syntax error in the answer's cell, or "". After one, the name may hold an object from another cell.
         places = [i for i in range(index) if defines(self.cells[i], graded.answer)]
         for output in self.cells[places[-1]].outputs if places else ():
             if output.output_type == "error" and output.ename in ("SyntaxError", "IndentationError", "TabError"):
@@ -141,7 +141,7 @@ class Submission:
         return ""
 
     def _ready(self, index: int) -> LearnerProcess:
-        # A process in which all cells before this one have run, but those with which one ended.
+        # A process in which all earlier cells have run, except the grading cells and those that ended a process.
         while self._process is None:
             self._starts += 1
             if self._starts > MOST_STARTS:
@@ -170,7 +170,7 @@ class Submission:
 
 
 class _OutOfTime(Exception):
-    """Nothing more of this submission is run."""
+    """The time or the number of starts is used up: the rest of the submission is not run."""
 
 
 def asked_for(cell: NotebookNode) -> Graded | None:
@@ -187,7 +187,7 @@ def shown(verdict: Verdict) -> list[NotebookNode]:
                 outputs.append(_stream("On inputs that the notebook does not show:\n"))
             outputs.append(_stream(f"{report}\n"))
     if verdict.points is None:
-        # An error, or nbgrader would give all points.
+        # An error output: without one, nbgrader would give full points.
         return [*outputs, _error(NOT_GRADED, verdict.why or "nothing was judged")]
     result = {"output_type": "execute_result", "execution_count": 1, "metadata": {}}
     return [*outputs, NotebookNode(**result, data={"text/plain": repr(float(verdict.points))})]
@@ -202,7 +202,7 @@ def _error(name: str, text: str) -> NotebookNode:
 
 
 def _outputs(outputs: list, count: int) -> tuple[list[NotebookNode], int]:
-    # Whatever comes from the learner's process is only text and pictures in the form of a notebook's output.
+    # The learner's process is not trusted: only valid notebook outputs are kept, and of these only text and pictures.
     made = []
     for output in outputs:
         with contextlib.suppress(nbformat.ValidationError, AttributeError, TypeError, RecursionError):

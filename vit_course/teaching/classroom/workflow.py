@@ -1,4 +1,4 @@
-"""What a teacher does with a course: take a class list in, grade an assignment, hand out the marks."""
+"""What a teacher does with a course: import a class list, grade an assignment, export the marks."""
 
 import contextlib
 import os
@@ -26,23 +26,23 @@ NBGRADERS = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own c
 
 @contextlib.contextmanager
 def gradebook_of(course: Path) -> Iterator[Gradebook]:
-    """The gradebook of a course folder, by the course's own settings; open inside a `with`.
+    """Opens the gradebook of a course folder, as the course's settings name it; a context manager.
 
     Raises:
-        ValueError: a folder that is no course, settings or a gradebook that cannot be read.
+        ValueError: the folder is no course, or its settings or its gradebook cannot be read.
     """
     if not (course / CONFIG_NAME).is_file():
         raise ValueError(f"{course} is not a course folder: it has no {CONFIG_NAME}")
     try:
         config = PyFileConfigLoader(CONFIG_NAME, path=str(course.resolve())).load_config()
         settings = CourseDirectory(config=config)
-    except Exception as error:  # the settings are a program: whatever it raises
+    except Exception as error:  # the settings are a Python program, which may raise anything
         raise ValueError(f"{course / CONFIG_NAME} cannot be run: {type(error).__name__}: {error}") from error
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=NBGRADERS)
         try:
             gradebook = Gradebook(settings.db_url, settings.course_id)
-        except Exception as error:  # of SQLite, of alembic, of nbgrader
+        except Exception as error:  # an error of SQLite, alembic or nbgrader
             what = str(error).splitlines()[0]
             raise ValueError(f"the gradebook {settings.db_url} cannot be read: {what}. Restore a copy of it") from error
         with gradebook:
@@ -50,11 +50,11 @@ def gradebook_of(course: Path) -> Iterator[Gradebook]:
 
 
 def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:
-    """Brings a class list into a course's gradebook; -> what was done, in a sentence.
+    """Imports a class list into a course's gradebook; returns a sentence that says what was done.
 
     Raises:
-        ValueError: a folder that is no course, or as `roster.read_roster`.
-        OSError: a file that cannot be read.
+        ValueError: the folder is no course, or as `roster.read_roster`.
+        OSError: the file cannot be read.
     """
     learners = roster.read_roster(file, id_column)
     with gradebook_of(course) as gradebook:
@@ -65,22 +65,22 @@ def take_roster(course: Path, file: Path, id_column: str | None = None) -> str:
 def grade(
     course: Path, assignment: str, way: Unprotected, students=(), force: bool = False, jobs: int = 1, settings=()
 ) -> int:
-    """Grades what was handed in, writes a report for the teacher and prints its beginning.
+    """Grades the submissions of an assignment, writes a report for the teacher and prints a summary.
 
     Args:
         course: the course folder.
         assignment: such as "04_attention".
-        way: how submissions are kept apart, of `isolation.choose`.
+        way: the sandbox for the submissions, as from `isolation.choose`.
         students: only these; by default all.
-        force: grade again what has been graded.
-        jobs: how many are graded at the same time.
+        force: grade again submissions that were graded before.
+        jobs: how many submissions are graded at the same time.
         settings: further arguments of `nbgrader autograde`.
 
     Returns:
-        0 where all that was handed in has a mark, else 1.
+        0 where every submission has a mark, else 1.
 
     Raises:
-        ValueError: a folder that is no course, an assignment that was not generated.
+        ValueError: the folder is no course, or the assignment was not generated.
     """
     print(": ".join(filter(None, [f"graded with {way.name}", way.lacks])), flush=True)
     with gradebook_of(course) as gradebook:
@@ -101,7 +101,7 @@ def grade(
 
 
 def export(course: Path, form: str, path: Path, assignments=(), students=(), missing_is_zero: bool = False) -> str:
-    """Writes the marks to a file; -> what is in it, in a sentence.
+    """Writes the marks to a file; returns a sentence that says what is in it.
 
     Args:
         course: the course folder.
@@ -109,8 +109,8 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
         assignments, students: only these; by default all.
 
     Raises:
-        ValueError: a folder that is no course, an assignment that the gradebook does not have.
-        OSError: a file that cannot be written.
+        ValueError: the folder is no course, or the gradebook does not have an assignment.
+        OSError: the file cannot be written.
     """
     with gradebook_of(course) as gradebook:
         found = grades.marks(gradebook, assignments, students)
@@ -129,9 +129,9 @@ def _wanted(gradebook: Gradebook, assignment: str) -> list[Wanted]:
 
 
 def _remember(gradebook: Gradebook, course: Path, assignment: str, handed_in: list[HandedIn], exercises: dict) -> None:
-    # What cannot be read was handed in all the same: there is a submission, and what is lost of it has no score.
+    # An unreadable submission still counts as handed in: the gradebook gets a submission, and lost answers no score.
     for one in handed_in:
-        if not one.is_read:  # what was graded before, and its page, are not of what is there now
+        if not one.is_read:  # an earlier result and its feedback belong to an older version
             for step in (AUTOGRADED, "feedback"):
                 shutil.rmtree(course / step / one.student / assignment, ignore_errors=True)
         judged = (course / AUTOGRADED / one.student / assignment).is_dir()
@@ -154,7 +154,7 @@ def _print_notes(handed_in: list[HandedIn]) -> None:
 
 
 def _autograde(course: Path, assignment: str, settings) -> int:
-    # One nbgrader for each share of what was handed in. It would go by timestamps; what is there has other bytes.
+    # One nbgrader process for each share. It would skip submissions by timestamp, but all that are here have changed.
     command = [sys.executable, "-m", "nbgrader", "autograde", assignment, "--force", "--log-level=WARN", *settings]
     runs = [
         subprocess.Popen(
@@ -167,7 +167,7 @@ def _autograde(course: Path, assignment: str, settings) -> int:
 
 
 def _environment() -> dict[str, str]:
-    # nbgrader starts in the course's folder, and this package may be known by where the teacher stands alone.
+    # nbgrader runs in the course's folder, from where this package may not be importable without PYTHONPATH.
     package = str(Path(__file__).parents[3])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": f"ignore:{NBGRADERS}"}

@@ -1,4 +1,4 @@
-"""What the kit takes out of the chapters: minutes of the cards, stored figures, diagrams with their words."""
+"""What the kit takes from the chapters: minutes on the cards, stored figures, and diagrams with their alt text."""
 
 import base64
 import re
@@ -16,12 +16,12 @@ TIME = re.compile(r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture with what it shows in words.
+    """A picture with its alt text.
 
     Args:
         name: of the file to write.
         data: its bytes.
-        alternative: the words for who does not see it.
+        alternative: the alt text.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Minutes:
-    """What a chapter's card says: for the main path, of exercises, for the Deeper sections."""
+    """The minutes on a chapter's card: for the main path, the exercises and the Deeper sections."""
 
     main: int
     exercises: int
@@ -102,7 +102,7 @@ def chapter(number: str) -> Chapter:
 
 
 def diagram(name: str) -> Picture:
-    """A drawing of res/diagrams, with the words that a chapter gives it.
+    """A drawing of res/diagrams, with the alt text that a chapter gives it.
 
     Raises:
         ValueError: there is no such drawing, or no chapter shows it.

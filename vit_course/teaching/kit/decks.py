@@ -14,13 +14,13 @@ DECKS = ("lab", "week-1", "week-2", "week-3", "week-4")
 SHOWN = re.compile(r"^(?:!\[[^\]]*\]\([a-z]+:[^)\s]+\) ?)+$", re.MULTILINE)
 SLIDES = '<div class="slides">'
 ONE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
-# What the decks need of all that Sphinx writes.
+# The files that the decks need, of all those that Sphinx writes.
 KEPT = ("_images", "_static/slides.css", "_static/revealjs/dist/reveal.js", "_static/revealjs/dist/reveal.css",
         "_static/revealjs/plugin/notes", "_static/revealjs/LICENSE")  # fmt: skip
 
 
 def write_decks(folder: Path) -> None:
-    """Builds all decks into a folder: a page each, and beside them what they are made of.
+    """Builds all decks into a folder: one HTML page each, and the files that the pages load.
 
     Raises:
         ValueError: a picture is not there, or Sphinx warns of anything; the sentence names it.
@@ -33,7 +33,7 @@ def write_decks(folder: Path) -> None:
         shutil.copyfile(stored("kit/slides/slides.css"), sources / "static" / "slides.css")
         for deck in DECKS:
             text = stored(f"kit/slides/{deck}.md").read_text(encoding="utf-8")
-            # Only the first is reached from elsewhere, and Sphinx warns of pages that none leads to.
+            # The first deck is the root document; no page links to the others, of which Sphinx would warn.
             before = "" if deck == DECKS[0] else "---\norphan: true\n---\n\n"
             (sources / f"{deck}.md").write_text(before + with_pictures(text, sources), encoding="utf-8")
         warnings = io.StringIO()
@@ -53,7 +53,7 @@ def write_decks(folder: Path) -> None:
 
 
 def with_pictures(text: str, folder: Path) -> str:
-    """A deck's Markdown, with the pictures that it names taken out of the chapters and laid into a folder."""
+    """A deck's Markdown with figures in place of picture addresses; copies the chapters' pictures into `folder`."""
 
     def replaced(match: re.Match) -> str:
         return "\n\n".join(_figure(*one, folder) for one in ONE.findall(match[0]))
@@ -68,10 +68,10 @@ def _figure(caption: str, address: str, folder: Path) -> str:
 
 
 def accessible(page: str) -> str:
-    """A built page in which a reader may enlarge the letters, and which has one main part and not two within another.
+    """Fixes a built page: lets readers zoom, and removes a main landmark that is nested in another.
 
     Raises:
-        ValueError: the theme writes something else by now.
+        ValueError: the theme no longer writes the text to be replaced.
     """
     for old, new in {', maximum-scale=1.0, user-scalable=no"': '"', '<div class="slides" role="main">': SLIDES}.items():
         if old not in page:
@@ -83,7 +83,7 @@ def accessible(page: str) -> str:
 
 
 def settings() -> dict:
-    """What a conf.py would say: no style of reveal.js's own, and notes in a second window."""
+    """The Sphinx configuration, as in a conf.py: no theme of reveal.js's own, and notes in a second window."""
     return {
         "project": "The Vision Transformer, step by step",
         "root_doc": DECKS[0],
@@ -92,7 +92,7 @@ def settings() -> dict:
         "myst_enable_extensions": ["colon_fence"],
         "smartquotes": True,
         "revealjs_static_path": ["static"],
-        # None of reveal.js's own, some of which ask for fonts on the network.
+        # None of reveal.js's own themes, some of which load fonts from the network.
         "revealjs_style_theme": "slides.css",
         "revealjs_script_conf": {
             "width": 1280,

@@ -1,4 +1,4 @@
-"""The paper exercises of the chapters: what is asked, and the key, both out of the notebook."""
+"""The paper exercises of the chapters: question and answer key, both taken from the notebook."""
 
 import ast
 import math
@@ -32,12 +32,12 @@ class PaperExercise:
     Args:
         name: such as "attention.unnoticed".
         number, title, difficulty, minutes: as in its heading.
-        chapter: where it is.
-        text: what is asked, in Markdown.
+        chapter: the chapter that it is from.
+        text: the question, in Markdown.
         picture, caption: of the figure that it shows, if any.
-        aid, aid_width: a drawing of the chapter that it is worked out with, if any, and its share of the page in %.
-        hints, code, explanation, answers: what the key says, the answers in the order of the solution.
-        choices: what may be written, by the names of the answers.
+        aid, aid_width: a drawing of the chapter to work with, if any, and its width in % of the page.
+        hints, code, explanation, answers: the contents of the key; the answers in the order of the solution.
+        choices: the permitted answers, by the names of the answers.
     """
 
     name: str
@@ -58,7 +58,7 @@ class PaperExercise:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the answers."""
+        """The names of the answers, in their order."""
         return tuple(answer.name for answer in self.answers)
 
     @property
@@ -68,13 +68,13 @@ class PaperExercise:
 
     @property
     def reckoned(self) -> bool:
-        """Whether the solution is more than a list of the answers: a step in between, or a sum."""
+        """Whether the solution contains a calculation, and not only a list of the answers."""
         nodes = [*ast.walk(ast.parse(self.code))]
         return any(isinstance(node, (ast.Assign, ast.BinOp, ast.Call)) for node in nodes)
 
 
 def paper_exercises() -> list[PaperExercise]:
-    """All of them, in the order of the chapters, as `res/kit/sheets.toml` lists them.
+    """All paper exercises, in the order of `res/kit/sheets.toml`, which is that of the chapters.
 
     Raises:
         ValueError: the list names an exercise or words that are not in the chapter.
@@ -109,7 +109,7 @@ def _exercise(name: str, of: str, words: dict[str, str] | None = None, **more) -
 
 
 def _answers(cells: ExerciseCells) -> tuple[Answer, ...]:
-    """What the solution returns, by running it: it is the course's own, and needs nothing but arithmetic."""
+    """The answers, by running the solution, which is the course's own code and needs only arithmetic."""
     scope = {"math": math}
     exec(compile(cells.solution, f"<solution of {cells.name}>", "exec"), scope)
     values = scope[cells.answer]()

@@ -1,4 +1,4 @@
-"""The teacher's folder as a whole: what it holds, and how it is written."""
+"""Writes the teacher's folder, with all parts of the kit."""
 
 import tempfile
 from pathlib import Path
@@ -16,22 +16,23 @@ INDEX = "index.html"
 
 
 def write_kit(out: Path, address: str | None = None) -> int:
-    """Writes the kit into a folder, or renews the one that is there.
+    """Writes the kit into a folder, or updates the kit that is there.
 
     Args:
         out: the folder.
-        address: where learners get the course; None for that of the kit that is renewed, if it had one.
+        address: where learners get the course; None keeps the address of the existing kit, if it has one.
 
     Returns:
         the number of files.
 
     Raises:
-        ValueError: as `write_output_folder`; an address that no shell would hand on; a source names what is not there.
+        ValueError: as `write_output_folder`; the address has characters that are special in a shell; a source file
+            names a picture or an exercise that does not exist.
         OSError: it cannot be written.
     """
     old = need_output_folder(out, MARKER).get("address")
     address = old if address is None and isinstance(old, str) else address
-    install(address)  # says what is wrong with the address before anything is made
+    install(address)  # raises an error for a wrong address before anything is written
     with tempfile.TemporaryDirectory() as name:
         made = Path(name)
         exercises = paper_exercises()

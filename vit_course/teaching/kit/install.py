@@ -1,4 +1,4 @@
-"""The pages in HTML: for learners the install, for the teacher what lies where."""
+"""Writes the HTML pages of the kit: the install guide for learners, and the index for the teacher."""
 
 import re
 import string
@@ -13,7 +13,7 @@ from vit_course.teaching.kit.pdf import page, write_pdf
 
 UNKNOWN = "ADDRESS"
 IN_PROSE = "the address that your teacher gave you"
-# A character that would end the quotation marks around it in one of the shells, or mean something there.
+# Characters that would end the quotation marks around the address, or are special, in one of the shells.
 NOT_IN_AN_ADDRESS = re.compile(r"[\s\"'`$%!&|<>^{}\\]")
 
 
@@ -21,11 +21,11 @@ def write_install(folder: Path, address: str | None = None) -> None:
     """Writes the page of the install, to be opened (install.html) and to be printed (install.pdf).
 
     Args:
-        folder: where to.
-        address: where learners get the course, as pip takes it behind `vit-course @`; None where it is not known.
+        folder: the output folder.
+        address: the address of the course for pip, as in `vit-course @ ADDRESS`; None where it is not known.
 
     Raises:
-        ValueError: an address that no shell would hand on as it is.
+        ValueError: the address has characters that are special in a shell.
     """
     text = install(address)
     write_html(folder / "install.html", text, contents=True)
@@ -50,9 +50,9 @@ def install(address: str | None = None) -> str:
 
 
 def write_html(path: Path, text: str, contents: bool = False) -> None:
-    """Writes Markdown, whose first line is the title, as a page that asks for no other file.
+    """Writes Markdown, whose first line is the title, as a self-contained HTML page.
 
-    With `contents`, links to the sections stand under the first paragraph.
+    With `contents`, links to the sections are put above the first section.
     """
     body = MarkdownIt("commonmark").enable("table").render(text)
     sections = re.findall(r"<h2>(.+?)</h2>", body)
@@ -63,7 +63,7 @@ def write_html(path: Path, text: str, contents: bool = False) -> None:
         first = body.index("<h2")
         body = f'{body[:first]}<nav aria-label="Sections">\n{links}\n</nav>\n{body[first:]}'
     body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
-    # A long line scrolls, so the keyboard must reach it.
+    # A code block with long lines scrolls, so it must be reachable by keyboard.
     body = body.replace("<pre>", '<pre tabindex="0">')
     title = text.partition("\n")[0].removeprefix("# ")
     template = string.Template(stored("kit/page.html").read_text(encoding="utf-8"))

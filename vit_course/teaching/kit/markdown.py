@@ -1,4 +1,4 @@
-"""The chapters' Markdown as Typst, the language of the sheets. What is not known is an error, never left out."""
+"""Converts the chapters' Markdown to Typst, the language of the sheets. An unknown element is an error."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 AROUND = {"paragraph": "#par[{}]", "strong": "#strong[{}]", "em": "#emph[{}]", "list_item": "[{}],", "blockquote": "{}"}
 LISTS = {"bullet_list": "#list(tight: false, {})", "ordered_list": "#enum(tight: false, {})"}
-HEADER = "\0"  # marks a cell of the first row, until they are counted
+HEADER = "\0"  # marks the header cells, which are counted for the number of columns
 SIZE = 24.0  # of a formula, in points
 CELLS = ("thead", "tbody", "tr", "th", "td")
 
@@ -28,7 +28,7 @@ def quoted(text: str) -> str:
 
 
 def words(text: str) -> str:
-    """Plain words, in which nothing means anything to Typst, with the quotation marks of print."""
+    """Plain text for Typst: escaped, with typographic quotation marks."""
     text = re.sub(r"(?<=\w)'(?=\w)|(?<=s)'(?= )", "’", text)
     text = re.sub(r'(?<![^\s(])"(?=\S)', "“", text).replace('"', "”")
     return f"#{quoted(text)};"
@@ -38,7 +38,7 @@ def typst(text: str) -> str:
     """A piece of Markdown as Typst.
 
     Raises:
-        ValueError: a kind of text that the sheets do not know; the sentence names it.
+        ValueError: the text has an element or a formula that is not supported; the message names it.
     """
     return convert(parse(text))
 
@@ -83,14 +83,14 @@ def _closed(token: Token, parts: list[str]) -> str:
 
 
 def _math(token: Token) -> str:
-    """A formula in TeX as a picture that stands in a line of text."""
+    """A TeX formula as a picture in Typst, aligned with the line of text."""
     import ziamath
 
     try:
-        tex2mathml(token.content)  # it refuses a command that it does not know; ziamath would set its name
+        tex2mathml(token.content)  # raises an error for an unknown command, of which ziamath would print the name
         svg = ziamath.Latex(token.content, size=SIZE, inline=True).svg()
     except Exception as error:
-        # Neither has one class of errors: KeyError, IndexError and others come through.
+        # Neither library has its own class of errors: KeyError, IndexError and others occur.
         raise ValueError(f"the formula {token.content!r} cannot be typeset: {type(error).__name__}: {error}") from error
     _, top, _, height = (float(number) / SIZE for number in ElementTree.fromstring(svg).get("viewBox").split())  # ems
     below = height + top

@@ -1,4 +1,4 @@
-"""PDF files, set by Typst with the fonts that it brings along: the same on every machine."""
+"""Writes PDF files with Typst and its bundled fonts, so that they are the same on every machine."""
 
 import tempfile
 from pathlib import Path
@@ -12,10 +12,10 @@ TEMPLATE = "page.typ"
 
 
 def page(body: str, title: str, kicker: str = "", named: bool = False) -> str:
-    """A whole document, in Typst, around what is on its pages.
+    """A complete Typst document around the content of its pages.
 
     Args:
-        body: in Typst.
+        body: the content, in Typst.
         title: what the document is called.
         kicker: the words at the foot of each page.
         named: whether there is a place for a name and the date on each page with a heading of the first level.
@@ -25,10 +25,10 @@ def page(body: str, title: str, kicker: str = "", named: bool = False) -> str:
 
 
 def write_pdf(path: Path, document: str, pictures: tuple[Picture, ...] = ()) -> None:
-    """Sets a document in Typst, which shows some pictures by their names, and writes the PDF.
+    """Typesets a Typst document, which refers to the pictures by their names, and writes the PDF.
 
     Raises:
-        ValueError: what cannot be set; the sentence says where.
+        ValueError: the document cannot be typeset; the message says where.
         OSError: as `write_atomically`.
     """
     import typst
@@ -40,7 +40,7 @@ def write_pdf(path: Path, document: str, pictures: tuple[Picture, ...] = ()) -> 
         for picture in pictures:
             (folder / picture.name).write_bytes(picture.data)
         try:
-            # Tagged for screen readers; a picture without words for it is refused.
+            # PDF/UA-1 is tagged for screen readers; a picture without alt text is an error.
             data = typst.compile(folder / "main.typ", root=folder, ignore_system_fonts=True, pdf_standards=["ua-1"])
         except typst.TypstError as error:
             raise ValueError(f"{path.name} cannot be typeset: {error}") from error

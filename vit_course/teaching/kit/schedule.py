@@ -1,4 +1,4 @@
-"""The schedule: the guide's two plans with the minutes that the chapters' cards measure."""
+"""The schedule: the two plans of the teacher's guide, with the minutes from the chapters' cards."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ def write_schedule(path: Path) -> None:
     """Writes the schedule as a PDF.
 
     Raises:
-        ValueError: the guide has not the two plans, or names what no chapter has.
+        ValueError: the guide lacks a plan, or names an exercise that no chapter has.
     """
     write_pdf(path, page(typst(schedule()), "Schedule", "Minutes are those of the chapters' cards"))
 

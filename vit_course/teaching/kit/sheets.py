@@ -1,4 +1,4 @@
-"""The sheets of the paper exercises, and their keys apart."""
+"""Writes the sheets of the paper exercises, and the answer keys as separate files."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def write_sheets(folder: Path, exercises: list[PaperExercise]) -> None:
 
 
 def write_keys(folder: Path, exercises: list[PaperExercise]) -> None:
-    """Writes the key of each exercise into a folder that is not the sheets', and one file with all of them."""
+    """Writes the answer key of each exercise into a folder other than the sheets', and one file with all keys."""
     for exercise in exercises:
         document = page(key(exercise), f"Key to {exercise.number} {exercise.title}", "For the teacher")
         write_pdf(folder / f"{exercise.file}-key.pdf", document, pictures(exercise))
@@ -29,7 +29,7 @@ def write_keys(folder: Path, exercises: list[PaperExercise]) -> None:
 
 
 def sheet(exercise: PaperExercise) -> str:
-    """What is asked, with lines and room to write, in Typst."""
+    """The question with lines and room to write, in Typst."""
     parts = [_heading(exercise), _asked(exercise)]
     if exercise.aid:
         caption = f"A drawing of chapter {exercise.chapter.number}, to work with"
@@ -74,7 +74,7 @@ def _foot(exercise: PaperExercise) -> str:
 
 
 def _asked(exercise: PaperExercise) -> str:
-    """The text, each of its items with the lines for its answers; lines for the other answers follow."""
+    """The question: each list item is followed by lines for its answers; lines for the other answers come last."""
     left, parts = list(exercise.names), []
     for block in _blocks(parse(exercise.text)):
         if block[0].type == "bullet_list_open":
@@ -91,7 +91,7 @@ def _asked(exercise: PaperExercise) -> str:
 
 
 def _lines(exercise: PaperExercise, names: list[str], shown: bool = True) -> str:
-    """Lines to write on, with the names in front where nothing else says which is which."""
+    """Lines to write on; with `shown`, the name of the answer stands in front of each."""
     word = "" if shown else "answer"
     lines = [(name if shown else "", exercise.choices.get(name, word)) for name in names]
     return "; ".join(f"answer({quoted(name)}, {quoted(choice)})" for name, choice in lines)

@@ -1,4 +1,4 @@
-"""The chapters as they come to a learner: without results, and with links that hold in any folder."""
+"""Prepares the chapters for a learner: without outputs, and with links that work in any folder."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vit_course._support.files.stored import course
 
-# What the chapters show or link to, beside the copies.
+# The folder beside the copies that holds the files which the chapters show or link to.
 FILES = "files"
 LINK = re.compile(r"""(\]\(|src=["'])\.\./([^)\s"'#]+)""")
 
@@ -17,7 +17,7 @@ def chapters() -> dict[str, Path]:
 
 
 def prepare(chapter: Path) -> tuple[bytes, set[str]]:
-    """-> the file without results, and the paths of what it links to beside other chapters, as in the repository."""
+    """Returns the notebook file without outputs, and the repository paths of all files that it links to."""
     notebook = json.loads(chapter.read_text(encoding="utf-8"))
     linked: set[str] = set()
 
@@ -31,7 +31,7 @@ def prepare(chapter: Path) -> tuple[bytes, set[str]]:
             source = LINK.sub(lead_to_files, source)
         else:
             cell.update(outputs=[], execution_count=None)
-            cell["metadata"].pop("collapsed", None)  # no result is there to be folded
+            cell["metadata"].pop("collapsed", None)  # there is no output to fold
             if cell["metadata"].get("jupyter", {}).pop("outputs_hidden", None) and not cell["metadata"]["jupyter"]:
                 del cell["metadata"]["jupyter"]
         cell["source"] = source.splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""The learner's folder: what is there stays, what is missing is put there, what is newer is put beside."""
+"""Maintains the learner's folder: keeps the learner's notebooks, adds missing ones, puts newer versions beside them."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from vit_course._support.files.records import MOST_JSON, check_readable, json_ob
 from vit_course._support.files.stored import course
 from vit_course.teaching.learner.chapters import FILES, chapters, differences, prepare
 
-# Which version of each chapter a copy was made from, so that a newer one is noticed, and what is different in it.
+# Records the version of each chapter that was copied, to notice a newer one and to say what has changed in it.
 RECORD = ".course.json"
 
 
@@ -94,7 +94,7 @@ def _read(folder: Path) -> dict:
     check_readable(place)
     try:
         record = json_object(place.read_bytes(), str(place))
-    except ValueError:  # damaged: what is there is taken as it is
+    except ValueError:  # damaged: treated like a folder without a record
         return {}
     return {name: entry for name, entry in record.items() if isinstance(entry, dict) and "hash" in entry}
 
@@ -111,7 +111,7 @@ def _version(entry: dict | None) -> bytes | None:
 
 
 def _put_files(folder: Path, linked: set[str], record: dict) -> None:
-    """Diagrams and pages that the chapters show follow the course, but for those that the learner has changed."""
+    """Updates the diagrams and pages that the chapters link to, except those that the learner has changed."""
     for name in sorted(linked):
         source, place = course() / name, folder / FILES / name
         if not source.is_file():
@@ -135,7 +135,7 @@ def _write(place: Path, content: bytes) -> None:
 
 
 def _beside(place: Path, content: bytes) -> Path:
-    """Where a newer chapter lies beside the learner's: put there, unless an earlier start has done it already."""
+    """The path of a newer chapter beside the learner's copy; written there, unless an earlier start has done it."""
     for there in sorted(place.parent.glob(f"{place.stem}-new*{place.suffix}")):
         if there.is_file() and there.stat().st_size == len(content) and there.read_bytes() == content:
             return there

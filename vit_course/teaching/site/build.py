@@ -1,4 +1,4 @@
-"""The site, built by Sphinx from the sources, without a network and for a reader without one."""
+"""Builds the site with Sphinx; neither the build nor the reader needs a network."""
 
 import io
 import re
@@ -15,7 +15,7 @@ from vit_course._support.inputs.extras import extra
 HERE = Path(__file__).parent
 PACKAGES = ("sphinx", "myst_nb", "sphinx_book_theme", "sphinx_copybutton", "sphinx-mathjax-offline", "markdown_it")
 MARKER = "site.json"
-PARTS = ("sources", "static", "html", "trees", "lean")  # of the folder in which it is built
+PARTS = ("sources", "static", "html", "trees", "lean")  # subfolders of the temporary build folder
 # Of no use to a reader: the theme's icons as scripts and fonts, its words in other languages.
 UNUSED = (
     ".buildinfo*", "_sources", "*.map", "*macros.html", "fontawesome*", "vendor", "locales",
@@ -61,7 +61,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         copy_mathjax(static / "mathjax")
         (static / "explorer.css").write_text(scripts.style("explorer", *gallery.ABOUT), encoding="utf-8")
         warnings = io.StringIO()
-        # No folder of its own for the configuration: all of it is in `settings`.
+        # There is no conf.py: the whole configuration is in `settings`.
         conf = settings(sources, static)
         app = Sphinx(sources, None, html, trees, "html", conf, None, warnings, warningiserror=True)
         app.build()
@@ -82,17 +82,22 @@ def copy_mathjax(folder: Path) -> None:
 
 
 def finish(html: Path) -> None:
-    """Mends what the theme writes: a button without a name, rules for icons that are left out."""
+    """Fixes the theme's output: names an unnamed button, and removes the CSS rules of icons that are not shipped."""
     for page in html.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        # The theme gives the button that unfolds the pages of a part no name.
+        # The theme gives no accessible name to the button that unfolds the pages of a section.
         page.write_text(text.replace("<summary><span", '<summary aria-label="Pages"><span'), encoding="utf-8")
     theme = html / THEME
     theme.write_text(ICON_RULES.sub("", theme.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def settings(sources: Path, static: Path) -> dict:
-    """What a conf.py would say, of the folders of the pages and of style sheets, scripts and fonts."""
+    """The Sphinx configuration, as in a conf.py.
+
+    Args:
+        sources: the folder of the pages.
+        static: the folder of style sheets, scripts and fonts.
+    """
     return {
         "project": "The Vision Transformer, step by step",
         "extensions": [
@@ -106,14 +111,14 @@ def settings(sources: Path, static: Path) -> dict:
         "html_title": "The Vision Transformer, step by step",
         "html_theme": "sphinx_book_theme",
         "html_theme_options": {
-            "use_download_button": False,  # what it offers is the copy that this build made
+            "use_download_button": False,  # it would offer the file as changed by this build
             "use_fullscreen_button": False,
             "show_toc_level": 2,
             "footer_content_items": [],
             "navbar_persistent": [],  # the search is in the sidebar
             "search_bar_text": "Search the course",
         },
-        # Pages of code, most of all pages, have no contents beside them: a third of the build went into these copies.
+        # The pages with source code, most of all pages, have no navigation: it took a third of the build time.
         "html_sidebars": {"_modules/**": ["navbar-logo.html", "search-button-field.html"]},
         "html_context": {"default_mode": "auto"},  # light or dark as the reader's system is
         "templates_path": [str(HERE / "templates")],
@@ -126,18 +131,18 @@ def settings(sources: Path, static: Path) -> dict:
         "html_show_sphinx": False,
         "html_show_copyright": False,
         "mathjax_path": "mathjax/tex-chtml.js",
-        "mathjax3_config": {"options": {"enableMenu": False}},  # most of what it offers is not copied
-        # Code that somebody wrote, not what it printed.
+        "mathjax3_config": {"options": {"enableMenu": False}},  # most of its entries need files that are not copied
+        # Copy buttons on code, not on its output.
         "copybutton_selector": "div.highlight:not(.cell_output div.highlight) > pre",
         "exclude_patterns": ["extra"],
         "myst_enable_extensions": ["dollarmath"],
         "myst_heading_anchors": 3,
         "nb_execution_mode": "off",
-        # Of a prediction's cell; `sources.fold` has other words for code that paints.
+        # For the outputs of prediction cells; `sources.fold` sets other labels for cells that only draw.
         "nb_code_prompt_show": "Your guess first. Then: show what came out",
         "nb_code_prompt_hide": "Hide what came out",
         # The reference.
-        "autodoc_inherit_docstrings": False,  # those of PyTorch's say nothing of ours
+        "autodoc_inherit_docstrings": False,  # PyTorch's docstrings say nothing about our classes
         "autodoc_member_order": "bysource",
         "autodoc_typehints_format": "short",
         "python_use_unqualified_type_names": True,
@@ -145,6 +150,6 @@ def settings(sources: Path, static: Path) -> dict:
         "toc_object_entries_show_parents": "hide",
         "default_role": "py:obj",  # names in backquotes are links where the reference has them
         "napoleon_numpy_docstring": False,
-        # Code that Pygments half understands is shown all the same.
+        # Code that Pygments cannot fully parse is shown without a warning.
         "suppress_warnings": ["misc.highlighting_failure"],
     }

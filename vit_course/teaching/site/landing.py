@@ -8,7 +8,7 @@ from vit_course._support.widgets import pages, scripts
 ROW = re.compile(r"^\| \[(\d+) ([^\]]*)\]\(([^)]*)\) \| (.*?) \| (\d+) \+ (\d+)(?: \+ \d+)? \|$", re.MULTILINE)
 # The table in the readme, with its head.
 TABLE = re.compile(r"Minutes are those\b.*?\n\n\|.*?\n(?!\|)", re.DOTALL)
-# No contents beside the page.
+# Hides the contents list beside the page.
 HEAD = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
 LINKS = {
     "notebooks/00_start_here.html": "Start with chapter 00",
@@ -32,7 +32,7 @@ def opening_explorer() -> dict:
 
 
 def hero(state: dict) -> str:
-    """The HTML under the opening words: where to go, and an explorer in this state to play with."""
+    """The HTML below the introduction: links to the main pages, and a live explorer in this state."""
     buttons = "".join(f'<a href="{address}">{words}</a>' for address, words in LINKS.items())
     script = f'<script type="module">{scripts.module("explorer")}</script>'
     play = f'<div class="hero-explorer">{pages.markup(state)}{script}</div>'
@@ -50,7 +50,7 @@ def cards(section: str) -> str:
         raise ValueError('README.md: the table of the chapters needs rows "| [00 Name](file) | words | 1 + 2 |"')
     from markdown_it import MarkdownIt
 
-    # A card is one link, so that none can stand within it.
+    # A card is one link, and links cannot be nested.
     inline = MarkdownIt("zero").enable(["backticks", "emphasis"]).renderInline
     items = []
     for number, name, file, words, *minutes in rows:
@@ -68,8 +68,8 @@ def cards(section: str) -> str:
 
 
 def landing(readme: str) -> str:
-    """The Markdown of the first page: the readme with the hero, in a file beside it, in place of its picture, and
-    with its chapters first and as cards."""
+    """The Markdown of the first page: the readme with hero.html in place of its picture, and the chapters first, as
+    cards."""
     head, *sections = re.split(r"^(?=## )", readme, flags=re.MULTILINE)
     opening = head.split("\n![")[0]
     (chapters,) = (section for section in sections if section.startswith("## The chapters"))

@@ -1,4 +1,4 @@
-"""What a notebook's cells gave, as the HTML of its page: figures as small files with their alt text, live explorers."""
+"""Converts a notebook's outputs to the HTML of its page: figures as small files with alt text, and live explorers."""
 
 import base64
 import html
@@ -11,13 +11,13 @@ from vit_course._support.widgets import pages, scripts
 from vit_course._support.widgets.still import AGAIN
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-# A figure that takes more than this without loss is one of photographs, and may lose what nobody sees.
+# A figure that is larger than this without loss contains photographs, and is compressed with loss instead.
 LOSSLESS_BYTES = 60_000
 QUALITY = 90
 
 
 def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
-    """The notebook with HTML in place of its pictures and explorers: nothing else carries their alt text.
+    """Replaces the notebook's pictures and explorers by HTML, the only output format that keeps their alt text.
 
     The files of the figures are named after the notebook and written into the folder `figures`.
     """
@@ -53,13 +53,13 @@ def show_outputs(notebook: dict, name: str, figures: Path) -> dict:
         if "outputs" in cell:
             cell["outputs"] = outputs
     if last is not None:
-        # Once a page, and inline: from a file no module may be loaded.
+        # Once per page, and inline: a page that is opened from a file may not load modules.
         last["data"]["text/html"] += "".join(f'<script type="module">{module}</script>' for module in modules)
     return notebook
 
 
 def widget_of(view: dict) -> tuple[str, str] | None:
-    """The place in the page and the script of what a stored notebook has kept of a widget, or None."""
+    """The HTML and the script of a widget, from its stored state; None where the notebook has stored none."""
     everything = pages.unpack(view)
     return everything and (pages.markup(everything), scripts.module(everything["_name"]))
 

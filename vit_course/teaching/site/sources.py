@@ -1,4 +1,4 @@
-"""From the repository's notebooks and Markdown to the folder of sources that Sphinx reads."""
+"""Writes the folder of sources for Sphinx, from the repository's notebooks and Markdown files."""
 
 import json
 import os
@@ -73,7 +73,7 @@ def write_sources(repository: Path, folder: Path) -> None:
 
 
 def fold(notebook: dict) -> None:
-    """Hides what the cells of predictions gave, and the code that only paints, until the reader asks for it."""
+    """Folds the outputs of prediction cells and the code that only draws, until the reader opens them."""
     for cell in notebook["cells"]:
         about, tags = cell["metadata"], cell["metadata"].get("tags", [])
         if painting := about.get("jupyter", {}).get("source_hidden", False):
@@ -81,7 +81,7 @@ def fold(notebook: dict) -> None:
             about["mystnb"] = {"code_prompt_show": "The code that draws this", "code_prompt_hide": "Hide the code"}
         if "predict" in tags:
             tags = [*tags, "hide-output"]
-            if painting:  # two folds, with words in common
+            if painting:  # both are folded, and share one label
                 show = "Your guess first. Then: show the {type}"
                 about["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": "Hide the {type}"}
         about["tags"] = tags
@@ -96,7 +96,7 @@ def offer_the_file(notebook: dict, path: Path) -> None:
 
 
 def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) -> str:
-    """The Markdown of a page whose links to folders lead to pages; `linked` takes the files that are no page."""
+    """A page's Markdown with links to folders turned into links to pages; other linked files are added to `linked`."""
 
     def to_page(match: re.Match) -> str:
         path = match[2].partition("#")[0]
@@ -125,5 +125,5 @@ def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) ->
 
 
 def _place(path: Path, repository: Path) -> Path:
-    """Where something of the repository lies: a wheel has the package's own files around the rest."""
+    """The path of a file of the repository; in an installed wheel, the package's own files lie in another folder."""
     return path if path.exists() else PACKAGE.parent / path.relative_to(repository)

@@ -1,4 +1,4 @@
-// From the characters of a page, or what a kernel sent, to numbers. Written by encoding.py.
+// Decodes what encoding.py wrote, from the base64 of a page or the buffers of a kernel, into numbers.
 
 export function fromBase64(text) {
   const letters = atob(text.trim());
@@ -8,7 +8,7 @@ export function fromBase64(text) {
 }
 
 export function bytesOf(data) {
-  // What anywidget hands over: a view of memory, or the memory.
+  // anywidget hands over a view of a buffer, or the buffer.
   return data instanceof Uint8Array ? data : new Uint8Array(data.buffer ?? data, data.byteOffset ?? 0, data.byteLength);
 }
 
@@ -23,7 +23,7 @@ async function inflated(bytes) {
 }
 
 export async function planes(bytes, high) {
-  // -> the whole numbers, from -8191 to 8191: `high` bytes are the squeezed high halves, the rest the low ones.
+  // -> whole numbers from -8191 to 8191: the first `high` bytes are their compressed high bytes, the rest the low ones.
   const [above, below] = [await inflated(bytes.subarray(0, high)), bytes.subarray(high)];
   const out = new Int16Array(below.length);
   for (let i = 0; i < out.length; i++) out[i] = ((above[i] << 8) | below[i]) - 8192;

@@ -1,4 +1,4 @@
-// What every part of the page is made with.
+// Helpers that create DOM elements.
 
 export function button(text, act) {
   const node = element("button", { type: "button", text });

@@ -4,7 +4,7 @@ import { bytesOf } from "./bytes.js";
 
 let last = 0;
 
-// question: what JSON can hold. -> a promise of the answer of `Widget._answer`, with its `buffers` as bytes, or of {error}.
+// question: a JSON object. -> a promise of the answer of `Widget._answer`, with its `buffers` as bytes, or of {error}.
 export function ask(model, question) {
   return new Promise((done) => {
     const number = ++last;

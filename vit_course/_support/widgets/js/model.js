@@ -1,4 +1,4 @@
-// anywidget's model where there is no kernel: the state itself, as it lies in the page.
+// A stand-in for anywidget's model where there is no kernel: it holds the state that is stored in the page.
 
 import { fromBase64 } from "./bytes.js";
 
@@ -21,7 +21,7 @@ export class PageModel {
   }
 
   on(name, listener) {
-    // "change:NAME" as in anywidget, though here nobody else changes anything; "save": something was set.
+    // "change:NAME" as in anywidget, but only `changed` fires it; "save" is fired by save_changes().
     if (!this.listeners.has(name)) this.listeners.set(name, new Set());
     this.listeners.get(name).add(listener);
   }
@@ -36,7 +36,7 @@ export class PageModel {
 }
 
 export function modelOf(place, name) {
-  // What `markup` of pages.py has put after the place of a widget of this name.
+  // Reads the state and the data that `markup` of pages.py has put after the place of a widget of this name.
   const [state, data] = [`.vit-${name}-state`, `.vit-${name}-data`].map((one) => {
     let next = place.nextElementSibling;
     while (next && !next.matches(one)) next = next.nextElementSibling;

@@ -1,8 +1,8 @@
-// A widget in a notebook, among the outputs and the cells.
+// How a widget in a notebook handles the outputs and cells around it.
 
 export function hideStill(el) {
-  // The picture for pages where nothing is live, and the words below it, stand in the outputs before this one. -> a
-  // function that brings them back.
+  // Hides the still picture and the sentence below it, which are the outputs before this one. -> a function that shows
+  // them again.
   if (el.closest(".widget-box")) return () => {}; // inside another widget there are none
   const hidden = [];
   let before = el.closest(".jp-OutputArea-child")?.previousElementSibling;
@@ -16,7 +16,7 @@ export function hideStill(el) {
 }
 
 export function bringIntoView(el) {
-  // After Shift+Enter JupyterLab shows the next cell, and what was asked for ends up above the window.
+  // After Shift+Enter JupyterLab scrolls to the next cell, which can leave the widget above the window.
   const cell = el.closest(".jp-Cell");
   const active = [cell, cell?.nextElementSibling].some((one) => one?.classList.contains("jp-mod-active"));
   const top = cell?.closest(".jp-WindowedPanel-outer")?.getBoundingClientRect().top;

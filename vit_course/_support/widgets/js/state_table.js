@@ -1,4 +1,4 @@
-// A table of a widget's state: what each part is as usual, and which values it takes. Python reads the same file, and
+// The table of a widget's state: the default and the valid values of each part. Python reads the same table, and
 // refuses the same values in the same words (state_table.py). No DOM.
 
 function number(part, counts) {
@@ -25,7 +25,7 @@ function wanted(part, counts) {
 }
 
 export function refusal(table, name, value, counts) {
-  // -> a sentence about a value that a part cannot take, or "".
+  // -> a sentence that says why a part cannot take a value, or "" if it can.
   if (!Object.hasOwn(table, name)) return `there is no ${name}: there are ${Object.keys(table).join(", ")}`;
   return fits(table[name], value, counts) ? "" : `${name} must be ${wanted(table[name], counts)}, got ${JSON.stringify(value)}`;
 }
@@ -35,7 +35,7 @@ export function usual(table) {
 }
 
 export function toAddress(table, state, usual) {
-  // What of a state is not as usual: "part=value&part=value", flags as 1 and 0, lists as JSON.
+  // The parts that differ from their defaults: "part=value&part=value", flags as 1 and 0, lists as JSON.
   const query = new URLSearchParams();
   for (const [name, { flag }] of Object.entries(table)) {
     const value = state[name], text = JSON.stringify(value);
@@ -45,7 +45,7 @@ export function toAddress(table, state, usual) {
 }
 
 export function fromAddress(table, query) {
-  // -> [part, value] of each. Anybody can write an address: whether a part takes its value, `refusal` says.
+  // -> [part, value] of each, unchecked. Anybody can write an address, so callers check each value with `refusal`.
   return [...new URLSearchParams(query)].map(([name, text]) => {
     const { flag, shape, choices } = table[name] ?? {};
     if (flag) return [name, { 1: true, 0: false }[text] ?? text];

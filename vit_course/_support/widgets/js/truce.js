@@ -1,9 +1,9 @@
-// The truce with JupyterLab about the keys.
+// Suspends JupyterLab's keyboard shortcuts while a widget has the focus.
 
 export function truce(root) {
-  // -> a function that ends it. JupyterLab's own shortcuts rest while something here has the focus, but for those with Ctrl or Cmd, such as save.
-  // It looks for the attribute from the target upwards and stops at the first shortcut that fits, so the target needs
-  // it. On the window, because JupyterLab listens on the document before the event comes here.
+  // -> a function that ends it. Shortcuts with Ctrl or Cmd, such as save, keep working. JupyterLab searches for the
+  // attribute from the event's target upwards, and stops at the first shortcut that matches, so the target itself needs
+  // it. The listener is on the window, because JupyterLab's on the document runs before any on `root`.
   const release = (event) => {
     if (root.contains(event.target))
       event.target.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey));

@@ -1,10 +1,10 @@
-// What makes a widget of a drawing: in a notebook, where anywidget renders it, and in the places of a page.
+// Makes a widget from a draw function: anywidget renders it in a notebook, and a page has places for it.
 
 import { modelOf } from "./model.js";
 import { bringIntoView, hideStill } from "./notebook.js";
 
-// draw({ model, el }) -> a function that ends it; the element with the data attribute `ready` stands in `el`. Draws in
-// every place of this name in the page. -> what anywidget takes.
+// draw({ model, el }) -> a function that ends it; it sets data-ready on an element within `el` once it has drawn. Draws
+// in every place of this name in the page. -> the object that anywidget takes.
 export function widget(name, draw) {
   for (const place of document.querySelectorAll(`.vit-${name}-place:not([data-live])`)) {
     place.dataset.live = "true";

@@ -1,9 +1,9 @@
-"""Learners' code in a process of its own, and the objects by which a check sees it from outside.
+"""Runs a learner's code in a separate process, and gives the checks proxies for the objects in it.
 
-What crosses, and from where it is believed:
-- `learner`: the program of that process; `shell` runs its cells.
-- `channel`: messages over a pair of pipes; `serialization`: what a message may hold (numbers, text, tensors).
-- `rpc`: calls in both directions; `remote_autograd`: gradients through them; `errors`: exceptions as words.
-- `proxies`: what stands for an object of the other side; `modules`: for a network; `copies`: the check's own networks,
-  pickled for the learner. Nothing of the learner's is ever unpickled.
+The modules:
+- `learner`: the program of the learner's process; `shell` runs the notebook's cells there.
+- `channel`: messages over a pair of pipes; `serialization`: the message format (numbers, text, tensors).
+- `rpc`: calls in both directions; `remote_autograd`: gradients through these calls; `errors`: exceptions as text.
+- `proxies`: proxies for objects of the other process; `modules`: proxies for networks; `copies`: the check's own
+  networks, pickled for the learner's process. Nothing that comes from the learner is ever unpickled.
 """

@@ -1,4 +1,4 @@
-"""The way between the two processes: messages over a pair of pipes."""
+"""The channel between the two processes: messages over a pair of pipes."""
 
 import queue
 import threading
@@ -7,7 +7,7 @@ from vit_course.teaching.classroom.apart.serialization import WireError, read_fr
 
 
 class Stream:
-    """The learner's end: waits as long as it takes."""
+    """The learner's end of the channel; `receive` waits without a time limit."""
 
     def __init__(self, incoming, outgoing):
         self._incoming, self._outgoing = incoming, outgoing
@@ -22,7 +22,7 @@ class Stream:
 
 
 class Watched:
-    """The other end: waiting can be broken off, and a side that is gone is said to be.
+    """The grading process's end: waiting can be interrupted, and the end of the learner's process raises an error.
 
     Args:
         incoming, outgoing: streams of bytes.
@@ -36,7 +36,7 @@ class Watched:
         threading.Thread(target=self._read, args=(incoming,), daemon=True).start()
 
     def send(self, tree: dict, blobs: list) -> None:
-        """Writes one message; raises what `gone` gives where nobody reads."""
+        """Writes one message; raises the error of `gone` where the other process no longer reads."""
         if self.broken:
             raise self._gone()
         try:
@@ -49,7 +49,7 @@ class Watched:
         """-> (tree, blobs) of the next message.
 
         Raises:
-            TimeoutError: none came in time; what comes later belongs to nobody, so the way is closed.
+            TimeoutError: no message came in time; the channel is closed, since a late reply would match no request.
         """
         waited = 0.0
         try:

@@ -1,4 +1,4 @@
-"""Copies of the course's own networks for the learner's side. Only there is anything unpickled."""
+"""Pickled copies of the course's networks for the learner's process, the only one that unpickles anything."""
 
 import io
 import json
@@ -11,7 +11,7 @@ from vit_course.teaching.classroom.apart.modules import CHECKS, importable
 
 
 class _Pickler(pickle.Pickler):
-    # Functions of a check and whatever else it keeps stay here: the copy gets keys for them.
+    # Functions and other objects of a check are not pickled: the copy gets keys for them.
     pack = None
 
     def persistent_id(self, thing):
@@ -29,7 +29,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def pickled(module: nn.Module, pack) -> bytes:
-    """The bytes of a module; `pack` makes the node of what stays here."""
+    """The bytes of a module; `pack` makes the node of an object that is not pickled."""
     file = io.BytesIO()
     pickler = _Pickler(file)
     pickler.pack = pack
@@ -38,7 +38,7 @@ def pickled(module: nn.Module, pack) -> bytes:
 
 
 def unpickled(data: bytes, unpack) -> nn.Module:
-    """The module of `pickled`; only for bytes of the side that is trusted."""
+    """The module from the bytes of `pickled`; only for bytes that come from the trusted side."""
     unpickler = _Unpickler(io.BytesIO(data))
     unpickler.unpack = unpack
     return unpickler.load()

@@ -1,4 +1,4 @@
-"""Exceptions across the two processes: name, words and the learner's line, never an object."""
+"""Exceptions between the two processes: sent as name, message and the learner's line, never as an object."""
 
 import builtins
 
@@ -8,7 +8,7 @@ MOST_WORDS, MOST_LINE = 4000, 200
 
 
 def told(error: BaseException) -> dict:
-    """An error as plain values: what `rebuilt` needs."""
+    """An exception as plain values, from which `rebuilt` makes it again."""
     try:
         words = str(error)
     except Exception:  # an exception's own __str__ is the learner's code too
@@ -24,7 +24,7 @@ def told(error: BaseException) -> dict:
 
 
 def rebuilt(node: dict) -> BaseException:
-    """The error that `told` told of; its `learners_line` says where it was raised."""
+    """The exception that `told` has described; its attribute `learners_line` says where it was raised."""
     kind = vars(builtins).get(str(node["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, BaseException)) or issubclass(kind, BaseExceptionGroup):
         kind = Exception
@@ -37,5 +37,5 @@ def rebuilt(node: dict) -> BaseException:
 
 
 class _Words(str):
-    # A KeyError shows the repr of what it is given, and these are its words already.
+    # str() of a KeyError is the repr of its argument; this keeps the message as it was.
     __repr__ = str.__str__

@@ -1,7 +1,7 @@
-"""The process in which a learner's notebook runs: it runs cells, and answers calls on what they defined.
+"""The program of a learner's process: runs the notebook's cells, and answers calls on the objects that they define.
 
-Started by `process.start` with its settings as the only argument. Standard input and output are the way to the side
-that asks; the learner's code finds others in their place.
+`process.LearnerProcess` starts it with the settings as the only argument. Its standard input and output carry the
+messages to and from the grading process; the learner's code gets other standard files instead.
 """
 
 import contextlib
@@ -14,12 +14,12 @@ from pathlib import Path
 
 from vit_course.teaching.classroom.plain import plain_files
 
-# What would act before the notebook, or in a library's place, stays behind.
+# Not copied: Python or Jupyter would run these files at the start, or import them in place of a library.
 SHADOWING = ("sitecustomize.py", "usercustomize.py", "vit_course", ".ipython", "ipython_config.py", ".jupyter")
 
 
 def main(settings: dict) -> None:
-    """Makes its folder, loads what answers need, limits itself, and serves until the other side closes."""
+    """Prepares the home folder, imports libraries, sets resource limits, and answers requests until the pipe closes."""
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     _make_home(settings)
     captured = _other_standard_files()
@@ -28,7 +28,7 @@ def main(settings: dict) -> None:
 
     from vit_course.teaching.classroom.apart.shell import Shell
 
-    RemovableHandle.next_id += 10**9  # a hook of this process never has the number of one of the other's
+    RemovableHandle.next_id += 10**9  # so that no hook has the same id in both processes
     shell = Shell.make(captured)
     limit(settings["limits"])
 
@@ -48,10 +48,10 @@ def main(settings: dict) -> None:
 
 
 def limit(limits: dict[str, int]) -> None:
-    """Bounds what this process may take, where the system can (setrlimit(2)).
+    """Limits the resources of this process by setrlimit(2), where the system has it.
 
     Args:
-        limits: "memory" in bytes beyond what it has now, "processes", "seconds" of a processor, "file" in bytes.
+        limits: "memory" in bytes on top of present use, "processes", "seconds" of processor time, "file" size in bytes.
     """
     try:
         import resource
@@ -60,7 +60,7 @@ def limit(limits: dict[str, int]) -> None:
     now = 0
     if sys.platform == "linux":
         now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    # PyTorch alone maps gigabytes that it never touches: the limit is what comes on top.
+    # PyTorch maps gigabytes of address space that it never touches, so the limit is added to the present use.
     wanted = {
         "RLIMIT_AS": now + limits["memory"] if now else None,
         "RLIMIT_NPROC": limits["processes"],
@@ -87,12 +87,12 @@ def _make_home(settings: dict) -> None:
         with contextlib.suppress(OSError):
             shutil.copyfile(path, home / "home" / "matplotlib" / path.name)
     os.chdir(home / "work")
-    # The learner's code finds helpers beside its notebook, but nothing there takes the place of a library.
+    # At the end of the path: helpers beside the notebook can be imported, but cannot replace a library.
     sys.path.append(str(home / "work"))
 
 
 def answering(shell, session) -> dict:
-    """What the other side asks for beside calls: to run a cell, to hand over a name, to begin a check."""
+    """The handlers of all requests other than calls: run a cell, return the object of a name, begin a check."""
     import numpy as np
     import torch
 
@@ -106,7 +106,7 @@ def answering(shell, session) -> dict:
         return {"value": sending.pack(shell.user_ns.get(tree["name"]))}, sending.blobs
 
     def begin(tree: dict, blobs: list) -> tuple[dict, list]:
-        # The same numbers in every check, and none that says anything about the check's own.
+        # The same seed in every check, which reveals nothing about the seed of the check itself.
         session.reset()
         random.seed(0)
         np.random.seed(0)  # noqa: NPY002
@@ -117,7 +117,7 @@ def answering(shell, session) -> dict:
 
 
 def _other_standard_files() -> int:
-    # 0 gives nothing; 1 and 2 are a file in which the shell finds what started programs wrote.
+    # File descriptor 0 is empty; 1 and 2 go to a file, from which the shell reads the output of child processes.
     captured = os.open(tempfile.mkdtemp() + "/printed", os.O_RDWR | os.O_CREAT | os.O_APPEND)
     empty = os.open(os.devnull, os.O_RDONLY)
     os.dup2(empty, 0)

@@ -1,4 +1,4 @@
-"""Networks as the other process sees them: the same tree of parts, with parameters of its own that are kept in step."""
+"""Proxies for networks of the other process: the same submodules, with copies of the parameters kept in sync."""
 
 import importlib
 
@@ -13,10 +13,10 @@ CHECKS = "vit_course.checks."
 
 
 class RemoteModule(nn.Module):
-    """A module of the other process: calling it computes there. Parts and parameters are mirrored."""
+    """A proxy for a module of the other process: calls run there; submodules and parameters are mirrored here."""
 
     def forward(self, *arguments, **keywords):
-        """What the other process computes."""
+        """Runs the module in the other process and returns its output."""
         return self._session.call(self, arguments, keywords)
 
     def __deepcopy__(self, memo):
@@ -27,17 +27,17 @@ class RemoteModule(nn.Module):
 
 
 class Building(type(nn.Module)):
-    """The type of a class of the other process: calling it builds there."""
+    """The metaclass of a proxy for a class of the other process: calling the class builds an instance there."""
 
     def __call__(cls, *arguments, **keywords):
         return cls._session.call(cls, arguments, keywords)
 
 
 class RemoteOptimiser(torch.optim.Optimizer):
-    """An optimiser of the other process: its step is taken there, on the gradients that the parameters have here."""
+    """A proxy for an optimiser of the other process: it steps there, with the gradients of the parameters here."""
 
     def step(self, closure=None):
-        """Takes one step there, and the moved parameters over."""
+        """Takes one step in the other process and copies the updated parameters back."""
         with torch.enable_grad():
             loss = closure() if closure else None
         self._session.call(self, (), {}, method="step")
@@ -45,7 +45,7 @@ class RemoteOptimiser(torch.optim.Optimizer):
 
 
 def mirror(session, node: dict) -> RemoteModule:
-    """An empty module of the name and the PyTorch class that the node says; `take` fills it."""
+    """An empty proxy with the class name and the PyTorch base class of the node; `take` fills it."""
     base = getattr(nn, str(node.get("base")), None)
     known = isinstance(base, type) and issubclass(base, nn.Module) and base is not nn.Module
     module = object.__new__(type(str(node["name"])[:80], (RemoteModule, base) if known else (RemoteModule,), {}))
@@ -55,13 +55,13 @@ def mirror(session, node: dict) -> RemoteModule:
 
 
 def described(module: nn.Module, key_of, pack, seen: set, mine: bool) -> dict:
-    """The node of a module: its state, and where it is this side's own, what it is.
+    """The node of a module: its state, and for a module of this process also its plain attributes.
 
     Args:
         module: to describe.
         key_of: object -> the key by which both sides know it.
         pack: value -> node.
-        seen: ids of the modules that the message holds already.
+        seen: ids of the modules that are already in the message.
         mine: whether it lives in this process.
     """
     key = key_of(module)
@@ -97,8 +97,9 @@ def take(module: nn.Module, node: dict, unpack, receive, own: bool) -> None:
         module: to change.
         node: see `described`.
         unpack: node -> value.
-        receive: (node of a part, parameter or buffer, what stands there now) -> what is to stand there.
-        own: whether the module lives in this process; then the other side changes numbers and modes, and no parts.
+        receive: (node of a submodule, parameter or buffer; the object there now) -> the object to put there.
+        own: whether the module lives in this process; if so, the other side may change its numbers and mode, but
+            cannot add or remove parts.
     """
     module.training = bool(node["training"])
     if not own:
@@ -117,9 +118,9 @@ def take(module: nn.Module, node: dict, unpack, receive, own: bool) -> None:
 
 
 def take_hooks(module: nn.Module, node: dict) -> None:
-    """Makes a module's hooks as many as the other side's copy has.
+    """Gives a module the same hooks, by id, as the other side's copy has.
 
-    Those that stand only there stand here as ones that do nothing; those that were removed there are gone.
+    A hook that exists only there becomes an empty hook here; a hook that was removed there is removed here.
     """
     for table, there in zip((module._forward_hooks, module._forward_pre_hooks), node["hooks"], strict=True):
         for key in [key for key in table if key not in there]:
@@ -132,12 +133,12 @@ def take_hooks(module: nn.Module, node: dict) -> None:
 
 
 def same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether two tensors are one to the last bit; NaN is no number's equal."""
+    """Whether two tensors have the same shape, dtype and numbers; NaN equals nothing."""
     return a.shape == b.shape and a.dtype == b.dtype and torch.equal(a, b)
 
 
 def portable(module: nn.Module) -> bool:
-    """Whether the learner gets a copy of it: parts of PyTorch and the course, none with a forward of a check's own."""
+    """Whether the learner's process gets a copy: all parts are of PyTorch or the course, none has a check's forward."""
     return all(_is_public(type(part)) for part in module.modules())
 
 
@@ -148,7 +149,7 @@ def _is_public(kind: type) -> bool:
 
 
 def as_vit(module: nn.Module) -> dict | None:
-    """-> the config and state of a `ViT` that is as its class makes it, else None."""
+    """The config and state of an unmodified `ViT`; None for any other module, and for a `ViT` that was changed."""
     if type(module) is not ViT:
         return None
     with torch.device("meta"):
@@ -161,7 +162,7 @@ def as_vit(module: nn.Module) -> dict | None:
 
 
 def built_vit(values: dict) -> ViT:
-    """The `ViT` of `as_vit`. No more memory is taken than its numbers have, whatever the config says."""
+    """The `ViT` from the values of `as_vit`. Sizes are compared first, so that a false config allocates no memory."""
     config = ViTConfig(**values["config"])
     with torch.device("meta"):
         sizes = {name: value.shape for name, value in ViT(config).state_dict().items()}

@@ -1,4 +1,4 @@
-"""Objects that do not cross: the other side gets a key and a stand-in, or for the course's own networks a copy."""
+"""Objects that are not sent by value: the other side gets a key and a proxy, or a copy of a network of the course."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -26,12 +26,12 @@ from vit_course.teaching.classroom.apart.serialization import MOST_ITEMS, Packer
 
 
 class Sending(Packer):
-    """One message on its way out.
+    """Packs one outgoing message.
 
     Args:
-        session: whose objects these are.
-        wanted: whether gradients are to come back for the tensors in it: these are gathered in `inputs`.
-        results: whether gradients will be asked for the tensors in it: these are gathered in `outputs`.
+        session: the session that sends it.
+        wanted: whether this side will need gradients of its tensors; those tensors are collected in `inputs`.
+        results: whether the other side may request gradients through its tensors, collected in `outputs`.
     """
 
     def __init__(self, session, wanted: bool = False, results: bool = False):
@@ -42,7 +42,7 @@ class Sending(Packer):
         self._modules, self._parameters = set(), set()
 
     def tensor(self, tensor: torch.Tensor) -> dict:
-        """See `Packer`; with the place of the tensor among those that have gradients."""
+        """As `Packer.tensor`, with the index in `inputs` or `outputs` of a tensor that requires a gradient."""
         node = super().tensor(tensor)
         if tensor.requires_grad:
             for gather, name, found in ((self._wanted, "in", self.inputs), (self._results, "out", self.outputs)):
@@ -52,7 +52,7 @@ class Sending(Packer):
         return node
 
     def gather_no_more(self) -> None:
-        """From here on, tensors are state and no results."""
+        """Stops collecting `outputs`: the tensors packed from here on are state, not results."""
         self._results = False
 
     def _of_object(self, thing) -> dict:
@@ -86,7 +86,7 @@ class Sending(Packer):
             return {**node, "v": {**self.tensor(torch.empty(0)), "wants": True}, "grad": None}
         gradient = parameter.grad
         value = self.tensor(parameter)
-        value.pop("out", None)  # the other side knows it: no result, but where results come from
+        value.pop("out", None)  # a parameter is an input of the results, not one of them
         if self.outputs and self.outputs[-1] is parameter:
             self.outputs.pop()
         return {**node, "v": value, "grad": None if gradient is None else Packer.tensor(self, gradient)}
@@ -105,11 +105,12 @@ class Sending(Packer):
 
 
 class Receiving(Unpacker):
-    """One message that came in.
+    """Unpacks one received message.
 
     Args:
-        blobs: its bytes.
-        wanted: whether the other side will ask for gradients of the tensors in it: these are gathered in `inputs`.
+        session: the session that received it.
+        blobs: the bytes of its tensors.
+        wanted: whether the other side may request gradients of its tensors; those are collected in `inputs`.
     """
 
     def __init__(self, session, blobs: list, wanted: bool = False):
@@ -119,7 +120,7 @@ class Receiving(Unpacker):
         self.outputs: dict[int, torch.Tensor] = {}
 
     def tensor(self, node) -> torch.Tensor:
-        """See `Unpacker`; with the gradient that it wants, or has."""
+        """As `Unpacker.tensor`, with requires_grad as it was sent, or the connected tensor from `outputs`."""
         if node.get("out") in self.outputs:
             return self.outputs[node["out"]]
         tensor = super().tensor(node)
@@ -209,7 +210,7 @@ class Receiving(Unpacker):
         return module
 
     def _buffer(self, node: dict, standing) -> torch.Tensor:
-        # One that the other side has kept is kept here, with its numbers; one that it has replaced is replaced.
+        # A buffer that the other side has kept is updated in place; one that it has replaced is replaced here too.
         session, key, value = self._session, str(node["id"]), self.unpack(node["v"])
         own = key[:1] == session.side
         found = session.tensors.get(key) if own else session.theirs.get(key)
@@ -239,7 +240,7 @@ class Receiving(Unpacker):
 
 
 class _Items(Iterable):
-    """What can be gone through once more; its class has the name that it had in the other process."""
+    """An iterable over the items of an object of the other process; its class has the name that it had there."""
 
     def __init__(self, items: list):
         self._items = items
@@ -258,7 +259,7 @@ def _plain(value) -> bool:
 
 def _set(parameter: nn.Parameter, value: torch.Tensor, wants: bool) -> None:
     if isinstance(parameter, nn.parameter.UninitializedTensorMixin):
-        return  # of a lazy layer that has not run yet
+        return  # a parameter of a lazy layer that has not run yet
     if not same(parameter.detach(), value):
         if parameter.shape == value.shape and parameter.dtype == value.dtype:
             with torch.no_grad():

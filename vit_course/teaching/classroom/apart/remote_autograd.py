@@ -1,4 +1,4 @@
-"""Gradients of a call that went to the other side."""
+"""Gradients through calls to the other process."""
 
 import weakref
 
@@ -8,7 +8,7 @@ from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
 
 
 class Link:
-    """A call whose gradients can be asked for; the other side may forget it when nobody here can."""
+    """A call whose gradients can still be requested; when it is deleted, the other side may forget its graph."""
 
     def __init__(self, session, kept: int, numbers: list[int]):
         self.session, self.kept, self.numbers = session, kept, numbers
@@ -16,7 +16,7 @@ class Link:
 
 
 class Across(torch.autograd.Function):
-    """Results of a call; their gradients are asked of the other side."""
+    """Connects the results of a remote call to its inputs: the backward pass runs on the other side."""
 
     @staticmethod
     def forward(ctx, link, results, *inputs):

@@ -1,7 +1,8 @@
-"""Calls between the two processes, the same on both sides: arguments there, results, changes and gradients back.
+"""Remote calls between the two processes; both sides run the same code.
 
-Each side keeps its own objects and gives the other a key for them. A message carries the whole state of every module
-in it, so both sides agree before a call and after it. Small networks are what checks are about.
+A call sends its arguments, and gets back the result and the changes made to the arguments; gradients are requested
+later. Each side keeps its own objects and gives the other a key for each. A message holds the whole state of every
+module in it, so that both sides agree before and after a call: the networks of the checks are small.
 """
 
 import contextlib
@@ -27,12 +28,12 @@ class Session:
     """One side of the conversation.
 
     Args:
-        channel: with `send(tree, blobs)` and `receive()`, which raises where the other side is gone.
+        channel: has `send(tree, blobs)` and `receive()`, which raises an error where the other process has ended.
         side: a letter that begins the keys of this side's objects.
-        careful: whether the other side is not trusted: then nothing is unpickled.
-        library: on the side that is not trusted, () -> an object whose `restore()` puts functions back that were
-            replaced since, and names the first, or gives None.
-        changed: on the other, name -> the error to raise where a call has replaced such a function.
+        careful: True where the other side is not trusted: nothing from it is unpickled.
+        library: for the untrusted side only: () -> an object whose `restore()` puts back library functions that a call
+            has replaced, and returns the name of the first, or None.
+        changed: for the trusted side only: name -> the error to raise where a call has replaced that function.
     """
 
     def __init__(
@@ -46,15 +47,15 @@ class Session:
         self.channel, self.side, self.careful = channel, side, careful
         self._library, self._changed = library, changed
         self.operations = {"call": self._called, "backward": self._backward}
-        # What ends a check on the careful side, such as the end of its time, is not the other side's business.
+        # On the careful side, exceptions that end a check, such as its timeout, are not sent to the other side.
         self._caught = Exception if careful else BaseException
         self._count = 0
         self.reset()
 
     def reset(self) -> None:
-        """Forgets all objects of both sides; the numbers of keys go on, so an old one means nothing."""
+        """Forgets all objects of both sides. The numbering of keys continues, so that no old key is used again."""
         self.mine: dict[str, object] = {}
-        # Parameters and buffers live as long as their modules, and proxies as long as somebody here holds them.
+        # Weak references: tensors live as long as their modules, and proxies as long as this side uses them.
         self.tensors = weakref.WeakValueDictionary()
         self.theirs = weakref.WeakValueDictionary()
         self.keys = WeakIdKeyDictionary()
@@ -64,32 +65,32 @@ class Session:
         self.errors: dict[int, BaseException] = {}
 
     def key_of(self, thing) -> str:
-        """The key by which both sides know a thing; this side's own things get one here."""
+        """The key by which both sides know an object; an object of this side gets one on first use."""
         key = self.known_key(thing)
         if key is None:
             key = f"{self.side}{self.number()}"
             try:
                 self.keys[thing] = key
-            except TypeError:  # such as an exception, which nothing may hold weakly
+            except TypeError:  # an object that allows no weak reference, such as an exception
                 self.ids[id(thing)] = key
         if key[0] == self.side:
             (self.tensors if isinstance(thing, torch.Tensor) else self.mine)[key] = thing
         return key
 
     def known_key(self, thing) -> str | None:
-        """The key of a thing that has one."""
+        """The key of an object, or None where it has none yet."""
         try:
             return self.ids.get(id(thing)) or self.keys.get(thing)
         except TypeError:
             return None
 
     def number(self) -> int:
-        """A number that no other call or thing has."""
+        """A new number, unique among the calls and objects of this side."""
         self._count += 1
         return self._count
 
     def call(self, target, arguments, keywords, method: str = ""):
-        """Calls a thing of the other side; what it raises there is raised here."""
+        """Calls an object of the other side; an exception that is raised there is raised here too."""
         sending = Sending(self, wanted=True)
         tree = {
             "op": "call",
@@ -109,7 +110,7 @@ class Session:
             change([list(arguments), keywords], receiving.unpack(reply["after"]))
             receiving.unpack(reply["target"])
         if reply.get("grad", tree["grad"]) != tree["grad"]:
-            torch.set_grad_enabled(not tree["grad"])  # left so by the learner's code, which a check looks at
+            torch.set_grad_enabled(not tree["grad"])  # the learner's code changed it, and the check looks at that
         if "error" in reply:
             raise self.error_of(reply["error"])
         if reply.get("replaced") and self._changed:
@@ -119,7 +120,7 @@ class Session:
         return receiving.unpack(reply["result"])
 
     def ask(self, tree: dict, blobs=()) -> tuple[dict, list]:
-        """Sends a message and answers the other side's until the reply comes."""
+        """Sends a request, and answers the other side's requests until the reply comes."""
         self.channel.send(tree, list(blobs))
         while True:
             tree, blobs = self.channel.receive()
@@ -130,12 +131,12 @@ class Session:
             self.answer(tree, blobs)
 
     def error_of(self, node) -> BaseException:
-        """The exception that a message tells of: this side's own, where it began here."""
+        """The exception that a message describes; the original object, if it was first raised on this side."""
         own = self.errors.get(node.get("yours"))
         return own if own is not None else rebuilt(node)
 
     def _connect(self, reply: dict, receiving: Receiving, inputs: list) -> None:
-        # The results that want a gradient get one that goes through the other side.
+        # Connects the results that require a gradient to the inputs, by a backward pass on the other side.
         nodes = [node for node in receiving.results(reply["result"]) if node.get("out") is not None]
         numbers = [node["out"] for node in nodes]
         if numbers:
@@ -144,7 +145,7 @@ class Session:
             receiving.outputs = dict(zip(numbers, outputs, strict=True))
 
     def answer(self, tree: dict, blobs: list) -> None:
-        """Does what the other side asks for and replies."""
+        """Handles one request of the other side and sends the reply."""
         try:
             reply, blobs = self.operations[tree["op"]](tree, blobs)
         except self._caught as error:
@@ -154,7 +155,7 @@ class Session:
     def _told(self, error: BaseException) -> dict:
         if not self.careful:
             return told(error)
-        # A check's own error, raised in what the learner's code called: it comes back as the object that it is.
+        # An error of a check's function that the learner's code called: it must come back as the same object.
         number = self.number()
         self.errors[number] = error
         return {**told(error), "yours": number}
@@ -187,7 +188,7 @@ class Session:
         return reply, sending.blobs
 
     def _function(self, target, method: str) -> Callable:
-        # The other side may call what it was given, and nothing else of it.
+        # The other side may call the objects that it was given, but of their methods only these two.
         if method == "step" and isinstance(target, torch.optim.Optimizer):
             return target.step
         if method == "copy" and isinstance(target, nn.Module):
@@ -215,7 +216,11 @@ class Session:
 
 
 def change(old, new) -> bool:
-    """Gives the caller's own tensors, dicts and lists what a call has made of them; -> whether `old` is one."""
+    """Copies the changes that a call made into the caller's tensors, dicts and lists.
+
+    Returns:
+        False where `old` and `new` are not both tensors, dicts or sequences; then nothing is copied.
+    """
     if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor):
         if not same(old.detach(), new.detach()):
             old.data = new.detach()

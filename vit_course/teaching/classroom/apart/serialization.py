@@ -1,7 +1,7 @@
-"""What may cross between two processes that do not trust each other: numbers, text, containers and tensors.
+"""The message format between two processes that do not trust each other: numbers, text, containers and tensors.
 
-A message is a tree of JSON and the raw bytes of its tensors. Nothing in it is ever executed, and a number that lies
-about equality or a tensor that overrides functions arrives as a plain one.
+A message is a JSON tree and the raw bytes of its tensors. Nothing in it is ever executed. An instance of a subclass,
+such as a number with its own == or a tensor that overrides functions, arrives as a plain number or tensor.
 """
 
 import json
@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-MOST_JSON, MOST_BYTES = 2**26, 2**30  # of one message: text, and tensors
-MOST_ITEMS = 10**6  # of one container
+MOST_JSON, MOST_BYTES = 2**26, 2**30  # bytes of JSON and bytes of tensors in one message
+MOST_ITEMS = 10**6  # in one container
 MOST_DIGITS = 4000
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -44,7 +44,7 @@ def read_frame(stream) -> tuple[object, list]:
 
     Raises:
         EOFError: the other side is gone.
-        WireError: a message that is too long or none at all.
+        WireError: the message is too long or not valid.
     """
     text_length, byte_length = struct.unpack(">QQ", _exactly(stream, 16))
     if text_length > MOST_JSON or byte_length > MOST_BYTES:
@@ -66,7 +66,7 @@ def _exactly(stream, length: int) -> bytes:
 
 
 class Packer:
-    """Values -> nodes of a tree. `foreign(value)` makes the node of whatever is no plain value."""
+    """Turns values into nodes of the JSON tree; `foreign(value)` makes the node of any other object."""
 
     def __init__(self, foreign: Callable):
         self.blobs: list[bytes] = []
@@ -103,7 +103,7 @@ class Packer:
         self._inside.append(id(value))
         try:
             if isinstance(value, dict):
-                # Mappings of other libraries, such as OrderedDict, are dicts to every check.
+                # Subclasses of dict, such as OrderedDict, are sent as plain dicts.
                 items = [[self.pack(key), self.pack(item)] for key, item in dict.items(value)]
                 return {"k": "dict", "v": items}
             name = "size" if isinstance(value, torch.Size) else None
@@ -113,7 +113,7 @@ class Packer:
             self._inside.pop()
 
     def tensor(self, tensor: torch.Tensor) -> dict:
-        """The node of a tensor: its numbers, its order in memory and whether it wants a gradient."""
+        """The node of a tensor: its numbers, the order of its axes in memory, and whether it requires a gradient."""
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             plain = tensor.detach().as_subclass(torch.Tensor)
             node = {"k": "tensor", "dtype": str(plain.dtype).removeprefix("torch."), "shape": list(plain.shape)}
@@ -138,7 +138,7 @@ class Packer:
 
 
 class Unpacker:
-    """Nodes -> values. `foreign(node)` makes what the sender's `foreign` sent."""
+    """Turns nodes back into values; `foreign(node)` makes the object of a node that the sender's `foreign` made."""
 
     def __init__(self, blobs: list, foreign: Callable):
         self.blobs, self._foreign = blobs, foreign
@@ -147,7 +147,7 @@ class Unpacker:
         """The value of one node.
 
         Raises:
-            WireError: a node that is none.
+            WireError: the node is not valid.
         """
         if node is None or type(node) in (bool, int, float, str):
             return node
@@ -165,7 +165,7 @@ class Unpacker:
             raise WireError(f"not a value: {type(error).__name__}: {error}") from None
 
     def tensor(self, node) -> torch.Tensor:
-        """A tensor of its own memory, without a gradient."""
+        """The tensor of a node, in newly allocated memory and without a gradient."""
         dtype, shape = DTYPES[node["dtype"]], [_size(size) for size in node["shape"]]
         if node.get("device") == "meta":
             return torch.empty(shape, dtype=dtype, device="meta")
@@ -178,7 +178,7 @@ class Unpacker:
         if not blob:
             return torch.empty(shape, dtype=dtype)
         numbers = torch.frombuffer(bytearray(blob), dtype=torch.uint8)
-        # Another byte than 0 or 1 is no bool, and what torch makes of it is anybody's guess.
+        # torch does not define a bool whose byte is neither 0 nor 1, so every byte other than 0 counts as True.
         numbers = numbers != 0 if dtype == torch.bool else numbers.view(dtype)
         back = [list(order).index(axis) for axis in range(len(shape))]
         return numbers.reshape([shape[axis] for axis in order]).permute(back)

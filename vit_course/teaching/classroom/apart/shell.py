@@ -16,14 +16,14 @@ MOST_SHOWN = 20 * 2**20  # characters that one cell prints, or displays
 
 
 class Shell(InteractiveShell):
-    """IPython, of which `run` gives a cell's outputs."""
+    """An IPython shell whose `run` returns a cell's outputs."""
 
     @classmethod
     def make(cls, captured: int) -> "Shell":
-        """The one of this process.
+        """Makes the shell of this process.
 
         Args:
-            captured: a file descriptor to which programs that are started write.
+            captured: the file descriptor to which child processes write their output.
         """
         config = Config()
         config.HistoryManager.enabled = False
@@ -35,16 +35,16 @@ class Shell(InteractiveShell):
         return shell
 
     def run(self, source: str) -> list[dict]:
-        """Runs one cell; -> its outputs as a notebook file has them: what it printed, what it displayed, its error."""
+        """Runs one cell and returns its outputs in the notebook format: printed text, displayed data, the error."""
         self._forget_hooks()
         self._errors.clear()
         os.ftruncate(self._captured, 0)
         os.lseek(self._captured, 0, os.SEEK_SET)
-        with self.display_trap, capture_output() as captured:  # the trap first, or the cell would set its own
+        with self.display_trap, capture_output() as captured:  # entered here, or run_cell would replace the capture
             try:
                 # store_history counts the cells, so that an error names the cell as Jupyter would.
                 self.run_cell(source, store_history=True)
-            except BaseException as error:  # not the cell's own: that of a hook, or an interrupt
+            except BaseException as error:  # not raised by the cell itself, but by a hook or an interrupt
                 self._showtraceback(type(error), error, [f"{type(error).__name__}: {error}"])
         outputs, length = [], 0
         for name, text in (("stdout", captured.stdout + self._programs_wrote()), ("stderr", captured.stderr)):
@@ -60,33 +60,33 @@ class Shell(InteractiveShell):
         return outputs + self._errors
 
     def enable_gui(self, gui=None):
-        """There is none."""
+        """Does nothing: this process has no GUI."""
 
     def system(self, cmd):
-        """`!command`, by pipes: IPython would open a terminal, and there is none to open."""
+        """Runs `!command` through pipes; IPython's own method would open a terminal, and there is none."""
         text, self.user_ns["_exit_code"] = self._run(cmd, depth=1)
         sys.stdout.write(text)
 
     def getoutput(self, cmd, split=True, depth=0):
-        """`lines = !command`."""
+        """Runs `lines = !command` and returns its output."""
         text, _ = self._run(cmd, depth + 1)
         return SList(text.splitlines()) if split else text
 
     def _run(self, cmd: str, depth: int) -> tuple[str, int]:
-        # The command may name what stands `depth` frames above the caller.
+        # The command may contain variables of the frame that is `depth` levels above the caller.
         cmd = self.var_expand(cmd, depth=depth + 1)
         ran = subprocess.run(cmd, shell=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         return ran.stdout.decode(errors="replace"), ran.returncode
 
     def ask_exit(self):
-        """A notebook goes on."""
+        """Does nothing: a notebook continues after exit()."""
 
     def _showtraceback(self, etype, evalue, stb):
         lines, words = list(stb)[:200], str(evalue)[:4000]
         self._errors.append({"output_type": "error", "ename": etype.__name__, "evalue": words, "traceback": lines})
 
     def _forget_hooks(self) -> None:
-        # What one cell sets up for the source of the next ones, or for their running, ends with it.
+        # Removes what a cell has installed to change later cells: source transformers, event callbacks and tracers.
         self.input_transformer_manager = TransformerManager()
         self.input_transformers_post = []
         self.ast_transformers = []
