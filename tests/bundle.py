@@ -19,7 +19,7 @@ from pathlib import Path
 ESBUILD = "0.28.2"
 LIBRARIES = "lit-html@3.3.3"  # BSD-3-Clause; its notice is in the bundles
 PACKAGE = Path(__file__).parents[1] / "vit_course"
-EXPLORER = ("widget", "page", "upload", "live", "live_worker", "live_service")
+EXPLORER = ("widget", "upload", "live", "live_worker", "live_service")
 IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"(\.[\w./]+)"(?: with [^;]*)?;', re.MULTILINE)
 
 

@@ -1,7 +1,5 @@
 """What several test files share."""
 
-import functools
-import inspect
 import os
 import signal
 import subprocess
@@ -14,59 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def cases(names: str | tuple, *rows, ids=str):
-    """Runs a test for each row of a table, as one item; each row that fails is told, with its own traceback.
-
-    For tables of many small cases, in place of `pytest.mark.parametrize`, which makes an item of each. Every row
-    starts from the same random state, with an empty `tmp_path` and a `monkeypatch` of its own; other fixtures are made
-    once for all.
-
-    Args:
-        names: the arguments of the test that a row gives: a tuple, or a word for a single one.
-        rows: a tuple for each case, or single values for a single name; or one list of all of them.
-        ids: a row's name in the message.
-    """
-    wanted = (names,) if isinstance(names, str) else names
-    table = list(rows[0] if len(rows) == 1 else rows)
-
-    def decorate(test):
-        def each(*bound, **fixtures):  # `bound` is the object of a method
-            failed = []
-            for place, row in enumerate(table):
-                given = dict(zip(wanted, [row] if isinstance(names, str) else row, strict=True))
-                try:
-                    with fresh(fixtures, place) as own:
-                        test(*bound, **given, **own)
-                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:  # a row may not skip
-                    told = error if isinstance(error, Exception) else AssertionError(str(error))
-                    told.add_note(f"case: {ids(row)!a}"[:500])
-                    failed.append(told)
-            if failed:
-                raise ExceptionGroup(f"{len(failed)} of {len(table)} cases of {test.__name__}", failed)
-
-        assert table, f"{test.__name__} has a table without a row"
-        rest = [one for one in inspect.signature(test).parameters.values() if one.name not in wanted]
-        functools.update_wrapper(each, test)
-        each.__signature__ = inspect.Signature(rest)
-        return each
-
-    return decorate
-
-
-@contextmanager
-def fresh(fixtures: dict, place: int):
-    """The fixtures of one row: what it writes, changes or prints is no other row's."""
-    seed()
-    own = dict(fixtures)
-    if "tmp_path" in own:
-        own["tmp_path"] = own["tmp_path"] / f"case{place}"
-        own["tmp_path"].mkdir()
-    if "capsys" in own:
-        own["capsys"].readouterr()
-    with pytest.MonkeyPatch.context() as patch:
-        if "monkeypatch" in own:
-            own["monkeypatch"] = patch
-        yield own
+def pytest_make_parametrize_id(val, argname):
+    """Names a row after its argument where its value is too long for a name."""
+    long = val.bit_length() > 64 if isinstance(val, int) else isinstance(val, (str, bytes)) and len(val) > 60
+    return argname if long else None
 
 
 def thoroughly(*values) -> list:
@@ -144,9 +93,9 @@ def odd_images():
 @pytest.fixture(scope="session")
 def browser():
     """A headless Chromium, shared by all browser tests of a process."""
-    import in_lab
+    import in_jupyterlab
 
-    return in_lab.browser()
+    return in_jupyterlab.browser()
 
 
 def built_once(tmp_path_factory, name: str, build) -> Path:
@@ -178,7 +127,7 @@ def site(tmp_path_factory):
 @pytest.fixture(scope="session")
 def live_folder(tmp_path_factory):
     """The folder of the live page. No test may change it."""
-    from vit_course.live import write_live
+    from vit_course.explorer.live_page import write_live
 
     return built_once(tmp_path_factory, "live", write_live)
 

@@ -5,8 +5,13 @@ from functools import cache
 import nbformat
 from conftest import ROOT
 
-from vit_course.classroom.exercises import exercises_of
+from vit_course.teaching.classroom.exercises import exercises_of
 
+# The exercises that another puts together.
+PARTS = {
+    "capstone.block": ["capstone.attention"],
+    "capstone.vit": ["capstone.patches", "capstone.tokens", "capstone.attention", "capstone.block"],
+}
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -45,10 +50,11 @@ def made_by(name: str, code: str):
 
 @cache
 def _given(name: str) -> dict:
-    # An exercise may rely on the first cell of its section and on the cells given with it, on nothing else.
+    # An exercise may rely on the first cell of its section and on the cells given with it, and on nothing else but the
+    # exercises that its text puts together.
     path, exercise = all_exercises()[name]
     names: dict = {}
-    for source in (_imports(path), *exercise.given):
+    for source in (_imports(path), *exercise.given, *(all_exercises()[one][1].solution for one in PARTS.get(name, ()))):
         exec(compile(source, f"<{name}>", "exec"), names)
     return names
 

@@ -65,7 +65,7 @@ def module_page(browser):
         name = route.request.url.removeprefix(ORIGIN).partition("?")[0].lstrip("/")
         if name in page.served:
             route.fulfill(body=page.served[name], content_type="application/octet-stream")
-        elif (path := (SHARED if name.startswith("widgets/") else SOURCES) / name).is_file():
+        elif (path := (SHARED if name.startswith("_support/") else SOURCES) / name).is_file():
             route.fulfill(path=path)  # a browser runs no script of another type
         else:
             route.fulfill(body="<!doctype html><html lang=en><title>modules</title>", content_type="text/html")
@@ -102,7 +102,7 @@ def arrays(panel: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def real_panel(name: str) -> tuple[dict, dict[str, np.ndarray]]:
     """vit-s14 on a photograph of the course at 224 pixels -> the sizes, and queries, keys and features."""
-    loaded = pretrained.load_any("vit-s14")
+    loaded = pretrained.load_run("vit-s14")
     image = loaded.preprocess(data.photographs()[name].open())  # (1, 3, 224, 224)
     with torch.no_grad(), record_attention(loaded.model) as maps:
         features = loaded.model.features(image)[0]

@@ -20,7 +20,7 @@ torch.set_num_threads(1)
 from runs import RECIPE, files, new_model  # noqa: E402
 
 from vit_course import data, training  # noqa: E402
-from vit_course.files import atomic  # noqa: E402
+from vit_course._support.files import atomic  # noqa: E402
 
 DATASET = data.shapes(90, 40, 40, image_size=(12, 8))
 

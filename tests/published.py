@@ -124,7 +124,7 @@ PUBLISHED = {
     "timm": FROM_TIMM(),
     "timm, mean": FROM_TIMM(options={"class_token": False, "global_pool": "avg", "fc_norm": False}),
     "timm, no qkv bias, 1 channel": FROM_TIMM(options={"qkv_bias": False, "in_chans": 1}, shape=(1, SIZE, SIZE)),
-    "timm, DeiT": FROM_TIMM(heads=None, shape=(3, 48, 48)),
+    "timm, DeiT": FROM_TIMM(shape=(3, 48, 48)),
     "Hugging Face": FROM_HUGGINGFACE(),
     "Hugging Face, no qkv bias, 1 channel": FROM_HUGGINGFACE(
         options={"qkv_bias": False, "num_channels": 1}, shape=(1, SIZE, SIZE)

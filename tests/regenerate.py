@@ -15,23 +15,28 @@ from pathlib import Path
 import nbformat
 import numpy as np
 import tables
-from about import settled, tolerance
 from figures import DRIFTS, EXACT, LOOSE, OF_THIS_MACHINE, differ, pictures
 from nbclient import NotebookClient
 from sent import decoded
+from tolerances import settled, tolerance
 
-from vit_course.explorables import explorable
-from vit_course.explorer import embedded
+from vit_course._support.widgets.pages import pack, unpack
+from vit_course.explorables.explorable import Explorable
+from vit_course.explorer import AttentionExplorer
+from vit_course.explorer.panel_data import fitting
 
 ROOT = Path(__file__).parents[1]
 VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-def pack(state: dict) -> dict | None:
+def kept(state: dict) -> dict | None:
     """What is stored of a widget in this state, or None where nothing is."""
-    if "_panels" in state:
-        return embedded.pack(state)
-    return explorable.pack(state) if {"_name", "_facts", "_data"} <= state.keys() else None
+    for kind in (AttentionExplorer, Explorable):
+        names = kind.class_trait_names(kept=True)
+        if state.keys() >= {*names}:
+            found = {name: state[name] for name in names}
+            return pack(fitting(found) if kind is AttentionExplorer else found)
+    return None
 
 
 def state_of(client: NotebookClient, model_id: str) -> dict:
@@ -68,7 +73,7 @@ def _one_as_stored(stored: dict, fresh: dict, tags: list[str]) -> dict:
     if "image/png" in fresh.get("data", {}) and differ(*pictures([stored, fresh]), closely):
         return fresh
     views = [one.get("data", {}).get(VIEW) for one in (stored, fresh)]
-    if all(views) and not (same_explorer(*map(embedded.unpack, views)) and same_explorable(*views)):
+    if all(views) and not same_widget(*map(unpack, views)):
         return fresh
     return stored if _said(stored) == _said(fresh) else fresh
 
@@ -79,20 +84,15 @@ def _said(output: dict) -> tuple:
     return alt, {name: value for name, value in output.get("data", {}).items() if name not in ("image/png", VIEW)}
 
 
-def same_explorer(stored: dict | None, fresh: dict | None) -> bool:
-    """Whether two packed explorers show the same: their data may differ as two machines round."""
-    if stored is None or fresh is None:
-        return stored is fresh
+def same_widget(stored: dict | None, fresh: dict | None) -> bool:
+    """Whether two views keep the same widget, or none: the data of explorers may differ as two machines round."""
+    if not (stored and fresh and "_panels" in stored and "_panels" in fresh):
+        return stored == fresh
     frames = [one | {"_panels": len(one["_panels"]), "_data": None} for one in (stored, fresh)]
     if frames[0] != frames[1]:
         return False
     panels = zip(stored["_panels"], fresh["_panels"], strict=True)
     return all(_same_panel(stored["_data"], fresh["_data"], *pair) for pair in panels)
-
-
-def same_explorable(stored: dict, fresh: dict) -> bool:
-    """Whether two views keep the same explorable, byte for byte, or none."""
-    return explorable.unpack(stored) == explorable.unpack(fresh)
 
 
 def _same_panel(data: bytes, other: bytes, stored: dict, fresh: dict) -> bool:
@@ -148,7 +148,7 @@ def regenerate(path: Path, fresh: bool = False) -> None:
             # A live view belongs to the session that made it; the picture and the text beside it stay, and of an
             # explorer or an explorable its state, for the site.
             view = output.get("data", {}).pop(VIEW, None)
-            if view and (packed := pack(state_of(client, view["model_id"]))):
+            if view and (packed := kept(state_of(client, view["model_id"]))):
                 output["data"][VIEW] = packed
         if cell.cell_type == "code":
             cell.outputs = as_stored(stored, cell.outputs, cell.metadata.get("tags", []))

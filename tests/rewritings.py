@@ -27,12 +27,15 @@ BATCHED = {
     "further.gradient": (),
     "further.rotary": (0,),
 }
+# The modules whose stub fixes the names of their parameters.
+NAMED = {"capstone.attention", "capstone.block", "capstone.vit", "vit.mended"}
 
 
 def rewritings(name: str, answer: Callable) -> Iterator[tuple[str, Callable]]:
     """-> (the form, the answer in it)."""
     if isinstance(answer, type):
-        yield "inside another module", _module(answer, lambda inner, x: inner(x))
+        if name not in NAMED:
+            yield "inside another module", _outer(answer)
         yield "image by image", _module(answer, lambda inner, x: torch.cat([inner(one) for one in x.split(1)]))
         yield "in double precision", _module(answer, _in_double)
         yield "made by a function", lambda *sizes, **named: answer(*sizes, **named)
@@ -55,13 +58,29 @@ class _Called:
 
 
 def _module(answer: type, compute: Callable) -> type:
+    class Rewritten(answer):
+        entered = False
+
+        def forward(self, x):
+            if self.entered:
+                return super().forward(x)
+            self.entered = True
+            try:
+                return compute(self, x)
+            finally:
+                self.entered = False
+
+    return Rewritten
+
+
+def _outer(answer: type) -> type:
     class Outer(nn.Module):
         def __init__(self, *sizes, **named):
             super().__init__()
             self.inner = answer(*sizes, **named)
 
         def forward(self, x):
-            return compute(self.inner, x)
+            return self.inner(x)
 
     return Outer
 

@@ -12,8 +12,8 @@ from PIL import Image
 from torch import nn
 
 from vit_course import data
+from vit_course._support.files.weights import load_weights, save_weights, write_tensors
 from vit_course.config import ViTConfig
-from vit_course.files.weights import load_weights, save_weights, write_tensors
 from vit_course.training import TrainingConfig, loop, train
 from vit_course.vit import ViT
 

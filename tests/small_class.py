@@ -10,7 +10,7 @@ import nbformat
 from conftest import ROOT
 
 from vit_course.checks import EXERCISES
-from vit_course.classroom.exercises import exercises_of
+from vit_course.teaching.classroom.exercises import exercises_of
 
 ASSIGNMENT = "04_small"
 # Exercises that are judged in a moment, and from which chapters they are.

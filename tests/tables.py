@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 
 from vit_course.checks import EXERCISES
-from vit_course.classroom.exercises import exercises_of
+from vit_course.teaching.classroom.exercises import exercises_of
 
 ROOT = Path(__file__).parents[1]
 WORDS_A_MINUTE, LINES_A_MINUTE = 130, 8  # of text in a second language; of code that is read

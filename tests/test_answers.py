@@ -3,8 +3,6 @@
 import ast
 import inspect
 import re
-import tomllib
-from pathlib import Path
 
 import answers
 import exercises
@@ -59,11 +57,8 @@ def misjudged(name: str, right=(), wrong=(), unforeseen=(), seeds=(0,)) -> list[
 
 def named_by_training(name: str) -> set[str]:
     """The mistakes that a check knows by what other runs give: those of one exercise are met every day."""
-    table = Path(inspect.getsourcefile(EXERCISES[name].check.__wrapped__)).with_suffix(".toml")
-    if name == "vit.large_head" or not table.exists():
-        return set()
-    rows = tomllib.loads(table.read_text(encoding="utf-8")).get("again", {"rows": []})["rows"]
-    return {slug for slug, *_ in rows}
+    module = inspect.getmodule(inspect.unwrap(EXERCISES[name].check))
+    return set() if name == "vit.large_head" else {slip.slug for slip in getattr(module, "AGAIN", ())}
 
 
 @pytest.mark.slow
@@ -93,10 +88,8 @@ def test_an_exercise_and_its_answers_lie_where_its_name_says():
         chapter, exercise = name.split(".")
         file = ROOT / "vit_course" / "checks" / chapter / f"{exercise}.py"
         found = getattr(getattr(checks, chapter), exercise)
-        coded = inspect.unwrap(found).__code__.co_filename == str(file)
-        assert found is one.check and coded == file.exists()
-        own, mark = (file, '"""') if coded else (file.with_suffix(".toml"), "# ")
-        assert own.read_text(encoding="utf-8").startswith(f"{mark}Exercise {name}: ")
+        assert found is one.check and inspect.unwrap(found).__code__.co_filename == str(file)
+        assert file.read_text(encoding="utf-8").startswith(f'"""Exercise {name}: ')
         beside = ROOT / "tests" / "answers" / chapter / f"{exercise}.py"
         tree = ast.parse(beside.read_text(encoding="utf-8") if beside.exists() else "")
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]

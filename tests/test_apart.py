@@ -1,16 +1,17 @@
 """What crosses between a learner's process and the checks: values, changes, gradients, errors, networks."""
 
 import io
+import sys
 
 import pytest
 import torch
-from conftest import cases
 
-from vit_course.checks.worker import Left
-from vit_course.classroom.apart.wire import Packer, Unpacker, WireError, read_frame, write_frame
-from vit_course.classroom.graded import Graded, read
-from vit_course.classroom.isolation import Unprotected
-from vit_course.classroom.process import LearnerProcess
+from vit_course.checks.snapshot import Left
+from vit_course.checks.timeout import learners_line
+from vit_course.teaching.classroom.apart.serialization import Packer, Unpacker, WireError, read_frame, write_frame
+from vit_course.teaching.classroom.graded import Graded, read
+from vit_course.teaching.classroom.isolation import Unprotected
+from vit_course.teaching.classroom.process import LearnerProcess
 
 pytestmark = pytest.mark.slow
 
@@ -23,19 +24,30 @@ def there_and_back(value):
     return Unpacker(blobs, lambda node: pytest.fail(f"not plain: {node!r}")).unpack(tree)
 
 
-@cases(
+@pytest.mark.parametrize(
     "value",
     [
-        None, True, 3, -(2**80), 0.1, float("inf"), "é\n", (1, [2, {"a": (3,)}]), {(1, 2): 0.5}, {1, 2}, range(2, 9, 3),
-        torch.Size([2, 3]), torch.float16, slice(1, None, 2),
+        None,
+        True,
+        3,
+        -(2**80),
+        0.1,
+        float("inf"),
+        "é\n",
+        (1, [2, {"a": (3,)}]),
+        {(1, 2): 0.5},
+        {1, 2},
+        range(2, 9, 3),
+        torch.Size([2, 3]),
+        torch.float16,
     ],
-)  # fmt: skip
+)
 def test_plain_values_come_back_as_they_went(value):
     found = there_and_back(value)
     assert found == value and type(found) is type(value)
 
 
-@cases("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64])
 def test_tensors_keep_numbers_shape_and_order(dtype):
     tensor = (torch.randn(2, 3, 5) * 3).to(dtype).permute(2, 0, 1)
     found = there_and_back(tensor)
@@ -44,7 +56,7 @@ def test_tensors_keep_numbers_shape_and_order(dtype):
     assert there_and_back(torch.tensor(7)).item() == 7
 
 
-@cases(
+@pytest.mark.parametrize(
     "node",
     [
         {"k": "tensor", "dtype": "float32", "shape": [3], "b": 0},
@@ -103,6 +115,15 @@ def fails(x):
 def product(a, b):
     print("one line")
     return a * b.detach(), {"sum": (a + b).sum()}
+def follows(norm, other):
+    norm.running_mean += 5
+    norm.running_var = other.running_var + 1
+def named():
+    return 7
+def takes(module):
+    return module.kept()
+named.__module__, named.__qualname__ = "this", "s"
+both = [named, takes]
 class Scaled(nn.Module):
     def __init__(self, width, make=None):
         super().__init__()
@@ -127,7 +148,7 @@ def test_changes_of_arguments_and_errors_come_across(process):
     assert torch.equal(process.answer("changes")(x), torch.ones(2, 3)) and torch.equal(x, torch.ones(2, 3))
     with pytest.raises(KeyError, match="no such thing") as caught:
         process.answer("fails")(x)
-    assert caught.traceback[-1].lineno + 1 == 20, "the learner's line"
+    assert learners_line(caught.value) == 'line 20: `raise KeyError("no such thing")`'
     assert process.answer("nothing of this name") is None
 
 
@@ -177,3 +198,20 @@ def test_a_module_of_the_check_is_itself_again_inside_the_learners(process):
     assert torch.allclose(module(x), made[0](x))
     module(x).sum().backward()
     assert made[0].weight.grad is not None
+
+
+def test_buffers_that_a_call_keeps_are_kept_and_those_that_it_replaces_are_replaced(process):
+    norm, other = torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(3)
+    mean, variance = norm.running_mean, norm.running_var
+    process.answer("follows")(norm, other)
+    assert norm.running_mean is mean and torch.equal(mean, torch.full((3,), 5.0))
+    assert norm.running_var is not variance and torch.equal(norm.running_var, other.running_var + 1)
+    process.answer("follows")(norm, other)
+    assert norm.running_mean is mean and torch.equal(mean, torch.full((3,), 10.0))
+
+
+def test_no_module_is_imported_here_because_a_learners_function_says_that_it_is_from_there(process):
+    named, takes = process.answer("both")
+    module = torch.nn.Identity()
+    module.kept = named
+    assert takes(module) == 7 and "this" not in sys.modules

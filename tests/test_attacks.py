@@ -9,9 +9,9 @@ import pytest
 from conftest import ROOT
 
 from vit_course.checks import EXERCISES
-from vit_course.classroom import isolation, submission
-from vit_course.classroom.graded import Graded
-from vit_course.classroom.process import LearnerProcess, Limits
+from vit_course.teaching.classroom import isolation, submission
+from vit_course.teaching.classroom.graded import Graded
+from vit_course.teaching.classroom.process import LearnerProcess, Limits
 
 pytestmark = pytest.mark.slow
 
@@ -150,7 +150,7 @@ def test_what_ends_the_process_costs_its_own_exercise_alone(folder):
 
 FORGES = """
 import gc
-from vit_course.classroom.apart.channel import Stream
+from vit_course.teaching.classroom.apart.channel import Stream
 for one in gc.get_objects():
     if type(one) is Stream:
         one.send(%s, [])

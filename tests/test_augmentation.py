@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 
 import pytest
 import torch
-from conftest import cases
 from runs import RECIPE, cut_after, files, new_model, rewritten
 from test_distributed import TORCHRUN, TRAIN, assert_the_same_run, run
 from test_training import Spy
@@ -32,7 +31,7 @@ def first_part(dataset, **changes):
     return next(next(batches.epoch())), batches.generator
 
 
-@cases("channels", [1, 3])
+@pytest.mark.parametrize("channels", [1, 3])
 def test_randaugment_is_torchvision_s_by_each_image_s_seed(channels):
     images = torch.randint(0, 256, (20, channels, 12, 8), dtype=torch.uint8)
     seeds, before = torch.randint(2**63 - 1, (20,)), torch.get_rng_state()
@@ -126,7 +125,7 @@ def test_a_run_of_before_these_fields_goes_on(dataset, tmp_path, monkeypatch):
     kept["training"] = {key: value for key, value in kept["training"].items() if key not in BOTH}
     path.write_text(json.dumps(kept))
     rewritten(tmp_path / "last.safetensors", lambda t, m: (t, m | {"recipe": kept["training"]}))
-    with pytest.raises(ValueError, match=r"was trained with mixup 0\.0, this run has mixup 0\.5"):
+    with pytest.raises(ValueError, match=r"whose recipe has mixup 0\.0, and this run's has 0\.5"):
         train(new_model(), dataset, replace(RECIPE, mixup=0.5), tmp_path, resume=True, progress=False)
     resumed = train(new_model(), dataset, RECIPE, tmp_path, resume=True, progress=False)
     assert resumed == train(new_model(), dataset, RECIPE, progress=False)

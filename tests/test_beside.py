@@ -8,18 +8,17 @@ import re
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from pictures import encoded
 from PIL import Image
 from sent import maps_of, picture_of
 from torch import nn
 
 from vit_course import data
+from vit_course._support.widgets import scripts
 from vit_course.explorer import AttentionExplorer, explore, upload
-from vit_course.explorer.beside import CHANGES, changed, link_of
+from vit_course.explorer.comparison import CHANGES, changed, link_of
 from vit_course.maps.tokens import Tokens
 from vit_course.vit import ViT, ViTConfig
-from vit_course.widgets import scripts
 
 SIZES = dict(image_size=(12, 20), patch_size=4, num_classes=3, hidden_dim=12, num_layers=2, num_heads=2, mlp_dim=20)
 ORDER = Tokens(("class token", "register 1"), (3, 5))
@@ -59,7 +58,7 @@ def test_the_middle_is_enlarged_and_linked():
     assert link[0] == 0 and link[-1] == 127, "beyond the edge the nearest"
 
 
-@cases("how", CHANGES)
+@pytest.mark.parametrize("how", CHANGES)
 def test_one_picture_changed_stands_beside_itself(model, how):
     image = 2 * torch.rand(3, 12, 20) - 1
     explorer = explore(model, image, beside=how, query=9)
@@ -150,9 +149,9 @@ def test_a_path_that_is_none(explorer, tmp_path):
 
 def test_a_script_ends_no_element(tmp_path, monkeypatch):
     (tmp_path / "explorer" / "static").mkdir(parents=True)
-    (tmp_path / "explorer" / "static" / "page.js").write_text('const a = "</script>";')
+    (tmp_path / "explorer" / "static" / "widget.js").write_text('const a = "</script>";')
     monkeypatch.setattr(scripts, "PACKAGE", tmp_path)
-    assert scripts.module("explorer/page") == r'const a = "<\/script>";'
+    assert scripts.module("explorer") == r'const a = "<\/script>";'
 
 
 WORDS = "A button for a picture of your own: run this cell to use it."
@@ -206,12 +205,14 @@ def test_another_picture_takes_the_place_and_the_note_is_told(model):
     assert said(button).startswith("Your browser made it smaller. Below: second.jpg, ")
 
 
-@cases(
+@pytest.mark.parametrize(
     ("content", "refusal", "message"),
-    (b"no picture", "", "photo.jpg is not a readable image: its content is in no image format known here. "),
-    (photograph()[:700], "", "photo.jpg is not a readable image: image file is truncated"),
-    (b"", "", "photo.jpg is not a readable image: it is empty. "),
-    (b"", "photo.jpg has 12.0 MB: at most 8.0 MB can be sent. Please choose another picture.", "photo.jpg has 12"),
+    [
+        (b"no picture", "", "photo.jpg is not a readable image: its content is in no image format known here. "),
+        (photograph()[:700], "", "photo.jpg is not a readable image: image file is truncated"),
+        (b"", "", "photo.jpg is not a readable image: it is empty. "),
+        (b"", "photo.jpg has 12.0 MB: at most 8.0 MB can be sent. Please choose another picture.", "photo.jpg has 12"),
+    ],
 )
 def test_what_cannot_be_used_takes_the_explorer_away(model, content, refusal, message):
     button, heard = upload(model), []

@@ -17,7 +17,7 @@ from conftest import ROOT
 from torch import nn
 
 from vit_course import checks
-from vit_course.checks import limited
+from vit_course.checks import timeout
 from vit_course.checks.exercise import EXERCISES
 
 NAMES = list(EXERCISES)
@@ -152,9 +152,9 @@ def within(monkeypatch):
     """A check with other limits: seconds of the processor, and how many more by the clock."""
 
     def check_within(name, answer, seconds, clock=30.0):
-        monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: limited.run_limited(f, seconds))
-        monkeypatch.setattr(limited, "LEAST", clock)
-        monkeypatch.setattr(limited, "MOST", clock)
+        monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda f, _: timeout.run_limited(f, seconds))
+        monkeypatch.setattr(timeout, "LEAST", clock)
+        monkeypatch.setattr(timeout, "MOST", clock)
         return check(name, answer)
 
     return check_within
@@ -178,7 +178,7 @@ def test_what_waits_is_not_stopped_by_its_processor_time(within):
 @pytest.mark.slow
 def test_on_a_busy_machine_nothing_is_said_of_an_answer(within, monkeypatch):
     used = itertools.chain([0.0, 0.25], itertools.repeat(0.45))  # of the second that the check gives
-    monkeypatch.setattr(limited, "_processor_time", lambda threads: next(used))
+    monkeypatch.setattr(timeout, "_processor_time", lambda threads: next(used))
     report = within("attention.weights", endless, 1, clock=0.3)
     assert (report.status, report.mistake, report.score) == ("not attempted", "machine-busy", 0.0)
     assert "The machine is busy: your code got" in report.text

@@ -6,14 +6,14 @@ import warnings
 
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from runs import new_run, refused
 from safetensors.torch import load_file, save_file
 
 from vit_course import pretrained
-from vit_course.files import stored
-from vit_course.files.weights import METADATA_KEY, load_weights, write_tensors
-from vit_course.live.models import describe
+from vit_course._support.files import stored
+from vit_course._support.files.weights import METADATA_KEY, load_weights, write_tensors
+from vit_course.explorer.live_page.models import describe
 
 ODD = {"count": torch.tensor(7), "none": torch.zeros(0, 3), "flags": torch.tensor([True, False]),
        "half": torch.tensor([[1.5], [-2.0]], dtype=torch.bfloat16)}  # fmt: skip
@@ -25,7 +25,7 @@ def flipped(path, at: int, bit: int = 0) -> None:
     path.write_bytes(content)
 
 
-@cases("part", range(12))
+@pytest.mark.parametrize("part", range(12))
 def test_a_flipped_bit_is_refused_by_name_or_changes_nothing(part, tmp_path):
     path = new_run(tmp_path) / "best.safetensors"
     whole, (tensors, metadata) = path.read_bytes(), load_weights(path)
@@ -98,7 +98,7 @@ def installed(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@cases(
+@pytest.mark.parametrize(
     ("name", "file"),
     [
         ("shapes", "shapes/best.safetensors"),
@@ -107,10 +107,10 @@ def installed(tmp_path, monkeypatch):
     ],
 )
 def test_a_shipped_file_is_whole_or_refused_by_name(name, file, installed):
-    assert pretrained.load_any(name).model.config.hidden_dim
+    assert pretrained.load_run(name).model.config.hidden_dim
     path = installed / file
     flipped(path, path.stat().st_size - 7)
-    refused(lambda: pretrained.load_any(name), f"{path} is damaged, or not the file that comes with", "install the")
+    refused(lambda: pretrained.load_run(name), f"{path} is damaged, or not the file that comes with", "install the")
 
 
 def test_the_live_page_takes_no_damaged_file(installed):

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases, python
+from conftest import ROOT, python
 
 from vit_course.__main__ import main
 from vit_course.commands import check
@@ -79,7 +79,7 @@ BAD_INPUT = [
     ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),
     ("classroom make new --chapters 77", "there is no chapter '77'; the chapters are 00_start_here"),
     ("classroom make full", "full already exists and is not empty: add --overwrite"),
-    ("kit full", "full holds something that is not a kit: mine.txt; name another folder"),
+    ("kit full", "full holds other files and no kit.json of an earlier run: mine.txt; name another folder"),
     *((f"{command} EMPTY", "a name is needed, got an empty one") for command in EMPTY_NAMES),
     (
         "explore page.html --force",
@@ -92,8 +92,8 @@ BAD_INPUT = [
     ("classroom export full -o marks.txt", "the file to write must end in .csv, got marks.txt"),
     ("classroom export full -o gradebook.db --force", "the file to write must end in .csv, got gradebook.db"),
     ("kit new --from 'a", "--from needs an address without blanks and quotation marks"),
-    ("site -o full", "full holds something that is not a site: mine.txt; name another folder"),
-    ("site -o old", "old holds a site: add --force to replace it, or name another folder"),
+    ("site -o full", "full holds other files and no site.json of an earlier run: mine.txt; name another folder"),
+    ("site -o old", "old was written by an earlier run: add --force to replace it, or name another folder"),
 ]
 
 
@@ -135,16 +135,17 @@ def failing(monkeypatch, error):
     monkeypatch.setattr(check, "run", run)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("error", "code", "line"),
-    (RuntimeError("two\n  lines"), 1, "unexpected RuntimeError: two lines (add --debug for the traceback)"),
-    (KeyError("a"), 1, "unexpected KeyError: 'a' (add --debug for the traceback)"),
-    (AssertionError(), 1, "unexpected AssertionError: no reason is given (add --debug for the traceback)"),
-    (torch.OutOfMemoryError("CUDA out of memory."), 1, "not enough memory: CUDA out of memory."),
-    (MemoryError("Unable to allocate 8 TiB"), 1, "not enough memory: Unable to allocate 8 TiB"),
-    (ValueError("images are of yesterday"), 2, "images are of yesterday"),
-    (FileNotFoundError(2, "No such file", "a.b"), 2, "a.b: No such file"),
-    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+    [
+        (RuntimeError("two\n  lines"), 1, "unexpected RuntimeError: two lines (add --debug for the traceback)"),
+        (KeyError("a"), 1, "unexpected KeyError: 'a' (add --debug for the traceback)"),
+        (AssertionError(), 1, "unexpected AssertionError: no reason is given (add --debug for the traceback)"),
+        (torch.OutOfMemoryError("CUDA out of memory."), 1, "not enough memory: CUDA out of memory."),
+        (MemoryError("Unable to allocate 8 TiB"), 1, "not enough memory: Unable to allocate 8 TiB"),
+        (ValueError("images are of yesterday"), 2, "images are of yesterday"),
+        (FileNotFoundError(2, "No such file", "a.b"), 2, "a.b: No such file"),
+    ],
 )
 def test_an_error_is_one_line_and_a_traceback_if_asked(error, code, line, monkeypatch, capsys):
     failing(monkeypatch, error)
@@ -165,7 +166,7 @@ def test_memory_that_is_not_there_is_said_as_what_it_is(allocate, monkeypatch, c
     assert error.startswith("error: not enough memory: ") and error.count("\n") == 1
 
 
-@cases(
+@pytest.mark.parametrize(
     "arguments",
     [["check", "\x1b[2Jx"], ["classify", "\x1b[2J\u202e\n.jpg"], ["explore", "a\udcff\x9b.jpg"], ["live", "\a"]],
 )
@@ -181,7 +182,7 @@ def test_a_terminal_obeys_no_name(arguments, tmp_path, monkeypatch, capsys):
 
 
 def test_what_commands_print_goes_one_way():
-    places = {"check.py", "failures.py", "said.py"}  # the first prints names of packages and what they say
+    places = {"check.py", "failures.py", "console.py"}  # the first prints names of packages and what they say
     folder = ROOT / "vit_course" / "commands"
     found = [path.name for path in folder.glob("*.py") if re.search(r"\bprint\(|std(out|err)\.", path.read_text())]
     assert set(found) <= places

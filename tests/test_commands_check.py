@@ -13,13 +13,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import ROOT, cases, python
+from conftest import ROOT, python
 from lab import lab_process, wait_for_address
 
 from vit_course.__main__ import main
+from vit_course._support.files.stored import MARK
 from vit_course.commands import check
 from vit_course.commands.lab import with_ours
-from vit_course.files.stored import MARK
 
 
 def test_it_is_content_here(capsys):
@@ -96,7 +96,7 @@ def test_a_python_without_the_course_is_told_how_to_activate_it(checkout):
 
 
 @pytest.mark.slow
-@cases("arguments", [["lab"], ["classify", "pyproject.toml"], ["train", "--out", "run"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [["lab"], ["classify", "pyproject.toml"], ["train", "--out", "run"]])
 def test_other_commands_send_it_there(checkout, arguments):
     done = bare(checkout, *arguments)
     assert done.returncode in (1, 2) and done.stderr.count("\n") == 1, done.stderr
@@ -152,15 +152,16 @@ def test_lab_starts_as_root_also_where_the_user_says_so_and_other_users_need_no_
     assert "--allow-root" not in with_ours([], HERE)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("flags", "ours"),
-    (["--ip", "0.0.0.0"], "--ServerApp.ip="),
-    (["--ip=0.0.0.0"], "--ServerApp.ip="),
-    (["--ServerApp.ip=0.0.0.0"], "--ServerApp.ip="),
-    (["--notebook-dir=/srv"], "--ServerApp.root_dir="),
-    (["--ServerApp.root_dir=/srv"], "--ServerApp.root_dir="),
-    (["--LabApp.default_url=/tree"], "--LabApp.default_url="),
-    ids=str,
+    [
+        (["--ip", "0.0.0.0"], "--ServerApp.ip="),
+        (["--ip=0.0.0.0"], "--ServerApp.ip="),
+        (["--ServerApp.ip=0.0.0.0"], "--ServerApp.ip="),
+        (["--notebook-dir=/srv"], "--ServerApp.root_dir="),
+        (["--ServerApp.root_dir=/srv"], "--ServerApp.root_dir="),
+        (["--LabApp.default_url=/tree"], "--LabApp.default_url="),
+    ],
 )
 def test_flags_of_the_user_overrule_ours(flags, ours):
     before, after = with_ours(["--port", "8889"], HERE), with_ours(flags, HERE)

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 import psutil
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from PIL import Image
 
 from vit_course import data, pretrained
 from vit_course.__main__ import main
 from vit_course.commands.explore import CHANGED
 from vit_course.commands.recipes import known_recipes, read_recipe
-from vit_course.explorer.beside import CHANGES
+from vit_course.explorer.comparison import CHANGES
 from vit_course.training.features import knn_accuracy
 
 pytestmark = pytest.mark.slow
@@ -132,7 +132,7 @@ def test_the_names_of_classes_are_harmless(photograph, capsys, monkeypatch):
         def top(self, picture):
             return [(name, 1 / 3) for name in self.class_names]
 
-    monkeypatch.setattr(pretrained, "load_any", lambda *_, **__: Model())
+    monkeypatch.setattr(pretrained, "load_run", lambda *_, **__: Model())
     assert main(["classify", str(photograph)]) == 0
     out = capsys.readouterr().out
     assert out.count("\n") == 5 and all(one.isprintable() for one in out.replace("\n", ""))
@@ -153,28 +153,57 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
         assert Path("pic.html").read_bytes() == before
 
 
-@cases(
+@pytest.mark.parametrize(
     ("arguments", "message"),
-    (["explore", "README.md"], "not a readable image"),
-    (["explore", ""], "there is no file without a name"),
-    (["explore", "res"], "res is a folder: give the file of a picture"),
-    (["explore", "https://example.org/cat.jpg"], "https://example.org/cat.jpg"),
-    (["explore", "res/screenshot.png", "--weights", "none"], "there is no folder 'none', and it is not the name of"),
-    (["explore", "res/screenshot.png", "--beside", "mirrored"], "there is no file mirrored"),
-    (["classify", "README.md"], "README.md is not a readable image"),
-    (["classify", "res/screenshot.png", "--weights", "res"], "res: there is no config.json"),
-    (["train", "--image-size", "30", "--num-train", "9"], "image height 30 is not a multiple of patch size 4"),
-    (["train", "--device", "cuda:77", "--num-train", "9"], "device 'cuda:77' is not available here"),
-    (["train", "--resume", "--num-train", "9"], "there is no checkpoint"),
-    (["train", "--objective", "clustering"], "objective must be 'supervised', 'masked' or 'self-distilled', got 'clus"),
-    (["train", "--objective", "masked", "--momentum", "0.9"], "the objective masked has no 'momentum'; it has mask_r"),
-    (["train", "--recipe", "dino-cifar", "--mask-ratio", "0.5"], "the objective self-distilled has no 'mask_ratio'"),
-    (["train", "--objective", "masked", "--representation-size", "8"], "representation_size is of the head, and the"),
-    (["train", "--outputs", "9"], "the objective supervised has no 'outputs'; it has no options"),
-    (["train", "--objective", "self-distilled", "--temperature", "0"], "temperature must be greater than 0, got 0.0"),
-    (["train", "--objective", "masked", "--data", "digits", "--mask-ratio", "0.1"], "leaves 4 of 4 patches visible"),
-    (["train", "--objective", "masked", "--data", "digits", "--mask-ratio", "0.9"], "leaves 0 of 4 patches visible"),
-    (["train", "--objective", "masked", "--data", "digits", "--decoder-dim", "36"], "decoder_dim must be a multiple"),
+    [
+        (["explore", "README.md"], "not a readable image"),
+        (["explore", ""], "there is no file without a name"),
+        (["explore", "res"], "res is a folder: give the file of a picture"),
+        (["explore", "https://example.org/cat.jpg"], "https://example.org/cat.jpg"),
+        (
+            ["explore", "res/screenshot.png", "--weights", "none"],
+            "a published one is named with its library: timm:NAME",
+        ),
+        (["explore", "res/screenshot.png", "--beside", "mirrored"], "there is no file mirrored"),
+        (["classify", "README.md"], "README.md is not a readable image"),
+        (["classify", "res/screenshot.png", "--weights", "res"], "res is a folder without best.safetensors"),
+        (["train", "--image-size", "30", "--num-train", "9"], "image height 30 is not a multiple of patch size 4"),
+        (["train", "--device", "cuda:77", "--num-train", "9"], "device 'cuda:77' is not available here"),
+        (["train", "--resume", "--num-train", "9"], "there is no checkpoint"),
+        (
+            ["train", "--objective", "clustering"],
+            "objective must be 'supervised', 'masked' or 'self-distilled', got 'clus",
+        ),
+        (
+            ["train", "--objective", "masked", "--momentum", "0.9"],
+            "the objective masked has no 'momentum'; it has mask_r",
+        ),
+        (
+            ["train", "--recipe", "dino-cifar", "--mask-ratio", "0.5"],
+            "the objective self-distilled has no 'mask_ratio'",
+        ),
+        (
+            ["train", "--objective", "masked", "--representation-size", "8"],
+            "representation_size is of the head, and the",
+        ),
+        (["train", "--outputs", "9"], "the objective supervised has no 'outputs'; it has no options"),
+        (
+            ["train", "--objective", "self-distilled", "--temperature", "0"],
+            "temperature must be greater than 0, got 0.0",
+        ),
+        (
+            ["train", "--objective", "masked", "--data", "digits", "--mask-ratio", "0.1"],
+            "leaves 4 of 4 patches visible",
+        ),
+        (
+            ["train", "--objective", "masked", "--data", "digits", "--mask-ratio", "0.9"],
+            "leaves 0 of 4 patches visible",
+        ),
+        (
+            ["train", "--objective", "masked", "--data", "digits", "--decoder-dim", "36"],
+            "decoder_dim must be a multiple",
+        ),
+    ],
 )
 def test_what_is_wrong_is_one_line_and_exit_2_and_writes_nothing(arguments, message, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -202,7 +231,7 @@ def test_train_writes_a_whole_run_folder(tmp_path, capsys):
     assert f"model: {sum(p.numel() for p in model.parameters())} parameters" in out
 
 
-@cases(("objective", "row"), ("masked", "loss"), ("self-distilled", "entropy"))
+@pytest.mark.parametrize(("objective", "row"), [("masked", "loss"), ("self-distilled", "entropy")])
 def test_train_without_labels_tells_what_the_neighbours_know(objective, row, tmp_path, capsys):
     sizes = ["--epochs", "1", "--patch-size", "2", "--hidden-dim", "8", "--num-layers", "1", "--num-heads", "2"]
     assert main(["train", "--objective", objective, "--data", "digits", *sizes, "--out", str(tmp_path)]) == 0
@@ -240,7 +269,7 @@ def test_a_run_that_was_broken_off_can_be_used(tmp_path, monkeypatch, capsys):
     assert words in capsys.readouterr().err and not (tmp_path / "result.json").exists()
     assert len(pretrained.load_run(str(tmp_path)).class_names) == 5
     assert main([*command, "--num-train", "61", "--resume"]) == 2
-    assert "training_images 60, this run's data are of training_images 61" in capsys.readouterr().err
+    assert "whose data has training_images 60, and this run's has 61" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 0
     assert "training_seconds" not in json.loads((tmp_path / "result.json").read_text()), "it was not the whole run"
 
@@ -259,26 +288,32 @@ def test_recipe_from_a_file_and_flags_over_it(tmp_path):
     assert config["training"]["epochs"] == 1 and config["model"]["in_channels"] == 1
 
 
-@cases("name", known_recipes().split(", "))
+@pytest.mark.parametrize("name", known_recipes().split(", "))
 def test_the_course_s_recipes_are_read(name):
     recipe = read_recipe({"recipe": name, "seed": 7, "dropout": 0.3, "data": "digits"})
     assert (recipe.name, recipe.training.seed, recipe.model["dropout"]) == (name, 7, 0.3)
     assert recipe.data == {"source": "digits"}, "what belonged to other data is gone"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("old", "new", "message"),
-    ("[data]", "[data", "is not valid TOML"),
-    ('"digits"', '"\udcff"', "is not valid TOML"),
-    ("[training]\nepochs = 5\n", "", "has the parts ['data', 'model'], a recipe has ['data', 'model', 'training']"),
-    ('[data]\nsource = "digits"\n', 'data = "digits"\n', "a recipe's data is a table, [data]; "),
-    ("hidden_dim", "hiden_dim", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
-    ("mlp_dim = 8", "image_size = 8", "a recipe's [model] has no 'image_size'; it has patch_size"),
-    ("mlp_dim = 8\n", "", "a recipe's [model] needs mlp_dim"),
-    ("hidden_dim = 8", "hidden_dim = 0", "hidden_dim must be "),
-    ('source = "digits"', "source = 3", "or an existing folder, got 3"),
-    ("[training]", "[objective]\nname = [1]\n[training]", "objective must be 'supervised', 'masked' or 'self-"),
-    ("[training]", '[objective]\nname = "masked"\nmask_ratio = 2\n[training]', "mask_ratio must be at least 0 and le"),
+    [
+        ("[data]", "[data", "is not valid TOML"),
+        ('"digits"', '"\udcff"', "is not valid TOML"),
+        ("[training]\nepochs = 5\n", "", "has the parts ['data', 'model'], a recipe has ['data', 'model', 'training']"),
+        ('[data]\nsource = "digits"\n', 'data = "digits"\n', "a recipe's data is a table, [data]; "),
+        ("hidden_dim", "hiden_dim", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
+        ("mlp_dim = 8", "image_size = 8", "a recipe's [model] has no 'image_size'; it has patch_size"),
+        ("mlp_dim = 8\n", "", "a recipe's [model] needs mlp_dim"),
+        ("hidden_dim = 8", "hidden_dim = 0", "hidden_dim must be "),
+        ('source = "digits"', "source = 3", "or an existing folder, got 3"),
+        ("[training]", "[objective]\nname = [1]\n[training]", "objective must be 'supervised', 'masked' or 'self-"),
+        (
+            "[training]",
+            '[objective]\nname = "masked"\nmask_ratio = 2\n[training]',
+            "mask_ratio must be at least 0 and le",
+        ),
+    ],
 )
 def test_a_broken_recipe(old, new, message, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(data, "from_recipe", lambda values: pytest.fail("data were made"), raising=False)

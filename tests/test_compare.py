@@ -4,7 +4,6 @@ import copy
 
 import pytest
 import torch
-from conftest import cases
 from published import PATCH, PUBLISHED, huggingface_vit
 from test_recording import hooks
 from torch import nn
@@ -35,7 +34,7 @@ def small(**changes) -> ViT:
 
 
 @pytest.mark.slow
-@cases("name", PUBLISHED)
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_a_published_model_and_ours_agree_in_every_stage_that_both_show(name):
     case = PUBLISHED[name]
     theirs = case.theirs()
@@ -85,7 +84,7 @@ def test_models_of_other_sizes_are_refused():
             first_difference(small(**changes), theirs, images)
 
 
-@cases("name", SIMPLE)
+@pytest.mark.parametrize("name", SIMPLE)
 def test_images_that_a_model_cannot_take(name):
     theirs = PUBLISHED[name].theirs()
     for shape in ((1, 3, 3 * PATCH, 4 * PATCH), (1, 2, 3 * PATCH, 3 * PATCH)):
@@ -99,18 +98,20 @@ def test_images_that_a_model_cannot_take(name):
 IMAGES = torch.zeros(1, 3, 21, 21)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("changes", "error", "message"),
-    ({"images": IMAGES.byte()}, ValueError, "images are uint8: normalise them first"),
-    ({"images": IMAGES.to("meta")}, ValueError, "images must hold numbers, got a tensor on the device meta"),
-    ({"images": IMAGES[0]}, ValueError, r"images must have 4 axes .*, got shape \(3, 21, 21\)"),
-    ({"images": IMAGES[:0]}, ValueError, r"must not be empty, got shape \(0, 3, 21, 21\)"),
-    ({"images": IMAGES / 0}, ValueError, "images must be finite, 1323 of 1323"),
-    ({"images": [[0.0]]}, TypeError, "images must be a torch.Tensor, got list"),
-    ({"tolerance": float("nan")}, ValueError, "^tolerance must be a number"),
-    ({"tolerance": -1e-9}, ValueError, r"^tolerance must be at least 0"),
-    ({"model": {}}, TypeError, r"model must be a torch\.nn\.Module, got dict"),
-    ({"model": nn.Linear(2, 3)}, ValueError, "the parts of this Linear have no known names: give a ViT of ours"),
+    [
+        ({"images": IMAGES.byte()}, ValueError, "images are uint8: normalise them first"),
+        ({"images": IMAGES.to("meta")}, ValueError, "images must hold numbers, got a tensor on the device meta"),
+        ({"images": IMAGES[0]}, ValueError, r"images must have 4 axes .*, got shape \(3, 21, 21\)"),
+        ({"images": IMAGES[:0]}, ValueError, r"must not be empty, got shape \(0, 3, 21, 21\)"),
+        ({"images": IMAGES / 0}, ValueError, "images must be finite, 1323 of 1323"),
+        ({"images": [[0.0]]}, TypeError, "images must be a torch.Tensor, got list"),
+        ({"tolerance": float("nan")}, ValueError, "^tolerance must be a number"),
+        ({"tolerance": -1e-9}, ValueError, r"^tolerance must be at least 0"),
+        ({"model": {}}, TypeError, r"model must be a torch\.nn\.Module, got dict"),
+        ({"model": nn.Linear(2, 3)}, ValueError, "the parts of this Linear have no known names: give a ViT of ours"),
+    ],
 )
 def test_what_cannot_be_looked_at(changes, error, message):
     given = dict(model=small(), images=IMAGES) | changes
@@ -161,8 +162,8 @@ FAULTS = {
 
 
 @pytest.mark.slow
-@cases("fault", FAULTS, ids=lambda fault: fault.__name__)
-@cases("name", SIMPLE)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize("name", SIMPLE)
 def test_a_planted_fault_is_found_at_its_layer(name, fault):
     theirs = PUBLISHED[name].theirs()
     ours, images = PUBLISHED[name].ours(theirs), PUBLISHED[name].images()

@@ -7,7 +7,6 @@ import pytest
 import torch
 import torchvision
 import transformers
-from conftest import cases
 from published import PATCH, PUBLISHED, logits, shaken
 from timm.layers import resample_abs_pos_embed
 from timm.models.vision_transformer import checkpoint_filter_fn
@@ -28,8 +27,8 @@ def assert_same(actual, expected, dtype):
 
 
 @pytest.mark.slow
-@cases("dtype", EXACT, ids=str)
-@cases("name", PUBLISHED)
+@pytest.mark.parametrize("dtype", EXACT)
+@pytest.mark.parametrize("name", PUBLISHED)
 @torch.no_grad()
 def test_logits_are_the_librarys(name, dtype):
     case = PUBLISHED[name]  # whose stages test_compare.py compares, one by one
@@ -39,8 +38,9 @@ def test_logits_are_the_librarys(name, dtype):
     assert_same(ours(images), logits(theirs, images), dtype)
 
 
-@pytest.mark.parametrize("name, epsilon", [("torchvision", 1e-6), ("timm", 1e-6), ("Hugging Face", 1e-12),
-                                           ("vit-pytorch", 1e-5)])  # fmt: skip
+@pytest.mark.parametrize(
+    "name, epsilon", [("torchvision", 1e-6), ("timm", 1e-6), ("Hugging Face", 1e-12), ("vit-pytorch", 1e-5)]
+)
 def test_the_config_is_read_from_the_shapes_and_the_epsilon_is_the_published_one(name, epsilon):
     case = PUBLISHED[name]
     theirs = case.theirs()
@@ -53,7 +53,7 @@ def test_the_config_is_read_from_the_shapes_and_the_epsilon_is_the_published_one
     )  # fmt: skip
 
 
-@cases("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_weights_stay_half(dtype):
     theirs = PUBLISHED["timm"].theirs(dtype)
     ours = PUBLISHED["timm"].ours(theirs)
@@ -84,7 +84,7 @@ def test_the_callers_dict_is_untouched_and_shares_no_memory():
 @torch.no_grad()
 def test_vit_b_16_in_full():
     theirs = shaken(torchvision.models.vit_b_16())
-    ours, images = pretrained.load_torchvision(theirs.state_dict()), torch.randn(1, 3, 224, 224)
+    ours, images = pretrained.load_torchvision(theirs), torch.randn(1, 3, 224, 224)
     assert ours.config.to_dict() == {**ViTConfig.preset("vit-b/16").to_dict(), "norm_epsilon": 1e-6}
     torch.testing.assert_close(ours(images), theirs(images), atol=1e-4, rtol=0)
 
@@ -92,7 +92,7 @@ def test_vit_b_16_in_full():
 # ---- and back
 
 
-@cases("pooler", [True, False])
+@pytest.mark.parametrize("pooler", [True, False])
 def test_a_backbone_of_hugging_face_and_back(pooler):
     theirs = shaken(published.huggingface_vit(transformers.ViTModel, model={"add_pooling_layer": pooler}.items()))
     ours = pretrained.load_huggingface(theirs.state_dict(), num_heads=3)
@@ -102,7 +102,7 @@ def test_a_backbone_of_hugging_face_and_back(pooler):
 
 
 @pytest.mark.slow
-@cases("name", PUBLISHED)
+@pytest.mark.parametrize("name", PUBLISHED)
 @torch.no_grad()
 def test_back_the_names_are_the_librarys_own_and_it_loads_them_strictly(name):
     case = PUBLISHED[name]
@@ -124,23 +124,29 @@ def test_back_the_names_are_the_librarys_own_and_it_loads_them_strictly(name):
 SMALL = dict(image_size=8, patch_size=4, num_classes=5, hidden_dim=24, num_layers=2, num_heads=3, mlp_dim=20)
 
 
-@pytest.mark.parametrize("export, changes, message", [
-    (pretrained.to_torchvision, {"pool": "mean"}, "a ViT of torchvision has pool 'cls', but this model has 'mean'"),
-    (pretrained.to_torchvision, {"qkv_bias": False}, "torchvision has qkv_bias True, but this model has False"),
-    (pretrained.to_timm, {"position": "sincos2d"}, "timm has position 'learned', but this model has 'sincos2d'"),
-    (pretrained.to_timm, {"patch_norm": True}, "timm has patch_norm False, but this model has True"),
-    (pretrained.to_huggingface, {"pool": "mean"}, "Hugging Face has pool 'cls', but this model has 'mean'"),
-    (pretrained.to_vit_pytorch, {"qkv_bias": False}, "vit-pytorch has patch_norm True, but this model has False"),
-    (pretrained.to_vit_pytorch, {"patch_norm": True}, "vit-pytorch has qkv_bias False, but this model has True"),
-    (pretrained.to_vit_pytorch, {"patch_norm": True, "qkv_bias": False, "representation_size": 7},
-     "vit-pytorch has representation_size 0, but this model has 7"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "export, changes, message",
+    [
+        (pretrained.to_torchvision, {"pool": "mean"}, "a ViT of torchvision has pool 'cls', but this model has 'mean'"),
+        (pretrained.to_torchvision, {"qkv_bias": False}, "torchvision has qkv_bias True, but this model has False"),
+        (pretrained.to_timm, {"position": "sincos2d"}, "timm has position 'learned', but this model has 'sincos2d'"),
+        (pretrained.to_timm, {"patch_norm": True}, "timm has patch_norm False, but this model has True"),
+        (pretrained.to_huggingface, {"pool": "mean"}, "Hugging Face has pool 'cls', but this model has 'mean'"),
+        (pretrained.to_vit_pytorch, {"qkv_bias": False}, "vit-pytorch has patch_norm True, but this model has False"),
+        (pretrained.to_vit_pytorch, {"patch_norm": True}, "vit-pytorch has qkv_bias False, but this model has True"),
+        (
+            pretrained.to_vit_pytorch,
+            {"patch_norm": True, "qkv_bias": False, "representation_size": 7},
+            "vit-pytorch has representation_size 0, but this model has 7",
+        ),
+    ],
+)
 def test_what_a_library_has_not_is_not_exported(export, changes, message):
     with pytest.raises(ValueError, match=message):
         export(ViT(ViTConfig(**SMALL, **changes)))
 
 
-@cases("sides", [(6, 10), (10, 6), (14, 24)], ids=str)
+@pytest.mark.parametrize("sides", [(6, 10), (10, 6), (14, 24)])
 @torch.no_grad()
 def test_resized_as_timm_resizes(sides):
     side, new = sides  # of the square of patches; 14 and 24 are those of 224 and 384 pixels
@@ -169,7 +175,7 @@ def test_resized_to_an_oblong_with_mean_pooling():
     torch.testing.assert_close(ours(images), wide(images), atol=1e-5, rtol=0)
 
 
-@cases("size", [0, 2.5, "21", None, (21, 21, 21), 10**9, 30])
+@pytest.mark.parametrize("size", [0, 2.5, "21", None, (21, 21, 21), 10**9, 30])
 def test_sizes_and_models_that_are_none(size):
     model = PUBLISHED["timm"].ours(PUBLISHED["timm"].theirs())
     with pytest.raises(ValueError, match=r"image_size must be |image height 30 is not a multiple of patch size 7"):
@@ -179,7 +185,7 @@ def test_sizes_and_models_that_are_none(size):
             call(PUBLISHED["timm"].theirs())
 
 
-@cases("sides", [(6, 10), (10, 6)], ids=str)
+@pytest.mark.parametrize("sides", [(6, 10), (10, 6)])
 @torch.no_grad()
 def test_resized_as_hugging_face_resizes(sides):
     side, new = sides
@@ -191,13 +197,15 @@ def test_resized_as_hugging_face_resizes(sides):
     assert original.config.image_size == (side * PATCH, side * PATCH)  # a copy
 
 
-@cases(
+@pytest.mark.parametrize(
     ("resize", "crop", "side", "expected"),
-    (256, (224, 224), 112, (128, (112, 112))),
-    (224, (224, 224), 98, (98, (98, 98))),
-    ((40, 30), None, (80, 45), ((80, 45), (80, 45))),
-    ((50, 60), (40, 30), (20, 15), ((25, 30), (20, 15))),
-    (64, None, 32, (32, (32, 32))),
+    [
+        (256, (224, 224), 112, (128, (112, 112))),
+        (224, (224, 224), 98, (98, (98, 98))),
+        ((40, 30), None, (80, 45), ((80, 45), (80, 45))),
+        ((50, 60), (40, 30), (20, 15), ((25, 30), (20, 15))),
+        (64, None, 32, (32, (32, 32))),
+    ],
 )
 def test_preprocessing_at_another_size_keeps_its_share_of_the_picture(resize, crop, side, expected):
     before = pretrained.Preprocessing(resize, crop, "bicubic", (0.4, 0.5, 0.6), (0.2, 0.3, 0.4))

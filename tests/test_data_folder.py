@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import cases
 from runs import write_pictures
 
 from vit_course import data
@@ -45,7 +44,7 @@ def test_a_folder_left_on_disk_is_the_folder_in_memory(tmp_path):
 
 
 @pytest.mark.slow
-@cases("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, 2])
 def test_batches_from_disk_come_in_order_and_leave_damaged_files_out(workers, tmp_path):
     root = write_pictures(tmp_path / "pictures")
     whole = data.folder(root, image_size=8).train

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from PIL import Image
 
 from vit_course import data
@@ -47,7 +47,7 @@ def test_no_file_without_an_entry_and_no_entry_without_a_file():
     assert len(ALL) >= 10 and sum(photograph.path.stat().st_size for photograph in ALL.values()) < 2_000_000
 
 
-@cases("name", ALL)
+@pytest.mark.parametrize("name", ALL)
 def test_each_has_an_author_a_licence_and_its_size(name):
     photograph = ALL[name]
     image = photograph.open()
@@ -64,7 +64,7 @@ def test_each_has_an_author_a_licence_and_its_size(name):
     assert not image.getexif()
 
 
-@cases("name", MASKED)
+@pytest.mark.parametrize("name", MASKED)
 def test_polygons_lie_inside_and_cover_what_they_should(name):
     photograph = ALL[name]
     height, width = photograph.size
@@ -90,8 +90,8 @@ def test_the_edge_of_a_mask_runs_between_pixels_and_a_polygon_inside_another_is_
 
 
 @pytest.mark.slow
-@cases("size", [(28, 42), (56, 28), (98, 98), (24, 40)])
-@cases("name", ["cat", "rocket", "grace_hopper"])
+@pytest.mark.parametrize("size", [(28, 42), (56, 28), (98, 98), (24, 40)])
+@pytest.mark.parametrize("name", ["cat", "rocket", "grace_hopper"])
 def test_a_mask_goes_where_its_photograph_goes(name, size):
     """A photograph painted by its own mask goes through the same resize and crop, and the mask must match it."""
     photograph = ALL[name]

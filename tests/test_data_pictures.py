@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from pictures import encoded, floats
 from PIL import Image
 
@@ -32,7 +32,7 @@ def test_a_picture_from_bytes_and_from_a_file_object(tmp_path):
         assert torch.equal(data.open_image(given), torch.from_numpy(pixels).permute(2, 0, 1))
 
 
-@cases("orientation", range(1, 9))
+@pytest.mark.parametrize("orientation", range(1, 9))
 def test_every_orientation_ends_upright(orientation):
     # A red corner at the top left, as it should be seen; stored as a camera held otherwise would.
     upright = Image.new("RGB", (12, 8))
@@ -47,7 +47,7 @@ def test_every_orientation_ends_upright(orientation):
     assert torch.equal(image, torch.from_numpy(np.array(upright)).permute(2, 0, 1))
 
 
-@cases("kind", ["I;16", "I;16B", "I"])
+@pytest.mark.parametrize("kind", ["I;16", "I;16B", "I"])
 def test_sixteen_bits_keep_their_tones(kind):
     tones = np.array([[0, 256, 32768, 65535]])
     image = Image.fromarray(tones.astype({"I;16": "<u2", "I;16B": ">u2", "I": "<i4"}[kind]))
@@ -56,7 +56,7 @@ def test_sixteen_bits_keep_their_tones(kind):
     assert opened.tolist() == [[[0, 1, 128, 255]]] * 3
 
 
-@cases("mode", ["RGBA", "LA", "P"])
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
 def test_what_is_transparent_is_white(mode):
     image = Image.new("RGBA", (2, 1), (0, 0, 0, 255))
     image.putpixel((1, 0), (0, 0, 0, 0))  # the colour beneath is black
@@ -70,7 +70,7 @@ def test_what_is_transparent_is_white(mode):
     assert data.open_image(content)[:, 0].tolist() == [[0, 255]] * 3
 
 
-@cases("size", [(1, 1), (20_000, 10), (10, 20_000)])
+@pytest.mark.parametrize("size", [(1, 1), (20_000, 10), (10, 20_000)])
 def test_odd_sizes_are_covered_and_cropped(size):
     image = Image.new("RGB", size, "blue")
     left, top = size[0] * 3 // 10, size[1] * 3 // 10
@@ -113,16 +113,17 @@ def bomb():
     return bytes(content)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("content", "message"),
-    (b"", "it is empty"),
-    (b"Dear diary, today I renamed a text.", "in no image format known here"),
-    (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC photograph, which cannot be read here; save it as JPEG"),
-    (encoded(Image.effect_noise((64, 64), 90), format="JPEG")[:900], "truncated"),
-    (bomb(), r"too many pixels: Image size \(900000000 pixels\) exceeds limit of \d+ pixels$"),
-    (b"P6 4 \xa5 255 ", "not a readable image"),  # Pillow's error is a ValueError of another kind here
-    ids=lambda row: row[1],
-)
+    [
+        (b"", "it is empty"),
+        (b"Dear diary, today I renamed a text.", "in no image format known here"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC photograph, which cannot be read here; save it as JPEG"),
+        (encoded(Image.effect_noise((64, 64), 90), format="JPEG")[:900], "truncated"),
+        (bomb(), r"too many pixels: Image size \(900000000 pixels\) exceeds limit of \d+ pixels$"),
+        (b"P6 4 \xa5 255 ", "not a readable image"),
+    ],
+)  # Pillow's error is a ValueError of another kind here
 def test_files_that_cannot_be_used(content, message, tmp_path):
     named, path = io.BytesIO(content), tmp_path / "mine.jpg"
     named.name = "mine.jpg"
@@ -165,7 +166,9 @@ def test_a_pipe_that_is_open_already_is_read():
         assert data.open_image(pipe).shape == (3, 7, 9)
 
 
-@cases("address", ["https://example.org/a/cat.jpg", "HTTP://example.org/cat.jpg", "ftp://example.org/cat"])
+@pytest.mark.parametrize(
+    "address", ["https://example.org/a/cat.jpg", "HTTP://example.org/cat.jpg", "ftp://example.org/cat"]
+)
 def test_an_address_is_no_file(address):
     message = f"{address} is an address on the web: download the picture and give the path"
     for given in (address, Path(address)):  # pathlib makes https:/example.org of it
@@ -177,18 +180,20 @@ NO_PICTURE = r"^a picture is a path, bytes, a file or a PIL image, got (\w| )+$"
 NO_NAME = "the path of a picture must be one that a file can have, got '"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("given", "message"),
-    *((given, NO_PICTURE) for given in (None, True, ["photo.png"], torch.zeros(3, 7, 9), b"x".hex)),
-    *((given, NO_NAME) for given in ("", "photo\0.png", "photo\ud800.png")),
-    ("file:///tmp/cat.jpg", r"^file:///tmp/cat\.jpg is an address: give the path alone, without file:$"),
-    ("no/such/file", "there is no file no/such/file"),
-    (floats([-0.5, 0.5]), "its values run from -0.5 to 0.5, but floats from 0 to 1 or from 0 to 255 are needed$"),
-    (floats([0, 255.5]), "from 0 to 255.5, but floats"),
-    (floats([0, np.nan, 1]), "from nan to nan, but floats"),
-    (floats([0, np.inf]), "from 0 to inf, but floats"),
-    (np.array([[-1, 5]], dtype=np.int32), "from -1 to 5, but whole numbers from 0 to 65535 are needed"),
-    (np.array([[0, 70_000]], dtype=np.int32), "from 0 to 70000, but whole"),
+    [
+        *((given, NO_PICTURE) for given in (None, True, ["photo.png"], torch.zeros(3, 7, 9), b"x".hex)),
+        *((given, NO_NAME) for given in ("", "photo\0.png", "photo\ud800.png")),
+        ("file:///tmp/cat.jpg", r"^file:///tmp/cat\.jpg is an address: give the path alone, without file:$"),
+        ("no/such/file", "there is no file no/such/file"),
+        (floats([-0.5, 0.5]), "its values run from -0.5 to 0.5, but floats from 0 to 1 or from 0 to 255 are needed$"),
+        (floats([0, 255.5]), "from 0 to 255.5, but floats"),
+        (floats([0, np.nan, 1]), "from nan to nan, but floats"),
+        (floats([0, np.inf]), "from 0 to inf, but floats"),
+        (np.array([[-1, 5]], dtype=np.int32), "from -1 to 5, but whole numbers from 0 to 65535 are needed"),
+        (np.array([[0, 70_000]], dtype=np.int32), "from 0 to 70000, but whole"),
+    ],
 )
 def test_what_is_no_picture_at_all(given, message):
     given = Image.fromarray(given) if isinstance(given, np.ndarray) else given
@@ -215,8 +220,8 @@ def test_files_that_lead_nowhere(tmp_path):
         data.open_picture("x" * 300)
 
 
-@cases("size", [(0, 7), (9, 0), (0, 0)])
-@cases("mode", ["RGB", "RGBA", "I;16", "F", "1"])
+@pytest.mark.parametrize("size", [(0, 7), (9, 0), (0, 0)])
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "I;16", "F", "1"])
 def test_a_picture_without_pixels(size, mode):
     with pytest.raises(ValueError, match=f"it has no pixels, {size[1]} x {size[0]}$"):
         data.open_image(Image.new(mode, size), 8)

@@ -7,12 +7,11 @@ import numpy as np
 import psutil
 import pytest
 import torch
-from conftest import cases
 from runs import write_pictures
 from torchvision.datasets import CIFAR10
 
 from vit_course import data
-from vit_course.inputs.sources import SOURCES
+from vit_course._support.inputs.sources import SOURCES
 
 # An image, a label and a mask for each of five: every size different.
 IMAGES = torch.randint(0, 256, (5, 2, 7, 9), dtype=torch.uint8)
@@ -49,22 +48,24 @@ def augmented(name, **changes):
     return getattr(data, name)(**{**arguments, **changes})
 
 
-@cases(
+@pytest.mark.parametrize(
     ("index", "message"),
-    (0, r"got 0: write train\[0:1\] for a batch of one, or train.images\[0\] and train.labels\[0\]$"),
-    (-1, r"got -1: write train\[-1:\] for a batch of one, or train.images\[-1\] and train.labels\[-1\]$"),
-    (torch.tensor(2), r"got 2: write train\[2:3\]"),
-    (torch.tensor([1, 5]), f"{CHOSEN} Tensor .*: index 5 is out of bounds for axis 0 with size 5"),
-    (np.array([-6]), f"{CHOSEN} ndarray .*: index -6 is out of bounds for axis 0 with size 5"),
-    (torch.tensor([True, False, True]), f"{CHOSEN} .* axis is 5 but size of corresponding boolean axis is 3"),
-    (torch.tensor([0.0, 1.0]), f"{CHOSEN} Tensor of shape"),
-    (torch.tensor([[0, 1]]), f"{CHOSEN} Tensor of shape"),
-    (slice(None, None, -1), "goes forwards, got step -1"),
-    (slice(0, 2.5), f"{CHOSEN} slice.*must be integers"),
-    (torch.tensor([1, 4]).to("meta"), "indices must hold numbers, got a tensor on the device meta"),
-    ((0, 1), rf"{CHOSEN} \(0, 1\)"),
-    ("train", f"{CHOSEN} 'train'"),
-    (True, f"{CHOSEN} True"),
+    [
+        (0, r"got 0: write train\[0:1\] for a batch of one, or train.images\[0\] and train.labels\[0\]$"),
+        (-1, r"got -1: write train\[-1:\] for a batch of one, or train.images\[-1\] and train.labels\[-1\]$"),
+        (torch.tensor(2), r"got 2: write train\[2:3\]"),
+        (torch.tensor([1, 5]), f"{CHOSEN} Tensor .*: index 5 is out of bounds for axis 0 with size 5"),
+        (np.array([-6]), f"{CHOSEN} ndarray .*: index -6 is out of bounds for axis 0 with size 5"),
+        (torch.tensor([True, False, True]), f"{CHOSEN} .* axis is 5 but size of corresponding boolean axis is 3"),
+        (torch.tensor([0.0, 1.0]), f"{CHOSEN} Tensor of shape"),
+        (torch.tensor([[0, 1]]), f"{CHOSEN} Tensor of shape"),
+        (slice(None, None, -1), "goes forwards, got step -1"),
+        (slice(0, 2.5), f"{CHOSEN} slice.*must be integers"),
+        (torch.tensor([1, 4]).to("meta"), "indices must hold numbers, got a tensor on the device meta"),
+        ((0, 1), rf"{CHOSEN} \(0, 1\)"),
+        ("train", f"{CHOSEN} 'train'"),
+        (True, f"{CHOSEN} True"),
+    ],
 )
 def test_an_index_that_chooses_no_batch(index, message):
     for part in (SET, FILES):
@@ -170,14 +171,14 @@ AUGMENTATION = [
 ]
 
 
-@cases(("call", "message"), PARTS + ARGUMENTS, ids=lambda row: row[1])
+@pytest.mark.parametrize(("call", "message"), PARTS + ARGUMENTS)
 def test_what_is_refused_in_a_sentence(call, message, monkeypatch):
     monkeypatch.setattr(CIFAR10, "__init__", lambda *_, **__: pytest.fail("it was looked for"))
     with pytest.raises((ValueError, TypeError), match=message):
         call()
 
 
-@cases(("name", "changes", "message"), AUGMENTATION)
+@pytest.mark.parametrize(("name", "changes", "message"), AUGMENTATION)
 def test_augmentation_of_what_does_not_fit(name, changes, message):
     assert len(augmented(name)) == 2
     with pytest.raises((ValueError, TypeError), match=message):
@@ -194,7 +195,9 @@ def test_what_is_free_is_what_may_be_taken(monkeypatch):
             data.shapes(1500, 2, 1, image_size=(96, 80))
 
 
-@cases(("on_disk", "held", "instead"), (False, 24 + 20, "leave them on disk with on_disk=True"), (True, 40, "ask for"))
+@pytest.mark.parametrize(
+    ("on_disk", "held", "instead"), [(False, 24 + 20, "leave them on disk with on_disk=True"), (True, 40, "ask for")]
+)
 def test_a_folder_that_no_memory_holds_is_refused_before_it_is_read(on_disk, held, instead, tmp_path, monkeypatch):
     root = write_pictures(tmp_path / "pictures")
     needed = held * 3 * 18 * 14

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from sklearn.datasets import load_digits
 from test_data_refused import DATASET, IMAGES, LABELS, MASKS, SET, augmented
 
@@ -40,11 +39,17 @@ def test_a_channel_without_contrast_is_no_division_by_zero():
     assert normalised.isfinite().all() and normalised[:, 1].abs().max() < 0.1
 
 
-@cases(
+@pytest.mark.parametrize(
     "index",
-    torch.tensor([True, False, True, True, False]), [0, 2, 3], np.array([0, 2, 3]), np.array([3, 2, 0])[::-1],
-    torch.tensor([0, -3, 3], dtype=torch.int32), [True, False, True, True, False],
-)  # fmt: skip
+    [
+        torch.tensor([True, False, True, True, False]),
+        [0, 2, 3],
+        np.array([0, 2, 3]),
+        np.array([3, 2, 0])[::-1],
+        torch.tensor([0, -3, 3], dtype=torch.int32),
+        [True, False, True, True, False],
+    ],
+)
 def test_indices_of_every_kind_choose_the_same(index):
     chosen = SET[index]
     assert torch.equal(chosen.images, IMAGES[[0, 2, 3]]) and chosen.labels.tolist() == [3, 2, 1]

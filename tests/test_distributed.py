@@ -18,8 +18,8 @@ from runs import write_pictures
 
 from vit_course import data
 from vit_course.__main__ import main
+from vit_course._support.files.weights import load_weights
 from vit_course.commands import training_run
-from vit_course.files.weights import load_weights
 
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 # 300 is no multiple of 64, and the last batch of 44 goes into three parts of uneven shares.

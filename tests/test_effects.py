@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from by_hand import LIBRARIES, OURS, TIMM
-from conftest import ROOT, cases
+from conftest import ROOT
 from test_recording import hooks
 from torch import nn
 
@@ -52,8 +52,8 @@ def one_by_one(model, image, interventions, of):
 
 
 @pytest.mark.slow
-@cases("name", LIBRARIES)
-@cases("of", ["logits", "class token", 3])
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("of", ["logits", "class token", 3])
 def test_they_are_those_of_passes_with_one_change_each(name, of):
     library = LIBRARIES[name]
     model, image, picture = library.model(), library.images(1), library.images(1)
@@ -77,7 +77,7 @@ def test_they_are_those_of_passes_with_one_change_each(name, of):
     assert untouched(model)
 
 
-@cases("blocks", [[[0, 1, 3, 4], [2, 5]], [[0, 1, 3, 4], [2, 5], [6, 7], [8]]])
+@pytest.mark.parametrize("blocks", [[[0, 1, 3, 4], [2, 5]], [[0, 1, 3, 4], [2, 5], [6, 7], [8]]])
 def test_blocks_of_patches_are_hidden_together_smaller_ones_at_the_edges(blocks):
     size = (7 * (1 + max(map(max, blocks)) // 3), 21)
     config = dataclasses.replace(by_hand.CONFIG, image_size=size)
@@ -170,7 +170,7 @@ def test_other_threads_and_a_layer_with_a_forward_of_its_own():
     assert vars(model.encoder.blocks[0]).pop("forward").__name__ == "<lambda>" and untouched(model)
 
 
-@cases("done", [1, 4])
+@pytest.mark.parametrize("done", [1, 4])
 def test_an_interrupt_keeps_what_is_done(done):
     model, image = TIMM.model(), TIMM.images(1)
     whole, passes = quietly(model, image), []

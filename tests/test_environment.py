@@ -16,8 +16,8 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 from test_imports import FILES, imported
 
-from vit_course.inputs import extras
-from vit_course.inputs.extras import install_line
+from vit_course._support.inputs import extras
+from vit_course._support.inputs.extras import install_line
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = {name: [*map(Requirement, texts)] for name, texts in PROJECT["optional-dependencies"].items()}
@@ -26,7 +26,7 @@ LINES = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if
 PINNED = {line.split("==")[0]: re.split("==|;", line)[1] for line in LINES}
 IMPORTED_AS = {
     "PIL": "pillow", "sklearn": "scikit-learn", "IPython": "ipywidgets", "nbformat": "jupyterlab",
-    "traitlets": "anywidget", "huggingface_hub": "huggingface-hub", "fontTools": "fonttools",
+    "traitlets": "anywidget",
     "nbconvert": "nbgrader", "jinja2": "nbgrader",
     "markdown_it": "markdown-it-py", "mdit_py_plugins": "mdit-py-plugins",
 }  # fmt: skip
@@ -35,13 +35,13 @@ EXTRA_OF = {
     **dict.fromkeys(("plots", "training", "commands.training_run"), "train"),
     **dict.fromkeys(("data.cifar10", "data.folder", "data.loading"), "train"),
     **dict.fromkeys(("checks", "commands.lab", "data.digits", "explorer.still"), "course"),
-    **dict.fromkeys(("explorables", "widgets.still"), "course"),
-    **dict.fromkeys(("pretrained.hub", "pretrained.configs", "pretrained.probing"), "course"),
-    "classroom": "classroom", "site": "site", "kit": "kit",
+    **dict.fromkeys(("explorables", "_support.widgets.still"), "course"),
+    "pretrained.published": "pretrained", "pretrained.probing": "course",
+    "teaching.classroom": "classroom", "teaching.site": "site", "teaching.kit": "kit",
 }  # fmt: skip
 # Looked for before they are used, because their models can be recorded without them; or named in annotations alone.
-WHERE_THERE = {"explorer.prepared": {"transformers"}, "explorer.predictions": {"timm"},
-               "explorer.widget": {"matplotlib"}, "widgets.widget": {"matplotlib"}}  # fmt: skip
+WHERE_THERE = {"explorer.prepared": {"transformers"}, "maps.anatomy": {"timm"},
+               "explorer.widget": {"matplotlib"}, "_support.widgets.widget": {"matplotlib"}}  # fmt: skip
 
 
 def with_all_of(extra: str) -> dict[str, Requirement]:
@@ -188,11 +188,17 @@ NEEDS = {
         "augmentation by RandAugment or mixup", "torchvision", "train",
     ),
     "from vit_course import checks": ("checking exercises", "einops", "course"),
-    "import pathlib, vit_course.site as s; s.build(None, pathlib.Path('no/such'))": ("the site", "sphinx", "site"),
+    "import pathlib, vit_course.teaching.site as s; s.build(None, pathlib.Path('x'))": ("the site", "sphinx", "site"),
     "from vit_course.commands.kit import run; run(None)": ("the kit", "sphinx", "kit"),
     "from vit_course.commands.classroom import run_make; run_make(None)": ("a classroom", "nbformat", "classroom"),
-    "from vit_course import pretrained; pretrained.from_pretrained('vit_b_16')": (
-        "torchvision's vit_b_16", "torchvision", "course",
+    "from vit_course import pretrained; pretrained.load('timm:vit_tiny_patch16_224')": (
+        "a model of timm", "timm", "pretrained",
+    ),
+    "from vit_course import pretrained; pretrained.load_run('hf:google/vit-base-patch16-224')": (
+        "a model of Hugging Face", "transformers", "pretrained",
+    ),
+    "from vit_course import pretrained; pretrained.load_run('torchvision:vit_b_16')": (
+        "a model of torchvision", "torchvision", "pretrained",
     ),
 }  # fmt: skip
 

@@ -6,15 +6,15 @@ import sys
 import published
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from sklearn.metrics import roc_auc_score
 from torch import nn
 
 from vit_course import pretrained
 from vit_course.config import ViTConfig
 from vit_course.maps import Tokens
-from vit_course.pretrained.hub import Pretrained
-from vit_course.pretrained.shipped import AsTrained
+from vit_course.pretrained.bundled import AsTrained
+from vit_course.pretrained.pipeline import Pretrained
 from vit_course.vit import ViT
 
 sys.path.insert(0, str(ROOT / "res" / "evidence"))
@@ -133,7 +133,7 @@ MODELS = {
 
 
 @pytest.mark.slow
-@cases("name", [*MODELS])
+@pytest.mark.parametrize("name", [*MODELS])
 def test_models_of_any_library_are_compared(few, name):
     make, classes = MODELS[name]
     net, table = make().eval(), {}
@@ -156,7 +156,7 @@ def test_models_of_any_library_are_compared(few, name):
 def test_finished_lines_are_kept_and_those_of_other_weights_replaced(few, tmp_path, monkeypatch, capsys):
     made, out = {"one": small(), "two": small(num_classes=0)}, tmp_path / "table.csv"
     monkeypatch.setattr(
-        pretrained, "load_any", lambda name: with_pictures(made[name], ["a"] * bool(made[name].config.num_classes))
+        pretrained, "load_run", lambda name: with_pictures(made[name], ["a"] * bool(made[name].config.num_classes))
     )
     assert compare.main(["one", "--out", str(out)]) == 0
     first = out.read_text()
@@ -183,11 +183,8 @@ def test_bad_input_is_refused_before_any_work(tmp_path, monkeypatch, capsys):
         for file in ("best.safetensors", "config.json"):
             (tmp_path / folder / "same" / file).symlink_to(ROOT / "res" / "shapes" / file)
     for given, message in (
-        (
-            ["tiny-cifar", "nothing", "--out", tmp_path / "a.csv"],
-            "there is no folder 'nothing', and it is not the name",
-        ),
-        ([tmp_path, "--out", tmp_path / "a.csv"], "there is no config.json"),
+        (["tiny-cifar", "nothing", "--out", tmp_path / "a.csv"], "there is no checkpoint 'nothing'"),
+        ([tmp_path, "--out", tmp_path / "a.csv"], "is a folder without best.safetensors"),
         (["tiny-cifar", "--out", other], "other.csv is no table of this script, whose columns are model, pictures"),
         (["tiny-cifar", "--out", tmp_path], "Is a directory"),
         ([tmp_path / "a" / "same", tmp_path / "b" / "same"], "two models are called 'same'"),

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import nbformat
 import pytest
-from conftest import ROOT, cases, python, thoroughly
+from conftest import ROOT, python, thoroughly
 
 from vit_course import data
 
@@ -28,7 +28,7 @@ EXPERIMENTS = [(name, one) for name in TABLES for one in rows(FOLDER / f"{name}.
 DAILY = ("class_token", "by_token")
 
 
-@cases("name", TABLES)
+@pytest.mark.parametrize("name", TABLES)
 def test_a_table_has_what_its_script_measures_and_its_chapter_names_the_command(name):
     script = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
     (experiments,) = re.findall(r"write_table\(\s*__file__,(.*?)\)", script, re.DOTALL)

@@ -2,11 +2,9 @@
 
 import json
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import cases
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 from lab import note_outside
 from matplotlib.figure import Figure
@@ -14,8 +12,8 @@ from traitlets import TraitError
 
 from vit_course import explorables
 from vit_course.__main__ import main
-from vit_course.explorables import explorable
-from vit_course.explorables.together import ABOUT, every, together
+from vit_course._support.widgets.pages import markup, pack, unpack
+from vit_course.explorables.gallery import ABOUT, every, together
 
 NAMES = explorables.__all__
 TRIED = os.environ.get("EXPLORABLE", "").split() or NAMES  # while one is being made, EXPLORABLE=NAME chooses it
@@ -110,17 +108,18 @@ def test_all_are_there_and_each_is_a_widget_with_a_still(figures):
         assert isinstance(figure.figure(), Figure) and str(figure) == f"explorables.{name}()"
         (_, about), (words, _) = figure._still()
         assert len(about["image/png"]["alt"]) > 40 and "run this cell" in words["text/html"], name
-        view = explorable.pack(figure.everything())
-        assert explorable.unpack(json.loads(json.dumps(view))) == figure.everything()
+        view = pack(figure.everything())
+        assert unpack(json.loads(json.dumps(view))) == figure.everything()
 
 
-@cases("name", TRIED)
-def test_a_page_is_light(figures, pages, name):
-    size = Path(pages[name].removeprefix("file://")).stat().st_size
-    assert size < (400_000 if name in WITH_WEIGHTS else 150_000) + 4_000, size  # and the frame of the page
+@pytest.mark.parametrize("name", TRIED)
+def test_script_and_data_are_light(figures, name):
+    figure = figures[name]
+    size = len(figure._data) + len((figure._esm + figure._css).encode())
+    assert size < (400_000 if name in WITH_WEIGHTS else 150_000), size
 
 
-@cases("name", TRIED)
+@pytest.mark.parametrize("name", TRIED)
 def test_a_state_that_cannot_be_is_refused_in_a_sentence(figures, name):
     make, figure = getattr(explorables, name), figures[name]
     with pytest.raises(ValueError, match="there is no colour: there are "):
@@ -144,7 +143,7 @@ def test_the_command_writes_pages_and_renews_only_its_own(tmp_path, capsys):
 
 
 @NEEDS_CHROMIUM
-@cases("name", TRIED)
+@pytest.mark.parametrize("name", TRIED)
 def test_the_page_answers_as_python_does_to_keys_and_pointer_at_every_width(figures, opened, name, thorough, some):
     page, sizes = opened(name), ((390, "light"), (1280, "dark"), (390, "dark"), (850, "light"))
     computes_what_python_computes(page, figures[name], (8 if name in WITH_WEIGHTS else 20) if thorough else 2)
@@ -219,7 +218,7 @@ def it_fits_and_everybody_can_use_it(page, name: str, sizes) -> None:
 
 @pytest.mark.thorough
 @NEEDS_CHROMIUM
-@cases("name", TRIED)
+@pytest.mark.parametrize("name", TRIED)
 def test_no_goal_is_reached_at_first_and_each_by_the_state_that_is_known(opened, name):
     assert opened(name).locator(".vit-play").get_attribute("data-reached") == ""
     first, *others = REACHED[name]
@@ -252,7 +251,7 @@ def test_what_has_not_changed_is_neither_drawn_nor_computed_again(opened):
 
 @pytest.mark.thorough
 @NEEDS_CHROMIUM
-@cases("name", TRIED)
+@pytest.mark.parametrize("name", TRIED)
 def test_an_address_that_cannot_be_is_refused_and_the_rest_is_shown(opened, name):
     said = "The address of this page asks for what cannot be shown: "
     page = opened(name, {"colour": 1})
@@ -266,7 +265,7 @@ def test_an_address_that_cannot_be_is_refused_and_the_rest_is_shown(opened, name
 @NEEDS_CHROMIUM
 def test_figures_of_one_page_keep_apart(browser, figures, tmp_path):
     path = tmp_path / "all.html"
-    first = explorable.markup(explorables.attention_by_hand(asking=2).everything())
+    first = markup(explorables.attention_by_hand(asking=2).everything())
     body = together(figures).replace("<p>", f"{first}<p>", 1)
     path.write_text(f"<!doctype html><html lang=en><meta charset=utf-8><title>all</title>{body}")
     page = browser.new_page()

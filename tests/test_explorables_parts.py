@@ -12,13 +12,13 @@ from vit_course.explorables.rope import turn
 def test_a_function_of_your_own_answers_or_its_error_is_told():
     sent = []
     figure = explorables.attention_by_hand(weights=lambda q, k: (q @ k.mT).softmax(dim=-1), divided=False)
-    figure.send = sent.append
+    figure.send = lambda reply, _: sent.append(reply)
     figure._asked(figure, {"ask": 1, "state": figure.state}, [])
     figure._asked(figure, {"ask": 2, "state": figure.state | {"heads": 3}}, [])
     assert sent[0]["answers"] == 1 and np.allclose(np.sum(sent[0]["values"], axis=-1), 1)
     assert sent[1] == {"answers": 2, "error": "ValueError: heads must be one of 1, 2, got 3"}
     wrong = explorables.attention_by_hand(weights=lambda q, k: q)
-    wrong.send = sent.append
+    wrong.send = figure.send
     wrong._asked(wrong, {"ask": 1, "state": wrong.state}, [])
     assert sent[2]["error"] == "ValueError: weights must be (1, 1, 4, 4), got (1, 1, 4, 2)"
     with pytest.raises(ValueError, match="weights must be a function of queries and keys, got 3"):

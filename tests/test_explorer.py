@@ -5,14 +5,17 @@ import json
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from PIL import Image
 from sent import features_of, layer_of, maps_of, picture_of
 
 from vit_course import pretrained
+from vit_course._support.widgets.encoding import to_base64
+from vit_course._support.widgets.pages import pack, unpack
 from vit_course.attention import attention_weights
 from vit_course.data import photographs
-from vit_course.explorer import AttentionExplorer, embedded, explore
+from vit_course.explorer import AttentionExplorer, explore
+from vit_course.explorer.panel_data import fitting
 from vit_course.maps import interpret, record_attention
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -133,7 +136,7 @@ def test_several_images_side_by_side(maps, pair, image):
     np.testing.assert_allclose(finer.attention(1), four[2, 0, 3 + 3 * 8 + 5])
 
 
-@cases("kind", ["pair", "maps"])
+@pytest.mark.parametrize("kind", ["pair", "maps"])
 def test_attention_follows_the_state(maps, pair, image, kind):
     given = pair if kind == "pair" else maps
     maps = attention_weights(*pair) if kind == "pair" else maps
@@ -187,28 +190,36 @@ def test_a_page_and_a_repository_have_something_to_show(maps, image, monkeypatch
 def test_a_state_packed_for_a_stored_notebook_comes_back(maps, pair, image):
     explorer = AttentionExplorer([maps, pair], [image, image], layer=2, fusion="mean")
     state = explorer.everything()
-    view = embedded.pack(state)
-    assert embedded.unpack(json.loads(json.dumps(view))) == state
+    view = pack(state)
+    assert unpack(json.loads(json.dumps(view))) == state
     # JupyterLab hides a view that names no model; another widget's view is not ours.
-    assert view["model_id"] == "" and embedded.unpack({"model_id": "123"}) is None
+    assert view["model_id"] == "" and unpack({"model_id": "123"}) is None
 
 
-@cases("kind", ["pair", "maps"])
+def test_what_a_notebook_of_an_earlier_release_keeps_is_read():
+    packed = lambda **values: to_base64(json.dumps(values).encode() + b"\0a\0b")  # noqa: E731
+    explorer = {"model_id": "", "vit_explorer": packed(layer=3, _panels=[])}
+    assert unpack(explorer) == {"_name": "explorer", "layer": 3, "_panels": [], "_data": b"a\0b"}
+    figure = {"model_id": "", "vit_play": packed(_name="rope", _facts={}, state={"key": 3})}
+    assert unpack(figure) == {"_name": "rope", "_facts": {}, "state": {"key": 3}, "_data": b"a\0b"}
+
+
+@pytest.mark.parametrize("kind", ["pair", "maps"])
 def test_of_a_large_one_some_layers_are_kept(kind, image):
     q, k = torch.randn(2, 7, H, T, D)
     maps = attention_weights(q, k)
     explorer = AttentionExplorer((q, k) if kind == "pair" else maps, image, layer=3, fusion="rollout",
                                  features=torch.randn(T, 5))  # fmt: skip
     whole = explorer.everything()
-    found = embedded.fitting(whole, 0.8 * len(whole["_data"]))
+    found = fitting(whole, 0.8 * len(whole["_data"]))
     (panel,) = found["_panels"]
     assert panel["layer_numbers"] == [0, 2, 3, 4, 6] and (panel["layers"], panel["all_layers"]) == (5, 7)
     assert found["layer"] == 2 and found["fusion"] == "mean" and len(found["_data"]) < 0.8 * len(whole["_data"])
     for index, number in enumerate(panel["layer_numbers"]):
         np.testing.assert_array_equal(layer_of(found, index), layer_of(explorer, number))
     np.testing.assert_array_equal(picture_of(explorer), image.permute(1, 2, 0).mul(255).round())
-    assert embedded.fitting(whole, 10**6) is whole
-    least = embedded.fitting(whole, 1)
+    assert fitting(whole, 10**6) is whole
+    least = fitting(whole, 1)
     assert least["_panels"][0]["layer_numbers"] == [3, 6], "the one that is shown and the last stay"
 
 
@@ -218,5 +229,6 @@ def test_stored_explorers_are_small():
         assert path.stat().st_size < 5e6
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         views += [output.get("data", {}).get(VIEW) for cell in cells for output in cell.get("outputs", [])]
-    views = [view for view in views if view and embedded.STORED in view]
-    assert views and all(len(json.dumps(view)) < 2.7e6 and embedded.unpack(view)["_panels"] for view in views)
+    found = [(view, unpack(view)) for view in views if view]
+    explorers = [view for view, state in found if state and state["_name"] == "explorer" and state["_panels"]]
+    assert explorers and all(len(json.dumps(view)) < 2.7e6 for view in explorers)

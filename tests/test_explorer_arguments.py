@@ -6,7 +6,6 @@ import torch
 import torchvision
 import traitlets
 import transformers
-from conftest import cases
 from PIL import Image
 from sent import maps_of, picture_of
 from torch import nn
@@ -32,60 +31,64 @@ class Recorded:
     stacked = None
 
 
-@cases(
+@pytest.mark.parametrize(
     ("changes", "message"),
-    ({"image": None}, "an image must be a tensor or an array .* got None"),
-    ({"image": np.array(["a"])}, r"got ndarray of shape \(1,\) of <U1"),
-    ({"image": IMAGE.permute(1, 2, 0)}, r"\(8, 16, 3\): move its last axis to the front"),
-    ({"image": torch.rand(2, 8, 16)}, r"got shape \(2, 8, 16\)"),
-    ({"image": IMAGE[:, :0]}, r"at least one pixel, got shape \(3, 0, 16\)"),
-    ({"image": (255 * IMAGE).long()}, "bytes .uint8. or floats, got torch.int64"),
-    ({"image": IMAGE / 0}, "the image must be finite, 384 of 384 numbers are NaN or infinite"),
-    ({"maps": MAPS.round().long()}, r"got Tensor of shape \(3, 2, 9, 9\) of torch.int64"),
-    ({"maps": MAPS.to("meta")}, "maps must hold numbers, got a tensor on the device meta"),
-    ({"maps": Recorded()}, r"got Recorded: give its stacked\(\)\[0\], or its queries"),
-    ({"maps": (MAPS, MAPS)}, "a tuple means queries and keys, but these are maps: give several maps as a list"),
-    ({"maps": (MAPS[..., :5], MAPS)}, r"queries have shape \(3, 2, 9, 5\) and keys \(3, 2, 9, 9\): they must be"),
-    ({"maps": (MAPS[0], MAPS[0])}, r"queries must be \(L, h, T, d\) of one image, got shape \(2, 9, 9\)"),
-    ({"maps": (MAPS / 0, MAPS)}, "queries hold 486 numbers that are NaN or infinite"),
-    ({"maps": torch.stack([MAPS, MAPS])}, r"\(L, h, T, T\) of one image, got shape \(2, 3, 2, 9, 9\)"),
-    ({"maps": MAPS[..., :-1]}, r"\(L, h, T, T\) of one image, got shape \(3, 2, 9, 8\)"),
-    ({"maps": 2 * MAPS}, r"sums to 1 .* here a sum is 2\.000"),
-    ({"maps": MAPS.roll(1, -1) * 2 - MAPS}, "negative number; .* the smallest number -"),
-    ({"maps": [MAPS, MAPS]}, "several maps need a list of as many images, got Tensor"),
-    ({"grid": (0, 9)}, r"grid must be \(rows, columns\), two ints of at least 1, got "),
-    ({"grid": (3, 4)}, "a grid of 3 x 4 has 12 patches, but the maps have 9 tokens"),
-    ({"image": IMAGE[..., :-1]}, "no grid of square patches over an image of 8 x 15 has 9 tokens"),
-    ({"image": IMAGE[..., :8]}, r"may be 0 and 3 x 3 patches, or 5 and 2 x 2 patches: give grid=.*, prefix="),
-    ({"features": [1, 2]}, r"features must be a tensor or an array \(T, D\), got \[1, 2\]"),
-    ({"features": torch.zeros(8, 5)}, r"features must be \(T, D\) of 9 tokens, got shape \(8, 5\)"),
-    ({"says": "a cat"}, 'says must be a dict of "labels", "probabilities", "lens" and "about", got .a cat.'),
-    ({"says": SAYS | {"lens": [[0.5, 0.5]] * L}}, "for each of 2 labels, and lens 4 rows of as many"),
-    ({"says": SAYS | {"probabilities": [1.5, -0.5]}}, "says must hold probabilities, from 0 to 1"),
-    ({"says": SAYS | {"labels": [1, 2]}}, "titles must be a list of texts, one for each image, got "),
-    (TWO | {"image": [IMAGE]}, "as many of each, and at least one, got 2 for maps, 1 for image"),
-    (TWO | {"prefix": [["a"], ["b"], ["c"]]}, "2 for maps, 2 for image, 2 for title, 2 for grid, 3 for prefix"),
-    (TWO | {"titles": "ab"}, "titles must be a list of texts, one for each image, got 'ab'"),
-    (TWO | {"link": [None, [0] * 8]}, "link must be 9 ints from 0 to 8, one for each token of the first panel"),
-    (TWO | {"link": [None, [9] * 9]}, "link must be 9 ints from 0 to 8"),
+    [
+        ({"image": None}, "an image must be a tensor or an array .* got None"),
+        ({"image": np.array(["a"])}, r"got ndarray of shape \(1,\) of <U1"),
+        ({"image": IMAGE.permute(1, 2, 0)}, r"\(8, 16, 3\): move its last axis to the front"),
+        ({"image": torch.rand(2, 8, 16)}, r"got shape \(2, 8, 16\)"),
+        ({"image": IMAGE[:, :0]}, r"at least one pixel, got shape \(3, 0, 16\)"),
+        ({"image": (255 * IMAGE).long()}, "bytes .uint8. or floats, got torch.int64"),
+        ({"image": IMAGE / 0}, "the image must be finite, 384 of 384 numbers are NaN or infinite"),
+        ({"maps": MAPS.round().long()}, r"got Tensor of shape \(3, 2, 9, 9\) of torch.int64"),
+        ({"maps": MAPS.to("meta")}, "maps must hold numbers, got a tensor on the device meta"),
+        ({"maps": Recorded()}, r"got Recorded: give its stacked\(\)\[0\], or its queries"),
+        ({"maps": (MAPS, MAPS)}, "a tuple means queries and keys, but these are maps: give several maps as a list"),
+        ({"maps": (MAPS[..., :5], MAPS)}, r"queries have shape \(3, 2, 9, 5\) and keys \(3, 2, 9, 9\): they must be"),
+        ({"maps": (MAPS[0], MAPS[0])}, r"queries must be \(L, h, T, d\) of one image, got shape \(2, 9, 9\)"),
+        ({"maps": (MAPS / 0, MAPS)}, "queries hold 486 numbers that are NaN or infinite"),
+        ({"maps": torch.stack([MAPS, MAPS])}, r"\(L, h, T, T\) of one image, got shape \(2, 3, 2, 9, 9\)"),
+        ({"maps": MAPS[..., :-1]}, r"\(L, h, T, T\) of one image, got shape \(3, 2, 9, 8\)"),
+        ({"maps": 2 * MAPS}, r"sums to 1 .* here a sum is 2\.000"),
+        ({"maps": MAPS.roll(1, -1) * 2 - MAPS}, "negative number; .* the smallest number -"),
+        ({"maps": [MAPS, MAPS]}, "several maps need a list of as many images, got Tensor"),
+        ({"grid": (0, 9)}, r"grid must be \(rows, columns\), two ints of at least 1, got "),
+        ({"grid": (3, 4)}, "a grid of 3 x 4 has 12 patches, but the maps have 9 tokens"),
+        ({"image": IMAGE[..., :-1]}, "no grid of square patches over an image of 8 x 15 has 9 tokens"),
+        ({"image": IMAGE[..., :8]}, r"may be 0 and 3 x 3 patches, or 5 and 2 x 2 patches: give grid=.*, prefix="),
+        ({"features": [1, 2]}, r"features must be a tensor or an array \(T, D\), got \[1, 2\]"),
+        ({"features": torch.zeros(8, 5)}, r"features must be \(T, D\) of 9 tokens, got shape \(8, 5\)"),
+        ({"says": "a cat"}, 'says must be a dict of "labels", "probabilities", "lens" and "about", got .a cat.'),
+        ({"says": SAYS | {"lens": [[0.5, 0.5]] * L}}, "for each of 2 labels, and lens 4 rows of as many"),
+        ({"says": SAYS | {"probabilities": [1.5, -0.5]}}, "says must hold probabilities, from 0 to 1"),
+        ({"says": SAYS | {"labels": [1, 2]}}, "titles must be a list of texts, one for each image, got "),
+        (TWO | {"image": [IMAGE]}, "as many of each, and at least one, got 2 for maps, 1 for image"),
+        (TWO | {"prefix": [["a"], ["b"], ["c"]]}, "2 for maps, 2 for image, 2 for title, 2 for grid, 3 for prefix"),
+        (TWO | {"titles": "ab"}, "titles must be a list of texts, one for each image, got 'ab'"),
+        (TWO | {"link": [None, [0] * 8]}, "link must be 9 ints from 0 to 8, one for each token of the first panel"),
+        (TWO | {"link": [None, [9] * 9]}, "link must be 9 ints from 0 to 8"),
+    ],
 )
 def test_what_the_explorer_cannot_use(changes, message):
     with pytest.raises(ValueError, match=message):
         AttentionExplorer(**{"maps": MAPS, "image": IMAGE} | changes)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("name", "value", "message"),
-    ("layer", 3, "layer must be a whole number from 0 to 2, got 3"),
-    ("head", 2, "head must be a whole number from 0 to 1, got 2"),
-    ("query", True, "query must be a whole number from 0 to 8, got True"),
-    ("query", 9, "query must be a whole number from 0 to 8, got 9"),
-    ("key", -2, "key must be a whole number from -1 to 8, got -2"),
-    ("fusion", "max", 'fusion must be one of "head", "mean", "rollout", got \'max\''),
-    ("overlay", None, 'overlay must be one of "spotlight", "heat", "outline", "off", got None'),
-    ("fixed", 1.5, "fixed must be a number from 0.0001 to 1, got 1.5"),
-    ("smooth", "no", "smooth must be True or False, got 'no'"),
-    ("tour", "looks", 'tour must be one of "", "look", got \'looks\''),
+    [
+        ("layer", 3, "layer must be a whole number from 0 to 2, got 3"),
+        ("head", 2, "head must be a whole number from 0 to 1, got 2"),
+        ("query", True, "query must be a whole number from 0 to 8, got True"),
+        ("query", 9, "query must be a whole number from 0 to 8, got 9"),
+        ("key", -2, "key must be a whole number from -1 to 8, got -2"),
+        ("fusion", "max", 'fusion must be one of "head", "mean", "rollout", got \'max\''),
+        ("overlay", None, 'overlay must be one of "spotlight", "heat", "outline", "off", got None'),
+        ("fixed", 1.5, "fixed must be a number from 0.0001 to 1, got 1.5"),
+        ("smooth", "no", "smooth must be True or False, got 'no'"),
+        ("tour", "looks", 'tour must be one of "", "look", got \'looks\''),
+    ],
 )
 def test_a_state_that_is_none(model, name, value, message):
     for make in (AttentionExplorer, explore):
@@ -144,20 +147,22 @@ SWIN = torchvision.models.SwinTransformer([4, 4], 12, [1, 1], [2, 2], [2, 2])
 FLAT = nn.Sequential(nn.Flatten(), nn.Linear(5, 3), nn.MultiheadAttention(4, 2))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("changes", "message"),
-    ({"preprocess": lambda x: None}, "preprocess must return a tensor .1, C, H, W. of floats, got None"),
-    ({"preprocess": lambda x: Encoding()}, "got {}: take its pixel_values"),
-    ({"preprocess": lambda x: x.repeat(2, 1, 1, 1)}, r"got shape \(2, 3, 8, 16\)"),
-    ({"preprocess": lambda x: x.long()}, "of torch.int64"),
-    ({"preprocess": lambda x: x / 0}, "what preprocess returned must be finite, 384 of 384"),
-    ({"image": "none.png"}, "there is no file"),
-    ({"image": __file__}, "not a readable image"),
-    ({"image": torch.rand(2, 3, 8, 16)}, r"got shape \(2, 3, 8, 16\)"),
-    ({"image": [1, 2]}, "a path or a tensor"),
-    ({"model": FLAT}, r"the model cannot take images of shape \(1, 3, 8, 16\): .*mat1"),
-    ({"model": nn.Sequential(nn.Flatten(), nn.Linear(384, 2))}, "nothing was recorded"),
-    ({"model": SWIN, "image": torch.randn(3, 32, 32)}, "a model of windows"),
+    [
+        ({"preprocess": lambda x: None}, "preprocess must return a tensor .1, C, H, W. of floats, got None"),
+        ({"preprocess": lambda x: Encoding()}, "got {}: take its pixel_values"),
+        ({"preprocess": lambda x: x.repeat(2, 1, 1, 1)}, r"got shape \(2, 3, 8, 16\)"),
+        ({"preprocess": lambda x: x.long()}, "of torch.int64"),
+        ({"preprocess": lambda x: x / 0}, "what preprocess returned must be finite, 384 of 384"),
+        ({"image": "none.png"}, "there is no file"),
+        ({"image": __file__}, "not a readable image"),
+        ({"image": torch.rand(2, 3, 8, 16)}, r"got shape \(2, 3, 8, 16\)"),
+        ({"image": [1, 2]}, "a path or a tensor"),
+        ({"model": FLAT}, r"the model cannot take images of shape \(1, 3, 8, 16\): .*mat1"),
+        ({"model": nn.Sequential(nn.Flatten(), nn.Linear(384, 2))}, "nothing was recorded"),
+        ({"model": SWIN, "image": torch.randn(3, 32, 32)}, "a model of windows"),
+    ],
 )
 def test_what_cannot_be_explored(model, changes, message):
     with pytest.raises(ValueError, match=message):

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from conftest import cases, thoroughly
+from conftest import thoroughly
 from explored import FIELD, NEEDS_CHROMIUM, SCREENSHOTS, drawn, hears, patch, point, says, violations, watch, words
 from lab import run_cell, running_lab, until, wait_for_kernel, write_notebook
 from pictures import sideways
@@ -258,7 +258,7 @@ def test_accessible_at_every_width_and_in_both_themes(notebook, mine, which, wid
 
 
 @pytest.mark.thorough
-@cases("name", ["explorer", "stored"])
+@pytest.mark.parametrize("name", ["explorer", "stored"])
 def test_reopened_there_is_a_picture_and_words_and_no_error(opened, notebook, mine, folder, name):
     """One's own notebook of yesterday, and one that comes with the course, which JupyterLab does not trust."""
     if name == "explorer":

@@ -34,9 +34,9 @@ def explorer(shapes):
 
 
 def ask(explorer, *changes, maps=False):
-    explorer._handle_custom_msg({"number": 7, "panel": 0, "changes": list(changes), "maps": maps}, [])
+    explorer._handle_custom_msg({"ask": 7, "panel": 0, "changes": list(changes), "maps": maps}, [])
     content, buffers = explorer.sent[-1]
-    assert content["number"] == 7
+    assert content["answers"] == 7
     return content, buffers
 
 
@@ -84,10 +84,10 @@ def test_the_changed_model_is_shown_with_the_maps_that_it_used(explorer, shapes)
 def test_what_cannot_be_done_is_said_and_nothing_is_left(explorer, shapes):
     for wrong in ({**HEAD, "head": 99}, {"kind": "layer", "layer": 1}, {**HIDE, "patches": [64]}):
         content, buffers = ask(explorer, [wrong])
-        assert content["words"].startswith("ValueError: ") and buffers == []
-    assert "head must be from 0 to" in ask(explorer, [{**HEAD, "head": 99}])[0]["words"]
+        assert content["error"].startswith("ValueError: ") and buffers == []
+    assert "head must be from 0 to" in ask(explorer, [{**HEAD, "head": 99}])[0]["error"]
     assert not hooks(shapes[0])
-    assert ask(explorer, [HEAD])[0] == {"number": 7}, "and the next one is answered"
+    assert ask(explorer, [HEAD])[0] == {"answers": 7}, "and the next one is answered"
 
 
 def test_effects_are_there_without_a_kernel_and_kept_once(shapes):
@@ -112,10 +112,10 @@ def test_effects_are_there_without_a_kernel_and_kept_once(shapes):
 
 
 def test_stopped_by_hand_what_is_done_is_kept(shapes, monkeypatch):
-    from vit_course.maps.effects import Whole
+    from vit_course.maps.effects import Baseline
 
     model, image, normalise = shapes
-    real, done = Whole.changed, []
+    real, done = Baseline.changed, []
 
     def changed(self, layer, made):
         done.append(layer)
@@ -123,7 +123,7 @@ def test_stopped_by_hand_what_is_done_is_kept(shapes, monkeypatch):
             raise KeyboardInterrupt
         return real(self, layer, made)
 
-    monkeypatch.setattr(Whole, "changed", changed)
+    monkeypatch.setattr(Baseline, "changed", changed)
     explorer = explore(model, image, preprocess=normalise, effects=True)
     assert len(explorer._panels[0]["tested"]) == 2 * model.config.num_heads
 

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from explored import NEEDS_CHROMIUM, opening, patch, violations, watch
 from explorer_parts import call, module_page
 from lab import run_cell, running_lab, wait_for_kernel, write_notebook
@@ -62,7 +61,7 @@ def correlation(one: np.ndarray, other: np.ndarray) -> float:
     return np.corrcoef(ranks(one), ranks(other))[0, 1]
 
 
-@cases("grid", [(8, 8), (16, 16), (14, 11), (37, 37), (1, 3)])
+@pytest.mark.parametrize("grid", [(8, 8), (16, 16), (14, 11), (37, 37), (1, 3)])
 def test_the_page_asks_for_the_changes_that_python_knows(browser, grid):
     page = module_page(browser)
     panel = {"rows": grid[0], "columns": grid[1], "all_layers": 2, "heads": 3}

@@ -3,20 +3,19 @@
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from explored import NEEDS_CHROMIUM, decoded, maps_of, random_panel
-from explorer_parts import ORIGIN, call, module_page
+from explorer_parts import call, module_page
 
+from vit_course._support.widgets import scripts
+from vit_course._support.widgets.encoding import to_base64
 from vit_course.explorer import AttentionExplorer
 from vit_course.explorer.arguments import STATE
 from vit_course.maps.interpret import rollout
-from vit_course.widgets import scripts
-from vit_course.widgets.encoding import to_base64, to_text
 
 pytestmark = NEEDS_CHROMIUM
 NAMES = ("class token", "register 1")
 OPEN = """async ([panels, text, layer, name]) => {
-    const { fromBase64 } = await import("/widgets/js/bytes.js");
+    const { fromBase64 } = await import("/_support/widgets/js/bytes.js");
     const { openPanels } = await import("/data.js");
     const values = { _panels: panels, _data: fromBase64(text), layer };
     [window[name]] = await openPanels({ get: (name) => values[name] });
@@ -47,23 +46,7 @@ def panel(page):
     return {"queries": queries.numpy(), "keys": keys.numpy(), "features": given["features"].numpy()}
 
 
-@cases("length", [0, 1, 6, 7, 8, 13, 2304, 7 * 2**15 + 3])
-def test_bytes_survive_as_characters_of_a_page(page, length):
-    content = (bytes([0, 26, 26, 60, 0]) + bytes(range(256)) * 900)[:length]  # with what is replaced: NUL, <
-    text = to_text(content)
-    assert len(text) == -(-8 * length // 7)
-    page.set_content(f'<meta charset="utf-8"><script type="text/plain">{text}</script>')
-    script = """async ([origin, text]) => {
-        const { fromDense, fromBase64 } = await import(`${origin}/widgets/js/bytes.js`);
-        const found = [fromDense(document.querySelector("script").textContent), fromBase64(text)];
-        return found.map((one) => Array.from(one));
-    }"""
-    found = page.evaluate(script, [ORIGIN, to_base64(content)])
-    page.goto(ORIGIN)
-    assert [bytes(one) for one in found] == [content, content]
-
-
-@cases("direction", ["from", "to"])
+@pytest.mark.parametrize("direction", ["from", "to"])
 def test_a_row_and_a_column_are_those_of_the_softmax(page, panel, direction):
     maps = maps_of(panel["queries"], panel["keys"])  # (L, h, T, T)
     for layer, head, token in ((0, 0, 0), (1, 3, 7), (2, 2, 41)):
@@ -114,23 +97,28 @@ def test_the_own_top_is_the_98th_percentile_but_not_of_noise(page):
     assert call(page, "scales", own, [0.0] * 100) > 0, "and nothing is divided by"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("module", "expression", "wanted"),
-    # The sample of the queries has the special tokens and the whole picture.
-    ("scales", "m.sampleQueries(2, 40)", [0, 1, 4, 8, 13, 17, 22, 26, 30, 35, 39]),
-    ("scales", "m.sampleQueries(0, 4)", [0, 1, 2, 3]),
-    # The fixed scale goes in multiples of an even share.
-    ("scales", "m.multiples(17)", [1, 2, 3, 4, 6, 8, 12, 16]),
-    ("scales", "[0.001, 1/17, 0.5, 1].map(w => m.multiples(17)[m.nearestMultiple(w, 17)])", [1, 1, 8, 16]),
-    # The class token has no fellow in the other: the first. (3, 5) of 4 x 6 is (1, 2) of 2 x 3, which is (3, 5).
-    ("places", "[0, 1, 2, 25].map((t) => m.elsewhere(t, one, other, one))", [0, 0, 1, 6]),
-    ("places", "m.elsewhere(6, other, one, one)", 2 + 3 * 6 + 5),
-    # A linked picture says where the same is.
-    ("places", "[m.elsewhere(3, one, flipped, one), m.elsewhere(5, flipped, one, one)]", [24, 22]),
-    # Arrows stop at the edge.
-    ("places", "[[0, 1, 0], [1, -1, 0], [1, 0, 1], [15, 1, 1], [8, 1, -1]]"
-               ".map(([t, down, right]) => m.moved(t, small, down, right))", [1, 1, 2, 15, 12]),
-)  # fmt: skip
+    [
+        ("scales", "m.sampleQueries(2, 40)", [0, 1, 4, 8, 13, 17, 22, 26, 30, 35, 39]),
+        ("scales", "m.sampleQueries(0, 4)", [0, 1, 2, 3]),
+        # The fixed scale goes in multiples of an even share.
+        ("scales", "m.multiples(17)", [1, 2, 3, 4, 6, 8, 12, 16]),
+        ("scales", "[0.001, 1/17, 0.5, 1].map(w => m.multiples(17)[m.nearestMultiple(w, 17)])", [1, 1, 8, 16]),
+        # The class token has no fellow in the other: the first. (3, 5) of 4 x 6 is (1, 2) of 2 x 3, which is (3, 5).
+        ("places", "[0, 1, 2, 25].map((t) => m.elsewhere(t, one, other, one))", [0, 0, 1, 6]),
+        ("places", "m.elsewhere(6, other, one, one)", 2 + 3 * 6 + 5),
+        # A linked picture says where the same is.
+        ("places", "[m.elsewhere(3, one, flipped, one), m.elsewhere(5, flipped, one, one)]", [24, 22]),
+        # Arrows stop at the edge.
+        (
+            "places",
+            "[[0, 1, 0], [1, -1, 0], [1, 0, 1], [15, 1, 1], [8, 1, -1]]"
+            ".map(([t, down, right]) => m.moved(t, small, down, right))",
+            [1, 1, 2, 15, 12],
+        ),
+    ],
+)
 def test_scales_and_places(page, module, expression, wanted):
     page.evaluate(
         f"""() => {{
@@ -198,7 +186,7 @@ def enlarged(strength, smooth):
     return torch.nn.functional.interpolate(cut, (HEIGHT, WIDTH), **way)[0, 0, ..., None].numpy()
 
 
-@cases("smooth", [True, False])
+@pytest.mark.parametrize("smooth", [True, False])
 def test_a_spotlight_is_15_to_100_percent_of_a_pale_picture_and_heat_one_hue_over_it(page, panel, strength, smooth):
     picture, got = painted(page, strength, {"overlay": "spotlight", "smooth": smooth})
     pale = 255 * 0.18 + 0.82 * picture  # where black can light up
@@ -274,7 +262,7 @@ def test_two_widgets_of_a_notebook_keep_their_controls_apart(page):
     explorer = AttentionExplorer(**random_panel(layers=2, heads=2))
     state = {name: getattr(explorer, name) for name in STATE} | {"_panels": explorer._panels}
     script = """async ([bundle, state, text]) => {
-        const { fromBase64 } = await import("/widgets/js/bytes.js");
+        const { fromBase64 } = await import("/_support/widgets/js/bytes.js");
         const model = (values) => ({ get: (name) => values[name], set: (name, value) => (values[name] = value),
                                      save_changes: () => {}, on: () => {}, off: () => {}, send: () => {} });
         for (const copy of [1, 2]) {
@@ -284,7 +272,7 @@ def test_two_widgets_of_a_notebook_keep_their_controls_apart(page):
             widget.render({ model: model({ ...state, _data: fromBase64(text) }), el });
         }
     }"""
-    page.evaluate(script, [scripts.module("explorer/widget"), state, to_base64(explorer._data)])
+    page.evaluate(script, [scripts.module("explorer"), state, to_base64(explorer._data)])
     page.wait_for_function("() => document.querySelectorAll('.vit-explorer[data-ready]').length === 2")
     chosen = "all => all.map(e => e.querySelectorAll('.vit-strip input:checked').length)"
     first, second = page.locator(".vit-explorer").evaluate_all(chosen)

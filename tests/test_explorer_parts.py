@@ -5,7 +5,6 @@ import io
 
 import numpy as np
 import pytest
-from conftest import cases
 from explored import NEEDS_CHROMIUM
 from explorer_parts import arrays, call, module_page, put_real, small_panel
 from sklearn.decomposition import PCA
@@ -32,20 +31,25 @@ def page(browser):
 PANEL = {"says": SAYS, "layers": 3, "layer_numbers": [0, 1, 2]}
 
 
-@cases(
+@pytest.mark.parametrize(
     ("expression", "given", "said"),
-    ("told(a)", SAYS, "After layer 1 the head says “cat”, and keeps to it."),
-    ("told(a)", SAYS | {"lens": SAYS["lens"][:3]}, "Only after the last layer does the head say “cat” for good."),
-    ("told(a)", SAYS | {"lens": SAYS["lens"][2:]},
-     "The head says “cat” before the first layer already, and after every layer."),
-    ("reading(a, 0, 2)", SAYS, "before the first layer: frog 60\u00a0%, dog 20\u00a0%"),
-    ("reading(a, 2, 1)", SAYS, "after layer 1: cat 50\u00a0%"),
-    # The class that comes first at the end, then those that rise highest on the way.
-    ("drawnClasses(a)", SAYS, [0, 1, 2]),
-    ("reached(a, 2)", PANEL, 3),
-    # A copy that keeps two of three layers, with the lens of all.
-    ("reached(a, 1)", PANEL | {"layers": 2, "layer_numbers": [0, 2]}, 3),
-)  # fmt: skip
+    [
+        ("told(a)", SAYS, "After layer 1 the head says “cat”, and keeps to it."),
+        ("told(a)", SAYS | {"lens": SAYS["lens"][:3]}, "Only after the last layer does the head say “cat” for good."),
+        (
+            "told(a)",
+            SAYS | {"lens": SAYS["lens"][2:]},
+            "The head says “cat” before the first layer already, and after every layer.",
+        ),
+        ("reading(a, 0, 2)", SAYS, "before the first layer: frog 60\u00a0%, dog 20\u00a0%"),
+        ("reading(a, 2, 1)", SAYS, "after layer 1: cat 50\u00a0%"),
+        # The class that comes first at the end, then those that rise highest on the way.
+        ("drawnClasses(a)", SAYS, [0, 1, 2]),
+        ("reached(a, 2)", PANEL, 3),
+        # A copy that keeps two of three layers, with the lens of all.
+        ("reached(a, 1)", PANEL | {"layers": 2, "layer_numbers": [0, 2]}, 3),
+    ],
+)
 def test_the_lens_in_words(page, expression, given, said):
     assert call(page, "says", f"m.{expression}", given) == said
 
@@ -96,6 +100,22 @@ def test_an_address_says_what_differs_and_reads_back(page):
     misfits += "fusion=rollout view=colours fixed=0 toString=1 layer=true"
     for misfit in misfits.split():
         assert call(page, "link", DECODE, f"#{misfit}") == {}, misfit
+
+
+def test_an_address_holds_lists_and_texts_that_look_like_numbers(page):
+    table = {
+        "axes": {"usual": "2345", "choices": ["2345", "2435"]},
+        "heads": {"usual": 1, "choices": [1, 2]},
+        "valves": {"usual": ["open", "open"], "shape": [2], "choices": ["open", "closed"]},
+        "divided": {"usual": True, "flag": True},
+    }
+    usual = {name: part["usual"] for name, part in table.items()}
+    values = {"axes": "2435", "heads": 2, "valves": ["open", "closed"], "divided": False}
+    module = "_support/widgets/js/state_table"
+    text = call(page, module, "m.toAddress(...a)", [table, values, usual])
+    assert text.startswith("axes=2435&heads=2&") and text.endswith("&divided=0")
+    for address in (text, 'axes="2435"&heads=2&valves=["open","closed"]&divided=0'):
+        assert dict(call(page, module, "m.fromAddress(...a)", [table, address])) == values
 
 
 def test_the_picture_has_lines_as_wide_and_panels_side_by_side_while_there_is_room(page):

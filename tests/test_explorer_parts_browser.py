@@ -6,7 +6,6 @@ import io
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, choose, maps_of, opening, patch, random_panel, violations
 from PIL import Image
 
@@ -128,7 +127,7 @@ def test_the_table_and_the_file_hold_the_weights_on_screen(opened, given):
     np.testing.assert_allclose([float(row["weight"]) for row in rows], weights[0], atol=2e-3)
 
 
-@cases(("panels", "scheme"), [(1, "light"), (2, "dark")])
+@pytest.mark.parametrize(("panels", "scheme"), [(1, "light"), (2, "dark")])
 @pytest.mark.thorough
 def test_the_picture_is_twice_as_large_as_on_screen_and_shows_the_same(opened, panels, scheme):
     page = opened(panels, {"color_scheme": scheme}, overlay="heat", smooth=False, query=12, pinned=True)
@@ -199,8 +198,8 @@ def test_show_me_one_passes_where_there_is_one_and_the_others_say_so(opened):
 
 
 @pytest.mark.thorough
-@cases("scheme", ["light", "dark"])
-@cases("width", [390, 850, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 850, 1280])
 def test_nothing_overflows_and_axe_finds_nothing(opened, width, scheme):
     page = opened(2, {"width": width, "color_scheme": scheme}, tour="look")
     paper = page.locator(".vit-explorer").evaluate("e => getComputedStyle(e).backgroundColor")

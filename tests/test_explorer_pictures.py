@@ -15,7 +15,7 @@ from torchvision.transforms import v2
 from vit_course.explorer import explore, upload
 from vit_course.explorer.prepared import prepare
 from vit_course.pretrained import Preprocessing, Pretrained
-from vit_course.pretrained.shipped import AsTrained
+from vit_course.pretrained.bundled import AsTrained
 from vit_course.vit import ViT, ViTConfig
 
 MEAN, STD = (0.4, 0.5, 0.6), (0.2, 0.25, 0.3)
@@ -53,7 +53,7 @@ def explored(model, image, preprocess=None, **options):
     inside = model.model if isinstance(model, Pretrained) else model
     hook = inside.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
     try:
-        return explore(model, image, preprocess, **options), seen[-1]
+        return explore(model, image, preprocess, **options), seen[0]  # the second pass asks what each layer says
     finally:
         hook.remove()
 

@@ -3,10 +3,12 @@
 import re
 
 import pytest
-from conftest import cases, thoroughly
+from conftest import thoroughly
 from explored import NEEDS_CHROMIUM, drawn, opening, patch, point, random_panel, says, words
 
-from vit_course.explorer import AttentionExplorer, embedded
+from vit_course._support.widgets.pages import save_page
+from vit_course.explorer import AttentionExplorer
+from vit_course.explorer.panel_data import fitting
 
 pytestmark = NEEDS_CHROMIUM
 ROWS, COLUMNS = 5, 8
@@ -104,8 +106,8 @@ def test_a_swipe_scrolls_a_hold_or_a_move_sideways_asks_and_a_tap_pins(opened):
 
 
 @pytest.mark.thorough
-@cases(("layers", "heads", "grid"), [(24, 16, (14, 14)), (4, 4, (7, 9))])
-@cases("width", [390, 1280])
+@pytest.mark.parametrize(("layers", "heads", "grid"), [(24, 16, (14, 14)), (4, 4, (7, 9))])
+@pytest.mark.parametrize("width", [390, 1280])
 def test_every_model_has_its_grid(opened, layers, heads, grid, width):
     page = opened(AttentionExplorer(**random_panel(layers=layers, heads=heads, grid=grid, dim=4)), width=width)
     assert page.locator(".vit-across > span").count() == heads + 1
@@ -122,9 +124,9 @@ def test_a_part_of_the_layers_has_its_numbers_and_no_rollout(opened, tmp_path):
     explorer = AttentionExplorer(**random_panel(layers=6), head=0, details=True)
     page = opened(explorer)
     assert page.locator(".vit-across > span").last.inner_text() == "rollout"
-    state = embedded.fitting(explorer.everything(), most=len(explorer._data) * 2 // 3)
+    state = fitting(explorer.everything(), most=len(explorer._data) * 2 // 3)
     path = tmp_path / "some.html"
-    path.write_bytes(embedded.page(state, "Some layers"))
+    save_page(path, "Some layers", False, state)
     page.goto(path.as_uri())
     page.wait_for_selector(".vit-grid[data-complete=true]")
     numbers = [str(number) for number in state["_panels"][0]["layer_numbers"]]

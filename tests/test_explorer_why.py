@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from conftest import cases
 from explored import NEEDS_CHROMIUM
 from explorer_parts import arrays, call, module_page, put_real, small_panel
 
@@ -56,7 +55,7 @@ def explain(page, which, *place):
     return page.evaluate(EXPLAIN, [which, *place])
 
 
-@cases(("layer", "head", "query", "key"), [(0, 2, 5, 16), (1, 1, 7, 7)])
+@pytest.mark.parametrize(("layer", "head", "query", "key"), [(0, 2, 5, 16), (1, 1, 7, 7)])
 def test_the_numbers_are_those_of_numpy(page, layer, head, query, key):
     found = explain(page, "small", layer, head, query, key)
     q, k, _ = arrays(page.small)
@@ -83,7 +82,7 @@ def test_the_histograms_hold_all_keys_and_all_attention(page):
     np.testing.assert_allclose([found["low"], found["high"]], edges[[0, -1]], atol=1e-4)
 
 
-@cases("place", [(11, 0, 0, 70), (3, 4, 100, 84), (0, 1, 9, 200)])
+@pytest.mark.parametrize("place", [(11, 0, 0, 70), (3, 4, 100, 84), (0, 1, 9, 200)])
 def test_the_figures_add_up_as_they_are_written(page, place):
     def figures(text):
         return [float(figure.strip("() ").replace("−", "-")) for figure in re.split(r" − | = | \+ | / √64 = ", text)]
@@ -157,7 +156,7 @@ def solved(page, step, values=None):
 
 
 @pytest.mark.thorough
-@cases("step", range(8))
+@pytest.mark.parametrize("step", range(8))
 def test_each_step_can_be_done_on_the_photograph_and_not_with_one_thing_missing(page, step):
     start, done = run(page, step), run(page, step, solve=True)
     assert start["said"] == "" and start["needs"] == "" and start["question"] and start["hint"]

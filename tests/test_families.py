@@ -6,14 +6,12 @@ import pytest
 import timm
 import torch
 import transformers
-from conftest import cases
-from families import HUGGINGFACE, OF_HUGGINGFACE, OF_TIMM, config, timm_vit
+from families import OF_HUGGINGFACE, OF_TIMM, config, timm_vit
 from published import shaken
 from torch import nn
 
 from vit_course import pretrained
 from vit_course.maps.recording import record_attention
-from vit_course.pretrained.said import TIMM_HEADS, by_timm, by_timm_name
 from vit_course.pretrained.variants import VariantViT
 
 pytestmark = pytest.mark.slow
@@ -28,7 +26,7 @@ def images_for(model, batch: int = 2) -> torch.Tensor:
     return torch.randn(batch, model.config.in_channels, *model.config.image_size)
 
 
-@cases("name", OF_TIMM)
+@pytest.mark.parametrize("name", OF_TIMM)
 @torch.no_grad()
 def test_features_and_logits_of_timm(name):
     case = OF_TIMM[name]
@@ -46,8 +44,10 @@ def test_features_and_logits_of_timm(name):
             close(ours.pooled(ours.features(images)), theirs(images))
 
 
-@cases("name", ["DINOv2 with registers", "distilled DeiT", "CLIP, quick", "SigLIP", "mean, registers"])
-@cases("dtype", [torch.float16, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize(
+    "name", ["DINOv2 with registers", "distilled DeiT", "CLIP, quick", "SigLIP", "mean, registers"]
+)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 @torch.no_grad()
 def test_other_dtypes_stay_and_are_folded_in_full_precision(name, dtype):
     case = OF_TIMM[name]
@@ -104,49 +104,21 @@ def test_registers_and_the_fold_go_with_another_size():
 # ---- what the model says, and what nobody says
 
 
-@cases(("width", "heads"), [(192, 3), (384, 6), (768, 12), (1024, 16), (1152, 16), (1280, 16)])
-def test_heads_of_published_widths(width, heads):
-    theirs = timm_vit(embed_dim=width, num_heads=1, depth=1)
-    assert pretrained.load_timm(theirs.state_dict()).config.num_heads == heads
+def test_the_number_of_heads_is_never_guessed():
+    theirs = timm_vit(embed_dim=192, num_heads=1, depth=1)
+    with pytest.raises(ValueError, match=r"^the number of heads is not in the weights: give num_heads, or the model"):
+        pretrained.load_timm(theirs.state_dict())
     assert pretrained.load_timm(theirs).config.num_heads == 1
 
 
-@cases(("options", "known"), [
-    ({"embed_dim": 1536}, "published models of width 1536 have 16 or 24"),
-    ({"embed_dim": 768, "class_token": False, "global_pool": "avg", "fc_norm": False}, "published .* have 12 or 16"),
-    ({"embed_dim": 768, "mlp_ratio": 3}, "published models of width 768 have 8 or 12"),
-    ({"embed_dim": 128}, "no published model is 128 wide"),
-    ({"embed_dim": 384, "num_heads": 8}, "published models of width 384 have 6 or 12"),  # 12 in MoCo v3
-])  # fmt: skip
-def test_a_width_with_several_numbers_of_heads_is_never_guessed(options, known):
-    state = timm_vit(**{"num_heads": 1, "depth": 1, **options}).state_dict()
-    if options["embed_dim"] == 384:
-        state["pos_embed"][:, 0] = 0  # as computed positions have
-    with pytest.raises(ValueError, match=f"not in the weights, and {known}: give num_heads$"):
-        pretrained.load_timm(state)
-    assert pretrained.load_timm(state, num_heads=8).config.num_heads == 8
-
-
-def test_every_published_width_of_timm_is_in_the_table():
-    for name in timm.list_models(module="vision_transformer"):
-        try:
-            said = by_timm_name(name, {}, None)
-        except ValueError:
-            continue
-        with torch.device("meta"):
-            theirs = timm.create_model(name, depth=1)
-        if type(theirs.blocks[0].mlp).__name__ == "GluMlp":
-            continue  # refused by its weights
-        found = by_timm(theirs)
-        assert (said.num_heads, said.norm_epsilon, said.gelu) == (found.num_heads, found.norm_epsilon, found.gelu), name
-    assert len(TIMM_HEADS) > 10
-
-
-@cases(("given", "message"), [
-    ({"num_heads": 4}, "num_heads is 4, and the model has 3"),
-    ({"gelu": "tanh"}, "gelu is 'tanh', and the model has 'none'"),
-    ({"gelu": "relu"}, "gelu must be 'none', 'tanh' or 'quick', got 'relu'"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"num_heads": 4}, "num_heads is 4, and the model has 3"),
+        ({"gelu": "tanh"}, "gelu is 'tanh', and the model has 'none'"),
+        ({"gelu": "relu"}, "gelu must be 'none', 'tanh' or 'quick', got 'relu'"),
+    ],
+)
 def test_a_model_that_says_otherwise_than_the_argument(given, message):
     for load, theirs in (
         (pretrained.load_timm, timm_vit()),
@@ -156,7 +128,7 @@ def test_a_model_that_says_otherwise_than_the_argument(given, message):
             load(theirs, **given)
 
 
-@cases("name", ["CLIP", "SigLIP", "SigLIP, mean"])
+@pytest.mark.parametrize("name", ["CLIP", "SigLIP", "SigLIP, mean"])
 def test_an_activation_that_may_be_one_of_two_is_asked_for(name):
     state = OF_TIMM[name].make(**OF_TIMM[name].options).state_dict()
     with pytest.raises(ValueError, match=r"which GELU it has: give gelu='none' or '(quick|tanh)', or the model"):
@@ -164,7 +136,9 @@ def test_an_activation_that_may_be_one_of_two_is_asked_for(name):
 
 
 @pytest.mark.thorough
-@cases("name", "DeiT III", "DINOv2 with registers", "distilled DeiT", "CLIP", "SigLIP", "mean before the norm")
+@pytest.mark.parametrize(
+    "name", ["DeiT III", "DINOv2 with registers", "distilled DeiT", "CLIP", "SigLIP", "mean before the norm"]
+)
 def test_every_key_and_shape_of_a_family_is_needed(name):
     case = OF_TIMM[name]
     state = case.make(**case.options).state_dict()
@@ -190,7 +164,7 @@ OF_TIMM_ALONE = [
     (lambda: timm_vit(act_layer="relu"), "the activation is 'ReLU', and our ViT has a GELU only"),
     (lambda: timm_vit(final_norm=False), r"key 'norm\.weight' is missing"),
     (lambda: timm_vit(proj_bias=False), r"attn\.proj\.bias' is missing"),
-    (lambda: nn.Linear(2, 3), "or timm's model itself, not a Linear"),
+    (lambda: nn.Linear(2, 3), "this is a Linear, and of timm only VisionTransformer"),
     (lambda: OF_HUGGINGFACE["ViT"].make(), "this is a ViTForImageClassification, and of timm only"),
     (lambda: timm.create_model("swin_tiny_patch4_window7_224", embed_dim=12, depths=(1, 1, 1, 1)), "Swin"),
 ]
@@ -199,9 +173,8 @@ OF_HUGGINGFACE_ALONE = [
     (lambda: transformers.ViTModel(config("ViT", hidden_act="relu")), "the activation is 'relu'"),
     (lambda: transformers.ViTModel(config("ViT", pooler_act="relu")), "pooler_act must be 'tanh', got 'relu'"),
     (lambda: transformers.ViTForMaskedImageModeling(config("ViT", encoder_stride=7)), "a ViTForMaskedImageModeling"),
-    (lambda: transformers.BeitModel(transformers.BeitConfig(**HUGGINGFACE)), "this is a BeitModel, .*maps can still"),
     (timm_vit, "this is a VisionTransformer, which has no config of Hugging Face"),
-    (lambda: nn.Linear(2, 3), "or Hugging Face's model itself, not a Linear"),
+    (lambda: nn.Linear(2, 3), "this is a Linear, which has no config of Hugging Face"),
 ]
 
 
@@ -234,30 +207,24 @@ SIZES = {"image_size": 32, "patch_size": 8, "hidden_size": 24, "num_hidden_layer
          "intermediate_size": 30}  # fmt: skip
 # What is refused though each of its layers looks at the whole picture.
 STILL_RECORDED = {
-    "a BEiT": (pretrained.load_timm, lambda: timm.create_model("beit_base_patch16_224", img_size=32, embed_dim=24,
-                                                               num_heads=2, depth=2)),
-    "an EVA or": (pretrained.load_timm, lambda: timm.create_model("eva02_tiny_patch14_224", img_size=28, depth=2)),
-    "DINOv3": (pretrained.load_timm, lambda: timm.create_model("vit_small_patch16_dinov3", img_size=32, depth=2)),
-    "a hybrid": (pretrained.load_timm, lambda: timm.create_model("vit_tiny_r_s16_p8_224", img_size=32, depth=2)),
-    "norms its queries and keys": (pretrained.load_timm, lambda: timm_vit(qk_norm=True)),
-    "BEiT": (pretrained.load_huggingface, lambda: transformers.BeitModel(transformers.BeitConfig(
-        **{**SIZES, "image_size": 32}))),
-    "DINOv3, or another": (pretrained.load_huggingface, lambda: transformers.DINOv3ViTModel(
-        transformers.DINOv3ViTConfig(**SIZES))),
-    "giant": (pretrained.load_huggingface, lambda: transformers.Dinov2Model(config("Dinov2", use_swiglu_ffn=True))),
-    "an I-JEPA": (pretrained.load_huggingface, lambda: transformers.IJepaModel(transformers.IJepaConfig(**SIZES))),
+    "this is a Beit": lambda: timm.create_model("beit_base_patch16_224", img_size=32, embed_dim=24, num_heads=2,
+                                                depth=2),
+    "this is a Eva": lambda: timm.create_model("eva02_tiny_patch14_224", img_size=28, depth=2),
+    "this is a Eva, and": lambda: timm.create_model("vit_small_patch16_dinov3", img_size=32, depth=2),
+    "its patches come from a HybridEmbed": lambda: timm.create_model("vit_tiny_r_s16_p8_224", img_size=32, depth=2),
+    "this is a BeitModel": lambda: transformers.BeitModel(transformers.BeitConfig(**{**SIZES, "image_size": 32})),
+    "this is a DINOv3ViTModel": lambda: transformers.DINOv3ViTModel(transformers.DINOv3ViTConfig(**SIZES)),
+    "its MLP is a SwiGLU": lambda: transformers.Dinov2Model(config("Dinov2", use_swiglu_ffn=True)),
+    "this is a IJepaModel": lambda: transformers.IJepaModel(transformers.IJepaConfig(**SIZES)),
 }  # fmt: skip
 
 
-@cases("kind", STILL_RECORDED)
+@pytest.mark.parametrize("kind", STILL_RECORDED)
 @torch.no_grad()
-def test_what_is_refused_by_its_name_can_still_be_recorded_where_that_is_said(kind):
-    load, make = STILL_RECORDED[kind]
-    theirs = make().eval()
-    words = rf"\(it looks like .*{kind}.*; its attention maps can still be recorded from the"
-    with pytest.raises(ValueError, match=words):
-        load(theirs.state_dict())
-    with pytest.raises(ValueError, match=r"this is a|where our ViT has|can still be recorded"):
+def test_what_is_refused_by_its_name_can_still_be_recorded(kind):
+    theirs = STILL_RECORDED[kind]().eval()
+    load = pretrained.load_huggingface if isinstance(theirs, transformers.PreTrainedModel) else pretrained.load_timm
+    with pytest.raises(ValueError, match=rf"{kind}.*; record_attention and explore take models of other kinds"):
         load(theirs)
     side = getattr(getattr(theirs, "config", None), "image_size", None) or theirs.patch_embed.img_size[0]
     if hasattr(theirs, "set_attn_implementation"):
@@ -266,9 +233,3 @@ def test_what_is_refused_by_its_name_can_still_be_recorded_where_that_is_said(ki
         theirs(torch.randn(1, 3, side, side))
     rows = maps.stacked().sum(dim=-1)
     torch.testing.assert_close(rows, torch.ones_like(rows), atol=1e-4, rtol=0)
-
-
-def test_of_windows_nothing_is_promised():
-    theirs = timm.create_model("swin_tiny_patch4_window7_224", embed_dim=12, depths=(1, 1, 1, 1))
-    with pytest.raises(ValueError, match=r"it looks like a Swin Transformer\)$"):
-        pretrained.load_timm(theirs.state_dict())

@@ -6,15 +6,14 @@ import pytest
 import timm
 import torch
 from architectures import ROWS, truth
-from conftest import cases
 from families import OF_HUGGINGFACE, OF_TIMM
 from published import shaken
 from runs import same
 from test_recording import recorded
 
 from vit_course import pretrained
+from vit_course._support.files.weights import save_weights
 from vit_course.config import ViTConfig
-from vit_course.files.weights import save_weights
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained import first_difference, load_huggingface, load_timm, stages
 from vit_course.pretrained.variants import VariantConfig, VariantViT, new_model
@@ -37,7 +36,7 @@ def pair(name, cases, load):
     return load(theirs), theirs
 
 
-@cases(("name", "cases", "load"), LIBRARIES)
+@pytest.mark.parametrize(("name", "cases", "load"), LIBRARIES)
 def test_no_stage_of_a_family_differs(name, cases, load):
     ours, theirs = pair(name, cases, load)
     before = {key: value.clone() for key, value in theirs.state_dict().items()}
@@ -65,7 +64,7 @@ def test_mae_is_looked_at_without_its_masks():
 # ---- the way back
 
 
-@cases("changes", [{"num_registers": 4}, {"num_registers": 2, "pool": "mean"}, {"num_classes": 0}])
+@pytest.mark.parametrize("changes", [{"num_registers": 4}, {"num_registers": 2, "pool": "mean"}, {"num_classes": 0}])
 @torch.no_grad()
 def test_registers_and_no_head_go_to_timm(changes):
     ours = shaken(ViT(ViTConfig(**{**SMALL, "image_size": 8, **changes})))
@@ -105,7 +104,7 @@ VARIANTS = [{}, {"reads": "patches"}, {"reads": "cls+patches"}, {"reads": "cls+r
             {"pre_norm": True, "quick_gelu": True}, {"reads": "cls+patches", "num_classes": 0}]  # fmt: skip
 
 
-@cases("changes", VARIANTS)
+@pytest.mark.parametrize("changes", VARIANTS)
 def test_parameters_of_a_variant_are_counted_and_it_can_be_saved(changes, tmp_path):
     model = new_model(VariantConfig(**{**SMALL, **changes})).eval()
     assert isinstance(model, VariantViT)
@@ -120,13 +119,19 @@ def test_parameters_of_a_variant_are_counted_and_it_can_be_saved(changes, tmp_pa
     assert pretrained.resize(model, 12).config == VariantConfig(**{**SMALL, **changes, "image_size": 12})
 
 
-@cases(("changes", "message"), [
-    ({"reads": "all"}, "reads must be 'pool', 'patches', 'cls\\+patches', 'cls\\+register' or 'attention', got 'all'"),
-    ({"reads": "cls+patches", "pool": "mean"}, "needs a class token, and pool is 'mean'"),
-    ({"reads": "cls+register"}, "needs a register, and num_registers is 0"),
-    ({"pre_norm": 1}, "pre_norm must be True or False, got 1"),
-    ({"num_classes": -1}, "num_classes must be at least 0, got -1"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"reads": "all"},
+            "reads must be 'pool', 'patches', 'cls\\+patches', 'cls\\+register' or 'attention', got 'all'",
+        ),
+        ({"reads": "cls+patches", "pool": "mean"}, "needs a class token, and pool is 'mean'"),
+        ({"reads": "cls+register"}, "needs a register, and num_registers is 0"),
+        ({"pre_norm": 1}, "pre_norm must be True or False, got 1"),
+        ({"num_classes": -1}, "num_classes must be at least 0, got -1"),
+    ],
+)
 def test_variants_that_are_none(changes, message):
     with pytest.raises(ValueError, match=message):
         VariantConfig(**{**SMALL, **changes})
@@ -136,7 +141,7 @@ TAKEN = [name for name, row in ROWS.items() if row.grid]
 REFUSED = [name for name, row in ROWS.items() if row.refused]
 
 
-@cases("name", TAKEN)
+@pytest.mark.parametrize("name", TAKEN)
 def test_maps_are_those_of_the_library_and_the_patches_lie_where_they_lie(name):
     row = ROWS[name]
     model, images = shaken(row.make()), torch.randn(2, 3, *row.size)
@@ -161,7 +166,7 @@ LOADED = {
 }
 
 
-@cases("name", LOADED)
+@pytest.mark.parametrize("name", LOADED)
 def test_in_our_vit_the_maps_and_the_names_are_the_same(name):
     row = ROWS[name]
     theirs = shaken(row.make())
@@ -174,7 +179,7 @@ def test_in_our_vit_the_maps_and_the_names_are_the_same(name):
     assert after.tokens() == before.tokens()
 
 
-@cases("name", REFUSED)
+@pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_map_of_all_tokens_is_refused_with_the_reason(name):
     row = ROWS[name]
     maps = recorded(row.make().eval(), torch.randn(1, 3, *row.size))

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from runs import new_model, write_pictures
 from torch import nn
 
@@ -15,7 +14,7 @@ from vit_course.training.features import features, knn_accuracy, nearest_neighbo
 CUTS = [{}, {"pool": "mean"}, {"num_registers": 2}, {"pool": "mean", "num_registers": 2}]
 
 
-@cases("changes", CUTS)
+@pytest.mark.parametrize("changes", CUTS)
 @torch.no_grad()
 def test_features_are_the_class_token_and_the_mean_of_the_patches(changes, dataset):
     model = new_model(**changes).train()
@@ -29,7 +28,7 @@ def test_features_are_the_class_token_and_the_mean_of_the_patches(changes, datas
         torch.testing.assert_close(row, wanted, rtol=0, atol=1e-5)
 
 
-@cases("count", [300, 7])
+@pytest.mark.parametrize("count", [300, 7])
 def test_the_nearest_neighbours_vote(count):
     known, labels, asked = torch.randn(count, 5), torch.randint(4, (count,)), torch.randn(1003, 5)
     unit = known.double().numpy() / known.double().norm(dim=1, keepdim=True).numpy()

@@ -4,15 +4,15 @@ import copy
 
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from runs import SIZES, new_model, new_run
 
 from vit_course import data, pretrained, training
 from vit_course.__main__ import main
+from vit_course._support.files.weights import load_weights, write_tensors
+from vit_course._support.inputs.tensors import finite
 from vit_course.config import ViTConfig
 from vit_course.explorer import explore
-from vit_course.files.weights import load_weights, write_tensors
-from vit_course.inputs.tensors import finite
 from vit_course.maps import attention_gradients, interpret, record_attention
 from vit_course.vit import ViT
 
@@ -35,7 +35,7 @@ def run_with(folder, key):
     return folder
 
 
-@cases("key", [HEAD, QUERIES, LAST])
+@pytest.mark.parametrize("key", [HEAD, QUERIES, LAST])
 def test_commands_say_so_and_print_no_number(key, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run = run_with(tmp_path, key)
@@ -56,7 +56,7 @@ def recorded(model):
 SET = data.shapes(20, 10, 10, image_size=(8, 12))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("key", "call", "message"),
     [
         (HEAD, lambda model: training.evaluate(model, SET.test, SET), "the loss must be finite, but the model gave"),
@@ -68,8 +68,7 @@ SET = data.shapes(20, 10, 10, image_size=(8, 12))
         (HEAD, lambda model: explore(model, IMAGES[:1].sigmoid(), preprocess=lambda x: x), "what the model says must"),
         (QUERIES, lambda model: explore(model, IMAGES[:1].sigmoid(), preprocess=lambda x: x), "must be finite|are NaN"),
     ],
-    ids=lambda row: row[2],
-)  # fmt: skip
+)
 def test_what_leaves_is_looked_at(key, call, message):
     with pytest.raises(ValueError, match=message):
         call(spoilt(key))
@@ -80,7 +79,7 @@ def test_the_features_of_a_probe_and_the_relevance():
     with torch.no_grad():
         model.encoder.blocks[1].mlp.contract.weight.fill_(3e38)
     pictures = torch.randint(0, 256, (2, 3, 8, 12), dtype=torch.uint8)
-    preprocess = pretrained.shipped.AsTrained((8, 12), (0.5,) * 3, (0.5,) * 3)
+    preprocess = pretrained.bundled.AsTrained((8, 12), (0.5,) * 3, (0.5,) * 3)
     with pytest.raises(ValueError, match="the class tokens must be finite"):
         pretrained.class_tokens(model, preprocess, pictures)
     maps = torch.full((1, 3, 1, 4, 4), 0.25)

@@ -3,13 +3,10 @@
 import json
 
 import pytest
-import strategies
 import torch
-from conftest import cases
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import SIZES, new_run
-from safetensors.torch import save
 from strategies import (
     ANYTHING,
     REFUSED,
@@ -24,8 +21,8 @@ from strategies import (
 )
 
 from vit_course import pretrained
+from vit_course._support.files.weights import load_weights
 from vit_course.config import ViTConfig
-from vit_course.files.weights import load_weights
 from vit_course.vit import ViT
 
 pytestmark = pytest.mark.slow
@@ -114,7 +111,7 @@ def changed(draw, state: dict):
     return found
 
 
-@cases("library", LIBRARIES)
+@pytest.mark.parametrize("library", LIBRARIES)
 @fuzz(60)
 @given(st.data())
 def test_a_changed_state_dict_loads_or_is_refused(library, data):
@@ -127,55 +124,6 @@ def test_a_changed_state_dict_loads_or_is_refused(library, data):
     model = outcome(load, data.draw(changed(state)), **{"num_heads": 1, **options})
     if model is not REFUSED:
         works(model)
-
-
-CONFIG = {
-    **{"architectures": ["ViTForImageClassification"], "model_type": "vit", "hidden_act": "gelu", "qkv_bias": True},
-    **{"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 12, "patch_size": 4},
-    **{"image_size": 8, "num_channels": 3, "layer_norm_eps": 1e-12},
-    "id2label": {str(i): f"class {i}" for i in range(5)},
-}
-PROCESSOR = {"image_processor_type": "ViTImageProcessor", "size": {"height": 8, "width": 8}, "resample": 2}
-TIMM = {
-    **{"architecture": "vit_tiny_patch16_224", "num_classes": 5, "global_pool": "token", "num_features": 64},
-    "model_args": {"img_size": 8, "patch_size": 4, "embed_dim": 64, "depth": 1, "num_heads": 1},
-    "pretrained_cfg": {"input_size": [3, 8, 8], "crop_pct": 1.0, "mean": [0.5] * 3, "std": [0.5] * 3},
-    "label_names": list("abcde"),
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def published():
-    """The content of the files that Hugging Face's and timm's libraries save."""
-    models = {"huggingface": pretrained.to_huggingface(made(norm_epsilon=1e-12)), "timm": pretrained.to_timm(made())}
-    processor = json.dumps(PROCESSOR).encode()
-    return {
-        library: {"config.json": json.dumps({"huggingface": CONFIG, "timm": TIMM}[library]).encode(),
-                  "preprocessor_config.json": processor, "model.safetensors": save(models[library])}
-        for library in models
-    }  # fmt: skip
-
-
-@cases("library", ["huggingface", "timm"])
-@fuzz(150)
-@given(st.data())
-def test_a_damaged_folder_of_a_library_loads_or_is_refused(published, library, tmp_path_factory, data):
-    folder = tmp_path_factory.mktemp("published")
-    for name, content in published[library].items():
-        (folder / name).write_bytes(content)
-    name = data.draw(st.sampled_from(sorted(published[library])))
-    content = published[library][name]
-    draw = damaged_json(json.loads(content)) if name.endswith(".json") else strategies.damaged(content)
-    (folder / name).write_bytes(data.draw(draw))
-    classes = data.draw(st.sampled_from([None, None, None, 5, 3, 0, "5"]))
-    look_at(outcome(pretrained.from_pretrained, folder, classes))
-
-
-@cases("library", ["huggingface", "timm"])
-def test_the_whole_folder_loads(published, library, tmp_path):
-    for name, content in published[library].items():
-        (tmp_path / name).write_bytes(content)
-    assert len(pretrained.from_pretrained(tmp_path).top(PNG)) == 5
 
 
 @fuzz(60)

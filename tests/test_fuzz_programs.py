@@ -30,11 +30,11 @@ from strategies import (
 )
 from torch import nn
 
+from vit_course._support.files.weights import load_weights
 from vit_course.commands.recipes import read_recipe
 from vit_course.config import ViTConfig
 from vit_course.data import shapes
 from vit_course.explorer import AttentionExplorer, explore, upload
-from vit_course.files.weights import load_weights
 from vit_course.maps import attention_gradients, record_attention
 from vit_course.training import TrainingConfig, evaluate, train
 from vit_course.vit import ViT

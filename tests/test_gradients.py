@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from test_recording import CONFIG, MODELS
 
 from vit_course import attention
@@ -17,7 +16,7 @@ def model():
     return ViT(CONFIG).eval()
 
 
-@cases("explicit_tokens", [256, 0])
+@pytest.mark.parametrize("explicit_tokens", [256, 0])
 def test_gradients_are_those_of_finite_differences(monkeypatch, explicit_tokens):
     # In float64, with either path of the attention.
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", explicit_tokens)
@@ -56,8 +55,8 @@ def test_gradients_are_those_of_finite_differences(monkeypatch, explicit_tokens)
     assert gradients[:, 1, :, 1:].abs().max() == 0 and gradients[:, 0, :, 1:].abs().min() > 0
 
 
-@cases("explicit_tokens", [256, 0])
-@cases("context", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("explicit_tokens", [256, 0])
+@pytest.mark.parametrize("context", [torch.enable_grad, torch.no_grad, torch.inference_mode])
 def test_a_frozen_model_has_the_same_gradients_in_any_context(model, odd_images, monkeypatch, context, explicit_tokens):
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", explicit_tokens)
     classes = torch.tensor([1, 4])
@@ -86,18 +85,20 @@ def test_gradients_of_other_peoples_models():
         attention_gradients(MODELS["torchvision"][0]().eval(), torch.randn(1, 3, 21, 21), classes[:1])
 
 
-@cases(
+@pytest.mark.parametrize(
     ("changes", "error", "message"),
-    ({"model": None}, TypeError, "model must be a torch.nn.Module, got NoneType"),
-    ({"images": np.zeros((2, 3, 8, 12))}, TypeError, "images must be a torch.Tensor, got ndarray"),
-    ({"images": torch.zeros(2, 3, 8, 12).byte()}, ValueError, "images are uint8: normalise them first"),
-    ({"classes": [0, 1]}, TypeError, "classes must be a torch.Tensor, got list"),
-    ({"classes": torch.tensor([[0, 1]])}, ValueError, r"classes must have 1 axis \(B,\), got shape \(1, 2\)"),
-    ({"classes": torch.tensor([0.0, 1.0])}, ValueError, "classes must be torch.int64 on cpu, got torch.float32"),
-    ({"classes": torch.tensor([0, 5])}, ValueError, "classes must be from 0 to 4, got 0 to 5"),
-    ({"classes": torch.tensor([-1, 4])}, ValueError, "classes must be from 0 to 4, got -1 to 4"),
-    ({"classes": torch.zeros(2, dtype=torch.int64, device="meta")}, ValueError, "on cpu, got torch.int64 on meta"),
-    ({"classes": torch.tensor([0])}, ValueError, "there are 2 images and 1 classes"),
+    [
+        ({"model": None}, TypeError, "model must be a torch.nn.Module, got NoneType"),
+        ({"images": np.zeros((2, 3, 8, 12))}, TypeError, "images must be a torch.Tensor, got ndarray"),
+        ({"images": torch.zeros(2, 3, 8, 12).byte()}, ValueError, "images are uint8: normalise them first"),
+        ({"classes": [0, 1]}, TypeError, "classes must be a torch.Tensor, got list"),
+        ({"classes": torch.tensor([[0, 1]])}, ValueError, r"classes must have 1 axis \(B,\), got shape \(1, 2\)"),
+        ({"classes": torch.tensor([0.0, 1.0])}, ValueError, "classes must be torch.int64 on cpu, got torch.float32"),
+        ({"classes": torch.tensor([0, 5])}, ValueError, "classes must be from 0 to 4, got 0 to 5"),
+        ({"classes": torch.tensor([-1, 4])}, ValueError, "classes must be from 0 to 4, got -1 to 4"),
+        ({"classes": torch.zeros(2, dtype=torch.int64, device="meta")}, ValueError, "on cpu, got torch.int64 on meta"),
+        ({"classes": torch.tensor([0])}, ValueError, "there are 2 images and 1 classes"),
+    ],
 )
 def test_what_has_no_gradients(model, changes, error, message):
     right = dict(model=model, images=torch.zeros(2, 3, 8, 12), classes=torch.tensor([0, 1]))

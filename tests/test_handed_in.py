@@ -8,15 +8,14 @@ import sys
 
 import nbformat
 import pytest
-from conftest import cases
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from vit_course.classroom.graded import Graded, without_hidden_tests
-from vit_course.classroom.handed_in import make_readable
-from vit_course.classroom.isolation import Unprotected
-from vit_course.classroom.mended import Wanted, mend
-from vit_course.classroom.readable import read_notebook
-from vit_course.classroom.roster import read_roster
+from vit_course.teaching.classroom.collect import make_readable
+from vit_course.teaching.classroom.graded import Graded, without_hidden_tests
+from vit_course.teaching.classroom.isolation import Unprotected
+from vit_course.teaching.classroom.parse_notebook import read_notebook
+from vit_course.teaching.classroom.repair import Wanted, mend
+from vit_course.teaching.classroom.roster import read_roster
 
 SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
 STUB = "def shares():\n    raise NotImplementedError"
@@ -48,7 +47,7 @@ def marked(source: str, **marks):
     return cell
 
 
-@cases(
+@pytest.mark.parametrize(
     ("cells", "expected", "note"),
     [
         ([ANSWER.cell(RIGHT), CHECK.cell()], [RIGHT, "CHECK"], None),
@@ -70,7 +69,7 @@ def marked(source: str, **marks):
         ([ANSWER.cell(RIGHT + "\n\n" + without_hidden_tests(SHARE.source))], [RIGHT, "CHECK"], "were separated"),
         ([new_code_cell("%time shares = lambda: (1"), CHECK.cell()], ["%time shares = lambda: (1", "CHECK"], None),
     ],
-)  # fmt: skip
+)
 def test_a_check_stands_once_after_its_answer(cells, expected, note):
     found, notes = mended(*cells)
     assert found == expected
@@ -83,7 +82,7 @@ def test_an_answer_that_a_person_reads_is_put_back():
     assert notebook.cells[-1].metadata["nbgrader"]["grade_id"] == "essay"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("text", "sources", "words"),
     [
         ('{"cells": [{"cell_type": "code", "source": ["a", "b"]}]}', ["ab"], None),
@@ -92,11 +91,14 @@ def test_an_answer_that_a_person_reads_is_put_back():
         ('{"cells": [{"cell_type": "code", "source": "a"}, 7, {"source": "b"}]}', ["a"], "2 of 3 cells"),
         ('{"cells": [{"cell_type": "code", "source": "a", "metadata": 3}]}', ["a"], None),
         ('{"cells": [{"cell_type": "markdown", "source": "a", "attachments": 3}]}', ["a"], None),
-        ("", None, "not a notebook"), ("[" * 10**5, None, "not a notebook"), ("[]", None, "not a notebook"),
-        ('{"cells": 3}', None, "not a notebook"), ("\0\x1b", None, "not a notebook"),
+        ("", None, "not a notebook"),
+        ("[" * 10**5, None, "not a notebook"),
+        ("[]", None, "not a notebook"),
+        ('{"cells": 3}', None, "not a notebook"),
+        ("\0\x1b", None, "not a notebook"),
         ('{"nbformat": 3}', None, "not a notebook"),
     ],
-)  # fmt: skip
+)
 def test_whatever_a_file_holds(tmp_path, text, sources, words):
     path = tmp_path / "a.ipynb"
     path.write_text(text, encoding="utf-8")
@@ -260,7 +262,7 @@ TABLE = "id;first_name;last_name;email\nada;Ada;Lovelace;ada@example.org\n\n"
 ADA = {"id": "ada", "first_name": "Ada", "last_name": "Lovelace", "email": "ada@example.org", "lms_user_id": ""}
 
 
-@cases(
+@pytest.mark.parametrize(
     ("text", "column", "expected"),
     [
         (MOODLE, None, ADA | {"id": "ada@example.org"}),
@@ -275,7 +277,7 @@ def test_class_lists(tmp_path, text, column, expected):
     assert read_roster(tmp_path / "list.csv", column) == [expected]
 
 
-@cases(
+@pytest.mark.parametrize(
     ("data", "words"),
     [
         (b"", "is empty"),

@@ -11,7 +11,6 @@ import answers
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 
 from vit_course import checks
 from vit_course.checks.tools import tensors
@@ -70,7 +69,7 @@ def test_what_gives_itself_out_for_a_tensor_is_refused():
 
 
 @pytest.mark.slow
-@cases(("owner", "name"), [(tensors, "agree"), (torch, "allclose"), (builtins, "isinstance")], ids=str)
+@pytest.mark.parametrize(("owner", "name"), [(tensors, "agree"), (torch, "allclose"), (builtins, "isinstance")])
 def test_a_function_that_an_answer_replaced_is_put_back(owner, name):
     def replaces(q, k, keep):
         setattr(owner, name, lambda *_, **__: True)
@@ -80,22 +79,6 @@ def test_a_function_that_an_answer_replaced_is_put_back(owner, name):
     report = checks.attention.weights(replaces)
     assert report.mistake == "library-changed" and "was put back" in report.text
     assert getattr(owner, name) is before
-
-
-def from_the_frames(q, k, keep):
-    frame = sys._getframe()
-    while frame is not None:
-        for value in list(frame.f_locals.values()):
-            if callable(value) and value is not from_the_frames and getattr(value, "__name__", "") == "_weights":
-                return value(q, k, keep)
-        if "reference" in frame.f_locals:
-            return frame.f_locals["reference"](q, k, keep)
-        frame = frame.f_back
-    return zeros(q, k, keep)
-
-
-def test_the_reference_is_not_on_the_stack_below_an_answer():
-    assert checks.attention.weights(from_the_frames).mistake == "zeros"
 
 
 def test_nothing_is_left_of_what_an_answer_changed():

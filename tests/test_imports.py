@@ -8,93 +8,26 @@ import re
 import sys
 
 import pytest
-from conftest import ROOT, cases, python
+from conftest import ROOT, python
 from torch import nn
 
 from vit_course.training.objective import Objective
 
 PACKAGE = ROOT / "vit_course"
 MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
-USED_BY_COMMANDS = (
-    "classroom", "data", "explorer", "files", "inputs", "kit", "learner", "live", "plots", "pretrained",
-    "explorables", "site", "training",
-)  # fmt: skip
-MADE_INTO_PAGES = ("explorables", "explorer", "live", "widgets")
-# A file or a folder of ours -> the files and folders that it may import; a folder may always import from itself. Where
-# a file and its folder are both named on the left, the file's own line counts.
-MAY_IMPORT = {
-    "inputs": set(),
-    "config": {"inputs.rules", "inputs.arguments"},  # no PyTorch: the command line reads it
-    "patches": {"inputs"},
-    "embeddings": {"inputs"},
-    "attention": {"inputs"},
-    "encoder": {"attention", "inputs"},
-    "vit": {"config", "patches", "embeddings", "encoder", "inputs"},
-    "maps": {"inputs"},
-    "maps.blocks": {"config"},
-    "maps.recording": {"attention", "config", "inputs"},
-    "maps.kept": {"attention"},
-    "maps.tokens": {"config", "inputs"},
-    "maps.controls": {"patches", "inputs"},
-    "plots": {"inputs"},
-    "data": {"files.stored", "inputs"},
-    "files": {"config", "inputs"},
-    "files.atomic": set(),
-    "learner": {"files.atomic", "files.records", "files.stored"},
-    "training": {"data", "files", "inputs"},
-    "training.recipe": {"inputs.rules", "inputs.arguments"},
-    "training.convnet": {"inputs"},
-    "training.features": {"data", "inputs", "vit"},
-    "training.masked": {"embeddings", "encoder", "inputs", "patches", "vit"},
-    "training.restored": {"files", "pretrained.shipped"},
-    "training.self_distilled": {"inputs", "vit"},
-    "pretrained": {"config", "data.pictures", "embeddings", "files", "inputs", "maps.recording", "vit"},
-    "pretrained.variants": {"attention", "config", "encoder", "inputs", "vit"},
-    # Arrays in, something to point at out: they never see a model.
-    "widgets": {"files.atomic", "inputs"},
-    "explorer": {"plots", "inputs", "maps.tokens", "widgets"},
-    "explorer.prepared": {"data.pictures", "inputs", "pretrained", "vit"},
-    "explorer.predictions": {"vit"},
-    "explorer.changes": {"inputs", "maps.changing", "maps.effects", "maps.in_force", "maps.intervene"},
-    # They compute with what the chapters import.
-    "explorables": {*MODEL, "data", "files.stored", "inputs", "maps", "plots", "pretrained", "training", "widgets"},
-    "explorer.on_model": {"data.pictures", "inputs", "maps.recording", "maps.tokens", "pretrained.hub", "vit"},
-    "checks": {*MODEL, "data", "files", "inputs", "maps", "plots", "pretrained", "training"},
-    "classroom": {"checks", "files.atomic", "files.stored", "inputs.extras", "inputs.rules"},
-    # What runs beside a learner's code, and what it says to the checks: no check is in it.
-    "classroom.apart": {"checks.restored", "config", "vit"},
-    "live": {
-        "data.photographs",
-        "explorer.embedded",
-        "files.owned",
-        "files.stored",
-        "widgets.pages",
-        "widgets.scripts",
-    },
-    "live.beforehand": {"data.photographs", "explorer", "maps.recording", "pretrained", "widgets.encoding"},
-    "site": {*MADE_INTO_PAGES, "data", "files.owned", "files.stored", "inputs.extras", "pretrained"},
-    # It reads the chapters and imports no check.
-    "kit": {"classroom.exercises", "files", "site.mathml"},
-    "commands": {*MODEL, *USED_BY_COMMANDS},
-    "__main__": {"commands"},
-    "__init__": set(),
-}
 TORCH_ONLY = (
-    *MODEL, "maps.recording", "maps.others", "maps.calls", "maps.kept", "maps.tokens", "maps.interpret",
-    "maps.controls", "maps.changing", "maps.in_force", "maps.blocks", "maps.intervene", "training.convnet",
+    *MODEL,
+    *(f"maps.{name}" for name in (
+        "recording", "forward_pass", "foreign_recording", "attention_tracer", "recorded", "tokens", "interpret",
+        "controls", "intervention_mode", "active_interventions", "intervention_hooks", "intervene",
+    )),
+    "training.convnet",
 )  # fmt: skip
 WITHOUT_TORCH = (
-    "config", "inputs.rules", "inputs.arguments", "inputs.extras", "files.stored", "training.recipe",
-    "commands.recipes", "commands.program", "__main__",
+    "config", "_support.inputs.rules", "_support.inputs.arguments", "_support.inputs.extras", "_support.files.stored",
+    "training.recipe", "commands.recipes", "commands.program", "__main__",
 )  # fmt: skip
 FILES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
-
-
-def entry(module: str) -> str | None:
-    """The line of the table that counts for a file."""
-    while module and module not in MAY_IMPORT:
-        module = module.rpartition(".")[0]
-    return module or None
 
 
 def imported(module: str) -> set[str]:
@@ -117,22 +50,14 @@ def ours(module: str) -> set[str]:
     return {name.removeprefix("vit_course.") for name in imported(module) if name.startswith("vit_course.")}
 
 
-def test_every_file_is_in_the_table():
-    assert {module for module in FILES if entry(module) is None} == set()
-    named = {module for module in MAY_IMPORT if module not in FILES and f"{module}.__init__" not in FILES}
-    assert named == set(), "these are in the table and nowhere else"
-
-
 def test_the_model_is_six_files():
     assert {path.stem for path in PACKAGE.glob("*.py")} == {*MODEL, "__init__", "__main__"}
 
 
 @pytest.mark.slow
-@cases("module", sorted(FILES))
-def test_directions(module):
-    allowed = {*MAY_IMPORT[entry(module)], module.split(".")[0]}
-    found = {name for name in ours(module) if not any(f"{name}.".startswith(f"{one}.") for one in allowed)}
-    assert found == set(), f"{module} may not import {found}"
+def test_who_imports_whom_is_as_the_contracts_of_pyproject_say():
+    done = python("-c", "from importlinter.cli import lint_imports_command; lint_imports_command()")
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.slow
@@ -152,18 +77,20 @@ def test_there_is_no_circle():
     assert finished == set(files)
 
 
-@cases("module", TORCH_ONLY)
+@pytest.mark.parametrize("module", TORCH_ONLY)
 def test_components_need_torch_alone(module):
     roots = {name.split(".")[0] for name in imported(module)} - sys.stdlib_module_names
     assert roots <= {"torch", "vit_course"}
 
 
 @pytest.mark.slow
-@cases(
+@pytest.mark.parametrize(
     ("modules", "heavy"),
-    *(([f"vit_course.{module}"], {"torch"}) for module in WITHOUT_TORCH),
-    (["vit_course"], {"torch", "matplotlib", "ipywidgets", "anywidget", "IPython"}),
-    (["vit_course.vit", "vit_course.maps", "vit_course.training.loop"], {"matplotlib", "ipywidgets", "IPython"}),
+    [
+        *(([f"vit_course.{module}"], {"torch"}) for module in WITHOUT_TORCH),
+        (["vit_course"], {"torch", "matplotlib", "ipywidgets", "anywidget", "IPython"}),
+        (["vit_course.vit", "vit_course.maps", "vit_course.training.loop"], {"matplotlib", "ipywidgets", "IPython"}),
+    ],
 )
 def test_importing_is_light(modules, heavy):
     code = f"import sys, {', '.join(modules)}; print(sorted({heavy} & set(sys.modules)))"
@@ -236,7 +163,8 @@ def test_files_and_functions_stay_readable():
         assert len(FILES[name].read_text(encoding="utf-8").splitlines()) <= 180, name
     texts = [path for kind in ("py", "js", "css") for path in PACKAGE.rglob(f"*.{kind}")]
     texts += [path for path in (ROOT / "tests").rglob("*.py") if "answers" not in path.parts]  # lists, they too
-    assert {path.name for path in texts if path.read_text(encoding="utf-8").count("\n") > 300} == set()
+    most = lambda path: 450 if "checks" in path.parts else 350  # noqa: E731 - below a check stand its mistakes
+    assert {path.name for path in texts if path.read_text(encoding="utf-8").count("\n") > most(path)} == set()
     long = {}
     for module, path in FILES.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

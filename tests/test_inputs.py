@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 
 from vit_course.attention import AttentionHead, SelfAttention, attention_weights
 from vit_course.config import ViTConfig
@@ -67,14 +66,14 @@ def dynamo():
     torch._dynamo.reset()
 
 
-@cases("value", [0, -1, 4.0, "4", None, True, np.int64(4), 10**9])
-@cases(("part", "arguments", "name"), SIZES)
+@pytest.mark.parametrize("value", [0, -1, 4.0, "4", None, True, np.int64(4), 10**9])
+@pytest.mark.parametrize(("part", "arguments", "name"), SIZES)
 def test_sizes(part, arguments, name, value):
     with pytest.raises(ValueError, match=rf"^{name} must be (an int of )?at (least 1|most \d+), got "):
         part(**{**arguments, name: value})
 
 
-@cases(("part", "changes", "message"), OPTIONS)
+@pytest.mark.parametrize(("part", "changes", "message"), OPTIONS)
 def test_options(part, changes, message):
     with pytest.raises(ValueError, match=message):
         part(**{**PARTS[part], **changes})
@@ -100,7 +99,7 @@ TOKENS = [
 ]  # fmt: skip
 
 
-@cases("part", PARTS)
+@pytest.mark.parametrize("part", PARTS)
 def test_tokens(part):
     model = part(**PARTS[part])
     for tokens, message in TOKENS:
@@ -112,16 +111,17 @@ def test_tokens(part):
         meta(torch.zeros(B, T, D))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("call", "name"),
-    *((part(**arguments), "images") for part, arguments in EMBEDDINGS.items()),
-    (ViT(CONFIG), "images"),
-    (lambda x: patchify(x, 4), "images"),
-    (lambda x: unpatchify(x, 2, (14, 2)), "patches"),
-    (lambda x: attention_weights(x, torch.zeros(B, T, D)), "queries"),
-    (lambda x: attention_weights(torch.zeros(B, T, D), x), "keys"),
-    (lambda x: interpolate_positions(x, (2, 3), (3, 5)), "table"),
-    ids=lambda row: row[1],
+    [
+        *((part(**arguments), "images") for part, arguments in EMBEDDINGS.items()),
+        (ViT(CONFIG), "images"),
+        (lambda x: patchify(x, 4), "images"),
+        (lambda x: unpatchify(x, 2, (14, 2)), "patches"),
+        (lambda x: attention_weights(x, torch.zeros(B, T, D)), "queries"),
+        (lambda x: attention_weights(torch.zeros(B, T, D), x), "keys"),
+        (lambda x: interpolate_positions(x, (2, 3), (3, 5)), "table"),
+    ],
 )
 def test_what_is_no_dense_tensor(call, name):
     for thing, words in (
@@ -133,8 +133,8 @@ def test_what_is_no_dense_tensor(call, name):
             call(thing)
 
 
-@cases("part", [*EMBEDDINGS, ViT])
-@cases("dtype", OTHER_TYPES)
+@pytest.mark.parametrize("part", [*EMBEDDINGS, ViT])
+@pytest.mark.parametrize("dtype", OTHER_TYPES)
 def test_types_of_images(part, dtype):
     model = part(CONFIG) if part is ViT else part(**EMBEDDINGS[part])
     word = str(dtype)[6:]
@@ -145,7 +145,7 @@ def test_types_of_images(part, dtype):
         model(torch.zeros(B, 3, 8, 12, dtype=dtype))
 
 
-@cases("dtype", [torch.float64, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.bfloat16])
 def test_a_converted_model_takes_its_own_type(dtype):
     model, images = ViT(CONFIG).to(dtype), torch.randn(B, 3, 8, 12)
     assert model(images.to(dtype)).dtype == dtype
@@ -153,7 +153,7 @@ def test_a_converted_model_takes_its_own_type(dtype):
         model(images)
 
 
-@cases("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
+@pytest.mark.parametrize("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
 def test_autocast_may_mix_types(changes):
     model, images = ViT(ViTConfig(**{**CONFIG.to_dict(), **changes})).eval(), torch.randn(B, 3, 8, 12)
     with torch.autocast("cpu", torch.bfloat16):
@@ -167,7 +167,7 @@ def test_autocast_may_mix_types(changes):
 
 
 @pytest.mark.thorough
-@cases("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
+@pytest.mark.parametrize("changes", [{}, {"patch_norm": True, "pool": "mean", "position": "sincos2d"}])
 @pytest.mark.parametrize("dynamic", [None, True])
 def test_the_checks_compile_without_a_break(changes, dynamic, dynamo):
     model, images = ViT(ViTConfig(**{**CONFIG.to_dict(), **changes})).eval(), torch.randn(3, 3, 8, 12)
@@ -212,19 +212,21 @@ def zeros(*shape, **options):
     return torch.zeros(shape, **options)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("q", "k", "message"),
-    (zeros(5), zeros(5, 5), r"queries must have at least 2 axes \(..., T, d\), got shape \(5,\)"),
-    (zeros(5, 5), zeros(5), r"keys must have at least 2 axes \(..., T, d\), got shape \(5,\)"),
-    (zeros(5, 0), zeros(7, 0), r"at least 1 key of width 1 is needed, got keys of shape \(7, 0\)"),
-    (zeros(5, 4), zeros(0, 4), r"at least 1 key of width 1 is needed, got keys of shape \(0, 4\)"),
-    (zeros(2, 5, 4), zeros(3, 5, 4), r"leading axes of queries \(2, 5, 4\) and keys \(3, 5, 4\) must be equal"),
-    (zeros(2, 1, 5, 4), zeros(3, 7, 5, 4), "leading axes"),
-    (zeros(5, 4), zeros(7, 4).double(), "queries are float32, keys are float64: convert one of them"),
-    (zeros(5, 4).long(), zeros(7, 4), "queries must be floating-point numbers, got int64"),
-    (zeros(5, 4), zeros(7, 4).bool(), "keys must be floating-point numbers, got bool"),
-    (zeros(5, 4), zeros(7, 4, device="meta"), "queries are on cpu, keys on meta: move one of them"),
-    (zeros(5, 4), zeros(5, 6), "queries have width 4 and keys width 6"),
+    [
+        (zeros(5), zeros(5, 5), r"queries must have at least 2 axes \(..., T, d\), got shape \(5,\)"),
+        (zeros(5, 5), zeros(5), r"keys must have at least 2 axes \(..., T, d\), got shape \(5,\)"),
+        (zeros(5, 0), zeros(7, 0), r"at least 1 key of width 1 is needed, got keys of shape \(7, 0\)"),
+        (zeros(5, 4), zeros(0, 4), r"at least 1 key of width 1 is needed, got keys of shape \(0, 4\)"),
+        (zeros(2, 5, 4), zeros(3, 5, 4), r"leading axes of queries \(2, 5, 4\) and keys \(3, 5, 4\) must be equal"),
+        (zeros(2, 1, 5, 4), zeros(3, 7, 5, 4), "leading axes"),
+        (zeros(5, 4), zeros(7, 4).double(), "queries are float32, keys are float64: convert one of them"),
+        (zeros(5, 4).long(), zeros(7, 4), "queries must be floating-point numbers, got int64"),
+        (zeros(5, 4), zeros(7, 4).bool(), "keys must be floating-point numbers, got bool"),
+        (zeros(5, 4), zeros(7, 4, device="meta"), "queries are on cpu, keys on meta: move one of them"),
+        (zeros(5, 4), zeros(5, 6), "queries have width 4 and keys width 6"),
+    ],
 )
 def test_queries_and_keys(q, k, message):
     with pytest.raises(ValueError, match=message):
@@ -236,20 +238,22 @@ def test_leading_axes_that_go_together():
     assert attention_weights(torch.randn(5, 4), torch.randn(3, 7, 4)).shape == (3, 5, 7)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("call", "message"),
-    (lambda: sincos2d((2, 3), 0), "hidden_dim must be at least 1, got 0"),
-    (lambda: sincos2d((2, 3.0), 8), r"grid must be \(rows, columns\), two ints"),
-    (lambda: sincos2d((2, 3), 8, 0.0), "temperature must be greater than 0, got 0.0"),
-    (lambda: sincos2d((60_000, 60_000), 8), "at most 65536 each and 1048576 as a product"),
-    (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (0, 3)), r"new_grid must be .* got \(0, 3\)"),
-    (lambda: interpolate_positions(zeros(1, 7, 4), (2, -3), (2, 3)), r"grid must be .* got \(2, -3\)"),
-    (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (4, 4), "no"), "class_token must be True or False"),
-    (lambda: interpolate_positions(zeros(1, 7, 4).long(), (2, 3), (4, 4)), "table must be floating-point numbers"),
-    (lambda: interpolate_positions(zeros(2, 7, 4), (2, 3), (4, 4)), r"needs a table \(1, 7, D\), got shape"),
-    (lambda: interpolate_positions(zeros(1, 9, 4), (2, 3), (4, 4)), r"2 x 3 .* \(1, 7, D\), got .*\(1, 9, 4\)"),
-    (lambda: interpolate_positions(zeros(1, 9, 4), (2, 3), (4, 4), False), r"\(1, 6, D\), got shape \(1, 9, 4\)"),
-    (lambda: interpolate_positions(zeros(1, 7, 0), (2, 3), (4, 4)), r"got shape \(1, 7, 0\)"),
+    [
+        (lambda: sincos2d((2, 3), 0), "hidden_dim must be at least 1, got 0"),
+        (lambda: sincos2d((2, 3.0), 8), r"grid must be \(rows, columns\), two ints"),
+        (lambda: sincos2d((2, 3), 8, 0.0), "temperature must be greater than 0, got 0.0"),
+        (lambda: sincos2d((60_000, 60_000), 8), "at most 65536 each and 1048576 as a product"),
+        (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (0, 3)), r"new_grid must be .* got \(0, 3\)"),
+        (lambda: interpolate_positions(zeros(1, 7, 4), (2, -3), (2, 3)), r"grid must be .* got \(2, -3\)"),
+        (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (4, 4), "no"), "class_token must be True or False"),
+        (lambda: interpolate_positions(zeros(1, 7, 4).long(), (2, 3), (4, 4)), "table must be floating-point numbers"),
+        (lambda: interpolate_positions(zeros(2, 7, 4), (2, 3), (4, 4)), r"needs a table \(1, 7, D\), got shape"),
+        (lambda: interpolate_positions(zeros(1, 9, 4), (2, 3), (4, 4)), r"2 x 3 .* \(1, 7, D\), got .*\(1, 9, 4\)"),
+        (lambda: interpolate_positions(zeros(1, 9, 4), (2, 3), (4, 4), False), r"\(1, 6, D\), got shape \(1, 9, 4\)"),
+        (lambda: interpolate_positions(zeros(1, 7, 0), (2, 3), (4, 4)), r"got shape \(1, 7, 0\)"),
+    ],
 )
 def test_tables_of_positions(call, message):
     with pytest.raises(ValueError, match=message):

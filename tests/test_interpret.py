@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from conftest import cases
 
 from vit_course.config import ViTConfig
 from vit_course.maps.controls import permute_labels, random_weights, shuffle_patches
@@ -80,7 +79,7 @@ def test_pointing_game_asks_for_the_centre_of_the_largest_patch():
     assert pointing_game(map[:, None].expand(-1, 4, -1, -1), mask[:, None]).shape == (2, 4)
 
 
-@cases("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_distance_in_half_precision(dtype):
     maps = torch.randn(B, L, h, T, T).softmax(dim=-1)
     half = attention_distance(maps.to(dtype), GRID, 4)
@@ -88,7 +87,7 @@ def test_distance_in_half_precision(dtype):
     torch.testing.assert_close(half.float(), attention_distance(maps, GRID, 4), atol=0.1, rtol=0.02)
 
 
-@cases("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_rows_of_every_precision_are_taken(dtype):
     many = (3 * torch.randn(1, 2, 3, 197, 197)).softmax(dim=-1).to(dtype)
     assert rollout(many).shape == (1, 197, 197) and patch_part(many, (14, 14)).dtype == dtype
@@ -108,8 +107,8 @@ def with_nan(x):
     return x.index_fill(-1, torch.tensor([2]), float("nan"))
 
 
-@cases("name", TAKE_MAPS)
-@cases(
+@pytest.mark.parametrize("name", TAKE_MAPS)
+@pytest.mark.parametrize(
     ("maps", "error", "message"),
     [
         (MAPS.tolist(), TypeError, "maps must be a torch.Tensor, got list"),
@@ -143,52 +142,56 @@ CLASS_TOKEN_ALONE = MAPS.clone()
 CLASS_TOKEN_ALONE[1, 2, 3, 4] = torch.eye(T)[0]
 
 
-@cases(
+@pytest.mark.parametrize(
     ("call", "error", "message"),
-    (lambda: relevance(MAPS, None), TypeError, "gradients must be a torch.Tensor, got NoneType"),
-    (lambda: relevance(MAPS, MAPS.double()), ValueError, "maps are float32, gradients are float64: convert one"),
-    (lambda: relevance(MAPS, MAPS[..., 1:]), ValueError, r"gradients have shape \(2, 3, 4, 7, 6\)"),
-    (lambda: relevance(MAPS, MAPS.long()), ValueError, "gradients must be floating-point numbers, got int64"),
-    (lambda: relevance(MAPS, with_nan(MAPS)), ValueError, "gradients must be finite, 168 of 1176"),
-    (lambda: patch_part(MAPS, (0, 6)), ValueError, r"grid must be \(rows, columns\), two ints of at least 1, got "),
-    (lambda: attention_distance(MAPS, 6, 4), ValueError, r"grid must be \(rows, columns\), two ints"),
-    (lambda: patch_part(MAPS, (2, 4)), ValueError, "2 x 4 has 8 or 9 tokens, but the maps have 7"),
-    (lambda: patch_part(MAPS, GRID, 3), ValueError, "behind 3 tokens has 9, but the maps have 7"),
-    (lambda: patch_part(MAPS, GRID, -1), ValueError, "num_prefix must be at least 0, got -1"),
-    (lambda: attention_distance(MAPS, GRID, 0), ValueError, "patch_size must be at least 1, got 0"),
-    (lambda: attention_distance(CLASS_TOKEN_ALONE, GRID, 4), ValueError, "1 of 144 rows give no attention to any"),
-    (lambda: mask_score(-torch.ones(2, 3), torch.ones(8, 12).bool()), ValueError, "not be negative, 6 of 6"),
-    (lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12).bool()), ValueError, "0 everywhere in 4 of 4"),
-    (lambda: permute_labels(torch.arange(5), -1), ValueError, "seed must be at least 0, got -1"),
-    (lambda: permute_labels(torch.zeros(5, 2)), ValueError, r"labels must have 1 axis \(B,\), got shape \(5, 2\)"),
-    (lambda: random_weights(torch.nn.Linear(2, 3), True), ValueError, "seed must be an int of at least 0, got"),
-    (lambda: random_weights({"weight": 3}), TypeError, "model must be a torch.nn.Module, got dict"),
-    (lambda: shuffle_patches(IMAGES[..., :10], 4, ORDER), ValueError, "image width 10 is not a multiple of"),
-    (lambda: shuffle_patches(IMAGES, 4, [[0, 1]]), TypeError, "order must be a torch.Tensor, got list"),
-    (lambda: shuffle_patches(IMAGES, 4, ORDER[0]), ValueError, r"order must have 2 axes \(B, N\), got shape"),
-    (lambda: shuffle_patches(IMAGES, 4, ORDER[:, :5]), ValueError, r"\(2, 5\).*\(2, 6\)"),
-    (lambda: shuffle_patches(IMAGES, 4, ORDER.int()), ValueError, "must be torch.int64 on cpu, got torch.int32 on"),
-    (lambda: shuffle_patches(IMAGES, 4, ORDER + 1), ValueError, "each row of order must hold each of the numbers"),
-    (lambda: shuffle_patches(IMAGES, 4, ORDER.clamp(max=4)), ValueError, "each row of order must hold each"),
-    (lambda: shuffle_patches(IMAGES.to("meta"), 4, ORDER.to("meta")), ValueError, "order must hold numbers, got a"),
+    [
+        (lambda: relevance(MAPS, None), TypeError, "gradients must be a torch.Tensor, got NoneType"),
+        (lambda: relevance(MAPS, MAPS.double()), ValueError, "maps are float32, gradients are float64: convert one"),
+        (lambda: relevance(MAPS, MAPS[..., 1:]), ValueError, r"gradients have shape \(2, 3, 4, 7, 6\)"),
+        (lambda: relevance(MAPS, MAPS.long()), ValueError, "gradients must be floating-point numbers, got int64"),
+        (lambda: relevance(MAPS, with_nan(MAPS)), ValueError, "gradients must be finite, 168 of 1176"),
+        (lambda: patch_part(MAPS, (0, 6)), ValueError, r"grid must be \(rows, columns\), two ints of at least 1, got "),
+        (lambda: attention_distance(MAPS, 6, 4), ValueError, r"grid must be \(rows, columns\), two ints"),
+        (lambda: patch_part(MAPS, (2, 4)), ValueError, "2 x 4 has 8 or 9 tokens, but the maps have 7"),
+        (lambda: patch_part(MAPS, GRID, 3), ValueError, "behind 3 tokens has 9, but the maps have 7"),
+        (lambda: patch_part(MAPS, GRID, -1), ValueError, "num_prefix must be at least 0, got -1"),
+        (lambda: attention_distance(MAPS, GRID, 0), ValueError, "patch_size must be at least 1, got 0"),
+        (lambda: attention_distance(CLASS_TOKEN_ALONE, GRID, 4), ValueError, "1 of 144 rows give no attention to any"),
+        (lambda: mask_score(-torch.ones(2, 3), torch.ones(8, 12).bool()), ValueError, "not be negative, 6 of 6"),
+        (lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12).bool()), ValueError, "0 everywhere in 4 of 4"),
+        (lambda: permute_labels(torch.arange(5), -1), ValueError, "seed must be at least 0, got -1"),
+        (lambda: permute_labels(torch.zeros(5, 2)), ValueError, r"labels must have 1 axis \(B,\), got shape \(5, 2\)"),
+        (lambda: random_weights(torch.nn.Linear(2, 3), True), ValueError, "seed must be an int of at least 0, got"),
+        (lambda: random_weights({"weight": 3}), TypeError, "model must be a torch.nn.Module, got dict"),
+        (lambda: shuffle_patches(IMAGES[..., :10], 4, ORDER), ValueError, "image width 10 is not a multiple of"),
+        (lambda: shuffle_patches(IMAGES, 4, [[0, 1]]), TypeError, "order must be a torch.Tensor, got list"),
+        (lambda: shuffle_patches(IMAGES, 4, ORDER[0]), ValueError, r"order must have 2 axes \(B, N\), got shape"),
+        (lambda: shuffle_patches(IMAGES, 4, ORDER[:, :5]), ValueError, r"\(2, 5\).*\(2, 6\)"),
+        (lambda: shuffle_patches(IMAGES, 4, ORDER.int()), ValueError, "must be torch.int64 on cpu, got torch.int32 on"),
+        (lambda: shuffle_patches(IMAGES, 4, ORDER + 1), ValueError, "each row of order must hold each of the numbers"),
+        (lambda: shuffle_patches(IMAGES, 4, ORDER.clamp(max=4)), ValueError, "each row of order must hold each"),
+        (lambda: shuffle_patches(IMAGES.to("meta"), 4, ORDER.to("meta")), ValueError, "order must hold numbers, got a"),
+    ],
 )
 def test_what_cannot_be_computed(call, error, message):
     with pytest.raises(error, match=message):
         call()
 
 
-@cases("score", [mask_score, pointing_game])
-@cases(
+@pytest.mark.parametrize("score", [mask_score, pointing_game])
+@pytest.mark.parametrize(
     ("map", "mask", "error", "message"),
-    ([[1.0]], torch.ones(8, 12).bool(), TypeError, "map must be a torch.Tensor, got list"),
-    (torch.ones(2, 3), [[True]], TypeError, "mask must be a torch.Tensor, got list"),
-    (torch.ones(2, 3), torch.ones(8, 12), ValueError, "mask must be torch.bool, .* got torch.float32"),
-    (torch.ones(3), torch.ones(8, 12).bool(), ValueError, r"map must have at least 2 axes.* got shape \(3,\)"),
-    (torch.ones(2, 3), torch.ones(0, 12).bool(), ValueError, r"mask must have .* got shape \(0, 12\)"),
-    (torch.ones(2, 3), torch.ones(8, 13).bool(), ValueError, "8 x 13 is not a multiple of a map of 2 x 3"),
-    (torch.ones(5, 2, 3), torch.ones(4, 8, 12).bool(), ValueError, r"\(5, 2, 3\) and masks of shape \(4, 8, 12\)"),
-    (with_nan(torch.ones(2, 3)), torch.ones(8, 12).bool(), ValueError, "map must be finite, 2 of 6"),
-    (torch.ones(2, 3), torch.ones(8, 12, device="meta").bool(), ValueError, "map is on cpu, the mask on meta"),
+    [
+        ([[1.0]], torch.ones(8, 12).bool(), TypeError, "map must be a torch.Tensor, got list"),
+        (torch.ones(2, 3), [[True]], TypeError, "mask must be a torch.Tensor, got list"),
+        (torch.ones(2, 3), torch.ones(8, 12), ValueError, "mask must be torch.bool, .* got torch.float32"),
+        (torch.ones(3), torch.ones(8, 12).bool(), ValueError, r"map must have at least 2 axes.* got shape \(3,\)"),
+        (torch.ones(2, 3), torch.ones(0, 12).bool(), ValueError, r"mask must have .* got shape \(0, 12\)"),
+        (torch.ones(2, 3), torch.ones(8, 13).bool(), ValueError, "8 x 13 is not a multiple of a map of 2 x 3"),
+        (torch.ones(5, 2, 3), torch.ones(4, 8, 12).bool(), ValueError, r"\(5, 2, 3\) and masks of shape \(4, 8, 12\)"),
+        (with_nan(torch.ones(2, 3)), torch.ones(8, 12).bool(), ValueError, "map must be finite, 2 of 6"),
+        (torch.ones(2, 3), torch.ones(8, 12, device="meta").bool(), ValueError, "map is on cpu, the mask on meta"),
+    ],
 )
 def test_maps_and_masks(score, map, mask, error, message):
     with pytest.raises(error, match=message):

@@ -8,7 +8,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from by_hand import LIBRARIES, OURS
-from conftest import cases
 from test_recording import hooks
 
 from vit_course import attention
@@ -53,8 +52,8 @@ def mean(x):
     return x.mean(dim=1, keepdim=True).expand_as(x)
 
 
-@cases("name", LIBRARIES)
-@cases("by", ["mean", "zero", "picture", "pictures"])
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("by", ["mean", "zero", "picture", "pictures"])
 def test_a_head_replaced(name, by):
     library = LIBRARIES[name]
     model, images = library.model(), library.images()
@@ -72,9 +71,9 @@ def test_a_head_replaced(name, by):
     same_as(library, model, [without_head(1, 2, by=pictures if "picture" in by else by)], other, images)
 
 
-@cases("name", LIBRARIES)
-@cases("part", ["attention", "mlp", ""])
-@cases("by", ["mean", "zero", "picture"])
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("part", ["attention", "mlp", ""])
+@pytest.mark.parametrize("by", ["mean", "zero", "picture"])
 def test_a_branch_or_a_layer_replaced(name, part, by):
     library = LIBRARIES[name]
     model, images, picture = library.model(), library.images(), library.images(1)
@@ -87,8 +86,8 @@ def test_a_branch_or_a_layer_replaced(name, part, by):
     same_as(library, model, [without_branch(1, part, how) if part else without_layer(1, how)], other, images)
 
 
-@cases("name", LIBRARIES)
-@cases("limit", [0, 10_000])  # ours: the fused path, the explicit path
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("limit", [0, 10_000])  # ours: the fused path, the explicit path
 def test_keys_hidden_and_paths_cut(name, limit, monkeypatch):
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", limit)
     library = LIBRARIES[name]
@@ -121,8 +120,8 @@ def even(weights):
     return torch.full_like(weights, 1 / weights.shape[-1])
 
 
-@cases("name", LIBRARIES)
-@cases("limit", [0, 10_000])  # ours: the fused path, the explicit path
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("limit", [0, 10_000])  # ours: the fused path, the explicit path
 def test_weights_replaced_are_those_that_are_used_and_recorded(name, limit, monkeypatch):
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", limit)
     library = LIBRARIES[name]
@@ -172,7 +171,7 @@ def test_weights_replaced_are_those_that_are_used_and_recorded(name, limit, monk
         changed(model, [reweighted(1, 0, "zero")], images)
 
 
-@cases("name", LIBRARIES)
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_tokens_patched(name):
     library = LIBRARIES[name]
     model, images, picture = library.model(), library.images(), library.images(1)
@@ -191,7 +190,7 @@ def test_tokens_patched(name):
         close(everything, published.logits(model, picture).expand_as(everything))
 
 
-@cases("name", LIBRARIES)
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_they_compose_in_one_block_and_in_nested_ones(name):
     library = LIBRARIES[name]
     model, images, picture = library.model(), library.images(), library.images(1)
@@ -226,7 +225,7 @@ def test_what_comes_first_changes_what_comes_next():
     assert torch.equal(changed(model, [], images), model(images))
 
 
-@cases("name", LIBRARIES)
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_functions_and_several_pictures(name):
     library = LIBRARIES[name]
     model, images, pictures = library.model(), library.images(3), [library.images(1), library.images(1)]
@@ -251,7 +250,7 @@ def test_functions_and_several_pictures(name):
             changed(model, [without_layer(0, by=wrong)], images)
 
 
-@cases("name", LIBRARIES.keys() - {"torchvision"})  # whose weights autograd does not see
+@pytest.mark.parametrize("name", sorted(LIBRARIES.keys() - {"torchvision"}))  # whose weights autograd does not see
 def test_autograd_follows_and_gradients_are_of_the_weights_that_were_used(name):
     library = LIBRARIES[name]
     model, images = library.model(), library.images()
@@ -268,7 +267,7 @@ def test_autograd_follows_and_gradients_are_of_the_weights_that_were_used(name):
     assert projection.weight.grad[:, 24:].abs().max() == 0 and projection.weight.grad[:, :24].abs().min() > 0
 
 
-@cases("name", LIBRARIES)
+@pytest.mark.parametrize("name", LIBRARIES)
 def test_nothing_is_left_after_an_exception(name):
     library = LIBRARIES[name]
     model, images = library.model(), library.images()

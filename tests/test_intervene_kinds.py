@@ -6,7 +6,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from by_hand import OURS
-from conftest import cases
 from test_intervene import close
 from test_recording import hooks
 from torch import nn
@@ -53,7 +52,9 @@ def test_masks_of_the_model_itself_hold_too():
 
 
 @pytest.mark.slow
-@cases("name", [name for name, row in architectures.ROWS.items() if row.grid and "EfficientFormer" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name, row in architectures.ROWS.items() if row.grid and "EfficientFormer" not in name]
+)
 def test_architectures_whose_maps_are_recorded_can_be_changed(name):
     row = architectures.ROWS[name]
     model, images, key = published.shaken(row.make()), torch.randn(2, 3, *row.size), len(row.prefix) + 2

@@ -6,7 +6,6 @@ import published
 import pytest
 import torch
 from by_hand import OURS, TIMM
-from conftest import cases
 from test_recording import hooks
 from torch import nn
 
@@ -21,30 +20,32 @@ from vit_course.maps import (
     without_head,
     without_layer,
 )
-from vit_course.maps.in_force import IN_FORCE
+from vit_course.maps.active_interventions import ACTIVE
 
 
-@cases(
+@pytest.mark.parametrize(
     ("make", "message"),
-    (lambda: without_head(-1, 0), "layer must be an int of at least 0, several or a slice, got -1"),
-    (lambda: without_head(0, True), "head must be an int of at least 0, several or a slice, got True"),
-    (lambda: without_head(0, 1, by="median"), "by must be 'mean' or 'zero', got 'median'"),
-    (lambda: without_head(0, 1, by=torch.zeros(3, 14, 21)), r"by must have 4 axes \(B, C, H, W\), got shape"),
-    (lambda: without_branch(0, "MLP"), "branch must be 'attention' or 'mlp', got 'MLP'"),
-    (lambda: without_layer(1.0), "layer must be an int of at least 0, several or a slice, got 1.0"),
-    (lambda: hide([]), r"patch must be an int of at least 0, several or a slice, got \[\]"),
-    (lambda: hide([2, -3]), "patch must be an int of at least 0"),
-    (lambda: hide(torch.rand(3)), "patch must be an int of at least 0, several or a slice, got Tensor of shape"),
-    (lambda: cut("class token", 1), "token must be an int of at least 0, several or a slice, got 'class token'"),
-    (lambda: patched(0, 1, from_=torch.zeros(7, 36)), r"from_ must be a picture \(B, C, H, W\) or tokens"),
-    (lambda: patched(0, 1, from_=torch.zeros(1, 7, 36).long()), "from_ must be floating-point numbers, got int64"),
+    [
+        (lambda: without_head(-1, 0), "layer must be an int of at least 0, several or a slice, got -1"),
+        (lambda: without_head(0, True), "head must be an int of at least 0, several or a slice, got True"),
+        (lambda: without_head(0, 1, by="median"), "by must be 'mean' or 'zero', got 'median'"),
+        (lambda: without_head(0, 1, by=torch.zeros(3, 14, 21)), r"by must have 4 axes \(B, C, H, W\), got shape"),
+        (lambda: without_branch(0, "MLP"), "branch must be 'attention' or 'mlp', got 'MLP'"),
+        (lambda: without_layer(1.0), "layer must be an int of at least 0, several or a slice, got 1.0"),
+        (lambda: hide([]), r"patch must be an int of at least 0, several or a slice, got \[\]"),
+        (lambda: hide([2, -3]), "patch must be an int of at least 0"),
+        (lambda: hide(torch.rand(3)), "patch must be an int of at least 0, several or a slice, got Tensor of shape"),
+        (lambda: cut("class token", 1), "token must be an int of at least 0, several or a slice, got 'class token'"),
+        (lambda: patched(0, 1, from_=torch.zeros(7, 36)), r"from_ must be a picture \(B, C, H, W\) or tokens"),
+        (lambda: patched(0, 1, from_=torch.zeros(1, 7, 36).long()), "from_ must be floating-point numbers, got int64"),
+    ],
 )
 def test_no_place_and_no_value(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-@cases("library", [OURS, TIMM, by_hand.LIBRARIES["torchvision"]])
+@pytest.mark.parametrize("library", [OURS, TIMM, by_hand.LIBRARIES["torchvision"]])
 def test_places_that_the_model_does_not_have(library):
     model, images, tokens = library.model(), library.images(), library.num_tokens
     for one, message in (
@@ -65,7 +66,7 @@ def test_places_that_the_model_does_not_have(library):
     ):
         with pytest.raises(ValueError, match=message), intervene(model, [one]):
             model(images)
-        assert hooks(model) == 0 and not IN_FORCE.changing
+        assert hooks(model) == 0 and not ACTIVE.changing
 
 
 def test_what_is_no_model_or_no_intervention():
@@ -168,19 +169,21 @@ WAYS = {"scores": "no key can be hidden", "weights": "no weights can be replaced
         "attention": "does not add its attention", "mlp": "does not add its MLP"}  # fmt: skip
 
 
-@cases(
+@pytest.mark.parametrize(
     ("how", "refused"),
-    ("", set()),
-    ("in place", set()),
-    ("relu", {"scores", "weights", "heads", "attention", "mlp"}),
-    ("by hand", {"scores", "weights", "heads", "attention", "mlp"}),
-    ("flat", {"scores", "weights", "heads", "attention", "mlp"}),
-    ("twice", {"scores", "weights"}),
-    ("values twice", {"heads"}),
-    ("values first", {"heads"}),
-    ("parallel", {"mlp"}),
-    ("norm behind", {"mlp"}),
-    ("two", {"mlp"}),
+    [
+        ("", set()),
+        ("in place", set()),
+        ("relu", {"scores", "weights", "heads", "attention", "mlp"}),
+        ("by hand", {"scores", "weights", "heads", "attention", "mlp"}),
+        ("flat", {"scores", "weights", "heads", "attention", "mlp"}),
+        ("twice", {"scores", "weights"}),
+        ("values twice", {"heads"}),
+        ("values first", {"heads"}),
+        ("parallel", {"mlp"}),
+        ("norm behind", {"mlp"}),
+        ("two", {"mlp"}),
+    ],
 )
 def test_a_layer_of_another_kind(how, refused):
     model, x = Net(how), torch.randn(2, 5, 36)

@@ -11,16 +11,16 @@ import tempfile
 
 import pytest
 import torch
-from conftest import ROOT, cases, python
+from conftest import ROOT, python
 from runs import RECIPE, cut_after, files, new_model, write_pictures
 from torch import nn
 
 from vit_course import data
 from vit_course.__main__ import main
+from vit_course._support.files import atomic
+from vit_course._support.files.atomic import remove_leftovers, write_atomically, write_cells, write_csv, write_json
+from vit_course._support.files.weights import load_weights
 from vit_course.data import sets
-from vit_course.files import atomic
-from vit_course.files.atomic import remove_leftovers, write_atomically, write_cells, write_csv, write_json
-from vit_course.files.weights import load_weights
 from vit_course.training import TrainingConfig, evaluate, loop, run_folder, train
 from vit_course.training.run_folder import FILES
 
@@ -116,7 +116,7 @@ def test_no_name_is_known_beforehand_and_no_link_followed(tmp_path, monkeypatch)
 def test_a_file_keeps_its_permissions_and_a_new_one_has_the_usual():
     code = """if True:
         import os, sys, pathlib
-        from vit_course.files.atomic import write_atomically
+        from vit_course._support.files.atomic import write_atomically
         os.umask(0o027)
         for mode in (0o600, 0o664, None):
             path = pathlib.Path(sys.argv[1], str(mode))
@@ -157,7 +157,7 @@ def test_no_cell_is_a_formula(tmp_path):
     assert path.read_text() == "'=a,loss\n'=b,-1.0\n"
 
 
-@cases("value", [float("nan"), float("inf"), torch.zeros(2), {1}, {("a", 1): 2}, b"x"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), torch.zeros(2), {1}, {("a", 1): 2}, b"x"])
 def test_what_json_cannot_hold(value, tmp_path):
     path = tmp_path / "result.json"
     write_json(path, {"accuracy": 0.5})

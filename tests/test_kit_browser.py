@@ -4,7 +4,7 @@ import pytest
 from conftest import opening
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 
-from vit_course.kit.decks import DECKS
+from vit_course.teaching.kit.decks import DECKS
 
 READY = "() => window.Reveal && Reveal.isReady()"
 # Of the slide that is shown, on the screen: what sticks out, and how large its pictures are.

@@ -3,14 +3,15 @@
 import re
 
 import nbformat
-from conftest import ROOT, cases
+import pytest
+from conftest import ROOT
 
-from vit_course.kit import decks, schedule
-from vit_course.kit.exercises import paper_exercises
-from vit_course.kit.schedule import exercise_minutes
+from vit_course.teaching.kit import decks, schedule
+from vit_course.teaching.kit.exercises import paper_exercises
+from vit_course.teaching.kit.schedule import exercise_minutes
 
 SOURCES = {deck: (ROOT / "res/kit/slides" / f"{deck}.md").read_text(encoding="utf-8") for deck in decks.DECKS}
-every = cases("deck", decks.DECKS)
+every = pytest.mark.parametrize("deck", decks.DECKS)
 NOTES = re.compile(r":::\{revealjs-notes\}\n(.+?)\n:::", re.DOTALL)
 WHEN = re.compile(r"(?:Lesson (\d), m|M)inutes (\d+) to (\d+)\. ")
 

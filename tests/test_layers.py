@@ -3,7 +3,6 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import cases
 from torch import nn
 
 from vit_course import attention
@@ -18,7 +17,7 @@ def test_patchify_by_hand():
     assert patchify(image, 2).tolist() == [expected]
 
 
-@cases(("height", "width", "patch_size"), [(8, 12, 4), (12, 8, 2), (6, 10, 1), (15, 5, 5)])
+@pytest.mark.parametrize(("height", "width", "patch_size"), [(8, 12, 4), (12, 8, 2), (6, 10, 1), (15, 5, 5)])
 def test_round_trip_is_exact(height, width, patch_size):
     images = torch.randn(2, 3, height, width)
     assert torch.equal(unpatchify(patchify(images, patch_size), patch_size, (height, width)), images)
@@ -38,29 +37,33 @@ def test_three_spellings_of_the_embedding_agree(odd_images):
     torch.testing.assert_close(by_reshape, expected, atol=1e-5, rtol=0)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("shape", "message"),
-    ((2, 3, 30, 12), "image height 30 is not a multiple of patch size 4"),
-    ((2, 3, 12, 30), "image width 30 is not a multiple of patch size 4"),
-    ((2, 3, 0, 12), "image height 0 is not a multiple of patch size 4"),
-    ((3, 8, 12), r"4 axes \(B, C, H, W\), got shape \(3, 8, 12\)"),
-    ((0, 3, 8, 12), r"batch is empty: shape \(0, 3, 8, 12\)"),
-    ((2, 0, 8, 12), r"images have no channels: shape \(2, 0, 8, 12\)"),
+    [
+        ((2, 3, 30, 12), "image height 30 is not a multiple of patch size 4"),
+        ((2, 3, 12, 30), "image width 30 is not a multiple of patch size 4"),
+        ((2, 3, 0, 12), "image height 0 is not a multiple of patch size 4"),
+        ((3, 8, 12), r"4 axes \(B, C, H, W\), got shape \(3, 8, 12\)"),
+        ((0, 3, 8, 12), r"batch is empty: shape \(0, 3, 8, 12\)"),
+        ((2, 0, 8, 12), r"images have no channels: shape \(2, 0, 8, 12\)"),
+    ],
 )
-@cases("cut", [lambda x: patchify(x, 4), PatchEmbedding(4, 3, 7)])
+@pytest.mark.parametrize("cut", [lambda x: patchify(x, 4), PatchEmbedding(4, 3, 7)])
 def test_images_that_cannot_be_cut(shape, message, cut):
     with pytest.raises(ValueError, match=message):
         cut(torch.zeros(shape))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("shape", "size", "message"),
-    ((2, 5, 48), (8, 12), "8 x 12 has 6 patches of side 4, got 5"),
-    ((2, 6, 47), (8, 12), "multiple of 16 numbers, got 47"),
-    ((6, 48), (8, 12), r"3 axes \(B, N, P\*P\*C\), got shape \(6, 48\)"),
-    ((2, 6, 48), (9, 12), "image height 9 is not a multiple of patch size 4"),
-    ((2, 6, 0), (8, 12), "a multiple of 16 numbers, got 0"),
-    ((2, 6, 48), (8, 12, 3), r"image_size must be \(height, width\)"),
+    [
+        ((2, 5, 48), (8, 12), "8 x 12 has 6 patches of side 4, got 5"),
+        ((2, 6, 47), (8, 12), "multiple of 16 numbers, got 47"),
+        ((6, 48), (8, 12), r"3 axes \(B, N, P\*P\*C\), got shape \(6, 48\)"),
+        ((2, 6, 48), (9, 12), "image height 9 is not a multiple of patch size 4"),
+        ((2, 6, 0), (8, 12), "a multiple of 16 numbers, got 0"),
+        ((2, 6, 48), (8, 12, 3), r"image_size must be \(height, width\)"),
+    ],
 )
 def test_patches_that_do_not_fit_the_image(shape, size, message):
     with pytest.raises(ValueError, match=message):
@@ -76,8 +79,8 @@ def test_what_is_no_patch_size_and_no_tensor():
             cut(images.numpy(), 4, *size)
 
 
-@cases("tokens", [1, 6, 8])
-@cases("layer", [LearnedPositions(7, 12), SinCos2DPositions((2, 3), 12, class_token=True)])
+@pytest.mark.parametrize("tokens", [1, 6, 8])
+@pytest.mark.parametrize("layer", [LearnedPositions(7, 12), SinCos2DPositions((2, 3), 12, class_token=True)])
 def test_wrong_number_of_tokens_is_never_broadcast(layer, tokens):
     with pytest.raises(ValueError, match=f"table has 7 rows, but the sequence has {tokens} tokens"):
         layer(torch.zeros(5, tokens, 12))
@@ -109,8 +112,8 @@ def test_interpolation_is_bicubic_on_the_patch_rows():
     assert torch.equal(resized[:, :1], table[:, :1])
 
 
-@cases("antialias", [True, False])
-@cases("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("antialias", [True, False])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_positions_in_half_precision_are_interpolated_in_full(dtype, antialias):
     table = torch.randn(1, 7, 4).to(dtype)
     resized = interpolate_positions(table, (2, 3), (4, 5), antialias=antialias)
@@ -146,7 +149,7 @@ def test_loop_of_heads_equals_fused_equals_torch():
     assert AttentionHead(D, d, qkv_bias=False).query.bias is None
 
 
-@cases("limit", [0, 10_000])
+@pytest.mark.parametrize("limit", [0, 10_000])
 def test_explicit_and_fused_path_give_the_same_numbers_and_gradients(limit, monkeypatch):
     layer = SelfAttention(D, h, attention_dropout=0.5).eval()
     x = torch.randn(B, T, D)
@@ -170,8 +173,8 @@ def test_long_sequences_take_the_fused_path(monkeypatch):
     assert len(calls) == 1
 
 
-@cases("limit", [0, 10_000])
-@cases("rates", [{"dropout": 0.5}, {"attention_dropout": 0.5}])
+@pytest.mark.parametrize("limit", [0, 10_000])
+@pytest.mark.parametrize("rates", [{"dropout": 0.5}, {"attention_dropout": 0.5}])
 def test_dropout_only_in_training(rates, limit, monkeypatch):
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", limit)
     layer = SelfAttention(D, h, **rates)

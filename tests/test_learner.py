@@ -11,13 +11,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import ROOT, cases
+from conftest import ROOT
 from tables import is_folded
 
-from vit_course.files import stored
-from vit_course.files.atomic import write_atomically
-from vit_course.learner import fresh, open_folder
-from vit_course.learner.chapters import chapters, differences
+from vit_course._support.files import stored
+from vit_course._support.files.atomic import write_atomically
+from vit_course.teaching.learner import fresh, open_folder
+from vit_course.teaching.learner.chapters import chapters, differences
 
 MINE = "# what I found out"
 
@@ -50,21 +50,21 @@ def everything(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-@cases("name", [path.name for path in chapters().values()])
+@pytest.mark.parametrize("name", [path.name for path in chapters().values()])
 def test_a_copy_has_every_cell_and_no_result(folder, name):
     copy, chapter = (nbformat.read(where / name, as_version=4) for where in (folder, ROOT / "notebooks"))
     nbformat.validate(copy)
     assert [cell.id for cell in copy.cells] == [cell.id for cell in chapter.cells]
     for mine, theirs in zip(copy.cells, chapter.cells, strict=True):
         if mine.cell_type == "code":
-            assert "../" not in theirs.source, "vit_course.files.stored finds it"
+            assert "../" not in theirs.source, "vit_course._support.files.stored finds it"
             assert mine.source == theirs.source and mine.outputs == [] and mine.execution_count is None
             assert "collapsed" not in mine.metadata and "outputs_hidden" not in mine.metadata.get("jupyter", {})
             assert is_folded(mine) == is_folded(theirs), "what only paints is folded here too"
             assert mine.metadata.get("tags") == theirs.metadata.get("tags")
 
 
-@cases("name", [path.name for path in chapters().values()])
+@pytest.mark.parametrize("name", [path.name for path in chapters().values()])
 def test_links_and_pictures_lead_somewhere_in_the_copy(folder, name):
     text = "\n".join(c.source for c in nbformat.read(folder / name, as_version=4).cells if c.cell_type == "markdown")
     found = re.findall(r"""(?:\]\(|src=["'])([^)\s"'#]+)""", text)
@@ -120,17 +120,31 @@ def packed(chapter: bytes) -> dict:
 NAME, OTHER = "01_patchify.ipynb", "00_start_here.ipynb"
 
 
-@cases(
+@pytest.mark.parametrize(
     "entry",
     [
-        3, None, [], {}, {"hash": 3}, {"hash": "0" * 64, "chapter": ""}, {"hash": ["a"], "chapter": 3},
-        {"hash": "0" * 64, "chapter": "é"}, {"hash": "0" * 64, "chapter": base64.b64encode(b"no zlib").decode()},
-        {**packed(b'{"cells": []}'), "hash": "0" * 64}, packed(b""), packed(b"{}"), packed(b"[1]"), packed(b"\xff"),
-        packed(b'{"cells": 3}'), packed(b'{"cells": [3]}'), packed(b'{"cells": [{"source": 3}]}'),
-        packed(b'{"cells": [{"source": [3]}]}'), packed(b'{"cells": ' + b"[" * 10**5), lambda: packed(b" " * 2**27),
+        3,
+        None,
+        [],
+        {},
+        {"hash": 3},
+        {"hash": "0" * 64, "chapter": ""},
+        {"hash": ["a"], "chapter": 3},
+        {"hash": "0" * 64, "chapter": "é"},
+        {"hash": "0" * 64, "chapter": base64.b64encode(b"no zlib").decode()},
+        {**packed(b'{"cells": []}'), "hash": "0" * 64},
+        packed(b""),
+        packed(b"{}"),
+        packed(b"[1]"),
+        packed(b"\xff"),
+        packed(b'{"cells": 3}'),
+        packed(b'{"cells": [3]}'),
+        packed(b'{"cells": [{"source": 3}]}'),
+        packed(b'{"cells": [{"source": [3]}]}'),
+        packed(b'{"cells": ' + b"[" * 10**5),
+        lambda: packed(b" " * 2**27),
     ],
-    ids=lambda row: str(row)[:80],
-)  # fmt: skip
+)
 def test_a_damaged_entry_of_the_record_costs_that_entry_alone(entry, course, tmp_path):
     folder = tmp_path / "my_course"
     open_folder(folder)
@@ -156,14 +170,14 @@ def test_a_record_that_cannot_be_kept_gives_no_notebook_at_each_start(course, tm
             raise OSError(28, "No space left on device")
         write_atomically(place, content)
 
-    monkeypatch.setattr("vit_course.learner.folder.write_atomically", full)
+    monkeypatch.setattr("vit_course.teaching.learner.folder.write_atomically", full)
     for _ in range(3):
         with pytest.raises(ValueError, match="No space left on device"):
             open_folder(folder)
     assert [path.name for path in folder.glob("*-new*")] == ["01_patchify-new.ipynb"]
 
 
-@cases("kind", ["pipe", "folder", "huge"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "huge"])
 def test_a_record_that_is_no_file_is_named_and_nothing_is_done(kind, tmp_path):
     folder, record = tmp_path / "my_course", tmp_path / "my_course" / ".course.json"
     folder.mkdir()
@@ -203,7 +217,7 @@ def test_a_diagram_follows_the_course_but_for_one_that_was_changed(course, tmp_p
 
 
 @pytest.mark.slow
-@cases("number", ["3", "03"])
+@pytest.mark.parametrize("number", ["3", "03"])
 def test_fresh_gives_a_new_copy_and_keeps_the_old(tmp_path, number):
     folder = tmp_path / "my_course"
     open_folder(folder)
@@ -217,7 +231,7 @@ def test_fresh_gives_a_new_copy_and_keeps_the_old(tmp_path, number):
     assert (folder / "03_position_embeddings-mine.ipynb").read_bytes() == mine
 
 
-@cases("number", ["99", "x", "", "003", "-1"])
+@pytest.mark.parametrize("number", ["99", "x", "", "003", "-1"])
 def test_fresh_of_no_chapter_names_those_that_there_are(folder, number):
     before = everything(folder)
     with pytest.raises(ValueError, match=rf"--fresh takes the number of a chapter, 00 01 .*, got '{number}'"):
@@ -251,7 +265,9 @@ def test_a_file_of_the_checkout():
     assert stored.course() == ROOT and stored.is_checkout()
 
 
-@cases(("name", "message"), [("convnet/no.csv", "has no file 'convnet/no.csv'"), (3, "name must be text, got 3")])
+@pytest.mark.parametrize(
+    ("name", "message"), [("convnet/no.csv", "has no file 'convnet/no.csv'"), (3, "name must be text, got 3")]
+)
 def test_no_such_file_is_named(name, message):
     with pytest.raises(ValueError, match=message):
         stored.stored(name)

@@ -14,13 +14,12 @@ from pathlib import Path
 
 import bundle
 import pytest
-from conftest import ROOT, cases, hears_interrupts
+from conftest import ROOT, hears_interrupts
 from lab import PATIENCE
 
 from vit_course import data
 from vit_course.__main__ import main
-from vit_course.live import write_live
-from vit_course.widgets import scripts
+from vit_course.explorer.live_page import write_live
 
 LIVE = ROOT / "res" / "live"
 
@@ -125,11 +124,13 @@ def test_it_is_served_with_the_headers_for_threads_until_it_is_interrupted(folde
 def test_nothing_is_overwritten_unasked(folder, tmp_path, capsys):
     (tmp_path / "mine.txt").write_text("mine")
     assert main(["live", str(tmp_path), "--force"]) == 2
-    assert "holds something that is not a live page: mine.txt; name another folder" in capsys.readouterr().err
+    assert (
+        "holds other files and no live.json of an earlier run: mine.txt; name another folder" in capsys.readouterr().err
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
     (folder / "old").mkdir(exist_ok=True)
     assert main(["live", str(folder)]) == 2
-    assert "holds a live page: add --force to replace it" in capsys.readouterr().err
+    assert "was written by an earlier run: add --force to replace it" in capsys.readouterr().err
     assert main(["live", str(folder), "--force"]) == 0
     assert (folder / "old").exists() and (folder / "index.html").is_file()
 
@@ -140,7 +141,7 @@ def test_a_half_written_folder_can_be_replaced(tmp_path, monkeypatch):
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("vit_course.files.owned.write_atomically", broken)
+        patched.setattr("vit_course._support.files.output_folder.write_atomically", broken)
         with pytest.raises(OSError, match="the disk is full"):
             write_live(tmp_path)
     assert not (tmp_path / "index.html").exists()
@@ -154,12 +155,12 @@ def test_another_file_gives_another_version(folder, tmp_path, monkeypatch):  # b
     copied = tmp_path / "live"
     shutil.copytree(LIVE, copied)
     (copied / "tiny-cifar-head.onnx").write_bytes((LIVE / "tiny-cifar-head.onnx").read_bytes() + b"\0")
-    monkeypatch.setattr("vit_course.live.folder.stored", lambda name: copied)
+    monkeypatch.setattr("vit_course.explorer.live_page.folder.stored", lambda name: copied)
     write_live(tmp_path / "page")
     assert page_of(tmp_path / "page")["version"] != version
 
 
-@cases("name", bundle.entries())
+@pytest.mark.parametrize("name", bundle.entries())
 def test_no_bundle_is_older_than_its_sources_or_edited_by_hand(name):
     assert not bundle.stale(name), f"{name}.js is stale: python tests/bundle.py"
 
@@ -168,29 +169,29 @@ def test_every_bundle_has_an_entry_and_asks_for_nothing():
     assert {*bundle.PACKAGE.glob("*/static/*.js")} == set(map(bundle.made, bundle.entries()))
     for name in bundle.entries():
         source = bundle.made(name).read_text(encoding="utf-8")
-        assert "import " not in source.partition("\n")[2][:200] and "</script" not in scripts.module(name)
+        assert "import " not in source.partition("\n")[2][:200], name
 
 
-PAGE = "explorer/page"
+PAGE = "explorer/widget"
 
 
 @pytest.fixture
 def copied(tmp_path, monkeypatch):
     """A small source and a bundle of it."""
     monkeypatch.setattr(bundle, "PACKAGE", tmp_path)
-    for folder in ("explorer/js", "explorer/static", "widgets/js"):
+    for folder in ("explorer/js", "explorer/static", "_support/widgets/js"):
         (tmp_path / folder).mkdir(parents=True)
-    bundle.source(PAGE).write_text('import { a } from "../../widgets/js/a.js";\nconsole.log(a);\n')
-    (tmp_path / "widgets" / "js" / "a.js").write_text("export const a = 1;\n")
+    bundle.source(PAGE).write_text('import { a } from "../../_support/widgets/js/a.js";\nconsole.log(a);\n')
+    (tmp_path / "_support" / "widgets" / "js" / "a.js").write_text("export const a = 1;\n")
     body = b"const a = 1;\nconsole.log(a);\n"
     bundle.made(PAGE).write_bytes(bundle.head(PAGE, body) + body)
     return tmp_path
 
 
 def test_a_change_anywhere_makes_it_stale(copied):
-    assert not bundle.stale(PAGE) and {path.name for path in bundle.modules(PAGE)} == {"a.js", "page.js"}
+    assert not bundle.stale(PAGE) and {path.name for path in bundle.modules(PAGE)} == {"a.js", "widget.js"}
     for path, change in (
-        (copied / "widgets" / "js" / "a.js", "export const a = 2;\n"),
+        (copied / "_support" / "widgets" / "js" / "a.js", "export const a = 2;\n"),
         (bundle.source(PAGE), "// more\n"),
         (bundle.made(PAGE), "// mine\n"),
     ):
@@ -205,5 +206,5 @@ def test_a_change_anywhere_makes_it_stale(copied):
 
 def test_style_sheets_close_every_rule():
     # They are joined: a rule that is left open would swallow those of the next.
-    sheets = [*bundle.PACKAGE.glob("*/js/*.css"), *bundle.PACKAGE.glob("site/static/*.css")]
+    sheets = [*bundle.PACKAGE.rglob("js/*.css"), *bundle.PACKAGE.glob("teaching/site/static/*.css")]
     assert [path.name for path in sheets if (text := path.read_text()).count("{") != text.count("}")] == []

@@ -5,7 +5,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from conftest import cases
 from explored import NEEDS_CHROMIUM, drawn, pixels
 from live_page import computed_here, question, visit, wait_shown
 from served import Handler, answering, served
@@ -51,8 +50,8 @@ BROKEN = {
 }
 
 
-@cases("script", ["live.js", "live_worker.js"])
-@cases("how", BROKEN)
+@pytest.mark.parametrize("script", ["live.js", "live_worker.js"])
+@pytest.mark.parametrize("how", BROKEN)
 def test_a_script_that_is_not_whole_is_said_in_the_place_of_loading(script, how, browser, server):
     context = browser.new_context(service_workers="block")
     context.route(f"**/{script}", BROKEN[how])

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from conftest import cases, thoroughly
+from conftest import thoroughly
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 from live_page import HAND_OVER, TAKE, compare, computed_here, give, question, take, visit, wait_shown, words
 from pictures import encoded
@@ -89,7 +89,7 @@ def test_what_was_computed_beforehand_is_what_the_browser_computes(live, server)
     for layer, (q, k) in enumerate(zip(take(live, "queries"), take(live, "keys"), strict=True)):
         wanted = softmax(torch.from_numpy(q @ k.swapaxes(1, 2) * q.shape[-1] ** -0.5), dim=-1).numpy()
         found = layer_of({"_panels": [panel], "_data": data}, layer)
-        assert (np.abs(found - wanted) / wanted.max(axis=-1, keepdims=True)).max() < 0.01, "as live/beforehand.py says"
+        assert (np.abs(found - wanted) / wanted.max(axis=-1, keepdims=True)).max() < 0.01, "as live/precompute.py says"
         np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-4)
     says, told = panel["says"], now["says"]
     assert [says[name] for name in ("labels", "about", "none")] == [told[name] for name in ("labels", "about", "none")]
@@ -133,7 +133,7 @@ def small(live):
     assert live.is_enabled("#live-size")
 
 
-@cases("photograph", ["dahlia", "rocket"])  # the second has a colour profile
+@pytest.mark.parametrize("photograph", ["dahlia", "rocket"])  # the second has a colour profile
 def test_the_small_model_as_in_pytorch(small, photograph):
     before = question(small)
     small.click(f'[data-photograph="photographs/{photograph}.jpg"]')
@@ -172,11 +172,17 @@ def test_a_picture_of_the_visitors_own_is_seen_as_in_python(small):
 HEIC = b"\0\0\0\x18ftypheic\0\0\0\0"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("name", "content", "expected"),
-    ("holiday.jpg", b"no picture", "holiday.jpg is not a picture that this browser can open: choose a JPEG, PNG or"),
-    ("phone.heic", HEIC, "phone.heic is a HEIC photograph, which this browser cannot open"),
-    ("nothing.png", b"", "nothing.png is empty: choose another picture."),
+    [
+        (
+            "holiday.jpg",
+            b"no picture",
+            "holiday.jpg is not a picture that this browser can open: choose a JPEG, PNG or",
+        ),
+        ("phone.heic", HEIC, "phone.heic is a HEIC photograph, which this browser cannot open"),
+        ("nothing.png", b"", "nothing.png is empty: choose another picture."),
+    ],
 )
 def test_what_is_no_picture_is_refused_in_words_and_the_one_before_stays(live, name, content, expected):
     before = live.evaluate("document.documentElement.dataset.shown")

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import cases
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, drawn, pixels, violations
 from live_camera import film, opened, with_camera
 from live_page import question, take, visit, wait_shown
@@ -110,16 +109,18 @@ def test_what_is_taken_is_the_frame_that_was_seen(page):
     says(page, PROMISE)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("how", "words"),
-    ("document.querySelector('[data-stop]').click()", PROMISE),
-    (HIDE, "The camera stopped because this page was hidden."),
-    (
-        "window.tracks.at(-1).dispatchEvent(new Event('ended'))",
-        "The camera stopped: it was taken away or switched off.",
-    ),
-    ("window.workers.at(-1).terminate()", "The camera stopped. The part of this page that computes has ended."),
-    ("document.querySelector('[data-photograph*=coffee]').click()", PROMISE),
+    [
+        ("document.querySelector('[data-stop]').click()", PROMISE),
+        (HIDE, "The camera stopped because this page was hidden."),
+        (
+            "window.tracks.at(-1).dispatchEvent(new Event('ended'))",
+            "The camera stopped: it was taken away or switched off.",
+        ),
+        ("window.workers.at(-1).terminate()", "The camera stopped. The part of this page that computes has ended."),
+        ("document.querySelector('[data-photograph*=coffee]').click()", PROMISE),
+    ],
 )
 def test_however_it_ends_the_light_goes_out_and_the_picture_before_comes_back(page, how, words):
     page.wait_for_function("window.said.filter(([kind]) => kind === 'held').length >= window.workers.length")
@@ -133,12 +134,14 @@ def test_however_it_ends_the_light_goes_out_and_the_picture_before_comes_back(pa
     assert page.url.split("#")[0].endswith("?photograph=coffee&model=tiny-cifar")
 
 
-@cases(
+@pytest.mark.parametrize(
     ("error", "words"),
-    ("NotAllowedError", "The camera was not allowed: allow it in the browser's address bar, then try again."),
-    ("NotFoundError", "This browser finds no camera."),
-    ("NotReadableError", "The camera does not start: another program may be using it."),
-    ("TypeError", "The camera cannot be used: no."),
+    [
+        ("NotAllowedError", "The camera was not allowed: allow it in the browser's address bar, then try again."),
+        ("NotFoundError", "This browser finds no camera."),
+        ("NotReadableError", "The camera does not start: another program may be using it."),
+        ("TypeError", "The camera cannot be used: no."),
+    ],
 )
 def test_what_keeps_it_from_starting_is_said_and_the_picture_stays(page, error, words):
     shown = page.evaluate("document.documentElement.dataset.shown")
@@ -159,8 +162,8 @@ def test_a_browser_that_does_not_give_it(browser, server):
     page.close()
 
 
-@cases("width", [390, 850, 1280])
-@cases("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 850, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessible_while_it_runs(page, width, scheme):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})

@@ -3,7 +3,6 @@
 from contextlib import contextmanager
 
 import pytest
-from conftest import cases
 from explored import NEEDS_CHROMIUM
 from lab import BROWSER_FLAGS, chromium
 from live_changed import LOOK, open_model, worker_page
@@ -70,14 +69,16 @@ def opening(browser, live_folder, address: str, script: str = ""):
         assert page.errors == [] and page.outside == []
 
 
-@cases(
+@pytest.mark.parametrize(
     ("address", "script", "loaded", "told"),
-    ("gpu=1", "navigator.gpu.requestAdapter = async () => null;", ["processor"], "."),
-    ("gpu=1", "delete WebAssembly.Suspending;", ["processor"], "."),
-    ("gpu=1", "GPUAdapter.prototype.requestDevice = async () => { throw 'no'; };", ["processor"], "."),
-    ("gpu=2", "", ["processor"], "."),  # it is of software, and nobody asks for that
-    ("gpu=1", WRONG, ["card"], ": the graphics card gives other numbers."),
-    ("", REAL + WAIT.format(1e9), ["card"], ": a layer takes "),
+    [
+        ("gpu=1", "navigator.gpu.requestAdapter = async () => null;", ["processor"], "."),
+        ("gpu=1", "delete WebAssembly.Suspending;", ["processor"], "."),
+        ("gpu=1", "GPUAdapter.prototype.requestDevice = async () => { throw 'no'; };", ["processor"], "."),
+        ("gpu=2", "", ["processor"], "."),  # it is of software, and nobody asks for that
+        ("gpu=1", WRONG, ["card"], ": the graphics card gives other numbers."),
+        ("", REAL + WAIT.format(1e9), ["card"], ": a layer takes "),
+    ],
 )
 def test_the_processor_computes_where_a_card_cannot(carded, live_folder, address, script, loaded, told):
     with opening(carded, live_folder, address, script) as page:
@@ -86,12 +87,14 @@ def test_the_processor_computes_where_a_card_cannot(carded, live_folder, address
         compare(page, pretrained.load_run("tiny-cifar"), "cat", (0, 3))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("address", "script", "loaded", "told"),
-    ("gpu=0", REAL, ["processor"], "."),
-    ("gpu=1", FULL % 30_000, ["card"], ": the graphics card cannot compute a layer, or not in time."),
-    ("gpu=1", FULL % 0, ["card", "processor"], "."),  # within the runtime, which is of no use then
-    ("", REAL + WAIT.format(0), ["card"], ": the graphics card cannot compute a layer, or not in time."),
+    [
+        ("gpu=0", REAL, ["processor"], "."),
+        ("gpu=1", FULL % 30_000, ["card"], ": the graphics card cannot compute a layer, or not in time."),
+        ("gpu=1", FULL % 0, ["card", "processor"], "."),  # within the runtime, which is of no use then
+        ("", REAL + WAIT.format(0), ["card"], ": the graphics card cannot compute a layer, or not in time."),
+    ],
 )
 def test_the_processor_computes_where_a_card_fails_at_once(carded, live_folder, address, script, loaded, told):
     test_the_processor_computes_where_a_card_cannot.__wrapped__(carded, live_folder, address, script, loaded, told)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from explored import NEEDS_CHROMIUM
 from live_changed import LOOK, by_python, changed, open_model, worker_page
 
@@ -116,7 +115,7 @@ def test_a_change_of_what_was_computed_beforehand_looks_at_the_picture_by_itself
     np.testing.assert_array_equal(changed(page, [head(1, 2)])["cosines"], wanted)
 
 
-@cases("photograph", PHOTOGRAPHS)
+@pytest.mark.parametrize("photograph", PHOTOGRAPHS)
 def test_twenty_changes_of_each_of_ten_photographs_as_in_pytorch(page, runs, photograph):
     assert len(TWENTY) == 20 and len(PHOTOGRAPHS) == 10
     look(page, "vit-s14", photograph)
@@ -124,17 +123,19 @@ def test_twenty_changes_of_each_of_ten_photographs_as_in_pytorch(page, runs, pho
         compare(page, runs["vit-s14"], photograph, interventions)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("one", "expected"),
-    (head(4, 0), "layer 4 does not exist: they are 0 to 3"),
-    (head(0, 9), "head 9 does not exist: they are 0 to 3"),
-    (head(0, 0, by="median"), 'the way "median" does not exist: choose mean or zero'),
-    (hide([64]), "patch 64 does not exist: they are 0 to 63"),
-    (hide([-1]), "patch -1 does not exist"),
-    (branch(0, "norm"), 'the branch "norm" does not exist: choose attention or mlp'),
-    ({"kind": "tokens", "layer": 0, "tokens": [65], "values": ROW[:48]}, "token 65 does not exist"),
-    ({"kind": "tokens", "layer": 0, "tokens": [1], "values": ROW[:47]}, "the values of 1 tokens are 1 times 48"),
-    ({"kind": "layer", "layer": 0}, 'the intervention "layer" does not exist: choose head or hide or branch or'),
+    [
+        (head(4, 0), "layer 4 does not exist: they are 0 to 3"),
+        (head(0, 9), "head 9 does not exist: they are 0 to 3"),
+        (head(0, 0, by="median"), 'the way "median" does not exist: choose mean or zero'),
+        (hide([64]), "patch 64 does not exist: they are 0 to 63"),
+        (hide([-1]), "patch -1 does not exist"),
+        (branch(0, "norm"), 'the branch "norm" does not exist: choose attention or mlp'),
+        ({"kind": "tokens", "layer": 0, "tokens": [65], "values": ROW[:48]}, "token 65 does not exist"),
+        ({"kind": "tokens", "layer": 0, "tokens": [1], "values": ROW[:47]}, "the values of 1 tokens are 1 times 48"),
+        ({"kind": "layer", "layer": 0}, 'the intervention "layer" does not exist: choose head or hide or branch or'),
+    ],
 )
 def test_what_there_is_not_is_refused_in_words(page, one, expected):
     look(page, "tiny-cifar", "cat")

@@ -4,13 +4,12 @@ import shutil
 from functools import partial
 
 import pytest
-from conftest import cases
 from explored import NEEDS_CHROMIUM
 from lab import until
 from live_page import computed_here, question, visit, wait_shown
 from served import Handler, answering, served
 
-from vit_course.live import serving
+from vit_course.explorer.live_page import serving
 
 pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
 CONTROLLED = "navigator.serviceWorker.controller !== null"
@@ -109,7 +108,7 @@ Object.defineProperty(window, 'crossOriginIsolated', { get: () => false });
 setInterval(() => navigator.serviceWorker.dispatchEvent(new Event('controllerchange')), 50);"""
 
 
-@cases("how", ["no headers", "forgets", "touched", "no script", "no storage"])
+@pytest.mark.parametrize("how", ["no headers", "forgets", "touched", "no script", "no storage"])
 def test_it_is_never_loaded_in_a_circle_nor_away_from_a_visitor(how, browser, live_folder, tmp_path):
     folder = tmp_path / "page"
     shutil.copytree(live_folder, folder)

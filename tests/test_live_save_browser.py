@@ -1,5 +1,6 @@
 """The live page's own square of a photograph, and the page that it saves: beside PyTorch and beside `save_html`."""
 
+import base64
 import io
 import json
 import re
@@ -10,14 +11,14 @@ import pytest
 from explored import NEEDS_CHROMIUM, drawn, violations
 from live_page import compare, give, question, take, visit, wait_shown
 from PIL import Image
-from sent import decoded
+from sent import decoded, layer_of
 from served import served
 
 from vit_course import data, pretrained
 from vit_course.explorer import AttentionExplorer
 
 pytestmark = [NEEDS_CHROMIUM, pytest.mark.thorough]
-PARTS = re.compile(r'(.*class="vit-explorer-state">)(.*?)(</script>.*data-coding="dense">)([^<]*)(.*)', re.DOTALL)
+PARTS = re.compile(r'(.*class="vit-explorer-state">)(.*?)(</script>.*class="vit-explorer-data">)([^<]*)(.*)', re.DOTALL)
 CANVAS = ".live-square canvas"
 
 
@@ -37,13 +38,12 @@ def saved(page, button: str):
 def parts(path) -> tuple[str, dict, bytes]:
     """A saved page without state and data, its state, and its data as an explorer has them."""
     head, state, between, characters, end = PARTS.fullmatch(path.read_text(encoding="utf-8")).groups()
-    codes = np.frombuffer(characters.translate({0xC0: 0, 0xC1: 13, 0xC2: 60}).encode(), np.uint8)
-    bits = np.unpackbits(codes[:, None], axis=1)[:, 1:].reshape(-1)
-    return head + between + end, json.loads(state), np.packbits(bits[: len(bits) // 8 * 8]).tobytes()
+    return head + between + end, json.loads(state), base64.b64decode(characters)
 
 
 def seen(page) -> tuple[list, np.ndarray]:
     page.click(".vit-tools summary")
+    page.wait_for_selector(".vit-table td")  # filled once the browser says that it is open
     drawn(page)
     words = [re.sub("[0-9.]+.%", "%", page.inner_text(name)) for name in (".vit-lead", ".vit-words", ".vit-about")]
     checked = page.locator(".vit-explorer input:checked").evaluate_all("all => all.map((one) => one.value)")
@@ -64,17 +64,20 @@ def test_the_saved_page_is_that_of_save_html_and_shows_what_was_left(opened, bro
         titles=[credit], grid=(16, 16), prefix=["class token"], features=take(page, "features")[0].copy(),
         says=page.evaluate("window.answer.panel.says"), whole=(whole, tuple(panel["kept"])),
     )  # fmt: skip
-    for name in set(state) - {"_panels"}:
+    for name in set(state) - {"_panels", "_name"}:
         setattr(explorer, name, state[name])
     explorer.save_html(tmp_path / "python.html", title=re.search("<h1>(.*)</h1>", around)[1])
     same, wanted, content = parts(tmp_path / "python.html")
     described = wanted["_panels"][0]
-    assert same == around and list(state) == list(wanted) and described["telling"] is not None
+    assert same == around and described["telling"] is not None
     assert panel.pop("at") == pytest.approx([0.05, 0.5], abs=1e-3)  # of a square that was moved: Python has none
+    rows = layer_of({"_panels": [panel], "_data": kept}, 9).sum(axis=-1)
+    np.testing.assert_allclose(rows, 1, atol=1e-4, err_msg="of the numbers as they are stored")
     for one, other in zip(panel["sections"], described["sections"], strict=True):
         if one["coding"] != "file":
             found, expected = decoded(kept, one), decoded(content, other)
-            atol = 1 if one["coding"] == "planes" else 5e-6 * np.abs(expected).max()
+            # A half is rounded up in the browser and to even in NumPy, which the sums of a row show.
+            atol = 1 if one["coding"] == "planes" else (2e-5 if one["name"] == "lse" else 5e-6) * np.abs(expected).max()
             np.testing.assert_allclose(found, expected, atol=atol, rtol=0, err_msg=one["name"])
         for each in (one, other):  # what zlib and the browser squeeze differently
             each.update(at=0, bytes=0, high=0)

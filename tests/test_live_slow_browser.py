@@ -4,7 +4,6 @@ from contextlib import contextmanager
 from functools import partial
 
 import pytest
-from conftest import cases
 from explored import NEEDS_CHROMIUM
 from explorer_parts import module_page
 from live_page import computed_here, give, question, visit, wait_shown
@@ -90,7 +89,7 @@ def test_a_file_that_breaks_off_goes_on_by_itself(fresh):
     assert begin == 0 and 1e6 < rest <= HALF and live.errors == []
 
 
-@cases("after", ["online", "the next visit", "another file", "a server without parts"])
+@pytest.mark.parametrize("after", ["online", "the next visit", "another file", "a server without parts"])
 def test_what_has_come_is_kept(browser, live_folder, after):
     with visiting(browser, live_folder) as (context, server):
         goes_on(context, server, after)

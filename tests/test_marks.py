@@ -10,9 +10,9 @@ from nbgrader.api import Gradebook
 
 from vit_course.__main__ import main
 from vit_course.checks.report import Report
-from vit_course.classroom import grading, marks
-from vit_course.classroom.graded import Graded
-from vit_course.classroom.submission import Verdict, shown
+from vit_course.teaching.classroom import grades, grading
+from vit_course.teaching.classroom.graded import Graded
+from vit_course.teaching.classroom.submission import Verdict, shown
 
 # Of nbgrader's own code.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Object of type")]
@@ -62,7 +62,7 @@ def save(gradebook: Gradebook, student: str, verdict: Verdict) -> None:
 def test_what_was_not_judged_is_no_zero(gradebook, tmp_path):
     save(gradebook, "wrong", WRONG)
     save(gradebook, "unjudged", UNJUDGED)
-    found = {one.student["id"]: one for one in marks.marks(gradebook)}
+    found = {one.student["id"]: one for one in grades.marks(gradebook)}
     assert [(found[name].state, found[name].points) for name in ("wrong", "unjudged", "absent")] == [
         ("graded", 0.0),
         ("not graded", None),
@@ -70,15 +70,15 @@ def test_what_was_not_judged_is_no_zero(gradebook, tmp_path):
     ]
     assert found["unjudged"].not_graded == ("further-share",)
     with pytest.raises(ValueError, match="the gradebook has no assignment '04'; it has 14_several_processes"):
-        marks.marks(gradebook, ["04"])
+        grades.marks(gradebook, ["04"])
 
 
 @pytest.mark.parametrize("form", ["table", "moodle", "canvas"])
 def test_names_are_no_formulas_and_the_gradebook_is_no_place_for_marks(form, gradebook, tmp_path, monkeypatch):
     gradebook.add_student("=cmd", last_name="@SUM(1+1)", first_name="-x", email="+a@example.org")
-    found, path = marks.marks(gradebook), tmp_path / "marks.csv"
+    found, path = grades.marks(gradebook), tmp_path / "marks.csv"
     path.touch(0o600)
-    marks.write(found, form, path)
+    grades.write(found, form, path)
     with path.open(newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert "'=cmd" in cells and any(cell.startswith("'@SUM(1+1)") for cell in cells)
@@ -86,11 +86,13 @@ def test_names_are_no_formulas_and_the_gradebook_is_no_place_for_marks(form, gra
     assert path.stat().st_mode & 0o777 == 0o600
     before, book = path.read_bytes(), tmp_path / "gradebook.db"
     with pytest.raises(ValueError, match=r"gradebook\.db is a database, such as the gradebook: name another file"):
-        marks.write(found, form, book)
-    assert book.read_bytes().startswith(marks.SQLITE)
-    monkeypatch.setattr("vit_course.files.atomic.os.fsync", MagicMock(side_effect=OSError(28, "No space left")))
+        grades.write(found, form, book)
+    assert book.read_bytes().startswith(grades.SQLITE)
+    monkeypatch.setattr(
+        "vit_course._support.files.atomic.os.fsync", MagicMock(side_effect=OSError(28, "No space left"))
+    )
     with pytest.raises(OSError, match="what was there before is intact"):
-        marks.write(found[:1], form, path)
+        grades.write(found[:1], form, path)
     assert path.read_bytes() == before
 
 
@@ -109,5 +111,5 @@ def test_a_mark_by_hand_is_a_mark_and_lateness_costs(gradebook):
     submission = gradebook.find_submission("14_several_processes", "unjudged")
     submission.notebooks[0].late_submission_penalty = 1.0
     gradebook.db.commit()
-    (one,) = marks.marks(gradebook, students=["unjudged"])
+    (one,) = grades.marks(gradebook, students=["unjudged"])
     assert (one.state, one.raw, one.points) == ("graded", 3.0, 2.0)

@@ -13,13 +13,13 @@ import tomllib
 import answers
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from exercises import all_exercises, cells_of, made_by, solution
 from mutants import mutants
-from rewritings import BATCHED, rewritings
+from rewritings import rewritings
 
 from vit_course.checks.exercise import EXERCISES
-from vit_course.checks.limited import run_limited
+from vit_course.checks.timeout import run_limited
 
 # Their worked solutions train or measure for minutes; what they report is changed in tests/answers.
 TRAINED = {"attention.how_many_heads", "maps.way_up", "evidence.luck", "evidence.same_head", "capstone.trained"}
@@ -33,7 +33,9 @@ EVERY_DAY = ("patchify.count", "maps.rollout")
 class _Chapters:
     def refuses(self, name, monkeypatch):
         monkeypatch.setattr("vit_course.checks.exercise.run_limited", lambda run, _: run_limited(run, SECONDS))
-        passed = {what for what, code in mutants(all_exercises()[name][1].solution) if _passes(name, code)}
+        slips = dict(mutants(all_exercises()[name][1].solution))
+        assert len(slips) > 1, "or nothing is tried"
+        passed = {what for what, code in slips.items() if _passes(name, code)}
         listed = {what for slips in EQUIVALENT.get(name, {}).values() for what in slips}
         assert not passed - listed, "the check lets these pass"
         assert not listed - passed, "these do not pass, or are slips no more"
@@ -50,7 +52,7 @@ class TestEveryDay(_Chapters):
 @pytest.mark.thorough
 class TestFirstChapters(_Chapters):
     @pytest.mark.slow
-    @cases("name", NAMES[: len(NAMES) // 2])
+    @pytest.mark.parametrize("name", NAMES[: len(NAMES) // 2])
     def test_every_slip_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)
 
@@ -58,7 +60,7 @@ class TestFirstChapters(_Chapters):
 @pytest.mark.thorough
 class TestLastChapters(_Chapters):
     @pytest.mark.slow
-    @cases("name", NAMES[len(NAMES) // 2 :])
+    @pytest.mark.parametrize("name", NAMES[len(NAMES) // 2 :])
     def test_every_slip_is_refused(self, name, monkeypatch):
         self.refuses(name, monkeypatch)
 
@@ -69,32 +71,6 @@ def _passes(name: str, code: str) -> bool:
     except Exception:  # nothing is defined that could be handed in
         return False
     return EXERCISES[name].check(answer).status == "passed"
-
-
-SOURCE = """
-def f(x, y):
-    a = x.sum(dim=1) + 2 * y
-    b = g(a, y)[1:]
-    with torch.no_grad():
-        a += b
-    if not a > 0.5:
-        model.train()
-    return a / b
-"""
-SLIPS = [
-    "a = x.mean(dim=1) + 2 * y", "a = x.sum(dim=2) + 2 * y", "a = x.sum() + 2 * y", "a = x.sum(dim=1) - 2 * y",
-    "a = x.sum(dim=1) + 3 * y", "a = 2 * y", "a = x.sum(dim=1) + y", "a = x.sum(dim=1) + 2 * x", "b = g(y, a)[1:]",
-    "b = a[1:]", "b = g(a, y)[:]", "b = g(a, y)[2:]", "a = b", "a += b", "if a > 0.5:", "if not a >= 0.5:",
-    "if not a > 1.0:", "model.eval()", "return b / a", "return a", "return (a / b).double()",
-    "without if not a > 0.5: | model.train()",
-    "moved: b = g(a, y)[1:]", "without b = g(a, y)[1:]",
-]  # fmt: skip
-
-
-def test_the_generator_knows_many_kinds_of_slips():
-    found = dict(mutants(SOURCE))
-    assert not [slip for slip in SLIPS if slip not in found]
-    assert len(set(found.values())) == len(found) and all(compile(code, slip, "exec") for slip, code in found.items())
 
 
 # The names by which a form is known in an answer's code.
@@ -143,10 +119,6 @@ def test_right_answers_have_every_form_that_makes_sense():
     for name, without in WITHOUT.items():
         found = {form for answer, *_ in answers.RIGHT[name] for form in _forms(answer)}
         assert found == {*FORMS, "loop"} - set(without), name
-
-
-def test_every_function_of_tensors_has_its_forms_and_what_changes_nothing_is_of_exercises():
-    assert set(BATCHED) <= set(WITHOUT) and set(EQUIVALENT) <= set(NAMES)
 
 
 def _forms(answer) -> set[str]:

@@ -2,18 +2,18 @@
 
 import re
 
-import about
 import figures
 import nbformat
 import pytest
 import tables
-from conftest import ROOT, cases, python
+import tolerances
+from conftest import ROOT, python
 
 from vit_course.checks import EXERCISES
-from vit_course.classroom.exercises import HOLE, exercises_of, with_holes
+from vit_course.teaching.classroom.exercises import HOLE, exercises_of, with_holes
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-every = cases("path", NOTEBOOKS, ids=lambda p: p.stem)
+every = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 OVERVIEW_AND_CAPSTONE = ("00", "13")
 PAINTS = re.compile(r"^.*\b(?:ax|axes|fig|rows)\b.*$|^.*\b(?:plots\.show|Figure)\(.*$", re.MULTILINE)
 
@@ -89,10 +89,10 @@ def test_outputs_are_compared_folded_and_numbers(path):
         before = tags
         if not tables.is_folded(cell):
             assert len(PAINTS.findall(cell.source)) <= 4, f"fold what paints:\n{cell.source}"
-        allowed = about.tolerance(cell.metadata.get("tags", []))
+        allowed = tolerances.tolerance(cell.metadata.get("tags", []))
         printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
         truths += len(re.findall(r"\b(?:True|False)$", printed, re.MULTILINE))
-        assert (about.SIGN in printed) == (allowed is not None), cell.source[:200]
+        assert (tolerances.SIGN in printed) == (allowed is not None), cell.source[:200]
         less_closely = {figures.DRIFTS, figures.OF_THIS_MACHINE} & tags
         assert not less_closely or figures.pictures(cell.outputs), "the tag of a cell without a picture"
     assert truths <= 3, "numbers are shown, and True only of equalities that are the point"

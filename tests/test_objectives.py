@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import runs
 import torch
-from conftest import cases
 from runs import RECIPE, cut_after, files, new_model, same
 from torch import nn
 from transformers import ViTMAEConfig, ViTMAEForPreTraining
@@ -70,7 +69,9 @@ def renamed(state: dict) -> dict:
 
 
 # Ratios of 36 patches for which both hide the same number: Hugging Face cuts where the course rounds.
-@cases(("mask_ratio", "normalised"), (0.25, True), (0.3, False), (0.5, True), (0.75, True), (0.75, False))
+@pytest.mark.parametrize(
+    ("mask_ratio", "normalised"), [(0.25, True), (0.3, False), (0.5, True), (0.75, True), (0.75, False)]
+)
 @torch.no_grad()
 def test_the_masked_autoencoder_is_that_of_hugging_face(mask_ratio, normalised):
     sizes = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48, image_size=24)
@@ -92,7 +93,7 @@ def test_the_masked_autoencoder_is_that_of_hugging_face(mask_ratio, normalised):
     assert loss.item() == pytest.approx(wanted.loss.item(), abs=1e-10) and measures == {}
 
 
-@cases("normalised", [True, False])
+@pytest.mark.parametrize("normalised", [True, False])
 def test_hidden_patches_alone_count(normalised, monkeypatch):
     objective = MaskedAutoencoder(new_model(num_classes=0), 0.5, normalise_patches=normalised)
     images, predicted = torch.randn(2, 3, 12, 8) * 3 + 1, torch.randn(2, 6, 48, requires_grad=True)
@@ -113,7 +114,7 @@ def test_hidden_patches_alone_count(normalised, monkeypatch):
     assert torch.equal(objective(images, None, noise, 2)[0], loss)
 
 
-@cases("changes", CUTS)
+@pytest.mark.parametrize("changes", CUTS)
 @torch.no_grad()
 def test_the_encoder_sees_the_visible_patches_alone(changes):
     objective, images = masked(**changes).eval(), torch.randn(2, 3, 12, 8)
@@ -138,7 +139,9 @@ def softmax(values: list[float]) -> list[float]:
     return [value / sum(exps) for value in exps]
 
 
-@cases(("local_crops", "changes"), (2, {}), (0, {}), (1, {"pool": "mean", "num_registers": 1}), (3, CUTS[-1]))
+@pytest.mark.parametrize(
+    ("local_crops", "changes"), [(2, {}), (0, {}), (1, {"pool": "mean", "num_registers": 1}), (3, CUTS[-1])]
+)
 def test_the_loss_of_self_distillation_is_that_of_the_paper(local_crops, changes):
     objective, images = distilled(local_crops, **changes).eval(), torch.randn(3, 3, 12, 8)
     shaken(objective.teacher), shaken(objective.teacher_head), objective.centre.normal_(std=0.3)
@@ -166,7 +169,7 @@ def test_the_loss_of_self_distillation_is_that_of_the_paper(local_crops, changes
     np.testing.assert_allclose(measures["divergence"], losses - entropies, rtol=0, atol=1e-5)
 
 
-@cases(("share", "centring"), (0.0, 0.8), (0.3, 0.8), (1.0, 0.0), (0.3, 1))
+@pytest.mark.parametrize(("share", "centring"), [(0.0, 0.8), (0.3, 0.8), (1.0, 0.0), (0.3, 1)])
 def test_a_step_moves_centre_and_teacher(share, centring):
     objective = distilled(centring=centring).train()
     shaken(objective.teacher), shaken(objective.teacher_head)
@@ -201,7 +204,7 @@ def test_a_step_moves_centre_and_teacher(share, centring):
     assert torch.equal(objective.centre, after["centre"]), "the sums begin anew"
 
 
-@cases("make", [masked, distilled], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [masked, distilled], ids=lambda make: make.__name__)
 def test_an_evaluation_is_the_same_each_time_and_changes_neither_centre_nor_teacher(make, dataset):
     objective = make()
     shaken(objective.kept)
@@ -228,7 +231,7 @@ def test_views_are_parts_of_the_image_in_its_own_colours_or_others():
         assert torch.equal(torch.cat(views(images, draws, 4)[0]), torch.cat(large))
 
 
-@cases("changes", CUTS)
+@pytest.mark.parametrize("changes", CUTS)
 @torch.no_grad()
 def test_what_the_head_reads_also_of_smaller_images(changes):
     vit, images = new_model(position=changes.pop("position", "learned"), **changes).eval(), torch.randn(2, 3, 12, 8)
@@ -249,7 +252,7 @@ BOTH, ONCE = [masked, distilled], TrainingConfig(epochs=1, batch_size=50)
 
 
 @pytest.mark.slow
-@cases("make", BOTH, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", BOTH, ids=lambda make: make.__name__)
 def test_a_run_that_was_cut_goes_on_exactly(make, dataset, tmp_path, monkeypatch):
     whole, resumed = make(), make()
     history = train(whole, dataset, RECIPE, tmp_path / "whole", progress=False)
@@ -261,7 +264,7 @@ def test_a_run_that_was_cut_goes_on_exactly(make, dataset, tmp_path, monkeypatch
 
 
 @pytest.mark.slow
-@cases("make", BOTH, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", BOTH, ids=lambda make: make.__name__)
 def test_the_weights_of_the_last_epoch_are_kept_though_its_loss_be_higher(make, dataset, tmp_path, monkeypatch):
     real, losses = loop.measured, iter((1.0, 2.0, 3.0))
     monkeypatch.setattr(loop, "measured", lambda *arguments: real(*arguments) | {"loss": next(losses)})
@@ -275,7 +278,7 @@ def test_the_weights_of_the_last_epoch_are_kept_though_its_loss_be_higher(make, 
 
 
 @pytest.mark.slow
-@cases("make", BOTH, ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", BOTH, ids=lambda make: make.__name__)
 def test_parts_of_a_batch_give_the_same_weights(make, dataset, float64):
     # A bias of the keys has no gradient but rounding, of which AdamW makes whole steps.
     one, other = (make(dropout=0.0, qkv_bias=False) for _ in range(2))
@@ -288,11 +291,11 @@ def test_parts_of_a_batch_give_the_same_weights(make, dataset, float64):
 def test_a_run_of_another_objective_is_refused_by_name(dataset, tmp_path):
     [train(make(), dataset, ONCE, tmp_path / make.__name__, progress=False) for make in (*BOTH, new_model)]
     for of, objective, message in (
-        ("masked", masked(0.7), "by an objective with mask_ratio 0.5, this run's has mask_ratio 0.7"),
-        ("masked", distilled(), "by an objective with name 'masked', this run's has name 'self-distilled'"),
-        ("distilled", distilled(3), "by an objective with local_crops 2, this run's has local_crops 3"),
-        ("distilled", new_model(), "by an objective with name 'self-distilled', this run's has name 'supervised'"),
-        ("new_model", masked(), "by an objective with name 'supervised', this run's has name 'masked'"),
+        ("masked", masked(0.7), "of a run whose objective has mask_ratio 0.5, and this run's has 0.7"),
+        ("masked", distilled(), "of a run whose objective has name 'masked', and this run's has 'self-distilled'"),
+        ("distilled", distilled(3), "of a run whose objective has local_crops 2, and this run's has 3"),
+        ("distilled", new_model(), "whose objective has name 'self-distilled', and this run's has 'supervised'"),
+        ("new_model", masked(), "of a run whose objective has name 'supervised', and this run's has 'masked'"),
     ):
         before = files(tmp_path / of)
         with pytest.raises(ValueError, match=message):

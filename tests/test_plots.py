@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 from matplotlib.figure import Figure
 from sklearn.decomposition import PCA
 
@@ -38,7 +37,7 @@ ALL = {
 
 
 @pytest.mark.slow
-@cases("name", ALL)
+@pytest.mark.parametrize("name", ALL)
 def test_a_figure_with_words_on_it(name):
     figure = drawn(ALL[name]())
     assert isinstance(figure, Figure)
@@ -162,13 +161,15 @@ PICTURES = {  # each takes an image, patches, a table or maps; and some of it
 }
 
 
-@cases("name", PICTURES)
-@cases(
+@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize(
     ("spoil", "message"),
-    (lambda x: None, "must be an array of numbers, got None"),
-    (lambda x: x[:0], r"must not be empty, got shape \(0, "),
-    (lambda x: x * NAN, r"must be finite, (\d+) of \1 numbers are NaN or infinite"),
-    (lambda x: x.flatten(), r"got shape \(\d+,\)"),
+    [
+        (lambda x: None, "must be an array of numbers, got None"),
+        (lambda x: x[:0], r"must not be empty, got shape \(0, "),
+        (lambda x: x * NAN, r"must be finite, (\d+) of \1 numbers are NaN or infinite"),
+        (lambda x: x.flatten(), r"got shape \(\d+,\)"),
+    ],
 )
 def test_arrays_that_are_no_picture(name, spoil, message):
     draw, right = PICTURES[name]
@@ -181,7 +182,7 @@ def predicted(**changes):
     return plots.predictions(**right | changes)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: plots.to_picture([[1, 2], [3]]), "must be an array of numbers, got list"),

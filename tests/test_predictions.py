@@ -5,15 +5,15 @@ import timm
 import torch
 import torchvision
 import transformers
-from conftest import cases
 from published import shaken
 from sent import features_of
 from torch import nn
 
 from vit_course.explorer import explore
-from vit_course.explorer.predictions import MOST_CLASSES, labels_in, parts_of
+from vit_course.explorer.predictions import MOST_CLASSES
+from vit_course.maps.anatomy import Anatomy
 from vit_course.pretrained import Pretrained
-from vit_course.pretrained.shipped import AsTrained
+from vit_course.pretrained.bundled import AsTrained
 from vit_course.vit import ViT, ViTConfig
 
 SIZES = dict(image_size=(8, 16), patch_size=4, num_classes=7, hidden_dim=12, num_layers=3, num_heads=2, mlp_dim=20)
@@ -27,6 +27,11 @@ def huggingface(kind, **sizes):
     return getattr(transformers, f"{kind}ForImageClassification")(config)
 
 
+class Twice(ViT):
+    def forward(self, images):
+        return 2 * super().forward(images)
+
+
 MODELS = {
     "class token": lambda: ViT(ViTConfig(**SIZES)),
     "pooled": lambda: ViT(ViTConfig(**SIZES, pool="mean", num_registers=2)),
@@ -37,6 +42,7 @@ MODELS = {
     "ViT": lambda: huggingface("ViT"),
     "DeiT": lambda: huggingface("DeiT"),
     "Dinov2": lambda: huggingface("Dinov2", image_size=8),
+    "logits made in another way": lambda: Twice(ViTConfig(**SIZES)),
 }
 
 
@@ -54,7 +60,7 @@ def shown(model, image, **options):
     return explorer, explorer._panels[0], logits.softmax(dim=1)[0]
 
 
-@cases("name", MODELS)
+@pytest.mark.parametrize("name", MODELS)
 def test_the_prediction_is_the_models_own(name, image):
     model = shaken(MODELS[name]())
     image = image[:, :, :8] if name in ("torchvision", "Dinov2") else image
@@ -91,19 +97,19 @@ def test_the_features_are_those_after_the_last_norm(image):
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
-def test_without_a_head_or_with_another_way_nothing_is_said(image):
+def test_without_classes_nothing_is_said(image):
     headless = ViT(ViTConfig(**{**SIZES, "num_classes": 0}))
     embedding = timm.models.VisionTransformer(**{**TIMM, "num_classes": 0})
     for model in (headless, embedding, transformers.ViTModel(transformers.ViTConfig(**HF))):
         panel = explore(shaken(model), image)._panels[0]
         assert panel["says"] is None and panel["sections"][-1]["name"] == "feature_steps"
 
-    class Twice(ViT):
+    class OneAtATime(ViT):
         def forward(self, images):
-            return 2 * super().forward(images)
+            return super().forward(images.squeeze(0)[None])
 
-    assert explore(shaken(Twice(ViTConfig(**SIZES))), image)._panels[0]["says"] is None
-    assert parts_of(nn.Linear(2, 2)) is None
+    alone = explore(shaken(OneAtATime(ViTConfig(**SIZES))), image)._panels[0]
+    assert alone["says"] is None, "what a layer would say is asked of all layers at once"
     projected = Pretrained(shaken(ViT(ViTConfig(**SIZES))), AsTrained((8, 16), (0.5,) * 3, (0.5,) * 3), [])
     assert explore(projected, image.sigmoid())._panels[0]["says"] is None, "an embedding for want of classes"
 
@@ -118,7 +124,9 @@ def test_labels(image):
     with pytest.raises(ValueError, match="the model has 7 classes, and 2 labels were given"):
         explore(model, image, labels=["a", "b"])
     entry = torchvision.models.ViT_B_16_Weights.IMAGENET1K_V1
-    assert labels_in(model, entry)[281] == "tabby"
-    timms = timm.create_model("vit_tiny_patch16_224", depth=1)
-    assert labels_in(timms, None)[281] == "tabby" and len(labels_in(timms, None)) == 1000
-    assert labels_in(model, None) is None
+    theirs = shaken(torchvision.models.VisionTransformer(224, 112, 1, 2, 12, 20))
+    said = explore(theirs, torch.rand(3, 32, 32), entry)._panels[0]["says"]
+    assert set(said["labels"]) < set(entry.meta["categories"])
+    names = Anatomy(timm.create_model("vit_tiny_patch16_224", depth=1)).labels
+    assert names[281] == "tabby" and len(names) == 1000
+    assert Anatomy(model).labels is None

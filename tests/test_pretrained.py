@@ -6,14 +6,14 @@ import json
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from sklearn.linear_model import LogisticRegression
 from torch import nn
 from torchvision.transforms.v2.functional import to_pil_image
 
 from vit_course import data, pretrained, training
+from vit_course._support.files.weights import save_weights
 from vit_course.config import ViTConfig
-from vit_course.files.weights import save_weights
 from vit_course.pretrained import Preprocessing, class_tokens, fit_linear_head, with_head
 from vit_course.vit import ViT
 
@@ -41,7 +41,7 @@ WITHOUT_LABELS = ["mae-cifar", "dino-cifar"]
 OTHERS = ["vit-s14", "vit-s14-cifar10"]
 
 
-@cases("name", RUNS)
+@pytest.mark.parametrize("name", RUNS)
 def test_every_shipped_run_can_be_shown_a_picture(name):
     config = json.loads((ROOT / "res" / name / "config.json").read_text())
     best = pretrained.load_run(name).top(CAT, count=3)
@@ -49,7 +49,7 @@ def test_every_shipped_run_can_be_shown_a_picture(name):
     assert len(best) == 3 and {word for word, _ in best} <= set(config["images"]["class_names"])
 
 
-@cases("name", WITHOUT_LABELS)
+@pytest.mark.parametrize("name", WITHOUT_LABELS)
 def test_what_was_trained_without_labels_gives_features_better_than_before(name):
     run = pretrained.load_run(name)
     assert run.class_names == [] and pretrained.load(name).config.num_classes == 0
@@ -59,12 +59,12 @@ def test_what_was_trained_without_labels_gives_features_better_than_before(name)
 
 
 def test_the_shipped_names_are_known_and_an_unknown_one_lists_them():
-    assert set(pretrained.shipped.names()) == {*RUNS, *WITHOUT_LABELS, *OTHERS}
+    assert set(pretrained.bundled.names()) == {*RUNS, *WITHOUT_LABELS, *OTHERS}
     with pytest.raises(ValueError, match=r"no checkpoint 'vit-s16'; the shipped ones .*'vit-s14', 'vit-s14-cifar10'"):
         pretrained.load("vit-s16")
 
 
-@cases(("name", "side"), [("shapes", 48), ("tiny-cifar", 36)])
+@pytest.mark.parametrize(("name", "side"), [("shapes", 48), ("tiny-cifar", 36)])
 def test_a_run_of_ours_at_another_size(name, side):
     model, preprocess, class_names = pretrained.load_run(name, image_size=side)
     expected = pretrained.resize(pretrained.load(name), side)
@@ -84,20 +84,18 @@ def test_a_run_without_a_head_names_no_classes_though_its_images_had_names(tmp_p
     assert run.class_names == [] and run.model.features(run.preprocess(CAT)).shape == (1, 7, 24)
 
 
-def test_any_name_or_path_is_loaded_by_what_knows_it(tmp_path):
-    assert pretrained.load_any("shapes").class_names == [*data.SHAPES]
-    assert pretrained.load_any(ROOT / "res" / "shapes").class_names == [*data.SHAPES]
-    assert pretrained.load_any(str(ROOT / "res" / "shapes" / "best.safetensors")).class_names == [*data.SHAPES]
+def test_a_run_is_found_by_its_name_its_folder_and_its_file(tmp_path):
+    assert pretrained.load_run("shapes").class_names == [*data.SHAPES]
+    assert pretrained.load_run(ROOT / "res" / "shapes").class_names == [*data.SHAPES]
+    assert pretrained.load_run(str(ROOT / "res" / "shapes" / "best.safetensors")).class_names == [*data.SHAPES]
     with pytest.raises(ValueError, match="there is no checkpoint"):
-        pretrained.load_any(tmp_path / "none.safetensors")
-    with pytest.raises(ValueError, match=r"there is no config\.json"):
-        pretrained.load_any(tmp_path)
-    with pytest.raises(ValueError, match="not the name of published weights"):
-        pretrained.load_any("nothing")
+        pretrained.load_run(tmp_path / "none.safetensors")
+    with pytest.raises(ValueError, match=r"is a folder without best\.safetensors"):
+        pretrained.load_run(tmp_path)
 
 
 @pytest.mark.slow
-@cases("name", ["shapes-1000-right", "shapes-1000-permuted"])
+@pytest.mark.parametrize("name", ["shapes-1000-right", "shapes-1000-permuted"])
 def test_the_images_of_the_two_models_by_heart_are_the_shapes_that_they_learnt(name):
     shapes = data.shapes(num_train=1000)
     images = json.loads((ROOT / "res" / name / "config.json").read_text())["images"]
@@ -126,7 +124,7 @@ PREPROCESS = Preprocessing(
 )
 
 
-@cases("num_classes", [0, 4])
+@pytest.mark.parametrize("num_classes", [0, 4])
 def test_class_tokens_are_those_of_one_image_after_the_other(num_classes):
     model = ViT(ViTConfig(**SIZES, num_classes=num_classes)).eval()
     images = torch.randint(256, (7, 3, 9, 11), dtype=torch.uint8)
@@ -139,7 +137,7 @@ def test_class_tokens_are_those_of_one_image_after_the_other(num_classes):
     torch.testing.assert_close(half, found, rtol=0.1, atol=0.1)
 
 
-@cases("classes", [2, 3, 5])
+@pytest.mark.parametrize("classes", [2, 3, 5])
 def test_the_head_is_scikit_learns_on_standardised_features(classes):
     # Points in seven dimensions of very different scales, around a centre for each class.
     labels, scales = torch.arange(classes).repeat(23), torch.logspace(-2, 2, 7)
@@ -153,15 +151,17 @@ def test_the_head_is_scikit_learns_on_standardised_features(classes):
     assert head.weight.shape == (classes, 7)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("changes", "words"),
-    ({"features": torch.zeros(3)}, "features must have 2 axes"),
-    ({"features": torch.full((4, 2), torch.nan)}, "features"),
-    ({"labels": torch.tensor([0, 1, 2])}, "there are 4 features and 3 labels"),
-    ({"labels": torch.tensor([0, 2, 2, 0])}, r"labels must be 0, 1 and so on, each of them there, got \[0, 2\]"),
-    ({"labels": torch.zeros(4, dtype=torch.int64)}, "labels must be 0, 1"),
-    ({"labels": torch.tensor([0.0, 1.0, 0.0, 1.0])}, "labels must be int64"),
-    ({"regularisation": 0}, "regularisation"),
+    [
+        ({"features": torch.zeros(3)}, "features must have 2 axes"),
+        ({"features": torch.full((4, 2), torch.nan)}, "features"),
+        ({"labels": torch.tensor([0, 1, 2])}, "there are 4 features and 3 labels"),
+        ({"labels": torch.tensor([0, 2, 2, 0])}, r"labels must be 0, 1 and so on, each of them there, got \[0, 2\]"),
+        ({"labels": torch.zeros(4, dtype=torch.int64)}, "labels must be 0, 1"),
+        ({"labels": torch.tensor([0.0, 1.0, 0.0, 1.0])}, "labels must be int64"),
+        ({"regularisation": 0}, "regularisation"),
+    ],
 )
 def test_what_is_no_training_set_is_refused(changes, words):
     arguments = {"features": torch.randn(4, 2), "labels": torch.tensor([0, 1, 0, 1])} | changes

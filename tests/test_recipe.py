@@ -10,7 +10,6 @@ import pytest
 import torch
 from accelerate import Accelerator, PartialState
 from accelerate.state import AcceleratorState, GradientState
-from conftest import cases
 from runs import new_model
 from torch import nn
 
@@ -33,17 +32,19 @@ def test_every_field_has_a_rule():
     assert set(RULES) == {field.name for field in fields(TrainingConfig)}
 
 
-@cases(
+@pytest.mark.parametrize(
     ("name", "values", "sentence"),
-    *((name, [-1, 1.5, np.int64(3), *NO_NUMBERS], f"(an int of )?at least {INTS[name]}, got ") for name in INTS),
-    *((name, [2**32], r"at most \d+, got 4294967296") for name in INTS),
-    *((name, NO_NUMBERS, "a number, got ") for name in NUMBERS),
-    *((name, [-0.5, float("inf"), 1e9, 10**400], "(at least 0|greater than 0|at most)") for name in NUMBERS),
-    *((name, [1], "at least 0 and less than 1, got 1") for name in NUMBERS[:4]),
-    ("flip", ["no", 0, None, np.bool_(True)], "True or False, got "),
-    ("optimiser", ["", "sgd", None, ["adamw"]], "'adamw' or 'muon', got "),
-    ("precision", ["float16", 32], "'float32' or 'bfloat16', got "),
-)  # fmt: skip
+    [
+        *((name, [-1, 1.5, np.int64(3), *NO_NUMBERS], f"(an int of )?at least {INTS[name]}, got ") for name in INTS),
+        *((name, [2**32], r"at most \d+, got 4294967296") for name in INTS),
+        *((name, NO_NUMBERS, "a number, got ") for name in NUMBERS),
+        *((name, [-0.5, float("inf"), 1e9, 10**400], "(at least 0|greater than 0|at most)") for name in NUMBERS),
+        *((name, [1], "at least 0 and less than 1, got 1") for name in NUMBERS[:4]),
+        ("flip", ["no", 0, None, np.bool_(True)], "True or False, got "),
+        ("optimiser", ["", "sgd", None, ["adamw"]], "'adamw' or 'muon', got "),
+        ("precision", ["float16", 32], "'float32' or 'bfloat16', got "),
+    ],
+)
 def test_what_is_refused(name, values, sentence):
     for value in values:
         with pytest.raises(ValueError, match=rf"^{name} must be {sentence}"):
@@ -91,7 +92,7 @@ MILLIONS = {"shapes": 0.142, "digits": 0.059, "tiny-cifar": 0.119, "small-cifar"
 WITHOUT_LABELS = {"mae-cifar": 0.676, "dino-cifar": 0.676}
 
 
-@cases(("recipe", "millions"), [*MILLIONS.items(), *WITHOUT_LABELS.items()])
+@pytest.mark.parametrize(("recipe", "millions"), [*MILLIONS.items(), *WITHOUT_LABELS.items()])
 def test_every_recipe_makes_a_model_and_a_training(recipe, millions):
     parts = tomllib.loads((RECIPES / f"{recipe}.toml").read_text(encoding="utf-8"))
     wanted = {"data", "model", "training"} | ({"objective"} if recipe in WITHOUT_LABELS else set())
@@ -113,7 +114,7 @@ def hiding(mask_ratio: float) -> MaskedAutoencoder:
     return MaskedAutoencoder(new_model(), mask_ratio)  # of 6 patches
 
 
-@cases("cls", [MaskedAutoencoder, SelfDistillation], ids=lambda cls: cls.name)
+@pytest.mark.parametrize("cls", [MaskedAutoencoder, SelfDistillation], ids=lambda cls: cls.name)
 def test_the_recipe_s_defaults_are_those_of_the_class(cls):
     first, *options = inspect.signature(cls).parameters.values()
     assert first.name == "vit" and OBJECTIVES[cls.name] == {one.name: one.default for one in options}
@@ -121,25 +122,41 @@ def test_the_recipe_s_defaults_are_those_of_the_class(cls):
     assert set(OBJECTIVES) == {"supervised", "masked", "self-distilled"} and OBJECTIVES["supervised"] == {}
 
 
-@cases(
+@pytest.mark.parametrize(
     ("call", "error", "message"),
-    (lambda: hiding(0.0), ValueError, r"mask_ratio 0\.0 leaves 6 of 6 patches visible: at least one must be hidden"),
-    (lambda: hiding(0.08), ValueError, r"mask_ratio 0\.08 leaves 6 of 6 patches visible"),
-    (lambda: hiding(0.92), ValueError, r"mask_ratio 0\.92 leaves 0 of 6 patches visible"),
-    (lambda: hiding(1.0), ValueError, "mask_ratio must be at least 0 and less than 1"),
-    (lambda: MaskedAutoencoder(new_model(), 0.5, 68), ValueError, "decoder_dim must be a multiple of 32, got 68"),
-    (lambda: MaskedAutoencoder(new_model(), decoder_layers=0), ValueError, "decoder_layers must be at least 1, got 0"),
-    (lambda: MaskedAutoencoder(new_model(), normalise_patches=1), ValueError, "normalise_patches must be True or F"),
-    (lambda: MaskedAutoencoder(nn.Linear(3, 3)), TypeError, "vit must be a ViT, got Linear"),
-    (lambda: SelfDistillation(nn.Linear(3, 3)), TypeError, "vit must be a ViT, got Linear"),
-    (lambda: SelfDistillation(new_model(), temperature=0), ValueError, "temperature must be greater than 0, got 0"),
-    (lambda: SelfDistillation(new_model(), teacher_temperature=0.0), ValueError, "^teacher_temperature must be gr"),
-    (lambda: SelfDistillation(new_model(), momentum=1), ValueError, "momentum must be at least 0 and less than 1"),
-    (lambda: SelfDistillation(new_model(), outputs=1), ValueError, "outputs must be at least 2, got 1"),
-    (lambda: SelfDistillation(new_model())(torch.randn(1, 3, 12, 12), None, torch.rand(1, 48), 1), ValueError,
-     r"the model takes images of \(12, 8\), got \(12, 12\)"),
-    ids=lambda row: row[2],
-)  # fmt: skip
+    [
+        (
+            lambda: hiding(0.0),
+            ValueError,
+            r"mask_ratio 0\.0 leaves 6 of 6 patches visible: at least one must be hidden",
+        ),
+        (lambda: hiding(0.08), ValueError, r"mask_ratio 0\.08 leaves 6 of 6 patches visible"),
+        (lambda: hiding(0.92), ValueError, r"mask_ratio 0\.92 leaves 0 of 6 patches visible"),
+        (lambda: hiding(1.0), ValueError, "mask_ratio must be at least 0 and less than 1"),
+        (lambda: MaskedAutoencoder(new_model(), 0.5, 68), ValueError, "decoder_dim must be a multiple of 32, got 68"),
+        (
+            lambda: MaskedAutoencoder(new_model(), decoder_layers=0),
+            ValueError,
+            "decoder_layers must be at least 1, got 0",
+        ),
+        (
+            lambda: MaskedAutoencoder(new_model(), normalise_patches=1),
+            ValueError,
+            "normalise_patches must be True or F",
+        ),
+        (lambda: MaskedAutoencoder(nn.Linear(3, 3)), TypeError, "vit must be a ViT, got Linear"),
+        (lambda: SelfDistillation(nn.Linear(3, 3)), TypeError, "vit must be a ViT, got Linear"),
+        (lambda: SelfDistillation(new_model(), temperature=0), ValueError, "temperature must be greater than 0, got 0"),
+        (lambda: SelfDistillation(new_model(), teacher_temperature=0.0), ValueError, "^teacher_temperature must be gr"),
+        (lambda: SelfDistillation(new_model(), momentum=1), ValueError, "momentum must be at least 0 and less than 1"),
+        (lambda: SelfDistillation(new_model(), outputs=1), ValueError, "outputs must be at least 2, got 1"),
+        (
+            lambda: SelfDistillation(new_model())(torch.randn(1, 3, 12, 12), None, torch.rand(1, 48), 1),
+            ValueError,
+            r"the model takes images of \(12, 8\), got \(12, 12\)",
+        ),
+    ],
+)
 def test_what_no_objective_can_be(call, error, message):
     with pytest.raises(error, match=message):
         call()
@@ -213,7 +230,7 @@ def test_the_baseline_is_trained_on_the_device_of_the_run(tmp_path, monkeypatch)
     assert asked == [{"device": torch.device("cpu", 0)}]
 
 
-@cases("device", [torch.device("cuda", 1), torch.device("mps"), torch.device("cpu")], ids=str)
+@pytest.mark.parametrize("device", [torch.device("cuda", 1), torch.device("mps"), torch.device("cpu")])
 def test_dropout_is_that_of_the_model_s_device(device, monkeypatch):
     state, put = torch.arange(16, dtype=torch.uint8), []
     module = {"cuda": torch.cuda, "mps": torch.mps, "cpu": torch}[device.type]
@@ -232,7 +249,7 @@ def test_dropout_is_that_of_the_model_s_device(device, monkeypatch):
     assert len(put) == 1, "of another kind of device"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("call", "error", "message"),
     [
         (lambda: ConvNet((0, 5, 6)), ValueError, "the width of stage 0 must be at least 1, got 0"),
@@ -249,7 +266,7 @@ def test_dropout_is_that_of_the_model_s_device(device, monkeypatch):
         (lambda: ConvNet()(torch.zeros(2, 3, 8, 12).byte()), ValueError, "images are uint8: normalise them first"),
         (lambda: ConvNet()(torch.zeros(2, 3, 8, 12).double()), ValueError, "images are float64, the weights"),
     ],
-)  # fmt: skip
+)
 def test_what_the_other_network_cannot_be_or_take(call, error, message):
     with pytest.raises(error, match=message):
         call()

@@ -6,13 +6,13 @@ import published
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import cases
 from torch import nn
 
 from vit_course import attention
 from vit_course.attention import SelfAttention, attention_weights
 from vit_course.config import ViTConfig
-from vit_course.maps import Tokens, interpret, kept
+from vit_course.maps import Tokens, interpret
+from vit_course.maps import recorded as recorded_module
 from vit_course.maps.recording import record_attention
 from vit_course.vit import ViT
 
@@ -64,7 +64,7 @@ def by_hand(model, images):
     return torch.stack(maps, dim=1)
 
 
-@cases("limit", [0, 10_000])  # the fused path, the explicit path
+@pytest.mark.parametrize("limit", [0, 10_000])  # the fused path, the explicit path
 def test_maps_are_the_weights_and_the_output_is_untouched(limit, model, odd_images, monkeypatch):
     monkeypatch.setattr(attention, "EXPLICIT_TOKENS", limit)
     for training in (False, True):  # with dropout, before which the weights are taken
@@ -83,8 +83,8 @@ def test_maps_are_the_weights_and_the_output_is_untouched(limit, model, odd_imag
     assert model.patch_embedding.projection.weight.grad.abs().sum() > 0 and hooks(model) == 0
 
 
-@cases("name", MODELS)
-@cases("training", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("training", [False, True])
 def test_maps_of_other_peoples_models(name, training):
     make, size = MODELS[name]
     model, images, tokens = make().train(training), torch.randn(2, 3, *size), 1 + size[0] * size[1] // 49
@@ -105,8 +105,8 @@ def test_maps_of_other_peoples_models(name, training):
             maps.queries_and_keys()
 
 
-@cases("name", ["ours", "timm", "torchvision", "huggingface"])
-@cases("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("name", ["ours", "timm", "torchvision", "huggingface"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_queries_and_keys_make_the_maps(name, dtype, model):
     make, size = MODELS.get(name, (lambda: model, (8, 12)))
     other = make().eval().to(dtype)
@@ -222,7 +222,7 @@ def test_nothing_is_projected_twice_and_no_map_is_made_until_asked(model, odd_im
     calls, made = [], []
     for block in model.encoder.blocks:
         block.attention.qkv.register_forward_hook(lambda *_: calls.append(1))
-    monkeypatch.setattr(kept, "attention_weights", lambda *pair: made.append(1) or attention_weights(*pair))
+    monkeypatch.setattr(recorded_module, "attention_weights", lambda *pair: made.append(1) or attention_weights(*pair))
     maps = recorded(model, odd_images)
     assert len(calls) == 2 and not made
     maps.queries_and_keys()

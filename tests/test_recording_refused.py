@@ -8,7 +8,6 @@ import timm
 import torch
 import torch.nn.functional as F
 import transformers
-from conftest import cases
 from test_recording import recorded
 from torch import nn
 
@@ -99,11 +98,21 @@ def images():
     return torch.randn(2, 3, 48, 32)
 
 
-@cases(
+@pytest.mark.parametrize(
     "how",
-    ["method", "torch", "functional", "module", "by hand", "logsumexp", "einsum", "values first", "values twice",
-     "put right again"],
-)  # fmt: skip
+    [
+        "method",
+        "torch",
+        "functional",
+        "module",
+        "by hand",
+        "logsumexp",
+        "einsum",
+        "values first",
+        "values twice",
+        "put right again",
+    ],
+)
 def test_a_softmax_by_any_way_is_seen_once_a_layer(how, images):
     model = Net(how, "method")
     maps = recorded(model, images)
@@ -112,21 +121,23 @@ def test_a_softmax_by_any_way_is_seen_once_a_layer(how, images):
     assert maps.tokens().grid == GRID and maps.tokens().prefix == ()
 
 
-@cases(
+@pytest.mark.parametrize(
     ("how", "message"),
-    ("channels", r"layers.1 attends over 6 parts, where \(2, 24, 12\) came in"),
-    ("mixed heads", r"layers.1 changes its weights between the softmax and the values \(einsum\)"),
-    ("gated", r"layers.1 changes its weights between the softmax and the values \(mul\)"),
-    ("relu", "the attention of layers.1 could not be seen"),
-    ("no product", "the attention of layers.1 could not be seen"),
-    ("keys", "the attention of layers.1 could not be seen|layers.1 attends"),
+    [
+        ("channels", r"layers.1 attends over 6 parts, where \(2, 24, 12\) came in"),
+        ("mixed heads", r"layers.1 changes its weights between the softmax and the values \(einsum\)"),
+        ("gated", r"layers.1 changes its weights between the softmax and the values \(mul\)"),
+        ("relu", "the attention of layers.1 could not be seen"),
+        ("no product", "the attention of layers.1 could not be seen"),
+        ("keys", "the attention of layers.1 could not be seen|layers.1 attends"),
+    ],
 )
 def test_one_layer_of_another_kind_makes_no_partial_stack(how, message, images):
     with pytest.raises(ValueError, match=message):
         recorded(Net("method", how), images).stacked()
 
 
-@cases("training", [False, True])
+@pytest.mark.parametrize("training", [False, True])
 def test_channels_as_many_as_tokens_are_no_tokens(training):
     images = torch.randn(2, 3, 24, 16)  # 6 patches, heads of width 6
     model = Net("channels").train(training)

@@ -6,7 +6,6 @@ from threading import Barrier
 import published
 import pytest
 import torch
-from conftest import cases
 from torch._dynamo import eval_frame
 
 from vit_course.config import ViTConfig
@@ -49,7 +48,7 @@ def hooks(model) -> int:
 
 
 @pytest.mark.slow
-@cases("name", MODELS)
+@pytest.mark.parametrize("name", MODELS)
 def test_each_thread_records_its_own_passes(name):
     model = MODELS[name]()
     images = [torch.randn(1 + index, 3, *SIZE) for index in range(THREADS)]
@@ -72,8 +71,8 @@ def test_each_thread_records_its_own_passes(name):
 
 
 @pytest.mark.slow
-@cases("name", MODELS)
-@cases("other", MODELS)
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("other", MODELS)
 def test_another_model_inside_the_block_does_not_count(name, other):
     model, second, images = MODELS[name](), MODELS[other](), torch.randn(2, 3, *SIZE)
     expected = recorded(model, images)

@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import cases
 
-from vit_course.inputs.arguments import check_statistics, height_and_width
-from vit_course.inputs.rules import path_name, shown
-from vit_course.inputs.tensors import check_axes, check_finite, check_module, check_whole_numbers
+from vit_course._support.inputs.arguments import check_statistics, height_and_width
+from vit_course._support.inputs.rules import path_name, shown
+from vit_course._support.inputs.tensors import check_axes, check_finite, check_module, check_whole_numbers
 
 
 class Mute:
@@ -21,35 +20,38 @@ class Lying:
     shape, dtype = 3, "none"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("value", "text"),
-    (torch.zeros(2, 3), "Tensor of shape (2, 3) of torch.float32"),
-    (np.zeros((5, 0), dtype=np.uint8), "ndarray of shape (5, 0) of uint8"),
-    (torch.tensor(4), "tensor(4)"),
-    (np.int64(4), "np.int64(4)"),
-    ("a\nb", r"'a\nb'"),
-    ({"a": np.zeros((2, 2))}, "{'a': array([[0., 0.], [0., 0.]])}"),  # on one line
-    ([7] * 99, "[" + "7, " * 25 + "7..."),
-    (object(), "object"),
-    ([object()], "list"),  # whose repr has an address
-    (Mute(), "Mute"),
-    ([Mute()], "list"),
-    (10**6000, "an int too long to show"),
-    (Lying(), "Lying"),
-    (None, "None"),
-    ids=lambda row: row[1],
+    [
+        (torch.zeros(2, 3), "Tensor of shape (2, 3) of torch.float32"),
+        (np.zeros((5, 0), dtype=np.uint8), "ndarray of shape (5, 0) of uint8"),
+        (torch.tensor(4), "tensor(4)"),
+        (np.int64(4), "np.int64(4)"),
+        ("a\nb", r"'a\nb'"),
+        ({"a": np.zeros((2, 2))}, "{'a': array([[0., 0.], [0., 0.]])}"),  # on one line
+        ([7] * 99, "[" + "7, " * 25 + "7..."),
+        (object(), "object"),
+        ([object()], "list"),  # whose repr has an address
+        (Mute(), "Mute"),
+        ([Mute()], "list"),
+        (10**6000, "an int too long to show"),
+        (Lying(), "Lying"),
+        (None, "None"),
+    ],
 )
 def test_a_value_in_a_sentence(value, text):
     assert shown(value) == text and len(text) <= 80
 
 
-@cases(
+@pytest.mark.parametrize(
     ("value", "message"),
-    (None, "the path must be a str or a Path, got None"),
-    (b"a", "the path must be a str or a Path, got b'a'"),
-    ("", "the path must be one that a file can have, got ''"),
-    ("a\0b", r"the path must be one that a file can have, got 'a\\x00b'"),
-    (Path("a\ud800"), r"the path must be one that a file can have, got 'a\\ud800'"),
+    [
+        (None, "the path must be a str or a Path, got None"),
+        (b"a", "the path must be a str or a Path, got b'a'"),
+        ("", "the path must be one that a file can have, got ''"),
+        ("a\0b", r"the path must be one that a file can have, got 'a\\x00b'"),
+        (Path("a\ud800"), r"the path must be one that a file can have, got 'a\\ud800'"),
+    ],
 )
 def test_a_path_that_is_none(value, message):
     with pytest.raises(ValueError, match=f"^{message}$"):

@@ -14,8 +14,8 @@ from runs import CONFIG, cut_after, new_model, same
 from torch import nn
 
 from vit_course import data, pretrained, training
+from vit_course._support.files.weights import load_weights
 from vit_course.config import ViTConfig
-from vit_course.files.weights import load_weights
 from vit_course.training.run_folder import Lock
 from vit_course.vit import ViT
 

@@ -1,4 +1,4 @@
-"""The parts of the site by themselves: outputs, links, code that wraps, formulas, the first page, the reference."""
+"""The parts of the site by themselves: outputs, links, the first page, the reference."""
 
 import base64
 import html
@@ -11,19 +11,13 @@ from types import ModuleType
 
 import pytest
 from conftest import ROOT
-from fontTools.ttLib import TTFont
 from PIL import Image, ImageChops, ImageStat
 
 import vit_course
-from vit_course.explorer import embedded
-from vit_course.site.code import hang
-from vit_course.site.docstrings import as_rst
-from vit_course.site.font import characters, write_font
-from vit_course.site.landing import cards
-from vit_course.site.mathml import mathml
-from vit_course.site.outputs import AGAIN, VIEW, show_outputs, write_figure
-from vit_course.site.reference import PARTS, VALUES, write_reference
-from vit_course.site.sources import lead_to_pages
+from vit_course._support.widgets import pages, scripts
+from vit_course.teaching.site.landing import cards
+from vit_course.teaching.site.outputs import AGAIN, VIEW, show_outputs, write_figure
+from vit_course.teaching.site.sources import lead_to_pages
 
 TABLE = """## The chapters
 
@@ -38,28 +32,21 @@ Words behind.
 """
 
 
-def test_links_to_code_lead_to_pages_of_code():
+def test_links_lead_to_pages_or_to_files_that_come_along():
     linked = set()
-    text = "[r](../README.md#x) [n](../notebooks) "
-    text += "[a](../vit_course/vit.py) [b](../res) [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
-    text = lead_to_pages(
-        f"{text}`vit_course.vit` `vit_course.no`\n```\n[a](../vit_course/vit.py)\n```\n",
-        ROOT / "notebooks" / "a.ipynb",
-        ROOT,
-        linked,
+    text = "[r](../README.md#x) [n](../notebooks) [p](../vit_course) [a](../res/weights.sha256) [s](../res/vit-s14) "
+    text += "[d](../res/experiments) [c](01_patchify.ipynb#x) [h](#x) [e](https://e.f/g.py)\n```\n[b](../res)\n```\n"
+    assert lead_to_pages(text, ROOT / "notebooks" / "a.ipynb", ROOT, linked) == (
+        "[r](../index.md#x) [n](../index.md#the-chapters) [p](../reference/index.md) [a](../res/weights.sha256) "
+        "[s](../res/vit-s14/README.md) d [c](01_patchify.ipynb#x) [h](#x) [e](https://e.f/g.py)\n```\n[b](../res)\n```\n"
     )
-    assert text == (
-        "[r](../index.md#x) [n](../index.md#the-chapters) [a](../vit_course/vit.py.md) [b](../res/index.md)"
-        " [c](01_patchify.ipynb#x) [d](https://e.f/g.py) "
-        "[`vit_course.vit`](../vit_course/vit.py.md) `vit_course.no`\n```\n[a](../vit_course/vit.py)\n```\n"
-    )
-    assert linked == {ROOT / "vit_course" / "vit.py", ROOT / "res"}
+    assert linked == {ROOT / "res" / "weights.sha256"}
 
 
 def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(embedded, "unpack", lambda view: view.get("state"))
-    monkeypatch.setattr(embedded, "markup", lambda state: f"<div>{state}</div>")
-    monkeypatch.setattr(embedded, "script", lambda: "run()")
+    monkeypatch.setattr(pages, "unpack", lambda view: view.get("state"))
+    monkeypatch.setattr(pages, "markup", lambda state: f"<div>{state['_data']}</div>")
+    monkeypatch.setattr(scripts, "module", lambda name: f"run({name})")
     buffer = io.BytesIO()
     Image.new("RGB", (7, 5), "red").save(buffer, "PNG")
     picture = {
@@ -68,7 +55,7 @@ def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
         "metadata": {"image/png": {"alt": 'a "b"'}},
     }
     other = {"output_type": "display_data", "data": {VIEW: {"model_id": "1"}}, "metadata": {}}
-    live = {"output_type": "display_data", "data": {VIEW: {"state": "S"}}, "metadata": {}}
+    live = {"output_type": "display_data", "data": {VIEW: {"state": {"_name": "rope", "_data": "S"}}}, "metadata": {}}
     again = {"output_type": "display_data", "data": {"text/html": [f"<p>{AGAIN}"]}, "metadata": {}}
     cells = [{"cell_type": "code", "outputs": [picture, *more]} for more in ([again, live], [other], [live, live])]
     cells.append({"cell_type": "markdown", "source": "words"})
@@ -78,7 +65,7 @@ def test_pictures_explorers_and_views_of_others(tmp_path, monkeypatch):
     assert html[0] == [f"<noscript>{img.format(0)}</noscript><div>S</div>"]
     assert html[1] == [img.format(1), None] and shown[1]["outputs"][1] == other
     assert html[2][0] == f"<noscript>{img.format(2)}</noscript><div>S</div>", "one picture, one explorer"
-    assert html[2][1] == '<div>S</div><script type="module">run()</script>'
+    assert html[2][1] == '<div>S</div><script type="module">run(rope)</script>'
     assert html[3] == []
 
 
@@ -95,57 +82,6 @@ def test_a_figure_becomes_a_small_file_that_looks_the_same(tmp_path):
     assert (tmp_path / "a.webp").stat().st_size < 0.8 * len(buffer.getvalue()), "what has no flat parts is squeezed"
 
 
-def test_each_line_of_code_knows_where_it_begins_and_the_text_stays_what_it_was():
-    block = '<span class="k">def</span> <span class="nf">f</span><span class="p">():</span>\n\n'
-    block += '    <span class="c">x</span>\n'
-    assert hang(block) == (
-        '<span class="ln"><span class="k">def</span> <span class="nf">f</span>():\n</span>'
-        '<span class="ln">\n</span>'
-        '<span class="ln" style="--in:4"><span class="in">    </span><span class="c">x</span>\n</span>'
-    )
-    quoted = '<span class="s">{}&quot;a</span>'
-    inside = quoted.format('<span class="in">  </span>')
-    assert hang(quoted.format("  ")) == f'<span class="ln" style="--in:2">{inside}</span>'
-    assert hang("    \n") == '<span class="ln">    \n</span>', "nothing hangs on an empty line"
-    block = 'a <span class="n">b</span>\n  <span class="s">c\n</span>\td  \n\n'
-    assert re.sub("<[^>]*>", "", hang(block)) == re.sub("<[^>]*>", "", block)
-
-
-def test_formulas_as_the_converter_needs_them():
-    assert mathml(r"\tfrac12 A").split() == mathml(r"\tfrac{1}{2} A").split()
-    assert "…" in mathml(r"1, \dots, n")
-    assert "mspace" in mathml(r"\ln K") and "mspace" in mathml(r"\mathrm{erf}\frac{x}{2}")
-    assert "mspace" not in mathml(r"\ln(K)") and "mspace" not in mathml(r"\mathrm{SA}_1(z)")
-    with pytest.raises(ValueError, match="undefinedcommand"):
-        mathml(r"\undefinedcommand x")
-
-
-def test_the_characters_that_formulas_need():
-    page = "<p>$z</p><math><mi>h</mi><mi>&pi;</mi><mo>(</mo></math> q <math>\n<msqrt><mi>D</mi></msqrt></math>"
-    # Single letters are drawn in italics, of which the h stands apart; the root's sign is in no text.
-    assert characters([page]) == set("hπ(D√") | {"ℎ", "𝜋", "𝐷"}
-    assert characters(["<math><mn>2</mn></math>"]) == {"2"}
-
-
-def test_the_font_is_small_and_its_roots_and_brackets_grow(site, tmp_path):
-    write_font(set("x√("), tmp_path / "small.woff")
-    font = TTFont(tmp_path / "small.woff")
-    # And the bracket's mirror image, for those who write from the right.
-    assert set("x√()") == {chr(code) for code in font.getBestCmap()} and font.flavor == "woff"
-    grow = font["MATH"].table.MathVariants
-    taller = {
-        glyph: construction.VariantCount
-        for glyph, construction in zip(grow.VertGlyphCoverage.glyphs, grow.VertGlyphConstruction, strict=True)
-    }
-    assert taller[font.getBestCmap()[ord("√")]] > 3 and taller[font.getBestCmap()[ord("(")]] > 3
-    built = site / "_static" / "formulas.woff"
-    assert (tmp_path / "small.woff").stat().st_size < built.stat().st_size < 80_000
-    pages = [path.read_text(encoding="utf-8") for path in (site / "notebooks").glob("*.html")]
-    known = {chr(code) for code in TTFont(built).getBestCmap()}
-    # What the font lacks (an invisible operator is no glyph) the reader's machine draws.
-    assert characters(pages) - known <= {"\u2061"}
-
-
 def test_the_table_becomes_cards():
     text = cards(TABLE)
     assert text.startswith("## The chapters\n\n<ol") and text.rstrip().endswith("Words behind.") and "|" not in text
@@ -156,19 +92,6 @@ def test_the_table_becomes_cards():
         cards("## The chapters\n\nnone\n")
     with pytest.raises(ValueError, match="must say what they are"):
         cards(TABLE.replace("Minutes are those", "These are the minutes"))
-
-
-def test_docstrings_are_read_as_they_are_meant():
-    known = {"ViT": "vit_course.vit.ViT"}
-    assert as_rst(["(B, N, P*P*C) -> (B, C, H, W)"], known) == ["``(B, N, P*P*C) -> (B, C, H, W)``"]
-    assert as_rst(["(B, T) -> (B, D): each a_ *b*"], known) == ["``(B, T) -> (B, D)``: each a\\_ \\*b\\*"]
-    assert as_rst(["A dict -> a `ViT`, `x_*`."], known) == ["A dict -> a :py:obj:`ViT <vit_course.vit.ViT>`, ``x_*``."]
-    assert as_rst(["    num_layers: L.", "D."], known) == ["    num_layers: L\\.", "D\\."]
-
-
-def test_without_the_code_beside_it_there_is_no_link_to_it(tmp_path):
-    assert "[Source](../vit_course/vit.py)" in write_reference(ROOT)["reference/model.md"]
-    assert "[Source]" not in "".join(write_reference(tmp_path).values())
 
 
 # Of these a reader uses the commands.
@@ -193,7 +116,7 @@ def promised() -> list[tuple[str, object]]:
                 for part, each in inside
                 if (part in names if names is not None else defined(value, part, each))
             ]
-    for name in PARTS[0].modules:
+    for name in ("config", "patches", "embeddings", "attention", "encoder", "vit"):
         module = importlib.import_module(f"vit_course.{name}")
         found += [(f"{name}.{word}", each) for word, each in vars(module).items() if defined(module, word, each)]
     return found
@@ -230,10 +153,12 @@ def test_every_public_name_is_there_with_its_docstring(described):
     names = promised()
     assert len(names) > 150 and {"maps.record_attention", "vit.ViT", "maps.interpret.rollout"} <= dict(names).keys()
     for place, value in names:
-        assert place in described, f"{place} is on no page: it belongs into vit_course/site/reference.py"
-        doc = VALUES[place] if place in VALUES else inspect.getdoc(value)
-        assert doc, f"{place} has no docstring"
-        first = words(doc.split("\n\n")[0])
+        assert place in described, f"{place} is on no page: it belongs into vit_course/teaching/site/reference"
+        if not inspect.isclass(value) and not inspect.isfunction(value):
+            assert len(described[place][1].split()) > 5, f"{place} is a value, and its page says nothing of it"
+            continue
+        assert inspect.getdoc(value), f"{place} has no docstring"
+        first = words(inspect.getdoc(value).split("\n\n")[0])
         assert first in described[place][1], f"{place} without {first!r}"
 
 
@@ -244,7 +169,7 @@ def test_arguments_errors_and_methods_are_there(described):
     assert described["vit.ViT.features"][1].startswith("features") and "vit.ViT.forward" not in described
     assert "queries_and_keys" in described["maps.RecordedMaps.queries_and_keys"][1]
     _, text = described["encoder.Encoder"]
-    assert "num_layers – L." in text, "a letter, and no list"
+    assert "num_layers – L" in text, "a letter, and no list"
 
 
 def test_nothing_of_this_machine_is_there(site):

@@ -1,25 +1,22 @@
 """The mistakes that the checks foresee: generated from the right answers, each wrong, each named."""
 
 import ast
-import builtins
 import importlib
 import inspect
 import re
-import tomllib
 from string import Formatter
 
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 
 from vit_course.checks.exercise import EXERCISES
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse, wrong_functions
 from vit_course.checks.tools.no_gradient import any_precision
-from vit_course.checks.tools.slips import Known, named_by_details
-from vit_course.checks.tools.table import COMMON, refuse, table
 
-# Exercises whose checks take milliseconds, and the right function of each, where its table has steps.
+# Exercises whose checks take milliseconds, and the right function of each, where its slips have steps.
 QUICK = {
     "maps.rollout": "flow",
     "evidence.held_out": "_chosen",
@@ -27,105 +24,68 @@ QUICK = {
     "further.gradient": "_whole",
 }
 GENERIC = {"wrong-values", "wrong-shape", "raised-error", "hard-coded-size", "wrong-type"}
-TABLES = sorted(ROOT.glob("vit_course/checks/*/*.toml"))
-SHARED = ROOT / "vit_course/checks/tools/shared.toml"
-PASSED_ON = {"answer", "images", "batches"}  # what a check gives to a table of functions by `seen`
+FILES = sorted(ROOT.glob("vit_course/checks/*/*.py"))
+BY_SEEN = {"refuse": 1, "refuse_number": 2, "by_value": 1, "by_answer": 1}  # the place of what was seen
 BY_TOOLS = {"setting", "source", "right"}  # of a run that is made again, and of the accountant
 
 
-def read(path):
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+def module_of(path):
+    return importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
-def rows_of(path):
-    """-> of each row of a file: the table, what it is a row of, and the row."""
-    for said in (said for name, said in read(path).items() if name != "right"):
-        for key, rows in said.items():
-            for row in rows if isinstance(rows, list) else ():
-                yield said, key, row
+def slips_in(value) -> list[Slip]:
+    """All slips in a constant of a check."""
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if isinstance(value, list):
+        return [slip for one in value for slip in slips_in(one)]
+    return [value] if isinstance(value, Slip) else []
 
 
 @pytest.mark.slow
-@cases("name", QUICK)
+@pytest.mark.parametrize("name", QUICK)
 def test_every_foreseen_mistake_is_rejected_and_named(name):
     module = importlib.import_module(f"vit_course.checks.{name}")
-    mistakes = table(module.__name__, "mistakes", QUICK[name] and getattr(module, QUICK[name]))
+    mistakes = wrong_functions(module.MISTAKES, getattr(module, QUICK[name]))
     assert len({mistake.slug for mistake in mistakes}) >= 8
-    for mistake in (one for one in mistakes if "-and-" not in one.slug):
+    for mistake in mistakes:
         report = EXERCISES[name].check(mistake.function)
         assert report.status == "failed" and report.mistake not in GENERIC, (mistake, report.text)
 
 
-@cases("path", TABLES)
-def test_a_row_knows_the_names_it_uses(path):
-    alone = path == SHARED or not path.with_suffix(".py").exists()
-    if alone:
-        module, of_check = torch, set()  # it sees no module
-    else:
-        module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
-        nodes = list(ast.walk(ast.parse(inspect.getsource(module))))
-        of_check = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        of_check |= {n.arg for n in nodes if isinstance(n, ast.arg)}
-        of_check |= {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
-    everywhere = {*COMMON, *dir(builtins), *BY_TOOLS} | (set() if alone else set(vars(module)))
-    for said, key, row in rows_of(path):
-        if isinstance(row, str):
-            assert row in read(SHARED).get(key, {}) or row in read(path), row
+@pytest.mark.parametrize("path", FILES)
+def test_a_check_gives_its_slips_what_they_ask_for(path):
+    module = module_of(path)
+    for call in ast.walk(ast.parse(inspect.getsource(module))):
+        place = isinstance(call, ast.Call) and BY_SEEN.get(ast.unparse(call.func))
+        if not place or len(call.args) <= place or not isinstance(call.args[place], ast.Call):
             continue
-        seen = everywhere | ({*said["of"].split(", "), *PASSED_ON} if "of" in said else of_check)
-        patterned = key == "errors"
-        expressions = re.findall("<<(.+?)>>", row[0]) if patterned else row[2:]
-        slots = [] if patterned or key != "rows" else [one for _, one, *_ in Formatter().parse(row[1]) if one]
-        for expression in (*expressions, *slots):
-            assert _free(expression) <= (everywhere | of_check if patterned else seen), row
+        given = {keyword.arg for keyword in call.args[place].keywords}
+        for slip in slips_in(getattr(module, ast.unparse(call.args[0]), None)):
+            asked = {name for form in slip.forms if callable(form) for name in inspect.signature(form).parameters}
+            slots = {name for _, name, *_ in Formatter().parse(slip.sentence) if name}
+            assert {re.split(r"[.\[]", name)[0] for name in slots} | asked <= given | BY_TOOLS, slip.slug
 
 
-def _free(expression: str) -> set[str]:
-    nodes = list(ast.walk(ast.parse(expression, mode="eval")))
-    bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
-    bound |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return {node.id for node in nodes if isinstance(node, ast.Name)} - bound
+@pytest.mark.parametrize("path", FILES)
+def test_a_slip_has_a_slug_a_sentence_and_a_form(path):
+    for slip in slips_in([*vars(module_of(path)).values()]):
+        assert re.fullmatch(r"[a-z0-9-]+", slip.slug) and slip.sentence.endswith((".", "?")) and slip.forms, slip.slug
 
 
-@cases("path", TABLES)
-def test_a_row_is_a_slug_a_sentence_and_expressions(path):
-    for _, key, row in rows_of(path):
-        if isinstance(row, list):
-            slug, sentence = row[1:] if key == "errors" else row[:2]
-            assert len(row) >= 3 and re.fullmatch(r"[a-z0-9-]+", slug) and sentence.endswith((".", "?")), row
-
-
-STEPS = """
-[numbers]
-of = "x"
-pairs = 2
-factor = [
-  ["times-three", "It is three times.", "3"],
-  ["times-four", "It is four times.", "4"],
-]
-add = [["one-more", "One is added.", "1"]]
-result = [["nothing", "It is nothing.", "0 * x", "None"]]
-
-[said]
-rows = [
-  ["too-large", "More than {most}.", "x > most"],
-  ["negative", "Less than 0.", "x < 0"],
-]
-"""
+STEPS = {
+    "factor": [Slip("times-three", "It is three times.", 3), Slip("times-four", "It is four times.", 4)],
+    "add": [Slip("one-more", "One is added.", 1)],
+    "result": [Slip("nothing", "It is nothing.", lambda x: 0 * x, lambda x: None)],
+}
 
 
 def scaled(x, factor=2, add=0):
     return factor * x + add
 
 
-@pytest.fixture
-def tables(monkeypatch):
-    monkeypatch.setattr("vit_course.checks.tools.table._read", lambda module: tomllib.loads(STEPS))
-    return lambda **options: table(__name__, "numbers", scaled, **options)
-
-
-def test_slips_alone_and_together(tables):
-    mistakes = tables()
+def test_slips_alone_and_together():
+    mistakes = wrong_functions(STEPS, scaled, pairs=2)
     assert [(m.slug, m.function(10)) for m in mistakes] == [
         ("times-three", 30),
         ("times-four", 40),
@@ -136,13 +96,18 @@ def test_slips_alone_and_together(tables):
         ("times-four-and-one-more", 41),
     ]
     assert mistakes[5].sentence == "Two things are wrong. It is three times. One is added."
-    assert [m.slug for m in tables(only=["add"])] == ["one-more"]
+    assert [m.slug for m in wrong_functions(STEPS, scaled, only=["add"])] == ["one-more"]
+    assert [m.function(10) for m in wrong_functions(STEPS["result"])] == [0, None]
 
 
-def test_the_first_row_that_is_true_refuses(tables):
-    refuse(__name__, "said", {"x": 3, "most": 5})
+def test_the_first_slip_that_is_true_refuses():
+    slips = [
+        Slip("too-large", "More than {most}.", lambda x, most: x > most),
+        Slip("negative", "Less than 0.", lambda x: x < 0),
+    ]
+    refuse(slips, {"x": 3, "most": 5})
     with pytest.raises(Wrong, match=r"More than 5\.") as caught:
-        refuse(__name__, "said", {"x": 6, "most": 5}, ["Received: 6"])
+        refuse(slips, {"x": 6, "most": 5}, ["Received: 6"])
     assert (caught.value.mistake, caught.value.details) == ("too-large", ("Received: 6",))
 
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from conftest import cases, thoroughly
+from conftest import thoroughly
 from PIL import Image
 from runs import RECIPE as RUN
 from runs import new_model, same
 from torch import nn
 
 from vit_course import data
+from vit_course._support.files.weights import load_weights
 from vit_course.config import ViTConfig
-from vit_course.files.weights import load_weights
 from vit_course.training import TrainingConfig, evaluate, linear_baseline, loop, supervised, train
 from vit_course.vit import ViT
 
@@ -106,7 +106,7 @@ def test_clipping_and_smoothing_are_applied(dataset, monkeypatch):
     assert "clip" not in seen
 
 
-@cases(
+@pytest.mark.parametrize(
     ("accumulate", "on_disk", "at_once"),
     [(1, False, [40]), (2, False, [15, 15, 10]), (1, True, [30, 10]), (4, True, [8] * 5)],
 )
@@ -195,7 +195,7 @@ def test_a_loss_that_is_no_number_leaves_the_last_epoch(dataset, tmp_path, monke
 
 
 @pytest.mark.slow
-@cases("clip_norm", [1.0, 0.0])
+@pytest.mark.parametrize("clip_norm", [1.0, 0.0])
 def test_a_gradient_that_is_no_number_is_not_stepped_with(clip_norm, dataset, tmp_path):
     recipe = replace(RUN, clip_norm=clip_norm)
     model, steps = new_model(), itertools.count(1)

@@ -1,7 +1,6 @@
 """What cannot be trained, evaluated or gone on with, said before anything is done."""
 
 import json
-import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from conftest import cases
-from runs import CONFIG, RECIPE, cut_after, files, new_model, rewritten, same, write_pictures
+from runs import RECIPE, cut_after, files, new_model, refused, rewritten, same, write_pictures
+from safetensors.torch import save_file
 from torch import nn
 
 from vit_course import data, training
+from vit_course._support.files.weights import METADATA_KEY, load_weights, save_weights
 from vit_course.training import TrainingConfig, evaluate, linear_baseline, loop, train
 
 DATASET = data.shapes(40, 12, 9, image_size=(12, 8))
@@ -28,7 +28,7 @@ def evaluated(**changes):
     return evaluate(**{"model": new_model(), "images": DATASET.test, "dataset": DATASET, **changes})
 
 
-@cases(
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: trained(progress="no"), "progress must be True or False, got 'no'"),
@@ -55,8 +55,7 @@ def evaluated(**changes):
         (lambda: linear_baseline(DATASET, device="nothing"), "^device 'nothing' is not available here: ."),
         (lambda: linear_baseline(DATASET, device="meta"), "^device 'meta' holds no numbers"),
     ],
-    ids=lambda row: row[1],
-)  # fmt: skip
+)
 def test_arguments_that_are_none(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
@@ -67,8 +66,10 @@ def test_a_momentum_of_the_whole_number_zero():
     assert row["validation_accuracy"] <= 1
 
 
-@cases("cls", [training.MaskedAutoencoder, training.SelfDistillation], ids=lambda cls: cls.name)
-@cases(("changes", "name"), ({}, "head.weight"), ({"num_classes": 0, "representation_size": 8}, "pre_logits.0.weight"))
+@pytest.mark.parametrize("cls", [training.MaskedAutoencoder, training.SelfDistillation], ids=lambda cls: cls.name)
+@pytest.mark.parametrize(
+    ("changes", "name"), [({}, "head.weight"), ({"num_classes": 0, "representation_size": 8}, "pre_logits.0.weight")]
+)
 def test_several_processes_refuse_a_head_that_gets_no_gradient(cls, changes, name, monkeypatch):
     objective = cls(new_model(**changes))
     loss, _ = objective(torch.randn(2, 3, 12, 8), None, objective.draws(2, torch.Generator()), 2)
@@ -91,20 +92,24 @@ def finished(tmp_path_factory):
     return folder
 
 
-@cases(
+@pytest.mark.parametrize(
     ("make", "message"),
-    (lambda: {"model": new_model(num_layers=3)}, "of a model with num_layers 2, this run's model has num_layers 3"),
-    (lambda: {"model": new_model(num_heads=4)}, "of a model with num_heads 2, this run's model has num_heads 4"),
-    (lambda: {"model": new_model(dropout=0.2)}, "of a model with dropout 0.1, this run's model has dropout 0.2"),
-    (lambda: {"model": new_model(gelu="tanh")}, "of a model with gelu 'none', this run's model has gelu 'tanh'"),
-    (lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))}, "has class 'Sequential'"),
-    (lambda: {"config": RECIPE}, "was trained with epochs 1, this run has epochs 3"),
-    (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, this run's data are"),
-    (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
-    (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"mean \[0.*\], this run's data are of mean \[0.5, 0"),
-    (lambda: {"resume": False}, "finished0 holds a run already: add --resume .in Python"),
-    ids=lambda row: row[1],
-)  # fmt: skip
+    [
+        (lambda: {"model": new_model(num_layers=3)}, "whose model has num_layers 2, and this run's has 3: go on wi"),
+        (lambda: {"model": new_model(num_heads=4)}, "whose model has num_heads 2, and this run's has 4"),
+        (lambda: {"model": new_model(dropout=0.2)}, "whose model has dropout 0.1, and this run's has 0.2"),
+        (lambda: {"model": new_model(gelu="tanh")}, "whose model has gelu 'none', and this run's has 'tanh'"),
+        (
+            lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))},
+            "whose model has class None, and this run's has 'Seq",
+        ),
+        (lambda: {"config": RECIPE}, "whose recipe has epochs 1, and this run's has 3"),
+        (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, and this run's has 39"),
+        (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
+        (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"data has mean \[0.*\], and this run's has \[0.5, 0"),
+        (lambda: {"resume": False}, "finished0 holds a run already: add --resume .in Python"),
+    ],
+)
 def test_a_run_of_something_else_is_refused_by_name_and_left_alone(make, message, finished):
     before = {path.name: path.read_bytes() for path in finished.iterdir()}
     changes = make()
@@ -122,7 +127,7 @@ def test_a_model_of_one_s_own_is_compared_by_its_layers(tmp_path):
 
     trained(own(0.1), run_dir=tmp_path)
     trained(own(0.1), run_dir=tmp_path, resume=True)
-    with pytest.raises(ValueError, match="is of a model with layers 'Sequential"):
+    with pytest.raises(ValueError, match="is of a run whose model has layers 'Sequential"):
         trained(own(0.2), run_dir=tmp_path, resume=True)
 
 
@@ -139,7 +144,7 @@ def test_a_resume_on_other_files_is_refused(tmp_path):
     (pictures / "class0" / "04.png").write_bytes(b"")
     assert go_on() != mean
     (pictures / "class0" / "04.png").rename(pictures / "class0" / "05.png")
-    with pytest.raises(ValueError, match=r"of checksum_of_file_names \d+, this run's data are of checksum_of_file"):
+    with pytest.raises(ValueError, match=r"has checksum_of_file_names \d+, and this run's has \d"):
         go_on()
 
 
@@ -157,108 +162,76 @@ def test_a_run_goes_on_on_another_kind_of_device(tmp_path, monkeypatch):
 # ---- damaged and foreign checkpoints
 
 
-def without(values: dict, begin: str) -> dict:
-    return {key: value for key, value in values.items() if not key.startswith(begin)}
-
-
-def of_history(change):
-    """The same tensors under another history."""
-    return lambda tensors, metadata: (tensors, {**metadata, "history": change(metadata["history"])})
-
-
-def more(**tensors):
-    return lambda old, metadata: (old | {key.replace("__", "."): value for key, value in tensors.items()}, metadata)
-
-
-def typed(key, dtype):
-    return lambda tensors, metadata: (tensors | {key: tensors[key].to(dtype)}, metadata)
-
-
-@pytest.mark.slow
-@cases(
-    ("change", "message"),
-    [
-        (lambda t, m: (t, without(m, "model")), "does not say which model it is of: start a run of an earlier version"),
-        (lambda t, m: (t, without(m, "data")), "does not say which data it is of: start a run of an earlier"),
-        (of_history(lambda history: None), "does not say which history it is of: start a run of an earlier"),
-        (of_history(lambda history: []), "a history of 0 epochs, but from 1 to 1 are needed"),
-        (of_history(lambda history: history * 4), "a history of 4 epochs, but from 1 to 1 are needed"),
-        (of_history(lambda history: [{**history[0], "epoch": 2}]), "row 1 of the history must hold epoch, learning_ra"),
-        (of_history(lambda history: [{**history[0], "validation_accuracy": "high"}]), "row 1 of the history must"),
-        (of_history(lambda history: [{**history[0], "train_loss": math.nan}]), "row 1 of the history must hold epoch,"),
-        (of_history(lambda history: [None]), "row 1 of the history must hold epoch, .*, got None"),
-        (lambda t, m: (t, {"config": CONFIG.to_dict()}), r"holds no state of a run to continue, \d+ tensors of"),
-        (lambda t, m: ({"other.weight": torch.zeros(2, 2)}, m), "holds the parts other, but this run needs objective,"),
-        (lambda t, m: (without(t, "optimiser"), m), "holds the parts average, objective, random, but this run needs"),
-        (lambda t, m: (without(t, "random.dropout"), m), r"holds no table random\.dropout of bytes, with"),
-        (lambda t, m: (without(t, "average.module.model.head.bias"), m), r"module\.model\.head\.bias. is missing"),
-        (more(optimiser__1__0__exp_avg=torch.zeros(2, 3)), r"exp_avg. has shape \(2, 3\), but \(16, 3, 4, 4\) is"),
-        (more(optimiser__2__0__exp_avg=torch.zeros(2, 3)), r"2\.0\.exp_avg. is left over"),
-        (more(random__order=torch.zeros(7, dtype=torch.uint8)), r"random\.order. has shape \(7,\), but \(5056,\) is"),
-        (lambda t, m: (without(t, "optimiser.1.0.exp_avg"), m), r"optimiser\.1\.0\.exp_avg. is missing: a tensor of"),
-        (lambda t, m: (without(t, "optimiser.1.0."), m), r"key .optimiser\.1\.0\.step. is missing: a tensor of"),
-        (lambda t, m: (without(t, "optimiser.0.1."), m), r"key .optimiser\.0\.1\.momentum_buffer. is missing"),
-        (typed("optimiser.1.0.exp_avg", torch.int64), r"exp_avg. has dtype torch\.int64, but torch\.float32 is needed"),
-        (typed("objective.model.head.bias", torch.float16), r"bias. has dtype torch\.float16, but torch\.float32"),
-        (typed("random.order", torch.int16), r"random\.order. has dtype torch\.int16, but torch\.uint8 is needed"),
-        (typed("random.dropout", torch.int64), "holds no table random.dropout of bytes, with a row for each"),
-        (more(random__order=torch.full((5056,), 9, dtype=torch.uint8)), r"random\.order. is not a state of a random"),
-        (more(random__dropout=torch.zeros(1, 5056, dtype=torch.uint8)), r"random\.dropout. is not a state of a random"),
-        (more(optimiser__1__0__step=torch.tensor(3.0)), r"1\.0\.step. counts 3 steps, by its history the run has"),
-        (more(optimiser__1__0__step=torch.tensor(0.0)), r"1\.0\.step. counts 0 steps, by its history the run has"),
-        (more(average__n_averaged=torch.tensor(1)), "key .average.n_averaged. counts 1 steps, by its history the run"),
-        (more(optimiser__1__0__exp_avg_sq=torch.full((16, 3, 4, 4), -1.0)), "is a mean of squares and holds -1, but"),
-    ],
-    ids=lambda row: row[1],
-)  # fmt: skip
-def test_a_state_that_does_not_fit_is_refused(change, message, finished, tmp_path):
-    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
-    rewritten(tmp_path / "last.safetensors", change)
-    refused_and_left(tmp_path, message)
-
-
-def refused_and_left(folder, message, config=ONCE):
+def refused_and_left(folder, *words):
     """A run that is not gone on with; its files, and the model, stay as they are."""
     before, model = files(folder), new_model()
-    with pytest.raises(ValueError, match=message):
-        trained(model, run_dir=folder, resume=True, config=config)
+    refused(lambda: trained(model, run_dir=folder, resume=True), *words)
     assert files(folder) == before and same(model, new_model())
 
 
-def changed_json(change):
+def flipped(place):
     def damage(path):
-        content = json.loads(path.read_text())
-        change(content)
-        path.write_text(json.dumps(content))
+        content = bytearray(path.read_bytes())
+        content[round(place * (len(content) - 1))] ^= 1
+        path.write_bytes(content)
 
     return damage
 
 
-@cases(
-    ("name", "damage", "message"),
+@pytest.mark.parametrize("name", ["last.safetensors", "best.safetensors"])
+@pytest.mark.parametrize(
+    ("damage", "words"),
     [
-        ("best.safetensors", Path.unlink, "best.safetensors is missing, the best weights of the run so far: put it b"),
-        ("best.safetensors", lambda path: path.write_bytes(path.read_bytes()[:-5]), "best.safetensors is not a com"),
-        ("best.safetensors", lambda path: rewritten(path, typed("head.bias", torch.float16)), "head\\.bias.*float16"),
-        ("best.safetensors", lambda path: rewritten(path, lambda t, m: (without(t, "head"), m)), "'head.* missing"),
-        ("best.safetensors", lambda path: rewritten(path, lambda t, m: (t, {"config": {}})), "best.*config differs"),
-        ("config.json", lambda path: path.write_text(path.read_text()[:99]), "config.json is not valid JSON: .*; re"),
-        ("config.json", changed_json(lambda c: c["images"]["mean"].reverse()), "config.json: images is not what this"),
-        ("config.json", changed_json(lambda c: c.pop("training")), "config.json: training is not what this run wrote"),
-        ("config.json", changed_json(lambda c: c["model"].update(num_heads=8)), "config.json: model is not what this"),
+        *((flipped(place), "take it from a copy") for place in (0, 0.002, 0.4, 0.7, 1)),
+        (lambda path: path.write_bytes(path.read_bytes()[:-5]), "is not a complete checkpoint"),
+        (lambda path: path.write_bytes(b""), "is not a complete checkpoint"),
+        (Path.unlink, ""),
     ],
-    ids=lambda row: row[2],
-)  # fmt: skip
-def test_a_folder_that_is_not_whole_is_refused_by_file(name, damage, message, finished, tmp_path):
+)
+def test_any_damage_is_refused_by_name(name, damage, words, finished, tmp_path):
     shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
     damage(tmp_path / name)
-    refused_and_left(tmp_path, message)
+    refused_and_left(tmp_path, str(tmp_path / name), words)
 
 
-def test_a_history_that_is_shorter_than_the_state(tmp_path, monkeypatch):
+def test_files_of_something_else_in_their_places(finished, tmp_path):
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    last, best = tmp_path / "last.safetensors", tmp_path / "best.safetensors"
+    shutil.copy(best, last)
+    refused_and_left(tmp_path, f"{last} holds no state of a run to continue: start the training in another folder")
+    shutil.copy(finished / last.name, last)
+    save_weights(best, new_model(hidden_dim=24))
+    refused_and_left(tmp_path, f"{best}: key 'patch_embedding.projection.weight' has shape (24, 3, 4, 4)")
+
+
+# As 1.0.0 described the run of `RECIPE`, which had neither objectives nor the recipe's later fields.
+OF_1_0_0 = {
+    "model": {
+        **{"image_size": [12, 8], "patch_size": 4, "num_classes": 5, "hidden_dim": 16, "num_layers": 2, "num_heads": 2},
+        **{"mlp_dim": 24, "in_channels": 3, "pool": "cls", "position": "learned", "qkv_bias": True, "dropout": 0.1},
+        **{"attention_dropout": 0.0, "gelu": "none", "norm_epsilon": 1e-6, "representation_size": 0},
+        **{"patch_norm": False, "num_registers": 0},
+    },
+    "recipe": {
+        **{"epochs": 3, "batch_size": 32, "learning_rate": 1e-3, "warmup": 0.05, "weight_decay": 0.05, "beta2": 0.99},
+        **{"optimiser": "muon", "label_smoothing": 0.0, "clip_norm": 1.0, "padding": 2, "flip": True, "cutout": 0},
+        **{"average": 0.9, "precision": "float32", "seed": 0},
+    },
+}
+
+
+def test_a_run_of_1_0_0_goes_on(tmp_path, monkeypatch):
+    whole = new_model()
+    history = trained(whole, config=RECIPE)
     cut_after(2, monkeypatch, tmp_path, DATASET, RECIPE)
-    rewritten(tmp_path / "last.safetensors", of_history(lambda history: history[:1]))
-    refused_and_left(tmp_path, "counts 4 steps, by its history the run has made 2", RECIPE)
+    tensors, metadata = load_weights(tmp_path / "last.safetensors")
+    old = {key.replace("objective.model", "model").replace("module.model", "module"): tensors[key] for key in tensors}
+    text = json.dumps(metadata | OF_1_0_0)
+    save_file(old, tmp_path / "last.safetensors", {METADATA_KEY: text})
+    resumed = new_model()
+    with pytest.warns(UserWarning, match=r"last\.safetensors is of a version without checksums"):
+        assert trained(resumed, config=RECIPE, run_dir=tmp_path, resume=True) == history
+    assert same(resumed, whole)
 
 
 def test_what_can_be_written_anew_is(finished, tmp_path):
@@ -286,6 +259,3 @@ def test_a_parameter_that_has_no_part_in_the_logits(tmp_path):
     cut = replace(ONCE, optimiser="adamw")
     trained(Partly(), config=cut, run_dir=tmp_path)
     trained(Partly(), config=cut, run_dir=tmp_path, resume=True)
-    rewritten(tmp_path / "last.safetensors", lambda t, m: ({k: v for k, v in t.items() if "unused" not in k}, m))
-    with pytest.raises(ValueError, match=r"key .optimiser\.0\.\d\.step. is missing"):
-        trained(Partly(), config=cut, run_dir=tmp_path, resume=True)

@@ -18,7 +18,7 @@ import torch
 from vit_course.config import ViTConfig
 from vit_course.explorer import AttentionExplorer, explore
 from vit_course.maps import interpret, record_attention
-from vit_course.pretrained import first_difference, from_pretrained, load_run
+from vit_course.pretrained import first_difference, load_run
 from vit_course.vit import ViT
 
 model = ViT(ViTConfig.preset("tiny-cifar"))
@@ -29,7 +29,7 @@ maps: torch.Tensor = recorded.stacked()
 rows, columns = recorded.tokens().grid
 rolled: torch.Tensor = interpret.rollout(maps)
 first: torch.Tensor = recorded.by_layer[0][0]
-whole, preprocess, class_names = from_pretrained("vit_b_16", image_size=(384, 384))
+whole, preprocess, class_names = load_run("torchvision:vit_b_16", image_size=(384, 384))
 given: torch.Tensor = preprocess("cat.jpg")
 word, probability = load_run("vit-s14-cifar10").top("cat.jpg", count=1)[0]
 explorer: AttentionExplorer = explore(model, images[0], grid=(8, 8), layer=3)
@@ -42,7 +42,7 @@ WRONG = {
     "ViT(3)": "arg-type",
     "record_attention(images)": "arg-type",
     "rolled.upper()": "attr-defined",
-    'from_pretrained("vit_b_16", image_sizes=3)': "call-arg",
+    'load_run("torchvision:vit_b_16", image_sizes=3)': "call-arg",
     "explore(model, images[0], grid=8)": "arg-type",
     'number: int = load_run("shapes").top("cat.jpg")': "assignment",
     "explorer.save_html(3)": "arg-type",

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from runs import SIZES, WRONG, header, new_run, refused
 from safetensors.torch import save_file
 
 from vit_course import pretrained
+from vit_course._support.files import records
+from vit_course._support.files.weights import METADATA_KEY, load_weights, save_weights, write_tensors
 from vit_course.config import ViTConfig
-from vit_course.files import records, validated
-from vit_course.files.weights import METADATA_KEY, load_weights, save_weights, write_tensors
-from vit_course.pretrained.building import build
+from vit_course.pretrained import factory
+from vit_course.pretrained.factory import build
 from vit_course.vit import ViT
 
 
@@ -31,8 +32,8 @@ def test_the_run_itself_is_taken(run):
 # ---- numbers
 
 
-@cases("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-@cases("number", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
 def test_weights_that_are_no_numbers(number, dtype, run):
     model, path = ViT(ViTConfig(**SIZES)).to(dtype), run / "best.safetensors"
     save_weights(path, model)
@@ -44,7 +45,7 @@ def test_weights_that_are_no_numbers(number, dtype, run):
         refused(lambda call=call: call(path), str(path), "'encoder.blocks.1.mlp.expand.weight'", str(number), "1 of 96")
 
 
-@cases("dtype", [torch.int64, torch.uint8, torch.bool, torch.float8_e4m3fn, torch.complex64])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bool, torch.float8_e4m3fn, torch.complex64])
 def test_weights_of_another_type(dtype, run):
     state = {**ViT(ViTConfig(**SIZES)).state_dict(), "head.weight": torch.ones(5, 8).to(dtype)}
     path = run / "best.safetensors"
@@ -91,7 +92,7 @@ def test_no_real_memory_is_taken_before_the_sizes_fit(run, monkeypatch):
 # ---- the config
 
 
-@cases("name", list(ViTConfig(**SIZES).to_dict()))
+@pytest.mark.parametrize("name", list(ViTConfig(**SIZES).to_dict()))
 def test_every_field_of_the_config_is_looked_at(name, run):
     fields = ViTConfig(**SIZES).to_dict()
     for value in WRONG:
@@ -99,7 +100,7 @@ def test_every_field_of_the_config_is_looked_at(name, run):
         absent = value == 0 and name == "num_classes"  # a model without a head
         # Another flag is a fine one, and 0 for 0.0.
         if flags == 1 or (flags == 0 and value != fields[name] and not absent):
-            refused(lambda value=value: validated.vit_config({**fields, name: value}), name)
+            refused(lambda value=value: factory.vit_config({**fields, name: value}), name)
     path = header(run, **{name: "x"})
     refused(lambda: pretrained.load(path), f"{path}: {name} must be")
     header(run, **{name: fields[name]})
@@ -121,7 +122,7 @@ def test_fields_that_are_unknown_or_missing(run):
         refused(lambda: pretrained.load(path), str(path), "config", "an object in curly brackets")
 
 
-@cases("text", ["", "{", "[]", "null", "3", '"a"', "[" * 100_000, '{"config": }'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "3", '"a"', "[" * 100_000, '{"config": }'])
 def test_a_header_that_is_no_object(text, tmp_path):
     path = new_run(tmp_path) / "best.safetensors"
     save_file(load_weights(path)[0], path, {METADATA_KEY: text})
@@ -130,16 +131,16 @@ def test_a_header_that_is_no_object(text, tmp_path):
 
 def test_a_checkpoint_that_is_not_ours(run):
     path = run / "best.safetensors"
-    save_file({"blocks.0.attn.gating_param": torch.ones(3)}, path)
-    refused(lambda: pretrained.load(path), str(path), "holds no ViTConfig", "a ConViT")
+    save_file({"patch_embed.proj.weight": torch.ones(3), "blocks.0.norm1.weight": torch.ones(3)}, path)
+    refused(lambda: pretrained.load(path), str(path), "holds no ViTConfig", "its names are those of timm")
 
 
 # ---- names and files
 
 
-@cases("name", [None, 3, 2.5, [], {}, b"shapes", ViTConfig(**SIZES), "a\0b", "\ud800"])
+@pytest.mark.parametrize("name", [None, 3, 2.5, [], {}, b"shapes", ViTConfig(**SIZES), "a\0b", "\ud800"])
 def test_a_name_that_is_none(name):
-    for call in (pretrained.load, pretrained.load_run, pretrained.from_pretrained, load_weights):
+    for call in (pretrained.load, pretrained.load_run, load_weights):
         refused(lambda call=call: call(name), "the name or path of a file or folder must be ", "got ")
 
 
@@ -190,17 +191,19 @@ def beside(run: Path, **images) -> None:
     path.write_text(json.dumps({**content, "images": {**content["images"], **images}}))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("content", "words"),
-    (b"", "not valid JSON"),
-    (b"\xff\xfe{}", "not valid JSON"),
-    (b"[" * 100_000, "not valid JSON"),
-    (b'{"images": ' + b"9" * 5000 + b"}", "not valid JSON"),
-    (b"[]", "an object in curly brackets, got list"),
-    (b'{"images": null}', "images must be an object"),
-    (b'{"images": {}}', "images has no 'mean'"),
-    (b'{"images": {}, "model": null}', "the config of the model must be an object"),
-    (b"{}", "that says what"),
+    [
+        (b"", "not valid JSON"),
+        (b"\xff\xfe{}", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b'{"images": ' + b"9" * 5000 + b"}", "not valid JSON"),
+        (b"[]", "an object in curly brackets, got list"),
+        (b'{"images": null}', "images must be an object"),
+        (b'{"images": {}}', "images has no 'mean'"),
+        (b'{"images": {}, "model": null}', "the config of the model must be an object"),
+        (b"{}", "that says what"),
+    ],
 )
 def test_a_config_file_that_is_none(content, words, run):
     (run / "config.json").write_bytes(content)
@@ -208,7 +211,7 @@ def test_a_config_file_that_is_none(content, words, run):
 
 
 @pytest.mark.slow
-@cases("name", ["mean", "std", "class_names"])
+@pytest.mark.parametrize("name", ["mean", "std", "class_names"])
 def test_every_entry_of_the_images_is_looked_at(name, tmp_path):
     run = new_run(tmp_path)
     numbers = [[0.5, value, 0.5] for value in (None, "0.5", True, [], -0.1, 1.5, 1e300, float("nan"), float("inf"))]
@@ -226,7 +229,7 @@ def test_a_config_file_of_another_model(run):
     beside(run, mean=[0.5], std=[0.2])
     refused(lambda: pretrained.load_run(run), str(run / "config.json"), "mean has 1 values", "3 channels")
     with pytest.raises(ValueError, match=r"std of channel 1 must be at least 0\.0001, got 0"):
-        pretrained.shipped.AsTrained((8, 12), (0.5,) * 3, (0.5, 0, 0.5))
+        pretrained.bundled.AsTrained((8, 12), (0.5,) * 3, (0.5, 0, 0.5))
     content = json.loads((run / "config.json").read_text())
     content["model"]["num_heads"] = 4
     (run / "config.json").write_text(json.dumps(content))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from conftest import cases
 from torch import nn
 
 from vit_course.config import PRESETS, ViTConfig
@@ -36,7 +35,7 @@ PUBLISHED = {
 }
 
 
-@cases("name", PRESETS)
+@pytest.mark.parametrize("name", PRESETS)
 def test_presets_have_the_published_sizes(name):
     config = ViTConfig.preset(name)
     with torch.device("meta"):
@@ -44,9 +43,9 @@ def test_presets_have_the_published_sizes(name):
     assert (parameters, config.head_dim) == PUBLISHED[name] and config.num_parameters == parameters
 
 
-@cases("position", ["learned", "sincos2d", "none"])
-@cases("pool", ["cls", "mean"])
-@cases("registers", [0, 3])
+@pytest.mark.parametrize("position", ["learned", "sincos2d", "none"])
+@pytest.mark.parametrize("pool", ["cls", "mean"])
+@pytest.mark.parametrize("registers", [0, 3])
 def test_registers_take_part_have_no_position_and_are_not_averaged(registers, pool, position):
     model, images = small(pool=pool, position=position, num_registers=registers), torch.randn(3, 2, 8, 12)
     first = int(pool == "cls")
@@ -63,7 +62,7 @@ def test_registers_take_part_have_no_position_and_are_not_averaged(registers, po
     assert isinstance(model.positions, kinds[position]) and model.config.grid == (2, 3)
 
 
-@cases("hidden", [0, 7])
+@pytest.mark.parametrize("hidden", [0, 7])
 def test_a_model_without_a_head_has_features_and_says_that_it_has_no_logits(hidden):
     model, images = small(num_classes=0, representation_size=hidden), torch.randn(3, 2, 8, 12)
     assert not any(key.startswith("head.") for key in model.state_dict())
@@ -72,8 +71,8 @@ def test_a_model_without_a_head_has_features_and_says_that_it_has_no_logits(hidd
         model(images)
 
 
-@cases("classes", [2, 10, 1000])
-@cases("width", [24, 384])
+@pytest.mark.parametrize("classes", [2, 10, 1000])
+@pytest.mark.parametrize("width", [24, 384])
 def test_first_loss_is_the_logarithm_of_the_classes(classes, width):
     model = small(num_classes=classes, hidden_dim=width)
     loss = F.cross_entropy(model(torch.randn(64, 2, 8, 12)), torch.randint(classes, (64,)))
@@ -81,7 +80,7 @@ def test_first_loss_is_the_logarithm_of_the_classes(classes, width):
     assert model(torch.randn(4, 2, 8, 12)).std() > 0  # small, but a gradient reaches the body
 
 
-@cases("part", [MLP(12, 20, dropout=0.5), Encoder(4, 12, 3, 20, dropout=0.5)])
+@pytest.mark.parametrize("part", [MLP(12, 20, dropout=0.5), Encoder(4, 12, 3, 20, dropout=0.5)])
 def test_dropout_only_in_training(part):
     x = torch.randn(2, 5, 12)
     part.train()
@@ -97,22 +96,26 @@ def test_gelu_and_bias_reach_the_blocks():
     assert (block.attention.dropout.p, block.attention.attention_dropout.p, block.mlp.dropout.p) == (0.1, 0.2, 0.1)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("shape", "message"),
-    ((3, 2, 12, 8), r"takes images \(B, 2, 8, 12\), got shape \(3, 2, 12, 8\)"),
-    ((3, 3, 8, 12), "images have 3 channels, but the model takes 2"),
-    ((0, 2, 8, 12), "batch is empty"),
+    [
+        ((3, 2, 12, 8), r"takes images \(B, 2, 8, 12\), got shape \(3, 2, 12, 8\)"),
+        ((3, 3, 8, 12), "images have 3 channels, but the model takes 2"),
+        ((0, 2, 8, 12), "batch is empty"),
+    ],
 )
 def test_images_that_do_not_fit(shape, message):
     with pytest.raises(ValueError, match=message):
         small()(torch.zeros(shape))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("changes", "message"),
-    ({"image_size": (8, 13)}, "image width 13 is not a multiple of patch size 4"),
-    ({"num_heads": 5}, "hidden_dim 24 is not a multiple of num_heads 5"),
-    ({"position": "sincos2d", "hidden_dim": 6, "num_heads": 1}, "multiple of 4, got 6"),
+    [
+        ({"image_size": (8, 13)}, "image width 13 is not a multiple of patch size 4"),
+        ({"num_heads": 5}, "hidden_dim 24 is not a multiple of num_heads 5"),
+        ({"position": "sincos2d", "hidden_dim": 6, "num_heads": 1}, "multiple of 4, got 6"),
+    ],
 )
 def test_sizes_that_do_not_fit_together(changes, message):
     with pytest.raises(ValueError, match=message):
@@ -154,7 +157,7 @@ OPTIONS = dict(
 
 
 @pytest.mark.slow
-@cases("options", list(itertools.product(*OPTIONS.values())))
+@pytest.mark.parametrize("options", list(itertools.product(*OPTIONS.values())))
 def test_parameters_are_counted_as_they_are(options):
     config = ViTConfig(**{**SMALL, **dict(zip(OPTIONS, options, strict=True))})
     assert config.num_parameters == sum(p.numel() for p in ViT(config).parameters())
@@ -175,7 +178,7 @@ RULES = {
 }  # fmt: skip
 
 
-@cases("rule", RULES)
+@pytest.mark.parametrize("rule", RULES)
 def test_each_field_has_its_rule(rule):
     names, values = RULES[rule]
     for name, value in itertools.product(names, values):
@@ -187,14 +190,16 @@ def test_no_field_is_without_a_rule():
     assert {name for names, _ in RULES.values() for name in names} == {field.name for field in fields(ViTConfig)}
 
 
-@cases(
+@pytest.mark.parametrize(
     ("changes", "message"),
-    ({"num_registers": 2000}, "num_registers must be at most 1024, got 2000"),
-    ({"hidden_dim": 100_000_000}, "hidden_dim must be at most 65536, got 100000000"),
-    ({"num_layers": 10**9}, "num_layers must be at most 1024, got 1000000000"),
-    ({"image_size": 1_000_000}, "image_size must be at most 65536, got 1000000"),
-    ({"image_size": 8192}, "has 4194305 tokens, at most 1048577 are allowed$"),
-    ({"hidden_dim": 60_000, "mlp_dim": 60_000, "num_layers": 9}, r"has \d+ parameters, at most 50000000000 are"),
+    [
+        ({"num_registers": 2000}, "num_registers must be at most 1024, got 2000"),
+        ({"hidden_dim": 100_000_000}, "hidden_dim must be at most 65536, got 100000000"),
+        ({"num_layers": 10**9}, "num_layers must be at most 1024, got 1000000000"),
+        ({"image_size": 1_000_000}, "image_size must be at most 65536, got 1000000"),
+        ({"image_size": 8192}, "has 4194305 tokens, at most 1048577 are allowed$"),
+        ({"hidden_dim": 60_000, "mlp_dim": 60_000, "num_layers": 9}, r"has \d+ parameters, at most 50000000000 are"),
+    ],
 )
 def test_sizes_have_an_upper_end(changes, message):
     with pytest.raises(ValueError, match=message):

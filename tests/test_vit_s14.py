@@ -6,7 +6,7 @@ import json
 
 import pytest
 import torch
-from conftest import ROOT, cases
+from conftest import ROOT
 from safetensors.torch import load_file
 from transformers import Dinov2Model
 
@@ -30,7 +30,7 @@ def references() -> dict[str, torch.Tensor]:
     return load_file(FOLDER / "references.safetensors")
 
 
-@cases("name", ["grace_hopper", "cat", "pagoda"])
+@pytest.mark.parametrize("name", ["grace_hopper", "cat", "pagoda"])
 def test_tokens_are_those_of_the_original_file(name, real, references):
     images = references[f"{name}.pixels"][None] / 255  # (1, 3, 224, 224)
     mean, std = (torch.tensor(values)[:, None, None] for values in (real.preprocess.mean, real.preprocess.std))
@@ -73,7 +73,7 @@ def test_without_a_head_it_says_so(real):
     assert real.class_names == []
 
 
-@cases("side", [98, 154, 224])
+@pytest.mark.parametrize("side", [98, 154, 224])
 def test_positions_of_other_sizes_come_from_the_stored_ones(side):
     model, preprocess, _ = pretrained.load_run("vit-s14", image_size=side)
     theirs = Dinov2Model.from_pretrained(FOLDER, dtype=torch.float32).eval()

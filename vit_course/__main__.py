@@ -12,18 +12,11 @@ def main(arguments=None):
         sys.stderr.write(words.format(*OLDEST, *sys.version_info[:2], sys.executable))
         return 1
     try:
-        from vit_course.commands import interrupts
-
-        if arguments is None:  # in a process of its own
-            interrupts.watch()
         from vit_course.commands.program import main as run
 
-        try:
-            return run(arguments)
-        finally:
-            interrupts.finish()
-    except KeyboardInterrupt:  # before it is watched, or while an error is told
-        sys.stderr.write("\nstopped\n")
+        return run(arguments)
+    except KeyboardInterrupt as interrupt:  # of a training it says how to go on
+        sys.stderr.write("\n" + "; ".join(["stopped", *map(str, interrupt.args)]) + "\n")
         return 130
 
 

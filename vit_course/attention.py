@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import broadcast_together, check_floats, check_together, check_tokens
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import broadcast_together, check_floats, check_together, check_tokens
 
 # Up to this many tokens the (T, T) weights are computed openly. What the fused kernel takes of a layer's time, forward
 # and backward, over the open way's, from width 768 to width 48 (one thread of a Zen 4 processor):
@@ -45,8 +45,8 @@ class AttentionHead(nn.Module):
     One head, for reading: returns its output and its weights. `SelfAttention` is h of these at once.
 
     Args:
-        hidden_dim: D.
-        head_dim: d.
+        hidden_dim: D
+        head_dim: d
         qkv_bias: whether the three projections have a bias.
 
     Raises:
@@ -75,7 +75,7 @@ class SelfAttention(nn.Module):
     h heads at once: one matrix makes all queries, keys and values, and the heads are an axis.
 
     Args:
-        hidden_dim: D.
+        hidden_dim: D
         num_heads: h; must divide D.
         qkv_bias: whether the query, key and value projections have a bias.
         dropout: on the output, in training.

@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from vit_course.inputs.arguments import MOST_PARAMETERS, MOST_TOKENS, check_arguments, height_and_width
-from vit_course.inputs.rules import shown
+from vit_course._support.inputs.arguments import MOST_PARAMETERS, MOST_TOKENS, check_arguments, height_and_width
+from vit_course._support.inputs.rules import shown
 
 
 @dataclass(frozen=True)
@@ -14,10 +14,10 @@ class ViTConfig:
     Args:
         image_size: height and width in pixels; one int means a square. Stored as (height, width).
         patch_size: P, the side of a square patch in pixels.
-        in_channels: C.
+        in_channels: C
         num_classes: how many logits the head gives; 0 for a model without a head, whose `features` alone work.
-        hidden_dim: D.
-        num_layers: L.
+        hidden_dim: D
+        num_layers: L
         num_heads: h; must divide `hidden_dim`.
         mlp_dim: the width inside each block's MLP.
         pool: "cls" reads the class token, "mean" has no class token and averages the patch tokens alone.

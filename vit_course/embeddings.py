@@ -4,8 +4,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import check_floats, check_tokens, position_table
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import check_floats, check_tokens, position_table
 
 
 class ClassToken(nn.Module):
@@ -14,7 +14,7 @@ class ClassToken(nn.Module):
     Puts one learned token, the same for every image, in front of the patch tokens.
 
     Args:
-        hidden_dim: D.
+        hidden_dim: D
 
     Raises:
         TypeError: in forward, for anything but a tensor.
@@ -69,8 +69,8 @@ class LearnedPositions(nn.Module):
     Adds a learned vector to each token, the same for every image.
 
     Args:
-        num_tokens: T.
-        hidden_dim: D.
+        num_tokens: T
+        hidden_dim: D
 
     Raises:
         TypeError: in forward, for anything but a tensor.

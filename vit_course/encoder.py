@@ -5,9 +5,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import check_tokens
 from vit_course.attention import SelfAttention
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import check_tokens
 
 # The published ViTs are trained with 1e-6; PyTorch's default is 1e-5.
 NORM_EPSILON = 1e-6
@@ -19,7 +19,7 @@ class MLP(nn.Module):
     Two linear layers with a GELU between, for each token by itself.
 
     Args:
-        hidden_dim: D.
+        hidden_dim: D
         mlp_dim: the width between the two layers, 4 D in every published ViT.
         dropout: after each layer, in training.
         gelu: "none" for the exact form x * Phi(x), "tanh" for the approximation.
@@ -51,8 +51,8 @@ class EncoderBlock(nn.Module):
     Tokens talk to each other (attention), then each thinks for itself (MLP); both add to what was there.
 
     Args:
-        hidden_dim: D.
-        num_heads: h.
+        hidden_dim: D
+        num_heads: h
         mlp_dim: the width inside the MLP.
         qkv_bias, dropout, attention_dropout, gelu: see `SelfAttention` and `MLP`.
         norm_epsilon: what the norms add to the variance.
@@ -93,7 +93,7 @@ class Encoder(nn.Module):
     L blocks and the last norm.
 
     Args:
-        num_layers: L.
+        num_layers: L
         hidden_dim, num_heads, mlp_dim, options: see `EncoderBlock`.
 
     Raises:

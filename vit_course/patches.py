@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import check_axes, check_images
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import check_axes, check_images
 
 
 def patchify(images: torch.Tensor, patch_size: int) -> torch.Tensor:
@@ -69,8 +69,8 @@ class PatchEmbedding(nn.Module):
 
     Args:
         patch_size: P, in pixels.
-        in_channels: C.
-        hidden_dim: D.
+        in_channels: C
+        hidden_dim: D
 
     Raises:
         TypeError: in forward, for anything but a tensor.

@@ -3,10 +3,10 @@
 import torch
 from torch import nn
 
+from vit_course._support.inputs.tensors import check_tensor
 from vit_course.config import ViTConfig
 from vit_course.embeddings import ClassToken, LearnedPositions, RegisterTokens, SinCos2DPositions
 from vit_course.encoder import Encoder
-from vit_course.inputs.tensors import check_tensor
 from vit_course.patches import NormedPatchEmbedding, PatchEmbedding
 
 

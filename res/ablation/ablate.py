@@ -27,8 +27,8 @@ from unittest import mock
 import torch
 
 from vit_course import data, training
+from vit_course._support.files.atomic import write_csv
 from vit_course.config import ViTConfig
-from vit_course.files.atomic import write_csv
 from vit_course.training.optimisers import parameter_groups
 from vit_course.training.recipe import RECIPES, TrainingConfig
 from vit_course.vit import ViT

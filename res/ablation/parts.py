@@ -34,9 +34,9 @@ import torch.nn.functional as F
 from torch import nn
 
 from vit_course import data, training
+from vit_course._support.files.atomic import write_csv
 from vit_course.attention import SelfAttention
 from vit_course.config import ViTConfig
-from vit_course.files.atomic import write_csv
 from vit_course.training.optimisers import Stepper
 from vit_course.training.recipe import RECIPES, TrainingConfig
 from vit_course.vit import ViT

@@ -24,8 +24,8 @@ import numpy as np
 import torch
 
 from vit_course import data, training
+from vit_course._support.files.atomic import write_csv
 from vit_course.config import ViTConfig
-from vit_course.files.atomic import write_csv
 from vit_course.training.convnet import ConvNet
 from vit_course.training.recipe import RECIPES, TrainingConfig
 from vit_course.vit import ViT

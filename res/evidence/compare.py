@@ -2,8 +2,8 @@
 
     python res/evidence/compare.py MODEL ... [--out compare.csv]
 
-MODEL is what `pretrained.load_any` takes: a name of the course ("vit-s14"), the folder of a run, or a name of timm,
-Hugging Face or torchvision. Each is tested on two sets of pictures, at its own size:
+MODEL is what `pretrained.load_run` takes: a name of the course ("vit-s14"), the folder of a run, or a published
+model (timm:NAME, hf:NAME, torchvision:NAME). Each is tested on two sets of pictures, at its own size:
 
 - "photographs": the eight with an outline, through the model's own preprocessing. A model of 32 x 32 pixels sees them
   at 32 x 32, with far fewer patches: the column `grid` says how many, and only lines of one grid can be compared
@@ -51,8 +51,8 @@ from scores import has_class_token
 from torch import nn
 
 from vit_course import pretrained
-from vit_course.files.atomic import write_csv
-from vit_course.inputs.rules import harmless
+from vit_course._support.files.atomic import write_csv
+from vit_course._support.inputs.rules import harmless
 
 TABLE = Path(__file__).with_name("compare.csv")
 KEY = ("model", "pictures", "test")
@@ -128,7 +128,7 @@ def read(path: Path) -> dict[tuple, dict]:
 def main(arguments: list[str] | None = None) -> int:
     """Compares the models that are named; -> the exit code, 2 for bad input."""
     parser = argparse.ArgumentParser(description="The tests of chapter 09 for any model.")
-    parser.add_argument("models", nargs="+", metavar="MODEL", help="a name or a folder, as load_any takes it")
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="a name or a folder, as load_run takes it")
     parser.add_argument("--out", type=Path, default=TABLE, help="the table, which is added to (default: %(default)s)")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -138,12 +138,12 @@ def main(arguments: list[str] | None = None) -> int:
             name = Path(given).resolve().name if Path(given).is_dir() else given
             if name in models:
                 raise ValueError(f"two models are called {name!r}: give one of them another name, or another --out")
-            models[name] = pretrained.load_any(given)
+            models[name] = pretrained.load_run(given)
         for name, model in models.items():
             for done in compare(name, model, table):
                 write_csv(options.out, [*table.values()])
                 print(harmless(done), flush=True)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ModuleNotFoundError) as error:
         print(harmless(f"error: {error}"), file=sys.stderr)
         return 2
     return 0

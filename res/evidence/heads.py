@@ -12,7 +12,7 @@ A minute on one core.
 from pathlib import Path
 
 from vit_course import data, pretrained
-from vit_course.files.atomic import write_csv
+from vit_course._support.files.atomic import write_csv
 from vit_course.maps import effects
 
 TABLE = Path(__file__).with_name("heads.csv")

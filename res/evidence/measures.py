@@ -26,8 +26,8 @@ from torch import nn
 from vit_course import data
 from vit_course.data.pictures import normalise
 from vit_course.maps import Tokens, attention_gradients, controls, interpret
-from vit_course.pretrained.hub import Preprocess
-from vit_course.pretrained.shipped import AsTrained
+from vit_course.pretrained.bundled import AsTrained
+from vit_course.pretrained.pipeline import Preprocess
 
 SEEDS, ORDERS = 6, 3
 COUNTS = {True: (500, 100), False: (60, 12)}  # of shapes, and of those occluded: for a small model, for a large one

@@ -29,7 +29,7 @@ import torch
 from scores import best_on_others, class_rows, colour, middle, of_heads, outlined, score
 
 from vit_course import data, pretrained
-from vit_course.files.atomic import write_csv
+from vit_course._support.files.atomic import write_csv
 from vit_course.maps import controls
 
 TABLE = Path(__file__).with_name("pasted.csv")

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from vit_course import data, pretrained
-from vit_course.files.atomic import write_csv
+from vit_course._support.files.atomic import write_csv
 from vit_course.maps import interpret, intervene, record_attention, reweighted
 
 TABLE = Path(__file__).with_name("exchanged.csv")

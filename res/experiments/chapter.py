@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import nbformat
 from IPython.core.interactiveshell import InteractiveShell
 
-from vit_course.files.atomic import write_csv
+from vit_course._support.files.atomic import write_csv
 
 ROOT = Path(__file__).parents[2]
 TAG = "experiment"

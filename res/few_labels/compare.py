@@ -36,8 +36,8 @@ from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import functional
 
 from vit_course import data, pretrained, training
+from vit_course._support.files.atomic import write_csv
 from vit_course.config import ViTConfig
-from vit_course.files.atomic import write_csv
 from vit_course.maps.controls import random_weights
 from vit_course.training.convnet import ConvNet
 from vit_course.training.recipe import RECIPES, TrainingConfig

@@ -10,10 +10,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from vit_course import data, pretrained, training
+from vit_course._support.files.atomic import write_json
+from vit_course._support.files.weights import save_weights
 from vit_course.config import ViTConfig
 from vit_course.data import Dataset
-from vit_course.files.atomic import write_json
-from vit_course.files.weights import save_weights
 from vit_course.maps import controls
 from vit_course.vit import ViT
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from vit_course import data, plots, pretrained
-from vit_course.files.atomic import write_csv
+from vit_course._support.files.atomic import write_csv
 
 TABLE = Path(__file__).with_name("cifar10.csv")
 

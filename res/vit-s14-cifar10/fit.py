@@ -16,8 +16,8 @@ import numpy as np
 import torch
 
 from vit_course import data, pretrained
-from vit_course.files.atomic import write_csv, write_json
-from vit_course.files.weights import write_tensors
+from vit_course._support.files.atomic import write_csv, write_json
+from vit_course._support.files.weights import write_tensors
 
 HERE = Path(__file__).parent
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)

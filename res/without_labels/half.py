@@ -8,7 +8,7 @@ Rewrites best.safetensors, and removes the rest of the objective and the state t
 import sys
 from pathlib import Path
 
-from vit_course.files.weights import load_weights, write_tensors
+from vit_course._support.files.weights import load_weights, write_tensors
 
 if __name__ == "__main__":
     run = Path(sys.argv[1])

@@ -23,7 +23,7 @@ from time import process_time
 import torch
 
 from vit_course import data, pretrained, training
-from vit_course.files.atomic import write_csv
+from vit_course._support.files.atomic import write_csv
 from vit_course.pretrained import fit_linear_head
 from vit_course.training.features import features
 from vit_course.vit import ViT

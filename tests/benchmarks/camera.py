@@ -22,7 +22,7 @@ from live_page import question, wait_shown
 from playwright.sync_api import sync_playwright
 from served import answering
 
-from vit_course.live import write_live
+from vit_course.explorer.live_page import write_live
 
 COUNT = """seconds => new Promise((done) => {
     const { dataset } = document.documentElement, begins = performance.now();

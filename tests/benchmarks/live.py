@@ -25,7 +25,7 @@ from live_page import computed_here, question, visit, wait_shown
 from playwright.sync_api import sync_playwright
 from served import Handler, served
 
-from vit_course.live import serving, write_live
+from vit_course.explorer.live_page import serving, write_live
 
 
 class Sent(serving.Handler, Handler):

@@ -24,7 +24,7 @@ from lab import BROWSER_FLAGS, chromium
 from painted import EMPTY, WATCH, curve, summary, times
 
 from vit_course import explorables
-from vit_course.explorables.together import write_pages
+from vit_course.explorables.gallery import write_pages
 
 LATE = 17.5  # milliseconds between two frames: one frame of 60 Hz, and what clocks differ by
 # The middle of the part by which a handle is taken, and the drawing that it is in, as far as it can be seen.

@@ -23,7 +23,7 @@ from playwright.sync_api import TimeoutError as TooLong
 from playwright.sync_api import sync_playwright
 from served import Handler, answering
 
-from vit_course.live import write_live
+from vit_course.explorer.live_page import write_live
 
 PIECE = 4096  # bytes
 SAID = "document.querySelector('.live-words').textContent"

@@ -5,12 +5,12 @@ raises, whatever it is given. `checks.progress()` shows how far you are. Both ar
 of a notebook's cell, and text in `print`.
 """
 
-from vit_course.inputs.extras import extra
+from vit_course._support.inputs.extras import extra
 
 with extra("course", "checking exercises"):
-    from vit_course.checks.cells import watch
     from vit_course.checks.exercise import EXERCISES, load_exercises
     from vit_course.checks.guess import guessed
+    from vit_course.checks.kernel_watch import watch
     from vit_course.checks.table import progress
 
 FOLDERS = load_exercises(__name__)

@@ -3,9 +3,9 @@
 import math
 import re
 
-from vit_course.checks.limited import learners_line
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.table import known
+from vit_course.checks.timeout import learners_line
+from vit_course.checks.tools.mistakes import Known
 
 AXES = "axes-do-not-fit"
 
@@ -30,7 +30,7 @@ def in_words(wrong: Wrong) -> Wrong:
     if wrong.mistake != "raised-error":
         return wrong
     for line in wrong.details:
-        for pattern, slug, sentence in known(__name__, "raised"):
+        for pattern, slug, sentence in RAISED:
             if found := re.search(pattern, line):
                 room = math.prod(map(int, re.findall(r"\d+", "".join(found.groups()[:1]))))  # of a shape, without a -1
                 said = sentence.format(*found.groups(), room=room)
@@ -40,6 +40,57 @@ def in_words(wrong: Wrong) -> Wrong:
 
 def lengths_met(wrong: Wrong) -> tuple[int, ...] | None:
     """The two lengths that a raised error says do not fit, or None."""
-    patterns = [pattern for pattern, slug, _ in known(__name__, "raised") if slug == AXES]
+    patterns = [pattern for pattern, slug, _ in RAISED if slug == AXES]
     found = (re.search(pattern, line) for line in wrong.details for pattern in patterns)
     return next((tuple(map(int, one.groups())) for one in found if one), None)
+
+
+# What an error says, a slug, and a sentence that holds whatever the code was meant to do. {0} and {1} are what the
+# pattern has found, {room} is the product of the sizes in the first.
+RAISED = [
+    Known(
+        "view size is not compatible with input tensor's size and stride",
+        "view-of-transposed",
+        "Your code takes a view of a tensor whose numbers are not stored in that order, as after swapping axes.",
+    ),
+    Known(
+        r"shape '\[([-\d, ]*-1\b[-\d, ]*)\]' is invalid for input of size (\d+)",
+        "sizes-do-not-multiply-up",
+        "Without the -1, the sizes multiply to {room}, which does not divide the {1} numbers of the tensor.",
+    ),
+    Known(
+        r"shape '\[([-\d, ]*)\]' is invalid for input of size (\d+)",
+        "sizes-do-not-multiply-up",
+        "The shape [{0}] has room for {room} numbers, but the tensor has {1}.",
+    ),
+    Known(
+        r"Can't call numpy\(\) on Tensor that requires grad",
+        "gradient-cut",
+        "A tensor is turned into a NumPy array, which would cut the gradient.",
+    ),
+    Known(
+        r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\)",
+        "axes-do-not-fit",
+        "Two axes are combined whose lengths do not match: {0} and {1}.",
+    ),
+    Known(
+        r"shapes cannot be multiplied \((?:\d+x)?(\d+) and (\d+)(?:x\d+)?\)",
+        "axes-do-not-fit",
+        "Two tensors are multiplied as matrices, but the lengths that must be equal are {0} and {1}.",
+    ),
+    Known(
+        r"batch2 tensor to be: \[\d+, (\d+)\] but got: \[\d+, (\d+)\]",
+        "axes-do-not-fit",
+        "Two tensors are multiplied as matrices, but the lengths that must be equal are {0} and {1}.",
+    ),
+    Known(
+        "Sizes of tensors must match except in dimension",
+        "joined-sizes-differ",
+        "Tensors are joined along one axis, but their other axes do not have the same lengths.",
+    ),
+    Known(
+        "stack expects each tensor to be equal size",
+        "joined-sizes-differ",
+        "Tensors are stacked that do not have the same shape.",
+    ),
+]

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import torch
 
-from vit_course.checks import cells, scores
+from vit_course.checks import kernel_watch, scores
 from vit_course.checks.draw import Draw
 from vit_course.checks.errors import in_words, raised
-from vit_course.checks.limited import Outcome, run_limited
 from vit_course.checks.report import FAILED, NOT_ATTEMPTED, PASSED, NotAttempted, Parts, Report, Wrong
-from vit_course.checks.tools.by_hand import worked_out
+from vit_course.checks.timeout import Outcome, run_limited
 
 SECONDS = 20.0
 
@@ -72,9 +71,8 @@ def load_exercises(package: str) -> list[str]:
     """
     folders: dict[str, list[str]] = {}
     for name, row in LISTED["exercises"].items():
-        (folder, own), by_hand = name.split("."), LISTED["worked-out"]
-        place = f"{package}.{name}"
-        check = worked_out(place, by_hand[name]) if name in by_hand else vars(importlib.import_module(place))[own]
+        folder, own = name.split(".")
+        check = vars(importlib.import_module(f"{package}.{name}"))[own]
         EXERCISES[name] = _exercise(name, check, *row)
         folders.setdefault(folder, []).append(own)
         module = importlib.import_module(f"{package}.{folder}")
@@ -89,14 +87,14 @@ def _exercise(name, function, number, title, section, difficulty, minutes, secon
     # credit. It may raise `Wrong` or `NotAttempted`; any other exception is the learner's code's.
     takes = inspect.signature(function).parameters.keys() & {"draw", "parts"}
 
-    @functools.wraps(function)
+    @functools.wraps(function, assigned=("__module__", "__name__", "__qualname__", "__doc__"))
     def check(answer, *, seed: int = 0) -> Report:
         _calls[name] += 1
         most = int(os.environ.get(MOST_CALLS, 0))
         if 0 < most < _calls[name]:
             sentence = f"While a submission is graded, a check answers only {most} times."
             return Report(name, NOT_ATTEMPTED, 0.0, mistake="too-many-calls", sentence=sentence)
-        failed = cells.failed_cell()
+        failed = kernel_watch.failed_cell()
         if failed:
             return Report(name, NOT_ATTEMPTED, 0.0, mistake="cell-failed", sentence=failed)
         parts = Parts()
@@ -111,6 +109,8 @@ def _exercise(name, function, number, title, section, difficulty, minutes, secon
         notes = (*report.notes, message) if message else report.notes
         return replace(report, notes=notes, heading=f"{number} {title}")
 
+    # What `help` and the reference show: how it is called, not the parts that it is made of.
+    check.__signature__ = inspect.signature(check, follow_wrapped=False)
     return Exercise(name, number, title, section, difficulty, minutes, 2 * difficulty, "draw" in takes, check)
 
 
@@ -159,7 +159,7 @@ def _next_exercise(exercise: Exercise) -> str:
 
 def _next_step(exercise: Exercise) -> str:
     # Each failure in a notebook opens a hint more. Elsewhere nobody sits who could have read the last one.
-    if cells.kernel():
+    if kernel_watch.kernel():
         _failures[exercise.name] += 1
     hint = min(max(_failures[exercise.name], 1), 3)
     last = ", or its solution" if hint == 3 else ""

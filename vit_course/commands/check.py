@@ -10,12 +10,17 @@ import warnings
 from importlib import metadata
 from pathlib import Path
 
-from vit_course.files.stored import ROOTS, is_checkout
-from vit_course.inputs.extras import EXTRAS, install_line
+from vit_course._support.files.stored import ROOTS, is_checkout
+from vit_course._support.inputs.extras import EXTRAS, install_line
 
 DISTRIBUTION = "vit-course"
 # The package on the registry, where it is imported under another name.
-IMPORTED_AS = {"pillow": "PIL", "scikit-learn": "sklearn", "markdown-it-py": "markdown_it", "fonttools": "fontTools"}
+IMPORTED_AS = {
+    "pillow": "PIL",
+    "scikit-learn": "sklearn",
+    "markdown-it-py": "markdown_it",
+    "sphinx-mathjax-offline": "sphinx-mathjax-offline",  # not a name for an import statement, but its folder's
+}
 
 
 def add_to(commands) -> None:

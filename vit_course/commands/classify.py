@@ -1,7 +1,7 @@
 """`python -m vit_course classify`: what is in a picture."""
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import add_weights, need_checkpoint, need_picture
-from vit_course.commands.said import say
 
 FEW = 20
 
@@ -30,7 +30,7 @@ def run(options) -> int:
     from vit_course.data import pictures
 
     picture = pictures.open_picture(options.image)  # says what is wrong with it before anything is downloaded
-    model = pretrained.load_any(weights, image_size=options.image_size)
+    model = pretrained.load_run(weights, image_size=options.image_size)
     best = model.top(picture)
     say(f"{options.image}, as {weights} sees it:")
     with torch.no_grad():

@@ -1,10 +1,10 @@
 """`python -m vit_course classroom`: the exercises as an nbgrader course, from the class list to the marks."""
 
-from vit_course.classroom.isolation import NOT_PROTECTED, WAYS, choose
+from vit_course._support.files.stored import course
+from vit_course._support.inputs.extras import extra
+from vit_course.commands.console import say
 from vit_course.commands.paths import need_new_file, path
-from vit_course.commands.said import say
-from vit_course.files.stored import course
-from vit_course.inputs.extras import extra
+from vit_course.teaching.classroom.isolation import NOT_PROTECTED, WAYS, choose
 
 
 def add_to(commands) -> None:
@@ -73,7 +73,7 @@ def _add_lists(steps) -> None:
 def run_make(options) -> int:
     """Makes the nbgrader course and says what to do next; -> 0."""
     with extra("classroom", "a classroom"):
-        from vit_course.classroom.course import make_course
+        from vit_course.teaching.classroom.course import make_course
 
     names = make_course(course() / "notebooks", options.folder, options.chapters, options.overwrite)
     say(f"{options.folder}: {len(names)} assignments: {', '.join(names)}")
@@ -83,7 +83,7 @@ def run_make(options) -> int:
 
 def run_grade(options) -> int:
     """Grades the submissions of an assignment; -> 0, or 1 where one has no mark."""
-    from vit_course.classroom import steps
+    from vit_course.teaching.classroom import workflow
 
     if options.jobs < 1:
         raise ValueError(f"--jobs must be at least 1, got {options.jobs}")
@@ -91,24 +91,24 @@ def run_grade(options) -> int:
     settings = [f"--RunApart.{name}={value}" for name in names if (value := getattr(options, name)) is not None]
     way = choose(options.isolation, options.unprotected)
     given = (options.student or (), options.force, options.jobs, settings)
-    return steps.grade(options.folder, options.assignment, way, *given)
+    return workflow.grade(options.folder, options.assignment, way, *given)
 
 
 def run_roster(options) -> int:
     """Takes a class list into the gradebook; -> 0."""
-    from vit_course.classroom import steps
+    from vit_course.teaching.classroom import workflow
 
-    say(steps.take_roster(options.folder, options.list, options.id_column))
+    say(workflow.take_roster(options.folder, options.list, options.id_column))
     return 0
 
 
 def run_export(options) -> int:
     """Writes the marks in the form that was asked for; -> 0."""
-    from vit_course.classroom import steps
+    from vit_course.teaching.classroom import workflow
 
     out = options.out or options.folder / f"{options.form}.csv"
     need_new_file(out, ".csv", options.force)
     forms = (options.form, out, options.assignment, options.student, options.missing_is_zero)
-    for line in steps.export(options.folder, *forms).split("\n"):
+    for line in workflow.export(options.folder, *forms).split("\n"):
         say(line)
     return 0

@@ -3,9 +3,9 @@
 import math
 from pathlib import Path
 
+from vit_course._support.inputs.rules import harmless
+from vit_course.commands.console import say
 from vit_course.commands.paths import add_weights, need_checkpoint, need_new_file, need_picture, path
-from vit_course.commands.said import say
-from vit_course.inputs.rules import harmless
 
 LARGE = 30_000_000  # bytes: more than most mail takes, and seconds to open
 CHANGED = ("flipped", "shuffled", "cropped")  # what `explore` takes as beside=; its own list comes with PyTorch
@@ -59,11 +59,11 @@ def run(options) -> int:
     elif options.beside is not None:
         second = pictures.open_picture(options.beside)
         shown = {"image": [picture, second], "titles": [Path(name).stem, harmless(Path(options.beside).stem)]}
-    found = pretrained.load_any(options.weights, image_size=options.image_size)
+    found = pretrained.load_run(options.weights, image_size=options.image_size)
     config = found.model.config
     panels = 1 if options.beside is None else 2
-    # Queries and keys take two bytes a number, all else a twentieth of that.
-    size = 4.2 * panels * config.num_layers * config.num_tokens * config.hidden_dim
+    # Queries and keys take 14 bits a number and as base64 a third more, all else a twentieth of that.
+    size = 4.9 * panels * config.num_layers * config.num_tokens * config.hidden_dim
     if size > LARGE:
         rows, columns = config.grid
         fitting = math.isqrt(int(rows * columns * LARGE / size)) * config.patch_size

@@ -4,9 +4,8 @@ import sys
 import textwrap
 import traceback
 
-from vit_course.commands import interrupts
-from vit_course.inputs.extras import MissingPackage
-from vit_course.inputs.rules import harmless
+from vit_course._support.inputs.extras import MissingPackage
+from vit_course._support.inputs.rules import harmless
 
 BAD_INPUT, UNEXPECTED = 2, 1
 # What PyTorch says where an allocation fails on the CPU: it has no class of its own for that.
@@ -20,12 +19,6 @@ def explain(error: Exception, debug: bool) -> int:
     expected = isinstance(error, (ValueError, OSError, MissingPackage))
     print(harmless(f"error: {_in_words(error) if expected else _unexpected(error, debug)}"), file=sys.stderr)
     return BAD_INPUT if expected else UNEXPECTED
-
-
-def stopped(interrupt: KeyboardInterrupt | None = None) -> int:
-    """Prints one line about an interruption, with what it has to say; -> the exit code."""
-    print("\n" + harmless("; ".join(["stopped", *map(str, interrupt.args if interrupt else ())])), file=sys.stderr)
-    return interrupts.CODE
 
 
 def _in_words(error: Exception) -> str:

@@ -3,9 +3,9 @@
 from importlib import import_module
 from pathlib import Path
 
+from vit_course._support.inputs.extras import extra
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
-from vit_course.inputs.extras import extra
 
 
 def add_to(commands) -> None:
@@ -15,8 +15,9 @@ def add_to(commands) -> None:
         help="write a teacher's folder: sheets to print, keys, slides, schedule, install page",
         description="Writes a folder for a teacher: a sheet to print for each exercise that is done on paper, "
         "separate keys, slides for the lab of 90 minutes and for each of four weeks, a schedule with measured minutes, "
-        "and the page with which learners install the course. Nothing in it needs a network. A folder that this "
-        "command wrote is updated; any other is left alone.",
+        "and the page with which learners install the course. Nothing in it needs a network. In a folder that this "
+        "command wrote before, it writes all its files again, also those that you have changed since; what else is "
+        "there stays.",
     )
     kit.add_argument(
         "folder", nargs="?", type=path, default=Path("vit-course-kit"), help="the folder (default: vit-course-kit)"
@@ -36,7 +37,7 @@ def run(options) -> int:
     with extra("kit", "the kit"):  # before anything is made
         for package in ("sphinx", "sphinx_revealjs", "myst_parser", "typst", "ziamath"):
             import_module(package)
-        from vit_course.kit.folder import write_kit
+        from vit_course.teaching.kit.folder import write_kit
 
     files = write_kit(options.folder, options.address)
     say(f"{options.folder}: {files} files; open {options.folder / 'index.html'} in a browser")

@@ -3,15 +3,15 @@
 import os
 from pathlib import Path
 
+from vit_course._support.files.stored import FIRST_CHAPTER, course, is_checkout
+from vit_course._support.inputs.extras import extra
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
-from vit_course.files.stored import FIRST_CHAPTER, course, is_checkout
-from vit_course.inputs.extras import extra
 
 COPY = "my_course"
 # Defaults for JupyterLab's settings, in the form that it looks for in each folder of JUPYTER_CONFIG_PATH. Without them
 # it asks at its first start whether to fetch news. The user's own settings still win.
-DEFAULTS = Path(__file__).parents[1] / "learner" / "jupyter"
+DEFAULTS = Path(__file__).parents[1] / "teaching" / "learner" / "jupyter"
 
 
 def add_to(commands) -> None:
@@ -38,7 +38,7 @@ def run(options) -> int:
     with extra("course", "JupyterLab"):  # before anything is made
         from jupyterlab.labapp import LabApp
 
-    from vit_course.learner import fresh, open_folder
+    from vit_course.teaching.learner import fresh, open_folder
 
     folder = (options.folder or default_folder()).resolve()
     said = open_folder(folder)

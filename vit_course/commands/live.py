@@ -3,8 +3,8 @@
 import webbrowser
 from pathlib import Path
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
 
 
 def add_to(commands) -> None:
@@ -31,7 +31,7 @@ def add_to(commands) -> None:
 
 def run(options) -> int:
     """Writes the folder and says how to open it, or serves it until Ctrl-C; -> 0."""
-    from vit_course.live import is_live, serve, write_live
+    from vit_course.explorer.live_page import is_live, serve, write_live
 
     if not (options.serve and is_live(options.folder) and not options.force):
         size = write_live(options.folder, overwrite=options.force)

@@ -5,14 +5,14 @@ from pathlib import Path
 
 
 def add_weights(parser: argparse.ArgumentParser, default: str) -> None:
-    """Adds `--weights`, any name or path that `pretrained.load_any` takes, and `--image-size`."""
+    """Adds `--weights`, any name or path that `pretrained.load_run` takes, and `--image-size`."""
     parser.add_argument(
         "--weights",
         default=default,
         help="a name that comes with the course (vit-s14, vit-s14-cifar10, shapes, tiny-cifar, mae-cifar, "
-        "dino-cifar), a published name of torchvision, timm or Hugging Face, which is downloaded the first time, a "
-        "folder that such a library has saved, the folder of one of your runs or its best.safetensors "
-        f"(default: {default})",
+        "dino-cifar), the folder of one of your runs or its best.safetensors, a published model by the name that its "
+        "library gives it (timm:NAME, hf:NAME, torchvision:NAME), which is downloaded the first time, or a folder that "
+        f"timm or transformers has saved (default: {default})",
     )
     parser.add_argument(
         "--image-size",

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
+
+MARKER = "play.json"
 
 
 def add_to(commands) -> None:
@@ -23,13 +25,12 @@ def run(options) -> int:
     """Writes the folder and says what to open; -> 0."""
     import tempfile
 
-    from vit_course.explorables.together import write_pages
-    from vit_course.files.owned import Owned
+    from vit_course._support.files.output_folder import need_output_folder, write_output_folder
+    from vit_course.explorables.gallery import write_pages
 
-    pages = Owned("play.json", "folder of figures")
-    pages.need_room(options.folder, options.force)
+    need_output_folder(options.folder, MARKER, options.force)
     with tempfile.TemporaryDirectory() as name:
         write_pages(Path(name))
-        files = pages.renew(options.folder, Path(name), options.force)
+        files = write_output_folder(options.folder, Path(name), MARKER, options.force)
     say(f"{options.folder}: {len(files)} pages; open {options.folder / 'index.html'}")
     return 0

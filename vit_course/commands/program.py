@@ -2,13 +2,13 @@
 
 import argparse
 
+from vit_course._support.inputs.rules import harmless
 from vit_course.commands import (
     check,
     classify,
     classroom,
     explore,
     failures,
-    interrupts,
     kit,
     lab,
     live,
@@ -16,7 +16,6 @@ from vit_course.commands import (
     site,
     train,
 )
-from vit_course.inputs.rules import harmless
 
 COMMANDS = (lab, train, explore, classify, classroom, kit, live, play, site, check)
 
@@ -24,7 +23,7 @@ COMMANDS = (lab, train, explore, classify, classroom, kit, live, play, site, che
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; returns the exit code.
 
-    0 done, 1 something unexpected, or the check found something, 2 bad input, 130 interrupted.
+    0 done, 1 something unexpected, or the check found something, 2 bad input. Ctrl+C comes out, for `__main__`: 130.
     """
     parser = argparse.ArgumentParser(prog="python -m vit_course", description="The Vision Transformer, step by step.")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -41,12 +40,6 @@ def main(arguments: list[str] | None = None) -> int:
     if options.rest and not options.takes_more:
         parser.error(harmless(f"unrecognized arguments: {' '.join(options.rest)}"))
     try:
-        code = options.run(options)
-        if interrupts.was_pressed():  # and something has swallowed it
-            raise KeyboardInterrupt
-        return code
-    except KeyboardInterrupt as interrupt:
-        return failures.stopped(interrupt)
+        return options.run(options)
     except Exception as error:
-        # Some libraries make another error of it.
-        return failures.stopped() if interrupts.was_pressed() else failures.explain(error, options.debug)
+        return failures.explain(error, options.debug)

@@ -4,10 +4,10 @@ import tomllib
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import one_of
+from vit_course._support.inputs.sources import need_source
 from vit_course.config import ViTConfig
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import one_of
-from vit_course.inputs.sources import need_source
 from vit_course.training.recipe import OBJECTIVES, RECIPES, TrainingConfig
 
 # What the data decide, and so neither a flag nor a recipe does.

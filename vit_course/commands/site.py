@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from vit_course._support.files.stored import course
+from vit_course.commands.console import say
 from vit_course.commands.paths import path
-from vit_course.commands.said import say
-from vit_course.files.stored import course
 
 
 def add_to(commands) -> None:
@@ -22,7 +22,7 @@ def add_to(commands) -> None:
 
 def run(options) -> int:
     """Builds the site from the chapters and says where it is; -> 0."""
-    from vit_course.site import build
+    from vit_course.teaching.site import build
 
     pages = build(course(), options.out, overwrite=options.force)
     say(f"{options.out}: {pages} pages; open {options.out / 'index.html'} in a browser")

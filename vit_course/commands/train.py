@@ -5,10 +5,10 @@ import re
 from dataclasses import MISSING
 from pathlib import Path
 
+from vit_course._support.inputs.sources import SOURCES
 from vit_course.commands.paths import path
 from vit_course.commands.recipes import fields_of_a_recipe, known_recipes, read_recipe
 from vit_course.config import ViTConfig
-from vit_course.inputs.sources import SOURCES
 from vit_course.training.recipe import OBJECTIVES, TrainingConfig
 
 

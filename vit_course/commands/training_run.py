@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import torch
 
 from vit_course import data, plots
-from vit_course.commands.said import say
+from vit_course._support.files.atomic import write_atomically, write_json
+from vit_course._support.files.weights import load_weights
+from vit_course._support.inputs.rules import harmless
+from vit_course.commands.console import say
 from vit_course.config import ViTConfig
 from vit_course.data.memory import need_memory
-from vit_course.files.atomic import write_atomically, write_json
-from vit_course.files.weights import load_weights
 from vit_course.training.baseline import linear_baseline
 from vit_course.training.checking import available_device
 from vit_course.training.evaluation import evaluate, images_at_once
@@ -60,7 +61,7 @@ def train_and_report(recipe: "Recipe", options) -> int:
         )
     except KeyboardInterrupt as interrupt:
         again = f"the same command with --resume continues from the last complete epoch in {options.out}"
-        raise KeyboardInterrupt(again) from interrupt
+        raise KeyboardInterrupt(harmless(again)) from interrupt
     seconds = round(time.perf_counter() - started)
     result = _test(objective, dataset, recipe, options, engine)
     if not options.resume:

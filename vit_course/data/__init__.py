@@ -1,5 +1,6 @@
 """Images to train on and to look at: shapes with masks, digits, CIFAR-10, a folder of your own, photographs."""
 
+from vit_course._support.files.stored import stored
 from vit_course.data.augment import cut_out, random_places, random_shifts, shift_and_flip, shift_images
 from vit_course.data.dataset import Dataset
 from vit_course.data.folder import folder
@@ -33,6 +34,7 @@ __all__ = [
     "seed_everything",
     "shift_and_flip",
     "shift_images",
+    "stored",
     "stored_runs",
     "unreadable",
 ]

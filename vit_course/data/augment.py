@@ -2,9 +2,9 @@
 
 import torch
 
-from vit_course.inputs.arguments import check_arguments, height_and_width
-from vit_course.inputs.rules import shown
-from vit_course.inputs.tensors import check_axes, check_numbers, check_whole_numbers
+from vit_course._support.inputs.arguments import check_arguments, height_and_width
+from vit_course._support.inputs.rules import shown
+from vit_course._support.inputs.tensors import check_axes, check_numbers, check_whole_numbers
 
 IMAGES = "(B, C, H, W)"
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.extras import extra
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.pictures import need_path
 from vit_course.data.sets import ImageSet
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.extras import extra
 
 
 def cifar10(root: str | Path = "data", download: bool = True, seed: int = 0) -> Dataset:

@@ -2,11 +2,11 @@
 
 import torch
 
+from vit_course._support.inputs.arguments import check_arguments
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.photographs import photographs
 from vit_course.data.pictures import open_image
 from vit_course.data.sets import ImageSet
-from vit_course.inputs.arguments import check_arguments
 
 SIDE, WHOLE = 32, 192  # pixels, of a crop and of the photograph that it is cut from
 SEEN = WHOLE * 2 // 3  # training crops lie to the left of this column, the others to the right

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import torch
 
+from vit_course._support.inputs.arguments import check_statistics
+from vit_course._support.inputs.rules import shown
+from vit_course._support.inputs.tensors import check_axes
 from vit_course.data.pictures import normalise
 from vit_course.data.sets import Images, ImageSet
-from vit_course.inputs.arguments import check_statistics
-from vit_course.inputs.rules import shown
-from vit_course.inputs.tensors import check_axes
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Dataset:
 
     @property
     def in_channels(self) -> int:
-        """C."""
+        """C, the number of channels."""
         return len(self.mean)
 
     def normalise(self, images: torch.Tensor) -> torch.Tensor:

@@ -3,10 +3,10 @@
 import numpy as np
 import torch
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.extras import extra
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.sets import ImageSet
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.extras import extra
 
 
 def digits(seed: int = 0) -> Dataset:

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from vit_course._support.inputs.arguments import check_arguments, height_and_width
+from vit_course._support.inputs.extras import extra
+from vit_course._support.inputs.sources import SOURCES
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.memory import need_memory
 from vit_course.data.pictures import need_path, open_image, open_picture
 from vit_course.data.sets import ImageFiles, ImageSet
-from vit_course.inputs.arguments import check_arguments, height_and_width
-from vit_course.inputs.extras import extra
-from vit_course.inputs.sources import SOURCES
 
 
 def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int = 0, on_disk: bool = False) -> Dataset:

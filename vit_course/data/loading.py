@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch.utils.data import DataLoader
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import shown
 from vit_course.data.dataset import Dataset
 from vit_course.data.sets import ImageFiles, Images, ImageSet, chosen
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import shown
 
 
 def load_batches(images: Images, batches: Sequence[torch.Tensor], workers: int = 0) -> Iterator[ImageSet]:

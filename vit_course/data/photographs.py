@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from PIL import Image, ImageChops, ImageDraw
 
+from vit_course._support.files.stored import stored
+from vit_course._support.inputs.rules import shown
 from vit_course.data.pictures import open_picture
-from vit_course.files.stored import stored
-from vit_course.inputs.rules import shown
 
 _FINE = 4  # a polygon is drawn so many times as large as the photograph, for its edge to run between pixels
 

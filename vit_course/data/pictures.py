@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from vit_course._support.inputs.arguments import height_and_width
+from vit_course._support.inputs.rules import path_name
 from vit_course.data.memory import need_memory
-from vit_course.inputs.arguments import height_and_width
-from vit_course.inputs.rules import path_name
 
 # What is opened of all that Pillow knows: for EPS it would start Ghostscript, for WMF a part of Windows.
 FORMATS = (

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import torch
 
-from vit_course.inputs.arguments import check_arguments
+from vit_course._support.inputs.arguments import check_arguments
 
 
 def seed_everything(seed: int) -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from vit_course._support.inputs.arguments import height_and_width
+from vit_course._support.inputs.rules import shown
+from vit_course._support.inputs.tensors import check_axes, check_numbers, check_tensor
 from vit_course.data.pictures import open_image
-from vit_course.inputs.arguments import height_and_width
-from vit_course.inputs.rules import shown
-from vit_course.inputs.tensors import check_axes, check_numbers, check_tensor
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ImageSet:
 
     @property
     def in_channels(self) -> int:
-        """C."""
+        """C, the number of channels."""
         return self.images.shape[1]
 
     def __getitem__(self, index: slice | torch.Tensor) -> "ImageSet":

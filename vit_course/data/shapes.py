@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from vit_course._support.inputs.arguments import check_arguments, height_and_width
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.memory import need_memory
 from vit_course.data.sets import ImageSet
-from vit_course.inputs.arguments import check_arguments, height_and_width
 
 SHAPES = ("circle", "square", "triangle", "cross", "ring")
 # What one pixel takes while it is drawn: several float32 of three channels, measured.

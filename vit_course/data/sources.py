@@ -6,10 +6,10 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from vit_course._support.inputs.rules import shown
+from vit_course._support.inputs.sources import SOURCES, need_source
 from vit_course.data.dataset import Dataset
 from vit_course.data.folder import folder
-from vit_course.inputs.rules import shown
-from vit_course.inputs.sources import SOURCES, need_source
 
 KNOWN = {name: getattr(import_module(f"vit_course.data.{name}"), name) for name in SOURCES}
 

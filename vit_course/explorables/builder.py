@@ -9,11 +9,11 @@ from PIL import Image
 from torch.utils.flop_counter import FlopCounterMode
 
 from vit_course import data
+from vit_course._support.widgets.encoding import Sections
 from vit_course.attention import EXPLICIT_TOKENS
 from vit_course.config import ViTConfig
 from vit_course.explorables.explorable import Explorable
 from vit_course.vit import ViT
-from vit_course.widgets.encoding import Sections
 
 PARTS = (
     "patch embedding",

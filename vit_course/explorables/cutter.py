@@ -10,9 +10,9 @@ from matplotlib.patches import Rectangle
 from PIL import Image
 
 from vit_course import data, plots
+from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
 from vit_course.patches import patchify, unpatchify
-from vit_course.widgets.encoding import Sections
 
 SIZE = 224
 RIGHT, STRANGER = "2435", "4235"

@@ -6,12 +6,12 @@ from functools import cache
 import torch
 from matplotlib.figure import Figure
 
+from vit_course._support.widgets.encoding import Sections
 from vit_course.data.photographs import photographs
 from vit_course.data.pictures import Picture, normalise, open_image
 from vit_course.explorables.explorable import Explorable
 from vit_course.explorables.tiny_vit import described, tiny_vit
 from vit_course.maps import record_attention
-from vit_course.widgets.encoding import Sections
 
 CROPS = {"cat": (100, 70, 320, 290), "coffee": None, "photographer": None}  # left, upper, right, lower in pixels
 LACKING = ["coffee", "photographer"]  # for which the model has no word

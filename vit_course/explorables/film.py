@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 from matplotlib.figure import Figure
 
+from vit_course._support.files.stored import stored
+from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
-from vit_course.files.stored import stored
-from vit_course.widgets.encoding import Sections
 
 RUNS = {"recipe": "the recipe", "high": "rate too high", "few": "few images"}
 ABOUT = {

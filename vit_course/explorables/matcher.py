@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from vit_course import data
+from vit_course._support.files.stored import stored
+from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
-from vit_course.files.stored import stored
-from vit_course.widgets.encoding import Sections
 
 PHOTOGRAPHS = {
     "grace_hopper": "Grace Hopper",

@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F
 from matplotlib.figure import Figure
 
+from vit_course._support.files.stored import stored
+from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
 from vit_course.explorables.tiny_vit import described, exact, halves, image, pixels, tiny_vit, walk
-from vit_course.files.stored import stored
-from vit_course.widgets.encoding import Sections
 
 PHOTOGRAPHS = ("cat", "rocket", "coffee")
 BRANCHES = ("attention", "MLP")

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from PIL import Image
 
+from vit_course._support.widgets.encoding import Sections
 from vit_course.data.photographs import photographs
 from vit_course.data.pictures import normalise, open_image
-from vit_course.pretrained.hub import Pretrained
-from vit_course.pretrained.shipped import load_run
+from vit_course.pretrained.bundled import load_run
+from vit_course.pretrained.pipeline import Pretrained
 from vit_course.vit import ViT
-from vit_course.widgets.encoding import Sections
 
 Branch = Callable[[int, str, torch.Tensor], torch.Tensor]
 # Of the cat its face alone, (left, top, right, bottom): the whole photograph is a dog to this model.

@@ -8,11 +8,11 @@ import torch.nn.functional as F
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
+from vit_course._support.files.stored import stored
+from vit_course._support.widgets.encoding import Sections
 from vit_course.embeddings import interpolate_positions, sincos2d
 from vit_course.explorables.explorable import Explorable
-from vit_course.files.stored import stored
 from vit_course.plots.style import COLOUR_MAP
-from vit_course.widgets.encoding import Sections
 
 MADE, SIDE, AXIS = (37, 37), 16, 96  # the grid of the learned table, the side of the other's, hands of one axis
 # Of the 192 clocks, the column's before the row's, those that count.

@@ -5,9 +5,9 @@ from collections import Counter
 import torch
 from matplotlib.figure import Figure
 
+from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
 from vit_course.explorables.tiny_vit import described, exact, image, pixels, tiny_vit, walk
-from vit_course.widgets.encoding import Sections
 
 PHOTOGRAPHS = ("cat", "rocket", "coffee", "photographer")
 SHORT = {"airplane": "plane", "automobile": "auto"}

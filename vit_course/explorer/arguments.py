@@ -8,13 +8,13 @@ import numpy as np
 import torch
 from PIL import Image
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import is_int, shown, text
+from vit_course._support.inputs.tensors import check_dense, check_finite, check_module, check_numbers
+from vit_course._support.widgets.pages import need_titles
 from vit_course.explorer.scene import MOST_WEIGHTS, Maps, QueriesAndKeys
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import is_int, shown, text
-from vit_course.inputs.tensors import check_dense, check_finite, check_module, check_numbers
-from vit_course.widgets.pages import need_titles
 
-# The parts of the explorer's state, a table as `widgets.state` has it; `usual` is null where the panels decide.
+# The parts of the explorer's state, a table as `state_table.py` has it; `usual` is null where the panels decide.
 STATE = json.loads((Path(__file__).parent / "js" / "state.json").read_text(encoding="utf-8"))
 
 

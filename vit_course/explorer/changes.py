@@ -13,11 +13,11 @@ import torch.nn.functional as F
 from torch import nn
 from tqdm import tqdm
 
-from vit_course.inputs.rules import one_of, shown
-from vit_course.maps.changing import Intervention
-from vit_course.maps.effects import Whole, blocks_of
-from vit_course.maps.in_force import aside
+from vit_course._support.inputs.rules import one_of, shown
+from vit_course.maps.active_interventions import unrecorded
+from vit_course.maps.effects import Baseline, blocks_of
 from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
+from vit_course.maps.intervention_mode import Intervention
 
 Change = list[dict]  # interventions as live_change.js has them, such as {"kind": "head", "layer": 3, "head": 4}
 FAMILY = one_of("mean", "zero", "patches")
@@ -98,7 +98,7 @@ class Changes:
     def __init__(self, model: nn.Module, images: torch.Tensor, see: Callable[[], dict]):
         self.model, self.images, self.see = model, images, see
         self.known: dict[str, dict[str, Any]] = {}
-        self._whole: Whole | None = None
+        self._baseline: Baseline | None = None
 
     def turned(self, changes: Sequence[Change], progress: bool = False) -> np.ndarray:
         """-> (n, T): 1 - cos(before, after) of each token at the end of the model, for each of n changes.
@@ -126,13 +126,13 @@ class Changes:
 
     @torch.no_grad()
     def _compute(self, layer: int, changes: list[Change]) -> None:
-        with evaluated(self.model), aside():
-            if self._whole is None:
+        with evaluated(self.model), unrecorded():
+            if self._baseline is None:
                 first = next(self.model.parameters(), self.images)
-                self._whole = Whole(self.model, self.images.to(first.device, first.dtype), "patches", "tokens")
+                self._baseline = Baseline(self.model, self.images.to(first.device, first.dtype), "patches", "tokens")
             made = [[intervention(one) for one in change] for change in changes]
-            after = self._whole.changed(layer, made)  # (n, T, D)
-        rows = 1 - F.cosine_similarity(self._whole.end.double(), after.double(), dim=-1)
+            after = self._baseline.changed(layer, made)  # (n, T, D)
+        rows = 1 - F.cosine_similarity(self._baseline.end.double(), after.double(), dim=-1)
         for change, row in zip(changes, rows.float().cpu().numpy(), strict=True):
             self.known[key(change)] = {"row": row}
 

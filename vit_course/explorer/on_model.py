@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,18 +10,20 @@ from typing import Any, BinaryIO
 import torch
 from torch import nn
 
+from vit_course._support.inputs.tensors import finite
 from vit_course.data.pictures import Picture
 from vit_course.explorer.arguments import need_callable, need_grid, need_module, need_titles
-from vit_course.explorer.beside import CHANGE, changed, link_of
 from vit_course.explorer.changes import Changes, evaluated, family, need_families
-from vit_course.explorer.predictions import labels_in, listening, parts_of, says_of
-from vit_course.explorer.prepared import Prepared, Unnormalised, input_size, prepare, way_of, way_of_model
+from vit_course.explorer.comparison import CHANGE, changed, link_of
+from vit_course.explorer.predictions import says_of
+from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, way_of, way_of_model
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
-from vit_course.inputs.tensors import finite
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.forward_pass import ForwardPass, run
 from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.tokens import Tokens, need_prefix
-from vit_course.pretrained.hub import Pretrained, none_fits
+from vit_course.pretrained.pipeline import Pretrained, none_fits
 from vit_course.vit import ViT
 
 # As `explore` takes them.
@@ -49,12 +51,11 @@ def explore(
     if it has a head, what it says about the image and would have said after each layer.
 
     What `preprocess` is given depends on its kind. One that is made for pictures gets the picture, upright and in RGB,
-    whatever its size: the `preprocess` of `pretrained.from_pretrained` and `load_run`, a transform of torchvision's or
-    timm's, an entry of torchvision's weights, a processor of Hugging Face's. Any other function, such as
-    `dataset.normalise`, gets a batch (1, C, H, W) in the model's size, of bytes for a picture, and of the given type
-    for a tensor. By default a picture, or a tensor of bytes, is prepared as a timm model's `pretrained_cfg` says, or
-    the processor next to the weights of a Hugging Face model; floats go in unchanged. What is shown is what the model
-    sees.
+    whatever its size: the `preprocess` of `pretrained.load_run`, a transform of torchvision's or timm's, an entry of
+    torchvision's weights, a processor of Hugging Face's. Any other function, such as `dataset.normalise`, gets a batch
+    (1, C, H, W) in the model's size, of bytes for a picture, and of the given type for a tensor. By default a picture,
+    or a tensor of bytes, is prepared as a timm model's `pretrained_cfg` says, or the processor next to the weights of a
+    Hugging Face model; floats go in unchanged. What is shown is what the model sees.
 
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`
@@ -99,11 +100,11 @@ def explore(
             raise ValueError(f"beside={beside!r} takes one model and one image, got {len(runs)} to show side by side")
         runs.append(runs[0].changed(beside, grid, prefix, labels))
         titles = ["the picture", beside] if titles is None else titles
-    for run in runs:
-        run.measure(families)
+    for each in runs:
+        each.measure(families)
     if len(runs) == 1:
         return AttentionExplorer(**runs[0].panel, titles=titles, **state)
-    listed = {name: [run.panel[name] for run in runs] for name in runs[0].panel}  # one of each for each panel
+    listed = {name: [each.panel[name] for each in runs] for name in runs[0].panel}  # one of each for each panel
     titles = _titles(pairs) if titles is None else need_titles(titles)
     return AttentionExplorer(**listed, titles=titles, **state)
 
@@ -177,24 +178,29 @@ def _parts(model: Any, preprocess: Callable | None) -> tuple[nn.Module, Callable
 def _seen(
     model: nn.Module, preprocess: Callable | None, prepared: Prepared, grid: Grid, prefix: Prefix, labels: Labels
 ) -> _Run:
-    parts = parts_of(model)
-    with listening(parts) as heard:
-        recorded, answer = _recorded(model, prepared.given)
-    order = recorded.tokens(grid, prefix)
-    maps: torch.Tensor | tuple[torch.Tensor, ...]
-    try:
-        maps = tuple(each.float() for each in recorded.queries_and_keys())
-    except ValueError:  # only weights were seen, or not those that queries and keys give
-        maps = recorded.stacked().float()
-    features = heard.features
-    answered = answer if isinstance(answer, torch.Tensor) else getattr(answer, "logits", None)
-    if isinstance(answered, torch.Tensor):
-        finite("what the model says", answered)
-    none = none_fits(model, answer) if isinstance(answer, torch.Tensor) else None
+    anatomy = Anatomy(model)
+    first = next(model.parameters(), prepared.given)
+    images = prepared.given.to(first.device, first.dtype)
+    with evaluated(model):
+        recorded, seen, answer = _recorded(anatomy, images)
+        order = recorded.tokens(grid, prefix)
+        maps: torch.Tensor | tuple[torch.Tensor, ...]
+        try:
+            maps = tuple(each.float() for each in recorded.queries_and_keys())
+        except ValueError:  # only weights were seen, or not those that queries and keys give
+            maps = recorded.stacked().float()
+        answered = answer if isinstance(answer, torch.Tensor) else getattr(answer, "logits", None)
+        if isinstance(answered, torch.Tensor):
+            finite("what the model says", answered)
+        none = none_fits(model, answer) if isinstance(answer, torch.Tensor) else None
+        if labels is None:
+            labels = anatomy.labels or _categories(preprocess)
+        says = None if seen is None else says_of(seen, images, answer, labels, none)
+    features = None if seen is None else seen.features
     panel: dict[str, Any] = {
         **dict(maps=maps, image=prepared.shown, grid=order.grid, prefix=order.prefix),
         "features": features[0] if features is not None and features.shape[:2] == (1, maps[0].shape[-2]) else None,
-        "says": says_of(parts, heard, answer, labels_in(model, preprocess) if labels is None else labels, none),
+        "says": says,
         "link": None,
         "whole": prepared.whole,
     }
@@ -203,21 +209,30 @@ def _seen(
     return _Run(model, preprocess, prepared, panel, order)
 
 
-def _recorded(model: nn.Module, images: torch.Tensor) -> tuple[RecordedMaps, Any]:
-    # -> what `record_attention` saw of (1, C, H, W), and what the model returned.
-    first = next(model.parameters(), images)
-    # Without a head there are no logits, and none are needed.
-    call = model.features if isinstance(model, ViT) and not model.config.num_classes else model
+def _categories(preprocess: object) -> list[str] | None:
+    # The names of the classes, of an entry of torchvision's weights.
+    meta = getattr(preprocess, "meta", None)
+    return list(meta["categories"]) if isinstance(meta, dict) and "categories" in meta else None
+
+
+def _recorded(anatomy: Anatomy, images: torch.Tensor) -> tuple[RecordedMaps, ForwardPass | None, Any]:
+    # -> what `record_attention` saw of (1, C, H, W), what was seen between the layers, and what the model returned.
+    model = anatomy.model
     try:
-        with torch.no_grad(), evaluated(model), record_attention(model) as recorded:
-            answer = call(images.to(first.device, first.dtype))
+        seen = ForwardPass(anatomy)
+    except ValueError:  # no layers that could be listened to, but attention
+        seen = None
+    listening = nullcontext() if seen is None else seen.listening()
+    try:
+        with torch.no_grad(), listening, record_attention(model) as recorded:
+            answer = run(model, images)
     except Exception as error:  # whatever somebody's model raises
         if isinstance(model, ViT) and isinstance(error, ValueError):  # ours says itself what it takes
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         hint = "; it has several parts, explore model.vision_model" if hasattr(model, "vision_model") else ""
         raise ValueError(f"the model cannot take images of shape {tuple(images.shape)}: {reason}{hint}") from error
-    return recorded, answer
+    return recorded, seen, answer
 
 
 def upload(
@@ -246,7 +261,7 @@ def upload(
     model, preprocess = _parts(model, preprocess)
     need_grid(grid)
     need_prefix(prefix)
-    size = input_size(model)
+    size = Anatomy(model).image_size
     way = way_of_model(model) if preprocess is None else way_of(preprocess)
     treatment = "upright and as its preprocessing crops it"
     if way is None:

@@ -13,9 +13,9 @@ from torch import nn
 
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.explorer.arguments import need_batch, need_image
-from vit_course.inputs.rules import is_int
+from vit_course.maps.anatomy import Anatomy
+from vit_course.pretrained.bundled import AsTrained
 from vit_course.pretrained.preprocessing import Preprocessing
-from vit_course.pretrained.shipped import AsTrained
 from vit_course.vit import ViT
 
 # Whose published models were trained on normalised images; what numbers they were normalised by, only timm's say.
@@ -63,13 +63,14 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
         picture = open_picture(image) if is_picture else _picture(image)
         given = need_batch(_called(way, picture, "a picture"))
         return Prepared(_undone(given[0], way.mean, way.std), given, _whole(picture, way))
-    size = input_size(model)
+    anatomy = Anatomy(model)
+    size = anatomy.image_size
     whole = None
     if is_picture:
         picture = open_picture(image)
         whole = _whole(picture, size)
         image = open_image(picture, size)
-        if getattr(getattr(model, "config", None), "in_channels", 3) == 1:  # grey, as of the digits
+        if anatomy.channels == 1:  # grey, as of the digits
             image = image.float().mean(dim=0, keepdim=True).round().to(torch.uint8)  # (1, H, W)
     if size is not None and tuple(image.shape[1:]) != size:
         resized = nn.functional.interpolate(image[None].float(), size, mode="bilinear", antialias=True)[0]
@@ -119,9 +120,8 @@ def way_of_model(model: nn.Module) -> Callable | None:
     Raises:
         ValueError: a library's model that does not say it.
     """
-    config = _timm_config(model)
-    if config is not None:
-        return _of_timm(model, config)
+    if (anatomy := Anatomy(model)).timm_config is not None:
+        return _of_timm(anatomy, anatomy.timm_config)
     name = getattr(model, "name_or_path", "")
     if name and "transformers" in sys.modules:
         from transformers import AutoImageProcessor
@@ -136,20 +136,6 @@ def way_of_model(model: nn.Module) -> Callable | None:
             f"{type(model).__name__} does not say how it wants a picture cropped and normalised: give preprocess=, "
             f"{ADVICE[library]}"
         )
-    return None
-
-
-def input_size(model: nn.Module) -> tuple[int, int] | None:
-    """-> (H, W) of the images that the model was made for, or None where it does not say."""
-    # Where the four code bases keep it.
-    for place in ("config.image_size", "image_size", "patch_embed.img_size"):
-        found = model
-        for name in place.split("."):
-            found = getattr(found, name, None)
-        if is_int(found):
-            return found, found
-        if isinstance(found, (tuple, list)) and len(found) == 2:
-            return tuple(found)
     return None
 
 
@@ -181,25 +167,17 @@ class _Transform:
         return image[None] if isinstance(image, torch.Tensor) and image.ndim == 3 else image
 
 
-def _of_timm(model: nn.Module, config: Mapping) -> Callable:
-    size = input_size(getattr(model, "timm_model", model)) or tuple(config.get("input_size") or (3, 224, 224))[1:]
-    channels = next((p.shape[1] for p in model.parameters() if p.ndim == 4), 3)
+def _of_timm(anatomy: Anatomy, config: Mapping) -> Callable:
+    size = anatomy.image_size or tuple(config.get("input_size") or (3, 224, 224))[1:]
+    channels = anatomy.channels
     if len(config["mean"]) != channels:
         raise ValueError(
-            f"{type(model).__name__} takes images of {channels} channels, but says how those of {len(config['mean'])} "
+            f"{anatomy.name} takes images of {channels} channels, but says how those of {len(config['mean'])} "
             "are normalised: give preprocess="
         )
     if size[0] == size[1] or config.get("crop_mode") == "squash":
         return Preprocessing.from_timm({**config, "input_size": (channels, *size)})
     return AsTrained(size, tuple(config["mean"]), tuple(config["std"]))
-
-
-def _timm_config(model: nn.Module) -> Mapping | None:
-    for module in model.modules():
-        config = getattr(module, "pretrained_cfg", None)
-        if isinstance(config, Mapping) and config.get("mean") and config.get("std"):
-            return config
-    return None
 
 
 def _library(model: nn.Module) -> str | None:
@@ -210,7 +188,7 @@ def _library(model: nn.Module) -> str | None:
 def _warn_of_shares(model: nn.Module, image: torch.Tensor) -> None:
     if image.min() < 0 or image.max() > 1 or not (isinstance(model, ViT) or _library(model)):
         return
-    config = _timm_config(model)
+    config = Anatomy(model).timm_config
     if config is not None and not any(config["mean"]) and set(config["std"]) == {1}:
         return
     hint = ", such as that of pretrained.load_run" if isinstance(model, ViT) else ""

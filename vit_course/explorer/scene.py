@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from PIL import Image
 
+from vit_course._support.widgets.encoding import LARGEST, Sections, quantised
 from vit_course.maps.tokens import Tokens
-from vit_course.widgets.encoding import LARGEST, Sections, quantised
 
 MOST_WEIGHTS = 60_000_000
 MOST_WHOLE = 640  # pixels: of the longer side of what a picture was cut out of, and of the part that is drawn of it

@@ -8,7 +8,7 @@ import anywidget
 import ipywidgets
 import traitlets
 
-from vit_course.widgets import scripts
+from vit_course._support.widgets import scripts
 
 
 class PictureButton(anywidget.AnyWidget):
@@ -18,7 +18,7 @@ class PictureButton(anywidget.AnyWidget):
     This one makes such a picture smaller in the browser, and says so.
     """
 
-    _esm = scripts.module("explorer/upload")
+    _esm = scripts.module("upload")
     _css = scripts.style("upload")
 
     message = traitlets.Unicode().tag(sync=True)

@@ -1,7 +1,6 @@
 """The attention explorer: point at a patch, and the picture lights up where it looks."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +8,11 @@ import torch
 import traitlets
 from PIL import Image
 
-from vit_course.explorer import embedded
+from vit_course._support.inputs.arrays import to_picture
+from vit_course._support.inputs.rules import shown
+from vit_course._support.widgets.encoding import Sections
+from vit_course._support.widgets.pages import need_titles
+from vit_course._support.widgets.widget import Widget
 from vit_course.explorer.arguments import (
     STATE,
     need_attention,
@@ -20,16 +23,10 @@ from vit_course.explorer.arguments import (
     need_says,
     need_whole,
 )
+from vit_course.explorer.opening_view import telling
+from vit_course.explorer.panel_data import with_tested
 from vit_course.explorer.scene import Panel
-from vit_course.explorer.telling import telling
-from vit_course.inputs.arrays import to_picture
-from vit_course.inputs.rules import shown
 from vit_course.maps.tokens import find_tokens
-from vit_course.widgets import scripts
-from vit_course.widgets.encoding import Sections
-from vit_course.widgets.pages import need_titles, save_page
-from vit_course.widgets.state import refusal
-from vit_course.widgets.widget import StillWidget
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +37,7 @@ Numbers = torch.Tensor | np.ndarray
 CHOSEN = {"layer", "head", "fusion", "query", "direction"}  # who sets one of these has chosen where to look
 
 
-class AttentionExplorer(StillWidget):
+class AttentionExplorer(Widget):
     """Shows where a Vision Transformer looks, on one image, or on several side by side with one query for all.
 
     All data go to the browser once. Pointing asks nothing of the kernel: from queries and keys the browser computes
@@ -87,13 +84,9 @@ class AttentionExplorer(StillWidget):
     """
 
     _what = "explorer"
-    _esm = scripts.module("explorer/widget")
-    _css = scripts.style("explorer")
 
-    _panels: traitlets.List = traitlets.List().tag(sync=True)
-    _data = traitlets.Bytes().tag(sync=True)
-
-    vars().update({name: traitlets.TraitType(part["usual"]).tag(sync=True) for name, part in STATE.items()})
+    _panels: traitlets.List = traitlets.List().tag(sync=True, kept=True)
+    vars().update({name: traitlets.TraitType(part["usual"]).tag(sync=True, kept=True) for name, part in STATE.items()})
     layer: int
     head: int
     query: int
@@ -132,28 +125,16 @@ class AttentionExplorer(StillWidget):
         panels[0]["telling"] = found  # so that the page can say why it opens there
         for panel, own in zip(panels, self._changes, strict=True):
             panel["asks"] = own is not None  # so that the page knows who answers
-        panels, data = embedded.with_tested(panels, sections.data, self._known())
-        super().__init__(_panels=panels, _data=data)
-        self.on_msg(self._asked)
-        # After the panels, because the limits of these come from them.
-        limits = self._limits()
-        opens = found or {"layer": limits["layers"] - 1, "query": _first_query(first)}
-        for name, value in (opens | state).items():
-            if refused := refusal(STATE, name, value, limits):
-                raise ValueError(refused)
-            setattr(self, name, value)
-
-    def _limits(self) -> dict[str, int]:
-        most = {name: max(panel[name] for panel in self._panels) for name in ("layers", "heads")}
-        return most | {"tokens": self._panels[0]["tokens"]}
+        panels, data = with_tested(panels, sections.data, self._known())
+        counts = {name: max(panel[name] for panel in panels) for name in ("layers", "heads")}
+        counts["tokens"] = first.attention.tokens
+        values = (found or {"layer": counts["layers"] - 1, "query": _first_query(first)}) | state
+        super().__init__("explorer", STATE, counts, values, _panels=panels, _data=data, **values)
 
     @traitlets.validate(*STATE)
     def _within(self, proposal: dict) -> Any:
-        name, value = proposal["trait"].name, proposal["value"]
-        # The first values come before the panels.
-        if self._panels and (refused := refusal(STATE, name, value, self._limits())):
-            raise traitlets.TraitError(refused)
-        return value
+        self._check_traits({proposal["trait"].name: proposal["value"]})
+        return proposal["value"]
 
     def attention(self, panel: int = 0) -> np.ndarray:
         """-> (T,): the map of the present state, as the browser draws it but unrounded.
@@ -165,43 +146,26 @@ class AttentionExplorer(StillWidget):
         layer, head = min(self.layer, one.attention.layers - 1), min(self.head, one.attention.heads - 1)
         return one.shown(layer, head, self.fusion, one.at(self.query, self._shown[0]), self.direction)
 
-    def save_html(self, path: str | Path, title: str = "Attention explorer", overwrite: bool = False) -> None:
-        """Writes one page that needs no server and no network: it opens from a folder, an e-mail or a memory stick.
-
-        Args:
-            path: the file to write, such as "maps.html"; its folder must exist.
-            title: the heading of the page and the name of its window.
-            overwrite: whether a file of this name is replaced.
-
-        Raises:
-            ValueError, FileExistsError, OSError: as `widgets.pages.save_page`.
-        """
-        save_page(path, title, overwrite, lambda escaped: embedded.page(self.everything(), escaped))
-
     def everything(self) -> dict:
-        """-> the state and the data by their names, as `embedded` takes them, with what was tested until now."""
-        panels, data = embedded.with_tested(self._panels, self._data, self._known())
-        state = {name: getattr(self, name) for name in embedded.NAMES}
-        return state | {"_panels": [{**panel, "asks": False} for panel in panels], "_data": data}
+        """-> the state and the data by their names, as `pages` takes them, with what was tested until now."""
+        panels, data = with_tested(self._panels, self._data, self._known())
+        return super().everything() | {"_panels": [{**panel, "asks": False} for panel in panels], "_data": data}
 
     def _known(self) -> list[dict]:
         return [own.known if own else {} for own in self._changes]
 
-    def _asked(self, _: object, content: dict, __: list) -> None:
-        # {"number", "panel", "changes", "maps"} -> what follows from each; of one change all that is shown of it.
-        number, changes = content["number"], content["changes"]
-        told: dict[str, Any] = {"number": number}
-        try:
-            own = self._changes[content["panel"]]
-            assert own is not None
-            buffers = [own.turned(changes).astype("<f4").tobytes()]  # (n, T)
-            if content["maps"]:
-                panel, sections = _panel({**own.panel(changes[0]), "title": ""}, None), Sections()
-                told |= {"says": panel.says, "described": panel.write(sections)}
-                buffers.append(sections.data)
-        except Exception as error:  # whatever somebody's model raises is told on the page
-            told["words"], buffers = f"{type(error).__name__}: {error}", []
-        self.send(told, buffers)
+    def _answer(self, question: dict) -> tuple[dict, list[bytes]]:
+        # {"panel", "changes", "maps"} -> what follows from each; of one change all that is shown of it.
+        own, changes = self._changes[question["panel"]], question["changes"]
+        assert own is not None
+        rows = own.turned(changes).astype("<f4").tobytes()  # (n, T)
+        if not question["maps"]:
+            return {}, [rows]
+        panel, sections = _panel({**own.panel(changes[0]), "title": ""}, None), Sections()
+        return {"says": panel.says, "described": panel.write(sections)}, [rows, sections.data]
+
+    def _title(self) -> str:
+        return "Attention explorer"
 
     def __str__(self) -> str:
         sizes = [f"{p['layers']} layers, {p['heads']} heads, {p['tokens']} tokens" for p in self._panels]

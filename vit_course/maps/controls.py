@@ -5,8 +5,8 @@ import copy
 import torch
 from torch import nn
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import check_axes, check_module, check_numbers
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import check_axes, check_module, check_numbers
 from vit_course.patches import patchify, unpatchify
 
 

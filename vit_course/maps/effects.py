@@ -1,9 +1,7 @@
 """How much it matters: the change of what a model says where each of its heads, branches, layers or patches is out."""
 
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -12,12 +10,12 @@ import torch.nn.functional as F
 from torch import nn
 from tqdm import tqdm
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import is_int, one_of, shown
-from vit_course.inputs.tensors import check_floats, check_module, finite
-from vit_course.maps.blocks import find_blocks, first_tensor, run
-from vit_course.maps.changing import Intervention, Running
-from vit_course.maps.in_force import Skipped, aside
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import is_int, one_of, shown
+from vit_course._support.inputs.tensors import check_floats, check_module, finite
+from vit_course.maps.active_interventions import unrecorded
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.forward_pass import ForwardPass, logits_of, run
 from vit_course.maps.intervene import (
     ALL,
     By,
@@ -29,8 +27,7 @@ from vit_course.maps.intervene import (
     without_head,
     without_layer,
 )  # fmt: skip
-from vit_course.maps.kept import HOOKS
-from vit_course.maps.recording import logits_of
+from vit_course.maps.intervention_mode import Intervention, RunningLayer
 from vit_course.maps.tokens import Tokens, find_tokens
 
 KIND = one_of("heads", "patches", "branches", "layers")
@@ -83,7 +80,7 @@ def effects(
     The size of the change at the end of the model, where each head is replaced, each patch hidden in all layers, each
     branch or each layer taken out, one at a time. Of a token it is 1 - cos(before, after), of its vector at the end of
     the model, after the last norm where all tokens go through one: the norm takes away how long a vector is, so its
-    direction is what a head reads. Of the logits y, each less their mean, it is |after - before| / |before|, as a
+    direction is what a head reads. Of the logits y, each less their mean, it is `|after - before| / |before|`, as a
     softmax takes no notice of the mean, but does of the length. A pass starts at the layer that is changed.
 
     Args:
@@ -121,15 +118,15 @@ def effects(
         raise ValueError(f"a block is one of patches: leave block out where kind is {kind!r}")
     if isinstance(by, torch.Tensor) and len(by) != 1:
         raise ValueError(f"by must be one picture (1, C, H, W), got shape {tuple(by.shape)}")
-    with torch.no_grad(), aside():
-        whole = Whole(model, image, kind, of)
-        shape, changes = _changes(whole, kind, ("mean" if kind == "heads" else "zero") if by is None else by, block)
+    with torch.no_grad(), unrecorded():
+        baseline = Baseline(model, image, kind, of)
+        shape, changes = _changes(baseline, kind, ("mean" if kind == "heads" else "zero") if by is None else by, block)
         values = torch.full((len(changes),), torch.nan)
         try:
             with tqdm(total=len(changes), desc=kind, leave=False, file=sys.stdout, disable=not progress) as bar:
                 for places in _batches(changes, batch_size):
                     rows = [[changes[place][1]] for place in places]
-                    found = _size(whole.end, whole.changed(changes[places[0]][0], rows), of)
+                    found = _size(baseline.end, baseline.changed(changes[places[0]][0], rows), of)
                     values[places] = finite("effects", found).to(values)
                     bar.update(len(places))
         except KeyboardInterrupt:
@@ -137,60 +134,44 @@ def effects(
     return Effects(values.view(shape), kind, of)
 
 
-class Whole:
-    """One pass of the unchanged model, and others that begin at the layer where something is changed.
+class Baseline:
+    """A pass of the unchanged model, and passes that begin at the layer where something is changed.
 
     `end` is what is measured: (1, num_classes) of the "logits", (1, D) of a token, (1, T, D) of all "tokens".
     """
 
     def __init__(self, model: nn.Module, image: torch.Tensor, kind: str, of: str | int):
-        self.model, self.image, self.of = model, image, of
-        self.blocks = list(find_blocks(model).values())
-        inside = {module for block in self.blocks for module in block.modules()}
-        # The last that gives tokens is the last layer, or what comes behind it, such as a norm.
-        self.behind = [self.blocks[-1], *(module for module in model.modules() if module not in inside)]
-        self.outputs: list = []  # of the layers
-        self.heads: list[int] = []  # in each of them, where heads are asked for
+        self.anatomy = Anatomy(model)
+        self.image, self.of = image, of
+        self.heads: list[int] = []  # in each layer, where heads are asked for
         counted = [Intervention(kind, "heads", ALL, self._count)] if kind == "heads" else []
-        with intervene(model, counted), _hooked(self.blocks, self._keep):
-            self.end = self._run()
+        self.before = ForwardPass(self.anatomy)
+        with intervene(model, counted), self.before.listening():
+            self.end = self._end(self.before, run(model, image))
 
     def changed(self, layer: int, rows: Sequence[Sequence[Intervention]]) -> torch.Tensor:
         """-> the end of a pass with other changes in each of n rows, none of them before the layer."""
         placed = [replace(one, row=row) for row, changes in enumerate(rows) for one in changes]
         repeated = Intervention("effects", "tokens", (layer,), lambda x, _: x.repeat(len(rows), 1, 1))
-        with intervene(self.model, [repeated, *placed]), _skipped(self.blocks, self.outputs[:layer]):
-            return self._run()
+        after = ForwardPass(self.anatomy)
+        with intervene(self.anatomy.model, [repeated, *placed]), after.listening(to_blocks=False):
+            return self._end(after, after.continued(self.image, self.before.outputs[:layer]))
 
     def tokens(self) -> Tokens:
         """Which token is what."""
         height, width = self.image.shape[2:]
-        return find_tokens(first_tensor(self.outputs[0]).shape[1], (height, width), self.model)
+        return find_tokens(self.before.tokens()[0].shape[1], (height, width), self.anatomy)
 
-    def _keep(self, _: nn.Module, __: tuple, output: tuple | torch.Tensor) -> None:
-        x = first_tensor(output).clone()  # the next layer may add to it in place
-        self.outputs.append((x, *output[1:]) if isinstance(output, tuple) else x)
-
-    def _count(self, x: torch.Tensor, _: Running) -> torch.Tensor:
+    def _count(self, x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
         self.heads.append(x.shape[1])  # (1, h, T, d)
         return x
 
-    def _run(self) -> torch.Tensor:
+    def _end(self, seen: ForwardPass, out: object) -> torch.Tensor:
         # As `end`, of n pictures.
-        ends: list[torch.Tensor] = []
-
-        def ended(_: nn.Module, __: tuple, output: object) -> None:
-            x = first_tensor(output)
-            if isinstance(x, torch.Tensor) and x.ndim == 3:
-                ends.append(x)
-
-        with _hooked(self.behind, ended):
-            out = run(self.model, self.image)
         if self.of == "logits":
             return logits_of(out)
-        length = first_tensor(self.outputs[-1]).shape[1:]
-        tokens = next(x for x in reversed(ends) if x.shape[1:] == length)
-        return tokens if self.of == "tokens" else tokens[:, self._token(length[0])]
+        assert seen.features is not None  # the last layer has run
+        return seen.features if self.of == "tokens" else seen.features[:, self._token(seen.features.shape[1])]
 
     def _token(self, count: int) -> int:
         if is_int(self.of):
@@ -202,16 +183,16 @@ class Whole:
         return prefix.index(str(self.of))
 
 
-def _changes(whole: Whole, kind: str, by: By, block: int) -> tuple[tuple[int, ...], list[Change]]:
+def _changes(baseline: Baseline, kind: str, by: By, block: int) -> tuple[tuple[int, ...], list[Change]]:
     # The shape of the effects, and what each of them is an effect of.
-    layers = range(len(whole.blocks))
+    layers = range(len(baseline.before.blocks))
     if kind == "heads":
-        if len(set(whole.heads)) > 1:
-            raise ValueError(f"layers have different numbers of heads, {whole.heads}, so that they make no table")
-        made = [(layer, without_head(layer, head, by)) for layer in layers for head in range(whole.heads[0])]
-        return (len(layers), whole.heads[0]), made
+        if len(set(baseline.heads)) > 1:
+            raise ValueError(f"layers have different numbers of heads, {baseline.heads}, so that they make no table")
+        made = [(layer, without_head(layer, head, by)) for layer in layers for head in range(baseline.heads[0])]
+        return (len(layers), baseline.heads[0]), made
     if kind == "patches":
-        rows, columns = whole.tokens().grid
+        rows, columns = baseline.tokens().grid
         shape = -(-rows // block), -(-columns // block)
         return shape, [(0, hide(part)) for part in blocks_of((rows, columns), block)]
     if kind == "layers":
@@ -240,34 +221,3 @@ def _size(before: torch.Tensor, after: torch.Tensor, of: str | int) -> torch.Ten
         return 1 - F.cosine_similarity(before, after, dim=1)
     before, after = (x - x.mean(dim=1, keepdim=True) for x in (before, after))
     return (after - before).norm(dim=1) / before.norm(dim=1)
-
-
-@contextmanager
-def _hooked(modules: list[nn.Module], hook: Callable) -> Iterator[None]:
-    thread = threading.get_ident()
-    with HOOKS:
-        hooks = [
-            module.register_forward_hook(lambda *given: hook(*given) if threading.get_ident() == thread else None)
-            for module in modules
-        ]
-    try:
-        yield
-    finally:
-        with HOOKS:
-            for each in hooks:
-                each.remove()
-
-
-@contextmanager
-def _skipped(blocks: list[nn.Module], outputs: list) -> Iterator[None]:
-    # The first layers give in this thread what they gave before.
-    own = [(block, block.__dict__.get("forward")) for block, _ in zip(blocks, outputs, strict=False)]
-    for (block, _), output in zip(own, outputs, strict=True):
-        block.forward = Skipped(block.forward, output)
-    try:
-        yield
-    finally:
-        for block, forward in own:
-            del block.forward
-            if forward is not None:
-                block.forward = forward

@@ -2,8 +2,8 @@
 
 import torch
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import (
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import (
     broadcast_together,
     check_finite,
     check_floats,

@@ -7,14 +7,15 @@ from functools import partial
 import torch
 from torch import nn
 
-from vit_course.inputs.rules import is_int, one_of, shown
-from vit_course.inputs.tensors import check_axes, check_floats, check_module
-from vit_course.maps.blocks import Hooked, find_blocks
-from vit_course.maps.calls import sums_to_one
-from vit_course.maps.changing import Intervention, Running
-from vit_course.maps.in_force import in_force
-from vit_course.maps.kept import HOOKS
-from vit_course.maps.others import EAGER
+from vit_course._support.inputs.rules import is_int, one_of, shown
+from vit_course._support.inputs.tensors import check_axes, check_floats, check_module
+from vit_course.maps.active_interventions import active
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.attention_tracer import sums_to_one
+from vit_course.maps.foreign_recording import EAGER
+from vit_course.maps.intervention_hooks import InterventionHooks
+from vit_course.maps.intervention_mode import Intervention, RunningLayer
+from vit_course.maps.recorded import HOOKS
 
 # An index, several, or a slice.
 Places = int | Sequence[int] | torch.Tensor | slice
@@ -109,7 +110,7 @@ def hide(patches: Places, layers: Places = ALL) -> Intervention:
     name = f"hide({shown(patches)})"
     places = need_places("patch", patches)
 
-    def change(hidden: torch.Tensor, at: Running) -> torch.Tensor:
+    def change(hidden: torch.Tensor, at: RunningLayer) -> torch.Tensor:
         tokens = at.find_tokens(hidden.shape[-1])
         keys = among("patch", places, tokens.grid[0] * tokens.grid[1], name)
         changed = hidden.clone()
@@ -135,7 +136,7 @@ def cut(query: Places, keys: Places, layers: Places = ALL) -> Intervention:
     name = f"cut({shown(query)}, {shown(keys)})"
     asking, asked = need_places("token", query), need_places("token", keys)
 
-    def change(hidden: torch.Tensor, at: Running) -> torch.Tensor:
+    def change(hidden: torch.Tensor, at: RunningLayer) -> torch.Tensor:
         rows, columns = (among("token", each, hidden.shape[-1], name) for each in (asking, asked))
         changed = hidden.clone()
         changed[..., torch.tensor(rows)[:, None], torch.tensor(columns)] = True
@@ -164,7 +165,7 @@ def patched(tokens: Places, layer: Places, from_: torch.Tensor) -> Intervention:
         raise ValueError(f"from_ must be a picture (B, C, H, W) or tokens (B, T, D), got shape {tuple(from_.shape)}")
     places = need_places("token", tokens)
 
-    def change(x: torch.Tensor, at: Running) -> torch.Tensor:
+    def change(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
         source = from_ if at.other is None else at.other
         if len(source) not in (1, len(x)) or source.shape[1:] != x.shape[1:]:
             raise ValueError(f"{name}: from_ has shape {tuple(source.shape)}, and the tokens are {tuple(x.shape)}")
@@ -202,16 +203,16 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     for one in interventions:
         if not isinstance(one, Intervention):
             raise TypeError(f"interventions must be those of without_head, hide and so on, got {shown(one)}")
-    blocks = find_blocks(model)
+    anatomy = Anatomy(model)
     changes: dict[int, list[Intervention]] = {}
     for one in interventions:
-        for layer in among("layer", one.layers, len(blocks), one.name):
+        for layer in among("layer", one.layers, len(anatomy.blocks), one.name):
             changes.setdefault(layer, []).append(one)
-    hooked = Hooked(model, blocks, changes)
+    hooked = InterventionHooks(anatomy, changes)
     with HOOKS:
         hooks = hooked.put_on()
     try:
-        with EAGER, in_force(hooked.changing):
+        with EAGER, active(hooked.changing):
             hooked.learn()
             yield model
     finally:
@@ -255,7 +256,7 @@ def _of_heads(kind: str, place: str, layer: Places, head: Places, by: By) -> Int
     name = f"{kind}({shown(layer)}, {shown(head)})"
     places, fill = need_places("head", head), _filling(by)
 
-    def change(x: torch.Tensor, at: Running) -> torch.Tensor:
+    def change(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
         where = torch.tensor(among("head", places, x.shape[1], name), device=x.device)
         changed = x.index_copy(1, where, fill(x, at)[:, where].to(x))
         if place == "weights" and not sums_to_one(changed):
@@ -265,7 +266,7 @@ def _of_heads(kind: str, place: str, layer: Places, head: Places, by: By) -> Int
     return Intervention(name, place, need_places("layer", layer), change, _pictures(by))
 
 
-def _filling(by: By) -> Callable[[torch.Tensor, Running], torch.Tensor]:
+def _filling(by: By) -> Callable[[torch.Tensor, RunningLayer], torch.Tensor]:
     # (..., T, d) -> what takes its place.
     if isinstance(by, torch.Tensor):
         check_axes("by", by, "(B, C, H, W)")
@@ -276,13 +277,13 @@ def _filling(by: By) -> Callable[[torch.Tensor, Running], torch.Tensor]:
     return (lambda x, at: torch.zeros_like(x)) if by == "zero" else lambda x, at: x.mean(-2, True).expand_as(x)
 
 
-def _other(x: torch.Tensor, at: Running) -> torch.Tensor:
+def _other(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
     # Another picture's pass comes before.
     assert at.other is not None
     return at.other.to(x).expand_as(x)
 
 
-def _made(by: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, _: Running) -> torch.Tensor:
+def _made(by: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
     made = by(x)
     if not isinstance(made, torch.Tensor) or made.shape != x.shape:
         raise ValueError(f"by must be a function that gives a tensor of shape {tuple(x.shape)}, it gave {shown(made)}")

@@ -8,20 +8,21 @@ from typing import overload
 import torch
 from torch import nn
 
+from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, finite
 from vit_course.attention import SelfAttention
-from vit_course.config import ViTConfig
-from vit_course.inputs.tensors import check_axes, check_module, check_tensor, finite
-from vit_course.maps.calls import weights_of
-from vit_course.maps.in_force import changed_in, heard, looking_on
-from vit_course.maps.kept import HOOKS, Kept, Pair, full, in_full_precision, of_pair, of_weights
-from vit_course.maps.others import Watched, attending, few, sizes_in
+from vit_course.maps.active_interventions import changes_in, is_recorded, paused_interventions
+from vit_course.maps.anatomy import Anatomy, few
+from vit_course.maps.attention_tracer import weights_of
+from vit_course.maps.foreign_recording import ForeignRecording, sizes_in
+from vit_course.maps.forward_pass import logits_of
+from vit_course.maps.recorded import HOOKS, Pair, RecordedAttention, full, in_full_precision, of_pair, of_weights
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 
 class ByLayer(Sequence[list[torch.Tensor]]):
     """One list for each layer, with the weights (B, h, T, T) of each forward pass, computed whenever they are asked."""
 
-    def __init__(self, kept: list[list[Kept]]):
+    def __init__(self, kept: list[list[RecordedAttention]]):
         self._kept = kept
 
     def __len__(self) -> int:
@@ -46,10 +47,16 @@ class RecordedMaps:
     them on request.
     """
 
-    def __init__(self, model: nn.Module, kept: list[list[Kept]], sizes: list, watched: Watched | None = None):
+    def __init__(
+        self,
+        anatomy: Anatomy,
+        kept: list[list[RecordedAttention]],
+        sizes: list,
+        watched: ForeignRecording | None = None,
+    ):
         self.by_layer = ByLayer(kept)
         self._kept = kept
-        self._model = model
+        self._anatomy = anatomy
         self._sizes = sizes  # (H, W) of the images of each pass
         self._watched = watched
 
@@ -105,7 +112,7 @@ class RecordedMaps:
         Raises:
             ValueError: as `stacked` and `find_tokens`.
         """
-        return find_tokens(self._num_tokens(), self._size(), self._model, grid, prefix)
+        return find_tokens(self._num_tokens(), self._size(), self._anatomy, grid, prefix)
 
     def _num_tokens(self) -> int:
         # T, where all is well with the maps.
@@ -129,16 +136,13 @@ class RecordedMaps:
             raise ValueError(f"maps of different shapes (h, T, T) cannot be stacked: {sorted(shapes)}")
         num_tokens = shapes.pop()[-1]
         if self._watched:
-            check_whole(self._model, num_tokens, self._size())
+            check_whole(self._anatomy, num_tokens, self._size())
         return num_tokens
 
     def _size(self) -> tuple[int, int] | None:
         # None where nobody saw an image, or images of several sizes gave as many tokens.
-        sizes = set(self._sizes) or {
-            config.height_width
-            for module in self._model.modules()
-            if isinstance(config := getattr(module, "config", None), ViTConfig)
-        }
+        config = self._anatomy.config
+        sizes = set(self._sizes) or ({config.height_width} if config else set())
         return sizes.pop() if len(sizes) == 1 else None
 
 
@@ -167,14 +171,15 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
         TypeError: not a module.
     """
     check_module("model", model)
-    layers = {path: module for path, module in model.named_modules() if isinstance(module, SelfAttention)}
-    if not layers or attending(model) - layers.keys():
-        watched = Watched(model)
+    anatomy = Anatomy(model)
+    layers = {path: module for module, path in anatomy.paths.items() if isinstance(module, SelfAttention)}
+    if not layers or anatomy.attention.keys() - layers.keys():
+        watched = ForeignRecording(anatomy)
         with watched.watching():
-            yield RecordedMaps(model, watched.by_layer, watched.sizes, watched)
+            yield RecordedMaps(anatomy, watched.by_layer, watched.sizes, watched)
         return
-    kept: list[list[Kept]] = [[] for _ in layers]
-    maps = RecordedMaps(model, kept, sizes := [])
+    kept: list[list[RecordedAttention]] = [[] for _ in layers]
+    maps = RecordedMaps(anatomy, kept, sizes := [])
     with HOOKS:
         hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
         hooks.append(model.register_forward_pre_hook(_here(lambda _, args: sizes.extend(sizes_in(args)))))
@@ -189,10 +194,10 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
 def _here(hook: Callable) -> Callable:
     # The hook, deaf to what other threads do with the same model.
     thread = threading.get_ident()
-    return lambda *args: hook(*args) if heard(thread) else None
+    return lambda *args: hook(*args) if is_recorded(thread) else None
 
 
-def _listen(layer: SelfAttention, store: list[Kept]) -> list:
+def _listen(layer: SelfAttention, store: list[RecordedAttention]) -> list:
     # The projection's own output is kept: to project once more would cost a sixth of the layer.
     last: list[torch.Tensor] = []
     ours = type(layer).split_heads is SelfAttention.split_heads and type(layer).weights is SelfAttention.weights
@@ -217,14 +222,14 @@ def _listen(layer: SelfAttention, store: list[Kept]) -> list:
     return hooks
 
 
-def _used(layer: nn.Module, q: torch.Tensor, k: torch.Tensor) -> Kept:
+def _used(layer: nn.Module, q: torch.Tensor, k: torch.Tensor) -> RecordedAttention:
     # (B, h, T, d) twice: what `intervene` hides or replaces, queries and keys do not show.
-    hidden, replaced = changed_in(layer)
+    hidden, replaced = changes_in(layer)
     if replaced is not None:
         return of_weights(replaced.detach(), "has its weights replaced")
     if hidden is None:
         return of_pair(q, k)
-    with looking_on(), in_full_precision(q):
+    with paused_interventions(), in_full_precision(q):
         weights = weights_of(full(q), full(k), None, attn_mask=~hidden)
     return of_weights(weights, "has keys hidden")
 
@@ -251,13 +256,15 @@ def attention_gradients(
     check_axes("classes", classes, "(B,)")
     if any(parameter.is_inference() for parameter in model.parameters()):
         raise ValueError("the model was made inside torch.inference_mode, so that autograd cannot follow it")
-    watched = Watched(model, openly=True)
+    watched = ForeignRecording(Anatomy(model), openly=True)
     with torch.inference_mode(False), torch.enable_grad():
         # Of a frozen model nothing else asks for gradients; and copies may take part where inference tensors may not.
         images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
         with watched.watching():
             logits = finite("logits", logits_of(model(images)))  # (B, num_classes)
-        RecordedMaps(model, watched.by_layer, watched.sizes, watched).stacked()  # says what is wrong, if anything is
+        RecordedMaps(
+            watched.anatomy, watched.by_layer, watched.sizes, watched
+        ).stacked()  # says what is wrong, if anything is
         weights = [layer[0].weights() for layer in watched.by_layer]
         _check_classes(classes, logits)
         picked = logits.gather(1, classes[:, None]).sum()  # the images do not depend on each other
@@ -266,19 +273,6 @@ def attention_gradients(
         except RuntimeError as error:
             raise ValueError("the attention weights have no part in the logits that autograd could follow") from error
     return torch.stack(weights, dim=1).detach(), finite("gradients", torch.stack(gradients, dim=1))
-
-
-def logits_of(out: object) -> torch.Tensor:
-    """-> the logits (B, num_classes) among what a model of any library gives.
-
-    Raises:
-        ValueError: there are none.
-    """
-    logits = out if isinstance(out, torch.Tensor) else getattr(out, "logits", None)
-    if not isinstance(logits, torch.Tensor) or logits.ndim != 2:
-        found = f"shape {tuple(logits.shape)}" if isinstance(logits, torch.Tensor) else type(out).__name__
-        raise ValueError(f"the model must give logits (B, num_classes), it gives {found}")
-    return logits
 
 
 def _check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:

@@ -3,7 +3,7 @@
 The figures do not touch pyplot's state, so a cell that ends in one shows it once.
 """
 
-from vit_course.inputs.extras import extra
+from vit_course._support.inputs.extras import extra
 
 with extra("course", "drawing figures"):
     from vit_course.plots.attention import attention_grid, attention_over_image, outline, overlay
@@ -12,7 +12,7 @@ with extra("course", "drawing figures"):
     from vit_course.plots.photographs import principal_colours, spotlight
     from vit_course.plots.results import curves, expected_and_received, predictions
     from vit_course.plots.style import COLOUR_MAP, LINES, MARKERS, show, use_style
-from vit_course.inputs.arrays import to_picture
+from vit_course._support.inputs.arrays import to_picture
 
 __all__ = [
     "COLOUR_MAP",

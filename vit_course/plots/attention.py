@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
-from vit_course.inputs.arrays import to_array, to_picture
-from vit_course.inputs.rules import check, positive, real, whole
+from vit_course._support.inputs.arrays import to_array, to_picture
+from vit_course._support.inputs.rules import check, positive, real, whole
 from vit_course.plots.style import check_axes_of_figure, check_query, check_text
 
 # The explorer's heat: one hue, rare in photographs, whose opacity is the weight. Where red and green are seen alike

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import torch
 
-from vit_course.inputs.rules import shown
-from vit_course.inputs.tensors import check_tensor
+from vit_course._support.inputs.rules import shown
+from vit_course._support.inputs.tensors import check_tensor
 
 
 def ledger(rows: Sequence[tuple[str, str, torch.Tensor]]) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.arrays import to_array, to_picture
-from vit_course.inputs.rules import check, flag, shown, whole
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.arrays import to_array, to_picture
+from vit_course._support.inputs.rules import check, flag, shown, whole
 from vit_course.plots.style import COLOUR_MAP, check_grid, check_text
 
 

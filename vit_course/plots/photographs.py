@@ -3,8 +3,8 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from vit_course.inputs.arrays import to_array
-from vit_course.inputs.rules import check, flag, positive
+from vit_course._support.inputs.arrays import to_array
+from vit_course._support.inputs.rules import check, flag, positive
 from vit_course.plots.style import check_axes_of_figure
 
 DARKEST = 0.15  # of the picture's brightness is left where no attention goes

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from vit_course.inputs.arrays import to_array, to_picture
-from vit_course.inputs.rules import check, one_of, shown, whole
+from vit_course._support.inputs.arrays import to_array, to_picture
+from vit_course._support.inputs.rules import check, one_of, shown, whole
 from vit_course.plots.style import COLOUR_MAP, LINES, MARKERS, check_text
 
 WRONG = "#D55E00"  # seen on black and on white

@@ -5,8 +5,8 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import is_int, shown, text
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import is_int, shown, text
 
 COLOUR_MAP = "viridis"  # lightness rises evenly, so it reads the same in grey
 MARKERS = "os^Dv*"

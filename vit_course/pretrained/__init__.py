@@ -1,5 +1,7 @@
 """Trained weights for our ViT: the course's own, and those of torchvision, timm, Hugging Face and vit-pytorch."""
 
+from vit_course.pretrained.activations import stages
+from vit_course.pretrained.bundled import load, load_run
 from vit_course.pretrained.compare import Comparison, first_difference
 from vit_course.pretrained.convert import (
     load_huggingface,
@@ -9,11 +11,9 @@ from vit_course.pretrained.convert import (
     resize,
 )
 from vit_course.pretrained.export import to_huggingface, to_timm, to_torchvision, to_vit_pytorch
-from vit_course.pretrained.hub import Pretrained, from_pretrained, none_fits
+from vit_course.pretrained.pipeline import Pretrained, none_fits
 from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.pretrained.probing import class_tokens, fit_linear_head, with_head
-from vit_course.pretrained.shipped import load, load_any, load_run
-from vit_course.pretrained.taps import stages
 
 __all__ = [
     "Comparison",
@@ -22,9 +22,7 @@ __all__ = [
     "class_tokens",
     "first_difference",
     "fit_linear_head",
-    "from_pretrained",
     "load",
-    "load_any",
     "load_huggingface",
     "load_run",
     "load_timm",

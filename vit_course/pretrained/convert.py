@@ -7,14 +7,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from vit_course._support.files.validated import check_tensors
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import shown
 from vit_course.config import ViTConfig
 from vit_course.embeddings import interpolate_positions
-from vit_course.files.validated import check_tensors
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import shown
-from vit_course.pretrained import said
-from vit_course.pretrained.building import changed, our_vit, shapes, unfilled
-from vit_course.pretrained.families import part, simplified, without_the_rest
+from vit_course.pretrained.factory import changed, our_vit, shapes, unfilled
+from vit_course.pretrained.fold_weights import part, simplified, without_the_rest
 from vit_course.pretrained.libraries import (
     DINOV2_AUTHORS,
     HUGGINGFACE,
@@ -25,9 +24,9 @@ from vit_course.pretrained.libraries import (
     VIT_PYTORCH,
     Library,
 )
-from vit_course.pretrained.refusals import checked, hinting
-from vit_course.pretrained.said import Said
-from vit_course.pretrained.sizes import read_config, usual_heads
+from vit_course.pretrained.metadata import Metadata, of_huggingface, of_timm, of_torchvision
+from vit_course.pretrained.sizes import read_config
+from vit_course.pretrained.state_dicts import checked, hinting
 from vit_course.pretrained.variants import VariantConfig, new_model
 from vit_course.vit import ViT
 
@@ -35,24 +34,25 @@ HEAD = ("head.weight", "head.bias")
 Weights = Mapping[str, torch.Tensor]
 
 
-def load_torchvision(state_dict: Weights, num_heads: int | None = None, num_classes: int | None = None) -> ViT:
-    """The state dict of a torchvision `vit_*` -> a `ViT` of ours with the same weights, in eval mode.
+def load_torchvision(weights: nn.Module | Weights, num_heads: int | None = None, num_classes: int | None = None) -> ViT:
+    """A `VisionTransformer` of torchvision, or its state dict -> a `ViT` of ours with the same result, in eval mode.
 
-    The sizes are read from the shapes. What leaves no trace in them, the number of heads, the epsilon of the norms
-    and the kind of GELU, is as in the published models. The model has the dtype of the weights, even a half one; the
-    dict is not changed. Weights without a head give a model without one, whose `features` work.
+    The sizes are read from the shapes; the number of heads, which leaves no trace in them, is asked of the model or
+    given. The new model has the dtype of the weights, even a half one, and shares no memory with them. Weights without
+    a head give a model without one, whose `features` work.
 
     Args:
-        state_dict: with or without a hidden layer before the head (pre-logits).
-        num_heads: needed if the published models of this width have different numbers, or there are none.
+        weights: the model itself, which says everything; for a state dict, the epsilon of the norms is as published.
+        num_heads: needed for a state dict. A model says it itself.
         num_classes: for weights without a head: a fresh one for this many classes is added, to be trained.
 
     Raises:
-        ValueError: naming the first key that is missing or left over, or whose shape does not fit, with both shapes;
-            the possible numbers of heads, if there is more than one.
+        ValueError: another model, naming its class; or the first key that is missing or left over, or whose shape does
+            not fit, with both shapes.
     """
-    old = any(".mlp.linear_1." in key for key in checked(state_dict))
-    return _load(TORCHVISION_1 if old else TORCHVISION, state_dict, Said(num_heads), num_classes)
+    metadata, state = _opened(weights, of_torchvision, TORCHVISION, num_heads=num_heads)
+    old = any(".mlp.linear_1." in key for key in state)
+    return convert(TORCHVISION_1 if old else TORCHVISION, state, metadata, num_classes)
 
 
 def load_timm(
@@ -61,7 +61,7 @@ def load_timm(
     num_classes: int | None = None,
     gelu: str | None = None,
 ) -> ViT:
-    """A `VisionTransformer` of timm, or its state dict -> ours with the same result, in eval mode.
+    """As `load_torchvision`, for timm's `VisionTransformer`.
 
     Takes ViT, DeiT (distilled too: its two heads are averaged, and the second token becomes a register), DeiT III,
     DINO, DINOv2 with and without registers, MAE, CLIP, SigLIP and those that average before the last norm. LayerScale
@@ -69,17 +69,15 @@ def load_timm(
     DINO, DINOv2 and MAE have the same names; the decoder of MAE and the tokens for masks are left out.
 
     Args:
-        weights: the model itself, which says everything; for a state dict, the epsilon of the norms is as published.
-        num_heads: for a state dict, as in `load_torchvision`. A model says it itself.
-        num_classes: as in `load_torchvision`.
+        weights, num_heads, num_classes: as in `load_torchvision`.
         gelu: "none", "tanh" or "quick" for CLIP's; needed for a state dict of CLIP or SigLIP, where both
             are published; otherwise the exact GELU is taken. A model says it itself.
 
     Raises:
-        ValueError: as `load_torchvision`; another model, or one with parts that ours does not have.
+        ValueError: as `load_torchvision`; or a model with parts that ours does not have.
     """
-    found, state = _opened(weights, said.by_timm, "timm's model itself")
-    return load_said(state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes, timm=True)
+    metadata, state = _opened(weights, of_timm, TIMM, num_heads=num_heads, gelu=gelu)
+    return convert(DINOV2_AUTHORS if "register_tokens" in state else TIMM, state, metadata, num_classes)
 
 
 def load_huggingface(
@@ -93,28 +91,28 @@ def load_huggingface(
     With or without their classification heads. The pooler of a `ViTModel` is the paper's hidden layer before the head,
     CLIP's projection is treated as a head, and from a model of images and text only the image tower is taken.
     """
-    found, state = _opened(weights, said.by_huggingface_model, "Hugging Face's model itself")
-    return load_said(state, _agreed(found, num_heads=num_heads, gelu=gelu), num_classes, timm=False)
+    metadata, state = _opened(weights, of_huggingface, HUGGINGFACE, num_heads=num_heads, gelu=gelu)
+    return convert_huggingface(state, metadata, num_classes)
 
 
 def load_vit_pytorch(
     state_dict: Weights, num_heads: int | None = None, num_classes: int | None = None, in_channels: int = 3
 ) -> ViT:
-    """As `load_torchvision`, for the `ViT` of vit-pytorch, which has norms in its patch embedding and no q, k, v bias.
+    """As `load_torchvision`, for the state dict of a `ViT` of vit-pytorch.
 
-    Its dim_head times heads must be its dim.
+    It has norms in its patch embedding and no q, k, v bias. Its dim_head times heads must be its dim.
 
     Args:
         in_channels: C, which the shapes do not tell either.
     """
     check_arguments(in_channels=in_channels)
-    return _load(VIT_PYTORCH, state_dict, Said(num_heads), num_classes, in_channels)
+    metadata = _agreed(Metadata(), num_heads=num_heads)
+    return convert(VIT_PYTORCH, checked(state_dict), metadata, num_classes, in_channels)
 
 
-def load_said(state: Weights, found: Said, num_classes: int | None, timm: bool) -> ViT:
-    """As `load_timm` or `load_huggingface`, of a state dict and of what a config says beside it."""
-    library = (DINOV2_AUTHORS if "register_tokens" in state else TIMM) if timm else _likeliest(state, HUGGINGFACE_KINDS)
-    return _load(library, state, found, num_classes)
+def convert_huggingface(state: Weights, metadata: Metadata, num_classes: int | None = None) -> ViT:
+    """As `convert`, for names that one of Hugging Face's kinds of models has."""
+    return convert(_likeliest(state, HUGGINGFACE_KINDS), state, metadata, num_classes)
 
 
 def resize(model: ViT, image_size: int | tuple[int, int], antialias: bool = False) -> ViT:
@@ -140,20 +138,18 @@ def resize(model: ViT, image_size: int | tuple[int, int], antialias: bool = Fals
     return resized.train(model.training)
 
 
-def _opened(weights: nn.Module | Weights, read: Callable[..., Said], whose: str) -> tuple[Said, Weights]:
-    # What a model says, and its state dict; a state dict says nothing.
+def _opened(
+    weights: nn.Module | Weights, read: Callable[[nn.Module], Metadata], library: Library, **given: Any
+) -> tuple[Metadata, Weights]:
+    # What a model says, or without one what was given, and the state dict.
     if not isinstance(weights, nn.Module):
-        return Said(), checked(weights)
-    if not hasattr(weights, "blocks") and not hasattr(weights, "config"):
-        raise ValueError(
-            f"give a state dict, as model.state_dict() gives it, or {whose}, not a {type(weights).__name__}"
-        )
+        return _agreed(Metadata(), **given), checked(weights)
     state = checked(weights.state_dict())
-    with hinting(TIMM if read is said.by_timm else HUGGINGFACE, state):
-        return read(weights), state
+    with hinting(library, state):
+        return _agreed(read(weights), **given), state
 
 
-def _agreed(found: Said, **given: Any) -> Said:
+def _agreed(found: Metadata, **given: Any) -> Metadata:
     # What was given, where the model does not say otherwise.
     for name, value in given.items():
         if value is not None:
@@ -174,14 +170,21 @@ def _likeliest(keys: Weights, among: tuple[Library, ...]) -> Library:
     return max(among, key=lambda library: (known(library), -len(library.tokens["positions.table"])))
 
 
-def _load(library: Library, weights: Weights, found: Said, num_classes: int | None, in_channels: int = 3) -> ViT:
-    given = {"num_heads": found.num_heads, "num_classes": num_classes}
+def convert(
+    library: Library, weights: Weights, metadata: Metadata, num_classes: int | None = None, in_channels: int = 3
+) -> ViT:
+    """A state dict in the names of a library, with what is known beside it -> a `ViT` of ours, in eval mode.
+
+    Raises:
+        ValueError: as `load_torchvision`.
+    """
+    given = {"num_heads": metadata.num_heads, "num_classes": num_classes}
     check_arguments(**{name: value for name, value in given.items() if value is not None})
     state = without_the_rest(library, checked(weights))
     with hinting(library, state):
         # What the weights are comes first, and what to add to them last: nobody is told to give num_heads in vain.
-        plain = simplified(library, state, found)
-        config = read_config(library, plain, found, num_classes, in_channels)
+        plain = simplified(library, state, metadata)
+        config = read_config(library, plain, metadata, num_classes, in_channels)
         fresh = {name for name in HEAD if library.keys(name)[0] not in plain.state}
         fresh = fresh if fresh == set(HEAD) else set()  # one of the two alone is no head
         needed = {key: shape for key, shape in shapes(config).items() if key not in fresh}
@@ -191,22 +194,21 @@ def _load(library: Library, weights: Weights, found: Said, num_classes: int | No
             raise ValueError(
                 f"num_classes is for weights without a head, and these have key {library.keys(HEAD[0])[0]!r}"
             )
-        config = _completed(library, state, config, found, headless=bool(fresh) or not config.num_classes)
+        config = _completed(library, config, metadata, headless=bool(fresh) or not config.num_classes)
         made = new_model(config) if fresh and config.num_classes else unfilled(config)
         model = made.to(tensors["patch_embedding.projection.weight"].dtype)
     model.load_state_dict(tensors, strict=not fresh)
     return model.eval()
 
 
-def _completed(library: Library, state: Weights, config: ViTConfig, found: Said, headless: bool) -> ViTConfig:
+def _completed(library: Library, config: ViTConfig, metadata: Metadata, headless: bool) -> ViTConfig:
     # With the number of heads and the activation, which leave no trace in the weights and change every number.
-    table = state[library.tokens["positions.table"]].flatten(0, -2)  # (T, D)
-    fixed = config.pool == "cls" and len(table) == config.num_positions and not table[0].any()
-    num_heads = found.num_heads or usual_heads(config, fixed)
-    gelu = found.gelu or _usual_gelu(library, config, headless)
+    if metadata.num_heads is None:
+        raise ValueError("the number of heads is not in the weights: give num_heads, or the model itself")
+    gelu = metadata.gelu or _usual_gelu(library, config, headless)
     if gelu == "quick":
-        return VariantConfig(**{**config.to_dict(), "num_heads": num_heads, "quick_gelu": True})
-    return changed(config, num_heads=num_heads, gelu=gelu)
+        return VariantConfig(**{**config.to_dict(), "num_heads": metadata.num_heads, "quick_gelu": True})
+    return changed(config, num_heads=metadata.num_heads, gelu=gelu)
 
 
 def _usual_gelu(library: Library, config: ViTConfig, headless: bool) -> str:

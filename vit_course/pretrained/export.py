@@ -2,7 +2,7 @@
 
 import torch
 
-from vit_course.pretrained.building import our_vit
+from vit_course.pretrained.factory import our_vit
 from vit_course.pretrained.libraries import HUGGINGFACE, TIMM, TORCHVISION, VIT_PYTORCH, Library
 from vit_course.pretrained.variants import PLAIN
 from vit_course.vit import ViT

@@ -2,7 +2,6 @@
 
 import math
 import platform
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,25 +11,16 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
+from vit_course._support.files.records import need_object
+from vit_course._support.inputs.arguments import check_statistics, height_and_width
+from vit_course._support.inputs.rules import flag, is_int, real, shown
 from vit_course.data.pictures import Picture, normalise, open_picture
-from vit_course.files.records import need_object
-from vit_course.inputs.arguments import check_statistics, height_and_width
-from vit_course.inputs.rules import flag, is_int, real, shown
 
 # The names of torchvision and timm, and what Pillow calls them.
 _NAMES = ("nearest", "nearest-exact", "bilinear", "bicubic", "box", "hamming", "lanczos")
 INTERPOLATIONS = {name: Image.Resampling[name.partition("-")[0].upper()] for name in _NAMES}
 # Hugging Face writes Pillow's numbers.
 RESAMPLE = {0: "nearest-exact", 1: "lanczos", 2: "bilinear", 3: "bicubic", 4: "box", 5: "hamming"}
-# What its processors do where the file says nothing.
-VIT = {"size": 224, "resample": 2, "do_center_crop": False, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
-DEIT = {**VIT, "size": 256, "resample": 3, "do_center_crop": True, "crop_size": 224}
-CLIP = {
-    **{"size": {"shortest_edge": 224}, "resample": 3, "do_center_crop": True, "crop_size": 224},
-    **{"image_mean": [0.48145466, 0.4578275, 0.40821073], "image_std": [0.26862954, 0.26130258, 0.27577711]},
-}
-# By how the name of a processor begins; DINOv2 has Bit's.
-PROCESSORS = {"ViT": VIT, "DeiT": DEIT, "CLIP": CLIP, "Bit": CLIP, "Siglip": {**VIT, "resample": 3}}
 # What no tensor can be resized by.
 PILLOWS_OWN = ("box", "hamming")
 MOST_PIXELS = 100_000_000
@@ -153,13 +143,13 @@ class Preprocessing:
 
     @classmethod
     def from_timm(cls, config: Mapping) -> "Preprocessing":
-        """From the `pretrained_cfg` of a timm model: a model's attribute, or a part of its config.json.
+        """From what `timm.data.resolve_model_data_config` says of a model, or from its `pretrained_cfg`.
 
         Raises:
             ValueError: a crop mode other than "center" and "squash", or a value that cannot be used.
         """
         config = need_object("the preprocessing of timm", config)
-        # timm's own defaults, where a file says nothing.
+        # timm's own defaults, where the config is silent.
         size, share = config.get("input_size") or (3, 224, 224), config.get("crop_pct") or 0.875
         if not isinstance(size, (list, tuple)) or len(size) != 3 or not all(is_int(n) and n > 0 for n in size):
             raise ValueError(f"input_size must be (channels, height, width), ints of at least 1, got {shown(size)}")
@@ -180,48 +170,28 @@ class Preprocessing:
         )
 
     @classmethod
-    def from_huggingface(cls, config: Mapping) -> "Preprocessing":
-        """From the content of a preprocessor_config.json, as written by versions 3 to 5 of transformers.
+    def from_huggingface(cls, config: Mapping, on_tensor: bool = True) -> "Preprocessing":
+        """From what `to_dict()` of an image processor gives, of ViT, DeiT, DINOv2, CLIP, SigLIP and their like.
 
-        Resized as version 5 does by default, on tensors. `dataclasses.replace(..., on_tensor=False)` leaves it to
-        Pillow, as the versions before did.
+        Args:
+            config: with its size, its crop, its resampling, its mean and its std.
+            on_tensor: as the processor does: those on torchvision resize a tensor, those on Pillow the picture.
 
         Raises:
-            ValueError: a processor of a kind not in `PROCESSORS`, a step that has no place here, or a
-                value that cannot be used.
+            ValueError: a size other than a height and a width or a shortest_edge, or a value that cannot be used.
         """
         config = need_object("the preprocessing of Hugging Face", config)
-        # Version 5 may keep it within a processor_config.json.
-        config = need_object("image_processor", config.get("image_processor", config))
-        kind = config.get("image_processor_type") or config.get("feature_extractor_type") or "ViT"
-        kind = kind if isinstance(kind, str) else shown(kind)
-        usual = next(
-            (usual for begin, usual in PROCESSORS.items() if re.match(f"{begin}(Image|Feature|$)", kind)), None
-        )
-        if usual is None:
-            raise ValueError(f"the preprocessing is that of a {kind}; known here are those of {', '.join(PROCESSORS)}")
-        config = {**usual, **config}
-        if usual is CLIP and is_int(config["size"]):  # a number is the shorter side there
-            config["size"] = {"shortest_edge": config["size"]}
-        for step in ("do_resize", "do_rescale", "do_normalize"):
-            flag(step, config.get(step, True))
-            if config.get(step) is False:
-                raise ValueError(f"the preprocessing leaves out a step: {step} is false, which is not handled")
-        flag("do_center_crop", config["do_center_crop"])
-        factor = config.get("rescale_factor", 1 / 255)
-        real(0.0, 1.0)("rescale_factor", factor)
-        if not math.isclose(factor, 1 / 255, rel_tol=1e-6):
-            raise ValueError(f"rescale_factor must be 1/255, got {factor}")
+        if missing := [key for key in ("size", "resample", "image_mean", "image_std") if config.get(key) is None]:
+            raise ValueError(f"the preprocessing of Hugging Face says no {' and no '.join(missing)}")
+        crop = config.get("crop_size") if config.get("do_center_crop") else None
         resample = config["resample"]
-        if not is_int(resample) or resample not in RESAMPLE:
-            raise ValueError(f"resample must be one of {', '.join(map(str, RESAMPLE))}, got {shown(resample)}")
         return cls(
             resize=_size("size", config["size"]),
-            crop=_pair(_size("crop_size", config.get("crop_size", 224))) if config["do_center_crop"] else None,
-            interpolation=RESAMPLE[resample],
+            crop=None if crop is None else _pair(_size("crop_size", crop)),
+            interpolation=RESAMPLE.get(resample, resample) if is_int(resample) else resample,
             mean=_tuple(config["image_mean"]),
             std=_tuple(config["image_std"]),
-            on_tensor=True,
+            on_tensor=on_tensor,
         )
 
 
@@ -246,15 +216,13 @@ def resize_tensor(images: torch.Tensor, size: tuple[int, int], interpolation: st
 
 
 def _size(name: str, value: Any) -> int | tuple[int, int]:
-    # A number is a square. {"shortest_edge": n} alone keeps the proportions.
-    sides = value if isinstance(value, Mapping) else {"height": value, "width": value}
-    if not all(is_int(side) and side > 0 for side in sides.values()):
-        raise ValueError(f"a size must be made of ints of at least 1, got {shown(value)} as {name}")
+    # {"shortest_edge": n} alone keeps the proportions.
+    sides = {key: side for key, side in need_object(name, value).items() if side is not None}
     if sides.keys() == {"height", "width"}:
         return sides["height"], sides["width"]
     if sides.keys() == {"shortest_edge"}:
         return sides["shortest_edge"]
-    raise ValueError(f"a size must be a number, a height and a width, or a shortest_edge, got {shown(value)} as {name}")
+    raise ValueError(f"a size must be a height and a width, or a shortest_edge, got {shown(value)} as {name}")
 
 
 def _pair(value: Any) -> Any:

@@ -7,11 +7,10 @@ import torch
 from PIL import Image
 from torch import nn
 
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.extras import extra
-from vit_course.inputs.tensors import check_axes, check_finite, finite
-from vit_course.pretrained.building import our_vit
-from vit_course.pretrained.configs import rebuilt
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.extras import extra
+from vit_course._support.inputs.tensors import check_axes, check_finite, finite
+from vit_course.pretrained.factory import our_vit, rebuilt
 from vit_course.vit import ViT
 
 

@@ -1,53 +1,21 @@
-"""The sizes of a model, read from the shapes of its weights; and the number of heads, which no shape tells."""
+"""The sizes of a model, read from the shapes of its weights."""
 
 from collections.abc import Mapping
 
 import torch
 
 from vit_course.config import ViTConfig
-from vit_course.pretrained.families import Simplified
+from vit_course.pretrained.fold_weights import Simplified
 from vit_course.pretrained.libraries import Library
-from vit_course.pretrained.refusals import missing
-from vit_course.pretrained.said import Said
+from vit_course.pretrained.metadata import Metadata
+from vit_course.pretrained.state_dicts import missing
 from vit_course.pretrained.variants import VariantConfig, simplest
-
-# Width -> heads, of every plain ViT that timm 1.0 and transformers 5 publish or that our families' authors have. Nearly
-# all heads are 64 wide; 1152, 1280, 1408 and 1664 have 16 (heads of 72, 80, 88 and 104).
-PUBLISHED = {
-    **{192: (3,), 256: (4,), 320: (5,), 384: (6,), 512: (8,), 640: (10,), 768: (12,), 832: (13,), 896: (14,)},
-    **{1024: (16,), 1152: (16,), 1280: (16,), 1408: (16,), 1536: (16, 24), 1664: (16,)},
-}
-
-
-def usual_heads(config: ViTConfig, fixed_positions: bool = False) -> int:
-    """The number of heads of the published models of these sizes.
-
-    Args:
-        config: what the shapes tell.
-        fixed_positions: whether the position table has a row of zeros for the class token, as a computed one.
-
-    Raises:
-        ValueError: where there is no such model, or several have different numbers; then these are listed.
-    """
-    width = config.hidden_dim
-    candidates = PUBLISHED.get(width, ())
-    if width == 384 and fixed_positions:
-        candidates = (6, 12)  # 12 in the ViT-S of MoCo v3 (arXiv:2104.02057), whose positions are fixed
-    if width == 768 and config.mlp_dim == 2304:
-        candidates = (8, 12)  # 8 in the first vit_small of timm
-    if width == 768 and config.pool == "mean" and type(config) is ViTConfig and not config.num_registers:
-        candidates = (12, 16)  # 16 in timm's vit_base_patch16_gap_224
-    if len(candidates) == 1:
-        return candidates[0]
-    known = " or ".join(map(str, candidates))
-    reason = f"published models of width {width} have {known}" if known else f"no published model is {width} wide"
-    raise ValueError(f"the number of heads is not in the weights, and {reason}: give num_heads")
 
 
 def read_config(
-    library: Library, simplified: Simplified, said: Said, num_classes: int | None, in_channels: int
+    library: Library, simplified: Simplified, metadata: Metadata, num_classes: int | None, in_channels: int
 ) -> ViTConfig:
-    """The config of the model whose weights these are; what the shapes do not tell is said or as published.
+    """The config of the model whose weights these are; what the shapes do not tell is in the metadata or as published.
 
     The number of heads is left at 1 and the kind of GELU at the exact one, so that other faults are named before they
     are asked for.
@@ -68,7 +36,7 @@ def read_config(
             )
     else:
         in_channels, patch_size = patches.shape[1:3]
-    (rows, columns), pool = _positions(library, state, hidden_dim, said)
+    (rows, columns), pool = _positions(library, state, hidden_dim, metadata)
     _check_width(library, state, hidden_dim)
     key, expand = _weight(library, state, "encoder.blocks.0.mlp.expand.weight", axes=2)
     contract = state.get(library.keys("encoder.blocks.0.mlp.contract.weight")[0])
@@ -90,7 +58,7 @@ def read_config(
         mlp_dim=len(expand),
         pool=pool,
         qkv_bias=library.fixed.get("qkv_bias", not biases.isdisjoint(state)),
-        norm_epsilon=said.norm_epsilon or (1e-5 if "pre_norm" in simplified.variant else library.norm_epsilon),
+        norm_epsilon=metadata.norm_epsilon or (1e-5 if "pre_norm" in simplified.variant else library.norm_epsilon),
         representation_size=0 if no_pre_logits else _rows(library, state, "pre_logits.0"),
         patch_norm=normed,
         num_registers=_registers(library, state),
@@ -121,7 +89,7 @@ def _registers(library: Library, state: Mapping) -> int:
     return 0 if tokens is None else tokens.shape[1]
 
 
-def _positions(library: Library, state: Mapping, hidden_dim: int, said: Said) -> tuple[tuple[int, int], str]:
+def _positions(library: Library, state: Mapping, hidden_dim: int, metadata: Metadata) -> tuple[tuple[int, int], str]:
     # The rows and columns of patches, and whether there is a row for a class token.
     key = library.keys("positions.table")[0]
     if key not in state:
@@ -137,8 +105,8 @@ def _positions(library: Library, state: Mapping, hidden_dim: int, said: Said) ->
     ):
         raise missing(library, state, token_key)
     prefix = int(token is not None and token.numel() > 0)
-    if said.grid is not None and rows - prefix == said.grid[0] * said.grid[1]:
-        return said.grid, "cls" if prefix else "mean"
+    if metadata.grid is not None and rows - prefix == metadata.grid[0] * metadata.grid[1]:
+        return metadata.grid, "cls" if prefix else "mean"
     if rows <= prefix or not _is_square(rows - prefix):
         side = max(1, round(max(0, rows - prefix) ** 0.5))
         extra = "one for a class token and " if prefix else ""

@@ -6,10 +6,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from vit_course._support.inputs.tensors import check_tokens
 from vit_course.attention import attention_weights
 from vit_course.config import ViTConfig
 from vit_course.encoder import MLP
-from vit_course.inputs.tensors import check_tokens
 from vit_course.vit import ViT
 
 # What a `VariantConfig` has where it does nothing otherwise.

@@ -5,7 +5,7 @@ Each name is imported when it is first used, so that the command line can read a
 
 import importlib
 
-from vit_course.inputs.extras import extra
+from vit_course._support.inputs.extras import extra
 
 _FOUND_IN = {
     "ConvNet": "convnet",
@@ -16,6 +16,7 @@ _FOUND_IN = {
     "evaluate": "evaluation",
     "linear_baseline": "baseline",
     "load_objective": "restored",
+    "load_weights": "run_folder",
     "parameter_groups": "optimisers",
     "train": "loop",
     "warmup_cosine": "optimisers",

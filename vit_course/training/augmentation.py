@@ -2,7 +2,7 @@
 
 import torch
 
-from vit_course.inputs.extras import extra
+from vit_course._support.inputs.extras import extra
 
 
 def rand_augment(images: torch.Tensor, seeds: torch.Tensor, magnitude: int) -> torch.Tensor:

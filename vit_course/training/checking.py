@@ -7,11 +7,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.rules import path_name, shown
+from vit_course._support.inputs.tensors import check_module
 from vit_course.data import Dataset, ImageFiles, Images
 from vit_course.data.augment import check_padding
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.rules import path_name, shown
-from vit_course.inputs.tensors import check_module
 from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine
 from vit_course.training.recipe import TrainingConfig

@@ -3,9 +3,9 @@
 import torch
 from torch import nn
 
-from vit_course.inputs.arguments import MOST_CLASSES, WIDTH, check_arguments
-from vit_course.inputs.rules import shown, whole
-from vit_course.inputs.tensors import check_axes, check_images
+from vit_course._support.inputs.arguments import MOST_CLASSES, WIDTH, check_arguments
+from vit_course._support.inputs.rules import shown, whole
+from vit_course._support.inputs.tensors import check_axes, check_images
 
 CLASSES = whole(1, MOST_CLASSES)
 
@@ -18,7 +18,7 @@ class ConvNet(nn.Module):
 
     Args:
         widths: channels of the three stages. The default has the parameters of the preset "tiny-cifar" to 1 %.
-        in_channels: C.
+        in_channels: C
         num_classes: how many logits.
 
     Raises:

@@ -1,6 +1,5 @@
 """What a run was made of, in values that JSON has: compared by name when it goes on."""
 
-import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -8,8 +7,8 @@ from pathlib import Path
 
 from torch import nn
 
+from vit_course._support.inputs.rules import shown
 from vit_course.data import Dataset, ImageFiles
-from vit_course.inputs.rules import shown
 from vit_course.training.objective import Objective
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.supervised import Supervised
@@ -52,28 +51,12 @@ def need_the_same(path: Path, found: Mapping[str, Mapping], wanted: Mapping[str,
         path: of the file, for the message.
         found, wanted: from `described`, with `SUPERVISED` where they name no objective.
     """
-    for part, was, now in (
-        ("objective", "was trained by an objective with", "this run's has"),
-        ("model", "is of a model with", "this run's model has"),
-        ("recipe", "was trained with", "this run has"),
-        ("data", "was trained on data of", "this run's data are of"),
-    ):
-        was_found, is_wanted = found.get(part, {}), wanted.get(part, {})
-        defaults = asdict(TrainingConfig()) if part == "recipe" else {}  # a run of before there was that field
-        for name in {**is_wanted, **was_found}:
-            before, here = was_found.get(name, defaults.get(name)), is_wanted.get(name)
-            if before != here:
-                raise ValueError(f"{path} {was} {name} {shown(before)}, {now} {name} {shown(here)}")
-
-
-def need_history(path: Path, history: list, epochs: int, measures: tuple[str, ...]) -> None:
-    """A `ValueError` where a history is not that of the first of so many epochs, one dict each with these measures."""
-    numbers = ["learning_rate", *(f"{part}_{name}" for part in ("train", "validation") for name in ("loss", *measures))]
-    if not 1 <= len(history) <= epochs:
-        raise ValueError(f"{path} has a history of {len(history)} epochs, but from 1 to {epochs} are needed")
-    for i, row in enumerate(history):
-        known = isinstance(row, dict) and set(row) == {"epoch", *numbers} and row["epoch"] == i + 1
-        if not known or not all(isinstance(row[name], (int, float)) and math.isfinite(row[name]) for name in numbers):
-            raise ValueError(
-                f"{path}: row {i + 1} of the history must hold epoch, {', '.join(numbers)}, got {shown(row)}"
-            )
+    for part, here in wanted.items():
+        # A run from before the recipe had some field was trained with its default.
+        before = asdict(TrainingConfig()) | found[part] if part == "recipe" else found[part]
+        for name in {**here, **before}:
+            if before.get(name) != here.get(name):
+                raise ValueError(
+                    f"{path} is of a run whose {part} has {name} {shown(before.get(name))}, and this run's has "
+                    f"{shown(here.get(name))}: go on with what the run began with, or name another folder"
+                )

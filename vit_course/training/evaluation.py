@@ -3,9 +3,9 @@
 import torch
 from torch import nn
 
+from vit_course._support.inputs.arguments import check_arguments
+from vit_course._support.inputs.tensors import check_module, finite
 from vit_course.data import Dataset, ImageFiles, Images, ImageSet, load_batches
-from vit_course.inputs.arguments import check_arguments
-from vit_course.inputs.tensors import check_module, finite
 from vit_course.training.checking import need_kind, none_read
 from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, device_of, mine, sum_over_processes

@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
+from vit_course._support.inputs.arguments import check_arguments
 from vit_course.data import Dataset, Images, load_batches
-from vit_course.inputs.arguments import check_arguments
 from vit_course.training.checking import need_kind, none_read
 from vit_course.training.processes import device_of
 from vit_course.vit import ViT

@@ -3,9 +3,9 @@
 import torch
 from torch import nn
 
+from vit_course._support.inputs.arguments import check_arguments
 from vit_course.embeddings import SinCos2DPositions
 from vit_course.encoder import Encoder
-from vit_course.inputs.arguments import check_arguments
 from vit_course.patches import patchify
 from vit_course.training.checking import need_kind
 from vit_course.training.objective import Objective, full_precision

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import torch
 from torch import nn
 
-from vit_course.files.atomic import write_atomically
-from vit_course.inputs.extras import extra
+from vit_course._support.files.atomic import write_atomically
+from vit_course._support.inputs.extras import extra
 
 if TYPE_CHECKING:
     from accelerate import Accelerator

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from vit_course.inputs import arguments
-from vit_course.inputs.rules import check, one_of, positive, real, share, shown, whole
+from vit_course._support.inputs import arguments
+from vit_course._support.inputs.rules import check, one_of, positive, real, share, shown, whole
 
 RECIPES = Path(__file__).parent / "recipes"
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from vit_course.files.records import naming, need_object, read_json
-from vit_course.files.validated import check_shapes
-from vit_course.files.weights import load_weights
-from vit_course.pretrained.shipped import find, load
+from vit_course._support.files.records import naming, need_object, read_json
+from vit_course._support.files.validated import check_shapes
+from vit_course._support.files.weights import load_weights
+from vit_course.pretrained.bundled import find, load
 from vit_course.training.masked import MaskedAutoencoder
 from vit_course.training.objective import Objective
 from vit_course.training.recipe import OBJECTIVES

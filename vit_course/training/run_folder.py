@@ -1,24 +1,20 @@
 """The folder of a training run: its config, its log, its best weights, its state, its lock."""
 
-import json
-import math
 import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from filelock import FileLock, Timeout
 
-from vit_course.data import Dataset, ImageFiles, unreadable
-from vit_course.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
-from vit_course.files.records import naming, need_object, read_json
-from vit_course.files.validated import check_like
-from vit_course.files.weights import load_weights, save_weights, write_tensors
-from vit_course.inputs.arguments import check_statistics
-from vit_course.training.describe import SUPERVISED, described, need_history, need_the_same
+from vit_course._support.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
+from vit_course._support.files.records import naming
+from vit_course._support.files.validated import check_like
+from vit_course._support.files.weights import load_weights, save_weights, write_tensors
+from vit_course.data import Dataset, unreadable
+from vit_course.training.describe import SUPERVISED, described, need_the_same
 from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, first_alone, need_the_same_folder
 from vit_course.training.recipe import TrainingConfig
@@ -99,8 +95,8 @@ class RunFolder:
             resume: whether it goes on.
 
         Raises:
-            ValueError: nothing to resume, a folder that holds a run already, that another process has locked, that not
-                all processes see, or whose run was made of something else or is not whole.
+            ValueError: nothing to resume, or a file of it that is damaged; a folder that holds a run already, that
+                another process has locked, that not all processes see, or whose run was made of something else.
             OSError: a folder that cannot be written.
         """
         if self.path is None:
@@ -162,56 +158,18 @@ class RunFolder:
         return self.path / name
 
     def _resumed(self, state: RunState) -> list[dict]:
-        path = self._file("last.safetensors")
+        path, best = self._file("last.safetensors"), self._file("best.safetensors")
         tensors, metadata = load_weights(path)
-        if "recipe" not in metadata:
-            raise ValueError(f"{path} holds no state of a run to continue, {len(tensors)} tensors of something else")
-        metadata, wanted = SUPERVISED | metadata, SUPERVISED | self.described
-        for part in (*wanted, "history"):
-            if not isinstance(metadata.get(part), list if part == "history" else dict):
-                raise ValueError(f"{path} does not say which {part} it is of: start a run of an earlier version again")
-        need_the_same(path, metadata, wanted)
-        recipe, history = self.described["recipe"], metadata["history"]
-        need_history(path, history, recipe["epochs"], self.objective.measures)
-        self._check_best(state)
-        self._check_config()
-        on_disk = isinstance(self.dataset.train, ImageFiles)  # a batch of which nothing could be read changes nothing
-        steps = len(history) * math.ceil(len(self.dataset.train) / recipe["batch_size"])
-        # A model of somebody's own may leave parts out in some steps.
-        state.restore(path, tensors, steps, exact=not on_disk and "class" not in self.described["model"])
-        return history
-
-    def _check_best(self, state: RunState) -> None:
-        path = self._file("best.safetensors")
-        if not path.exists():
-            raise ValueError(
-                f"{path} is missing, the best weights of the run so far: put it back, or start again in another folder"
-            )
-        tensors, metadata = load_weights(path)
-        with naming(path):
-            check_like(tensors, state.validated.kept.state_dict())
-            if metadata.get("config", self.described["model"]) != self.described["model"]:
-                raise ValueError("its config differs from that of the run")
-
-    def _check_config(self) -> None:
-        path = self._file("config.json")
-        if not path.exists():  # it can be written anew
-            return
-        again = "remove the file, and it is written again"
-        try:
-            found = read_json(path)
-            wanted = json.loads(json.dumps(self._config()))
-            images = need_object("images", found.get("images"))
-            if isinstance(self.dataset.train, ImageFiles):  # whose mean a file that is damaged later changes
-                check_statistics(images.get("mean"), images.get("std"))
-                wanted["images"] |= {name: images[name] for name in ("mean", "std")}
-            need_object("data", found.get("data"))
-            found["training"] = asdict(TrainingConfig()) | need_object("training", found.get("training", {}))
-        except ValueError as error:
-            raise ValueError(f"{error}; {again}") from error
-        for part in set(wanted) - {"data"}:
-            if found.get(part) != wanted[part]:
-                raise ValueError(f"{path}: {part} is not what this run wrote there; {again}")
+        if not {"model", "recipe", "data", "history"} <= metadata.keys():
+            raise ValueError(f"{path} holds no state of a run to continue: start the training in another folder")
+        need_the_same(path, SUPERVISED | metadata, SUPERVISED | self.described)
+        if not best.exists():
+            raise ValueError(f"{best} is missing: put it back from a copy, or start again in another folder")
+        weights, _ = load_weights(best)
+        with naming(best):
+            check_like(weights, state.validated.kept.state_dict())
+        state.restore(path, tensors)
+        return metadata["history"]
 
     def _config(self) -> dict:
         # What is needed to show the model a picture, and to repeat the run.

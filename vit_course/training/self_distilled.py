@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.inputs.arguments import check_arguments
+from vit_course._support.inputs.arguments import check_arguments
 from vit_course.training.checking import need_kind
 from vit_course.training.objective import Objective, full_precision
 from vit_course.training.processes import Engine
@@ -110,8 +110,8 @@ class ProjectionHead(nn.Module):
     Three layers, then the cosines with K learned directions.
 
     Args:
-        hidden_dim: D.
-        outputs: K.
+        hidden_dim: D
+        outputs: K
 
     Source: Caron et al. 2021, section 3.1 and appendix C; narrower here.
     """

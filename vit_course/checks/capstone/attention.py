@@ -1,84 +1,96 @@
 """Exercise capstone.attention: self-attention as a module."""
 
+import math
+from functools import partial
+from itertools import product
+
 import torch
-from torch import nn
 
-from vit_course.checks.report import Wrong
-from vit_course.checks.tools.accountant import counted
-from vit_course.checks.tools.biases import draw_biases, same_with_biases
-from vit_course.checks.tools.flat import Flat
-from vit_course.checks.tools.heads import Vectors, attend, close, heads_of, name_the_slip
-from vit_course.checks.tools.modules import alone, build, feed, repeats, trained_by
-from vit_course.checks.tools.roles import Watched, find_roles
-from vit_course.checks.tools.tensors import equal, tensor
-from vit_course.checks.tools.tokens_meet import tokens_meet
-
-ASKER = 1  # not the first, to which a causal mask leaves no choice
+from vit_course.attention import SelfAttention
+from vit_course.checks.attention.mended import MISTAKES as OF_MATRICES
+from vit_course.checks.attention.mended import attention as of_matrices
+from vit_course.checks.tools.mistakes import Mistake, Slip, wrong_functions
+from vit_course.checks.tools.modules import build
+from vit_course.checks.tools.weights import random_weights, same_module
 
 
 def attention(answer, draw):
-    """`answer(hidden_dim, num_heads)` -> a module (B, T, D) -> (B, T, D), its parameters named as you like."""
+    """`answer(hidden_dim, num_heads)` -> a module (B, T, D) -> (B, T, D) with linear layers qkv and projection."""
     for (batch, tokens), (heads, d) in zip(((3, 5), (2, 6)), head_sizes(draw), strict=True):
         hidden = heads * d
         layer = build(answer, hidden, heads)
-        x = draw.normal(batch, tokens, hidden)
-        tensor(feed(layer, x), x.shape, "(B, T, D)", "the output")
-        layer.eval()
-        small = any(tuple(p.shape)[-2:] == (d, d) for p in layer.parameters())
-        right = [4 * hidden * hidden + biases * hidden for biases in (4, 3, 2, 1, 0)]
-        counted(layer, right, __name__, locals(), f"D = {hidden}, h = {heads}")
-        tensor(feed(layer, x), x.shape, "(B, T, D)", "the output in eval mode")
-        _draw_matrices(layer, hidden, draw)
-        repeats(layer, x)
-        trained_by(layer, x, draw, through=True)
-        alone(layer, x)
-        for fewer in (x[:, :1], x[:, 1:]):
-            tensor(feed(layer, fewer), fewer.shape, "(B, T, D)", "the output for another number of tokens")
-        tokens_meet(layer, x, draw)
-        _same_attention(layer, x, heads, draw)
+        weights = random_weights(SelfAttention(hidden, heads), draw)
+        inputs = [2 * draw.normal(*sizes, hidden) for sizes in ((batch, tokens), (batch + 1, tokens + 2))]
+        mistakes = [
+            Mistake(one.slug, one.sentence, partial(with_weights, weights=weights, heads=heads, function=one.function))
+            for one in MISTAKES
+        ]
+        right = partial(with_weights, weights=weights, heads=heads)
+        same_module(layer, weights, [right], inputs, mistakes, "(B, T, D)", draw)
 
 
 def head_sizes(draw) -> list[tuple[int, int]]:
     """(heads, width of a head), twice, of which one differs in the number of heads from the other."""
-    # 4 heads at least or a width of 5, so that any matrix, of one head too, has more numbers than all biases. Not three
-    # heads: then two matrices of D x D are as many numbers as three a head of d x d, and one.
     return [draw.choose([(2, 5), (2, 7)]), (4, 5)]
 
 
-def _draw_matrices(module: nn.Module, hidden: int, draw) -> None:
-    # No two parts alike, no biases, and the scores so small that no softmax has an end.
-    with torch.no_grad():
-        for parameter in module.parameters():
-            size = 0.5 * hidden**-0.5 if parameter.numel() > 3 * hidden else 0
-            parameter.copy_(size * draw.normal(*parameter.shape))
+def with_weights(x, weights, heads, function=of_matrices):
+    """A function of tokens, two layers and h, as those of exercise attention.mended, with weights by name."""
+    qkv, projection = ((weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in ("qkv", "projection"))
+    return function(x, qkv, projection, heads)
 
 
-def _same_attention(layer: nn.Module, x: torch.Tensor, heads: int, draw) -> None:
-    hidden, flat = x.shape[-1], Flat(list(layer.parameters()))
-    matrices = [flat.places(p) for p in flat.parameters if p.numel() > 3 * hidden]
-    vectors = [flat.places(p).flatten() for p in flat.parameters if p.numel() <= 3 * hidden]
-    watched = Watched(flat, lambda x: feed(layer, x[None])[0, ASKER], ASKER)
-    roles = find_roles(watched, matrices, draw.normal(4, hidden), draw.normal(hidden))
-    flat.set(3 * flat.get())
-    row, received = flat.get(), feed(layer, x).detach()
+def _mixed(mix):
+    # The right attention where `mix` makes other weights (B, h, T, T) of the right ones.
+    return partial(of_matrices, share=lambda scores: mix(scores.softmax(-1)))
 
-    def run(cut, **steps):
-        return attend([Vectors.of(head, row) for head in cut[0]], x, **steps)
 
-    found = heads_of(roles, hidden, heads)
-    expected = run([found]) if found else None
-    if expected is None or not close(received, expected):
-        context = ["Input:    random matrices, no two alike, and biases of 0"]
-        slip = name_the_slip([roles], hidden, heads, run, received)
-        if slip is None and expected is not None:
-            equal(received, expected, axes="(B, T, D)", context=context)
-        details = [f"Expected: {heads} heads of width {hidden // heads}", f"Received: {roles.described()}"]
-        sentence = "The parameters do not form heads that work independently."
-        mistake, sentence, details = slip or ("wrong-behaviour", sentence, details)
-        if expected is not None:
-            equal(received, expected, mistake, sentence, axes="(B, T, D)", context=[*context, *details])
-        raise Wrong(mistake, sentence, [*context, *details])
-    spare = torch.cat([torch.zeros(0, dtype=torch.long), *vectors])
-    vectors, last = draw_biases(watched, found, spare, lambda: draw.normal(4, hidden), draw)
-    expected, received = attend(vectors, x) + last, feed(layer, x).detach()
-    same_with_biases(received, expected, "(B, T, D)")
+# The slips of attention with given matrices, and those that come up in a module.
+MISTAKES = [
+    *wrong_functions(OF_MATRICES, of_matrices, pairs=3),
+    *wrong_functions(
+        [
+            Slip(
+                "weights-averaged",
+                "The weights of the heads are averaged or added up before they are applied to the values.",
+                _mixed(lambda weights: weights.mean(1, keepdim=True).expand_as(weights)),
+                _mixed(lambda weights: weights.sum(1, keepdim=True).expand_as(weights)),
+            ),
+            Slip(
+                "scores-averaged",
+                "The scores of the heads are averaged or added up, so there is one set of weights for all heads.",
+                partial(of_matrices, share=lambda s: s.mean(1, keepdim=True).softmax(-1).expand_as(s)),
+                partial(of_matrices, share=lambda s: s.sum(1, keepdim=True).softmax(-1).expand_as(s)),
+            ),
+            Slip(
+                "own-token-masked",
+                "No token attends to itself.",
+                partial(
+                    of_matrices,
+                    share=lambda s: s.masked_fill(torch.eye(s.shape[-1], dtype=torch.bool), -math.inf).softmax(-1),
+                ),
+            ),
+            Slip(
+                "no-softmax",
+                "The scores are used as weights without scaling and without a softmax.",
+                partial(of_matrices, scale=lambda *_: 1, share=lambda s: s),
+            ),
+            Slip(
+                "weights-uniform",
+                "Every token gets the same weight, whatever queries and keys are.",
+                partial(of_matrices, share=lambda s: torch.ones_like(s) / s.shape[-1]),
+            ),
+            Slip(
+                "part-unused",
+                "One of queries, keys and values is not used: another is in its place.",
+                *(partial(of_matrices, order=parts) for parts in product(range(3), repeat=3) if len({*parts}) < 3),
+            ),
+            Slip(
+                "wrong-number-of-heads",
+                "The number of heads is wrong.",
+                lambda x, qkv, projection, heads: of_matrices(x, qkv, projection, x.shape[-1] // heads),
+                lambda x, qkv, projection, heads: of_matrices(x, qkv, projection, 2),
+            ),
+        ]
+    ),
+]

@@ -1,21 +1,33 @@
 """Exercise capstone.block: the encoder block."""
 
+from functools import partial
+
 from vit_course.checks.capstone.attention import head_sizes
-from vit_course.checks.tools.accountant import counted
-from vit_course.checks.tools.block import right_block
-from vit_course.checks.tools.modules import build, feed
-from vit_course.checks.tools.tensors import tensor
+from vit_course.checks.capstone.pre_norm_block import block as right_block
+from vit_course.checks.capstone.pre_norm_block import block_mistakes, gelu, tanh_gelu
+from vit_course.checks.tools.mistakes import Mistake
+from vit_course.checks.tools.modules import build
+from vit_course.checks.tools.weights import random_weights, same_module
+from vit_course.encoder import EncoderBlock
 
 
 def block(answer, draw):
-    """`answer(hidden_dim, num_heads, mlp_dim)` -> a module (B, T, D) -> (B, T, D)."""
-    for (batch, number), (heads, d) in zip(((3, 5), (2, 6)), head_sizes(draw), strict=True):
+    """`answer(hidden_dim, num_heads, mlp_dim)` -> a module (B, T, D) -> (B, T, D); the stub names its parts."""
+    for (batch, tokens), (heads, d) in zip(((3, 5), (2, 6)), head_sizes(draw), strict=True):
         width, inner = heads * d, 4 * heads * d - d
         module = build(answer, width, heads, inner)
-        x = 3 * draw.normal(batch, number, width)  # so large that the epsilon of a norm does not show
-        tensor(feed(module, x), x.shape, "(B, T, D)", "the output")
-        module.eval()
-        norms, mlp, attention = 4 * width, 2 * width * inner + inner + width, 4 * width * width + 4 * width
-        right = [norms + mlp + attention - biases * width for biases in (0, 3, 4, 1, 2)]
-        counted(module, right, __name__, locals(), f"D = {width}, MLP {inner}")
-        right_block(module, x, heads, inner, draw)
+        weights = random_weights(EncoderBlock(width, heads, inner), draw)
+        # Whatever stream a norm reads, its epsilon does not show; and no score is so large that a softmax has an end.
+        weights["attention.qkv.weight"][: 2 * width] *= 0.25
+        for norm in ("norm1", "norm2"):
+            weights[f"{norm}.weight"] *= 3
+        inputs = [3 * draw.normal(*sizes, width) for sizes in ((batch, tokens), (batch + 1, tokens + 2))]
+        known = {"weights": weights, "heads": heads}
+        mistakes = [Mistake(one.slug, one.sentence, partial(one.function, **known)) for one in block_mistakes()]
+        references = [partial(right_block, **known, mlp=form) for form in (gelu, tanh_gelu)]
+        same_module(module, named(weights), references, inputs, mistakes, "(B, T, D)", draw)
+
+
+def named(weights):
+    """The weights of an `EncoderBlock` by the names that the stub fixes."""
+    return {name.replace("mlp.", ""): value for name, value in weights.items()}

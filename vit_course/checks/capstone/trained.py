@@ -5,7 +5,7 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.table import refuse
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.tensors import agree, tensor
 from vit_course.checks.tools.watched_steps import Steps, watched_steps
 from vit_course.data import digits
@@ -57,4 +57,61 @@ def _too_few(model: nn.Module, steps: Steps, right: torch.Tensor, known: torch.T
         low, high = min(rates), max(rates)
         words = f"rate {high:g}" if low == high else f"rates from {low:.2g} to {high:.2g}"
         details.append(f"Seen:     {steps.number} step{'s' * (steps.number > 1)} of an optimiser, {words}")
-    refuse(__name__, "too-few", locals(), details)
+    refuse(TOO_FEW, dict(steps=steps, right=right, known=known, looked_at=looked_at, share=share, rates=rates), details)
+
+
+# Why too few digits are read: first by what was seen of the optimiser's steps, where they were those of this model.
+TOO_FEW = [
+    Slip(
+        "other-model-trained",
+        "No optimiser was given a parameter of the returned model: other parameters were trained.",
+        lambda looked_at, share: looked_at and not share,
+    ),
+    Slip(
+        "step-without-gradients",
+        "Each time the optimiser took a step, there were no gradients, or all were 0.",
+        lambda looked_at, steps: looked_at and steps.without == steps.number,
+    ),
+    Slip(
+        "trained-in-part",
+        "The optimiser was given only some of the model's parameters: {share:.0%} of the numbers.",
+        lambda looked_at, share: looked_at and share < 0.9,
+    ),
+    Slip(
+        "few-steps",
+        "The optimiser took few steps: one pass over the images in batches of 64 takes 19.",
+        lambda looked_at, steps, right: looked_at and steps.number < 30 and right > 0.04,
+    ),
+    Slip(
+        "rate-vanished",
+        "The learning rate falls to almost 0 within the first steps.",
+        lambda looked_at, rates: (
+            looked_at and rates[-1] < 1e-4 * max(rates) and sum(rate > 0.01 * max(rates) for rate in rates) < 40
+        ),
+    ),
+    Slip(
+        "below-guessing",
+        "The model does worse than guessing: do the steps go downhill, and are the labels in the right order?",
+        lambda right: right < 0.04,
+    ),
+    Slip(
+        "learnt-by-heart",
+        "The model classifies the training images correctly, but too few of the unseen ones.",
+        lambda known, right: known.mean() > (0.8 if right < 0.3 else 0.95),
+    ),
+    Slip(
+        "no-step",
+        "No optimiser of PyTorch took a step while your function ran.",
+        lambda right, steps: right < 0.17 and not steps.number,
+    ),
+    Slip("untrained", "The model is about as good as guessing.", lambda right: right < 0.17),
+    Slip(
+        "few-images",
+        (
+            "The model gets all of the first 64 training images right, but fewer of the others: were those used "
+            "in training?"
+        ),
+        lambda known: known[:64].all() and known[64:].mean() < 0.9,
+    ),
+    Slip("half-trained", "The model has learned something, but not enough.", True),
+]

@@ -5,8 +5,8 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.modules import alone, build, feed, feed_any_batch, same_in_training, token_in_front
-from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import agree, equal, tensor
 
 
@@ -35,7 +35,7 @@ def module(answer, draw):
         _one_token_for_all(layer, out, x)
         alone(layer, x)
         same_in_training(layer, x)
-        counted(layer, [width], __name__, locals(), f"D = {width}")
+        counted(layer, [width], PARAMETERS, dict(width=width), f"D = {width}")
         _learns(layer, x, draw.normal(*out.shape))
 
 
@@ -44,7 +44,7 @@ def _patches_behind(out: torch.Tensor, x: torch.Tensor) -> None:
         return
     context = ["Tokens 1 to N of the output are not the patch tokens."]
     added = out[:, 1:] - x
-    refuse(__name__, "patches", locals(), context)
+    refuse(PATCHES, dict(out=out, x=x, added=added), context)
     equal(out[:, 1:], x, axes="(B, N, D)", context=context)
 
 
@@ -63,4 +63,63 @@ def _learns(layer: nn.Module, x: torch.Tensor, weights: torch.Tensor) -> None:
         raise Wrong("gradient-cut", "No gradient can pass through the module, neither to its token nor to the patches.")
     inputs = [*(p for p in layer.parameters() if p.requires_grad), x]
     *of_parameters, of_x = torch.autograd.grad((weights * out).sum(), inputs, allow_unused=True)
-    refuse(__name__, "learns", locals())
+    refuse(LEARNS, dict(x=x, of_x=of_x, of_parameters=of_parameters))
+
+
+LEARNS = [
+    Slip(
+        "token-gradient-cut",
+        "The token is a parameter, but no gradient reaches it, so it never changes.",
+        lambda of_parameters: all(gradient is None for gradient in of_parameters),
+    ),
+    Slip(
+        "patch-gradient-cut",
+        "No gradient reaches the patch tokens, so the patch embedding would not be trained.",
+        lambda of_x: of_x is None,
+    ),
+    Slip(
+        "unused-parameters",
+        "The output ignores some of the numbers that the module learns.",
+        lambda of_parameters, x: (
+            sum(int((gradient != 0).sum()) for gradient in of_parameters if gradient is not None) < x.shape[2]
+        ),
+    ),
+]
+
+PATCHES = [
+    Slip(
+        "appended-last",
+        "The token comes after the patches: index 0 is the first patch.",
+        lambda out, x: agree(out[:, :-1], x),
+    ),
+    Slip(
+        "last-patch-lost",
+        "One patch is missing: its place at the end holds something else.",
+        lambda out, x: agree(out[:, 1:-1], x[:, :-1]),
+    ),
+    Slip(
+        "first-patch-lost",
+        "One patch is missing: its place at the beginning holds something else.",
+        lambda out, x: agree(out[:, 2:], x[:, 1:]),
+    ),
+    Slip("patches-reversed", "The patches are in reverse order.", lambda out, x: agree(out[:, 1:].flip(1), x)),
+    Slip(
+        "added-to-every-patch",
+        "The same vector is added to every patch token.",
+        lambda added: agree(added, added[:1, :1].expand_as(added)),
+    ),
+]
+
+PARAMETERS = [
+    Slip(
+        "nothing-to-learn",
+        "An optimiser finds nothing to train in this module, so the token never changes.",
+        lambda right: -right,
+    ),
+    Slip(
+        "one-number",
+        "The module learns only one number, and all D numbers of the token are equal.",
+        lambda width: 1 - width,
+    ),
+    Slip("vectors-too-many", "The module learns as many numbers as two tokens have.", lambda width: width),
+]

@@ -4,6 +4,7 @@ import functools
 
 from vit_course.checks.tools import experiments
 from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.mistakes import Slip
 
 RATES, KINDS = {"low": 1e-3, "high": 2e-2}, {"class": "class token", "mean": "mean"}
 WORDS = ("worse", "no clear difference", "better")
@@ -14,7 +15,7 @@ def rates(answer, draw, parts):
     names = [f"{kind}_{rate}" for rate in RATES for kind in KINDS]
     received, runs, found = experiments.reported(answer, names, "mean_low_is", "mean_high_is", what="accuracy")
     experiments.changed(found)
-    experiments.made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)
+    experiments.made_again(found, {"seed": runs}, _accuracy, draw, near=0.05, slips=AGAIN)
     for rate in RATES:
         said = f"mean_{rate}_is"
         with parts(said):
@@ -27,3 +28,20 @@ def _accuracy(setting: str, seed: int) -> float:
     kind, rate = setting.split("_")
     (train,) = of_chapter("02_class_token", "train")
     return train(KINDS[kind], seed, RATES[rate])[1]
+
+
+# What other things that were measured are in place of the accuracy of a run.
+AGAIN = [
+    Slip(
+        "errors-for-accuracies",
+        "This is the share of test images that the model gets wrong.",
+        lambda setting, source: 1 - _accuracy(setting, source),
+    ),
+    Slip(
+        "rates-exchanged",
+        "This is what the other learning rate gives with this seed.",
+        lambda setting, source: _accuracy(
+            setting.replace("low", "high") if "low" in setting else setting.replace("high", "low"), source
+        ),
+    ),
+]

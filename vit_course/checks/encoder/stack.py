@@ -9,9 +9,8 @@ from vit_course.checks.encoder.stack_parts import Factory, right_parts
 from vit_course.checks.encoder.stack_values import right_values, second_fault
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.axes import axes_named
+from vit_course.checks.tools.mistakes import Known, named_by_details
 from vit_course.checks.tools.modules import alone, build, feed, repeats, same_in_training, trained_by
-from vit_course.checks.tools.slips import named_by_details
-from vit_course.checks.tools.table import known
 from vit_course.checks.tools.tensors import tensor
 
 
@@ -24,7 +23,7 @@ def stack(answer, draw):
 
         def sized(layers, hidden=hidden, heads=heads) -> tuple[nn.Module, Factory]:
             factory = Factory(hidden, heads, draw)
-            with named_by_details(*known(__name__, "built"), of=("raised-error",)):
+            with named_by_details(*BUILT, of=("raised-error",)):
                 return build(answer, factory.make_block, layers, hidden), factory
 
         module, factory = sized(layers)
@@ -50,7 +49,7 @@ def stack(answer, draw):
 
 def _first_output(module: nn.Module, factory: Factory, x: torch.Tensor):
     before = len(factory.made)
-    with named_by_details(*known(__name__, "fed"), of=("raised-error",)):
+    with named_by_details(*FED, of=("raised-error",)):
         out = feed(module, x)
     made, factory.first_run = len(factory.made), len(factory.ran)
     if made == before:
@@ -67,3 +66,65 @@ def _first_output(module: nn.Module, factory: Factory, x: torch.Tensor):
 
 # Beside these the way through the blocks may be wrong too.
 _BESIDE = {"same-block", "copies-start-alike", "number-of-blocks-fixed", "one-block-less", "one-block-more"}
+
+
+BUILT = [
+    Known(
+        "(<genexpr>|generator) is not a Module",
+        "generator-as-one-module",
+        "A generator of blocks is passed as if it were one module.",
+    ),
+    Known("list is not a Module", "list-as-one-module", "A list of blocks is passed as if it were one module."),
+    Known("is not a Module", "factory-not-called", "The function that makes a block is used in place of a block."),
+    Known(
+        "(int.* is not iterable|iterable, but got int)",
+        "number-as-a-list",
+        "A number is passed where a list of blocks is needed.",
+    ),
+    Known(
+        "(function|method).* is not iterable|iterable, but got (function|method)",
+        "block-as-a-list",
+        "The function that makes a block is passed where a list of blocks is needed.",
+    ),
+    Known(
+        "is not iterable|should be called with an iterable",
+        "block-as-a-list",
+        "One block is passed where a list of blocks is needed.",
+    ),
+    Known(
+        r"unsupported operand type\(s\) for \*",
+        "block-multiplied",
+        (
+            "A block is multiplied by a number, which is impossible; a list multiplied that way would hold one "
+            "block many times."
+        ),
+    ),
+    Known(
+        r"make_block\(\) (takes|got)",
+        "factory-with-arguments",
+        "make_block is called with an argument, but it takes none.",
+    ),
+    Known(
+        r"takes \d+ positional arguments? but \d+ were given|missing \d+ required positional",
+        "constructor-arguments",
+        "The constructor does not take the arguments of the stub.",
+    ),
+]
+
+FED = [
+    Known(
+        r"make_block\(\) (takes|got)",
+        "factory-not-called",
+        "The tokens are passed to the function that makes a block, not to a block.",
+    ),
+    Known("NoneType' object is not callable", "none-for-a-block", "There is None in place of a block."),
+    Known(
+        r'Module \[ModuleList\] is missing the required "forward"',
+        "list-called",
+        "A ModuleList is called as if it were one module: it holds the blocks, but does not run them.",
+    ),
+    Known("Given normalized_shape=", "norm-of-another-size", "The last norm is not built for the hidden width."),
+    Known(
+        "'(list|tuple)' object is not callable", "list-called", "A list of blocks is called as if it were one module."
+    ),
+]

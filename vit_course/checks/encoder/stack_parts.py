@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.modules import count
-from vit_course.checks.tools.table import refuse
 from vit_course.encoder import EncoderBlock
 
 _OTHER_NORMS = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.RMSNorm)
@@ -74,8 +74,90 @@ def right_parts(
                 return False
         return True
 
-    refuse(__name__, "parts", locals(), details)
+    refuse(
+        PARTS,
+        dict(
+            factory=factory,
+            layers=layers,
+            norm=norm,
+            rest=rest,
+            other=other,
+            alike=alike,
+            blocks=blocks,
+            made=made,
+            width=width,
+            found=found,
+            numbers_are=numbers_are,
+        ),
+        details,
+    )
 
 
 def _alike(one: nn.Module, other: nn.Module) -> bool:
     return all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+PARTS = [
+    Slip(
+        "blocks-not-registered",
+        "The blocks are not part of the module: they would be neither trained nor saved.",
+        lambda blocks: not blocks,
+    ),
+    Slip(
+        "blocks-overwritten",
+        "Several blocks are made, but only one of them is kept.",
+        lambda found, made: found == 1 and len(made) > 1,
+    ),
+    Slip(
+        "one-block",
+        "There is one block and it runs once; the exercise asks for {layers} blocks.",
+        lambda found, factory: found == 1 and factory.first_run <= 1,
+    ),
+    Slip(
+        "same-block", "One block is used again and again, so all layers share their weights.", lambda found: found == 1
+    ),
+    Slip(
+        "norm-for-every-block",
+        "There is an extra norm for every block.",
+        lambda rest, layers, norm: rest in (layers * norm, layers * norm + norm),
+    ),
+    Slip("another-norm", "The norm is of type {other}, not LayerNorm.", lambda other: other),
+    Slip(
+        "number-of-blocks-fixed",
+        "The number of blocks is fixed, whatever num_layers is.",
+        lambda found, layers, numbers_are: found != layers and numbers_are(lambda n: found),
+    ),
+    Slip(
+        "one-block-less",
+        "There is one block too few.",
+        lambda found, layers, numbers_are: found != layers and numbers_are(lambda n: n - 1),
+    ),
+    Slip(
+        "one-block-more",
+        "There is one block too many.",
+        lambda found, layers, numbers_are: found != layers and numbers_are(lambda n: n + 1),
+    ),
+    Slip(
+        "twice-as-many-blocks",
+        "There are twice as many blocks as there should be.",
+        lambda found, layers, numbers_are: found != layers and numbers_are(lambda n: 2 * n),
+    ),
+    Slip(
+        "wrong-number-of-blocks",
+        "The number of blocks is not num_layers: there are {found} instead of {layers}.",
+        lambda found, layers: found != layers,
+    ),
+    Slip(
+        "norm-in-part", "Either the scale or the shift of the last norm is missing.", lambda rest, width: rest == width
+    ),
+    Slip(
+        "wrong-parameters",
+        "Besides the blocks, there are {rest} parameters; one norm has {norm}.",
+        lambda rest, norm: rest not in (0, norm),
+    ),
+    Slip(
+        "copies-start-alike",
+        "The blocks are copies of each other: they start with the same weights.",
+        lambda alike: alike,
+    ),
+]

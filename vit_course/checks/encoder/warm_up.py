@@ -4,6 +4,7 @@ from functools import cache
 
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import by_ranges, follows, losses, made_again, reported
+from vit_course.checks.tools.mistakes import Slip
 
 SETTINGS = {"without": 0, "with": 50}
 
@@ -13,10 +14,24 @@ def warm_up(answer, draw):
     # A run that diverges may be far above guessing.
     received, runs, found = reported(answer, SETTINGS, "conclusion", read=losses, low=0, high=20)
     follows(received["conclusion"], "conclusion", ("helps", "not decided", "hurts"), by_ranges(found))
-    made_again(__name__, found, {"seed": runs}, _loss, draw, near=0.05, only=["with"])
+    made_again(found, {"seed": runs}, _loss, draw, near=0.05, only=["with"], slips=AGAIN)
 
 
 @cache
 def _loss(setting: str, seed: int, rate: float = 15e-4, **otherwise) -> float:
     first_steps, block = of_chapter("05_encoder", "first_steps", "PostNormBlock")
     return first_steps(block, 12, rate, seed, **{"steps": 100, "warm_up": SETTINGS[setting]} | otherwise)[1]
+
+
+AGAIN = [
+    Slip(
+        "another-length",
+        "Repeating a run gives a different number: yours belongs to 40 steps.",
+        lambda setting, source: _loss(setting, source, steps=40),
+    ),
+    Slip(
+        "another-rate",
+        "Repeating a run gives a different number: yours belongs to the rate 0.005.",
+        lambda setting, source: _loss(setting, source, 5e-3),
+    ),
+]

@@ -3,8 +3,15 @@
 import torch
 import torch.nn.functional as F
 
+from vit_course.checks.tools.attention_slips import (
+    SCALE_NONE,
+    SCALE_OTHERS,
+    SCALE_ROOT_OF_ALL_HEADS,
+    SHARE_AXES,
+    SHARE_OTHERS,
+)
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 
 
 def modern(answer, draw):
@@ -18,7 +25,7 @@ def modern(answer, draw):
         into = [1.5 * scale * draw.normal(rows, width) for rows in (3 * width, width, inner, inner)]
         contract, scales = 1.5 * scale * draw.normal(width, inner), draw.normal(2, width)
         draws.append((draw.normal(batch, tokens, width), *into, contract, scales, heads))
-    same_function(answer, block, draws, table(__name__, "mistakes", block), axes="(B, T, D)")
+    same_function(answer, block, draws, wrong_functions(MISTAKES, block, pairs=4), axes="(B, T, D)")
 
 
 def _norm(x):
@@ -75,3 +82,174 @@ def _over_all(x, heads):
 
 def _on_the_stream(z, out, scale):
     return scale * z + out
+
+
+MISTAKES = {
+    "result": [
+        Slip(
+            "still-faulty",
+            "All three faults are still there: this gives the same output as the faulty version.",
+            lambda z, w, p, g, e, c, s, h: block(
+                z, w, p, g, e, c, s, h, within=_over_all, values=_turn, add=_on_the_stream
+            ),
+        ),
+    ],
+    "within": [
+        Slip("norm-over-all-heads", "QK-norm is taken over all heads together, before they are cut apart.", _over_all),
+        Slip(
+            "turned-before-the-norm",
+            "Queries and keys are turned first and normalised afterwards.",
+            lambda x, heads: _norm(_turn(_cut(x, heads))),
+        ),
+        Slip("no-qk-norm", "Queries and keys are turned, but not normalised.", lambda x, heads: _turn(_cut(x, heads))),
+        Slip("not-turned", "Queries and keys are normalised, but not turned.", lambda x, heads: _norm(_cut(x, heads))),
+        Slip("neither-normalised-nor-turned", "Queries and keys are used as they come from the matrix.", _cut),
+        Slip(
+            "norm-twice",
+            "Queries and keys are normalised over all heads, and again within each head.",
+            lambda x, heads: _turn(_norm(_cut(_norm(x), heads))),
+        ),
+        Slip("turned-twice", "Queries and keys are turned twice.", lambda x, heads: _turn(_within(x, heads))),
+        Slip(
+            "turned-across-heads",
+            "Queries and keys are turned before the heads are cut, so the angles run on through all heads.",
+            lambda x, heads: _cut(_turn(x[:, None])[:, 0], heads),
+            lambda x, heads: _norm(_cut(_turn(x[:, None])[:, 0], heads)),
+        ),
+        Slip(
+            "cut-by-bare-reshape",
+            "The heads are cut by a bare reshape, so one head holds pieces of several tokens.",
+            lambda x, heads: _turn(_norm(x.reshape(len(x), heads, x.shape[1], -1))),
+        ),
+    ],
+    "values": [
+        Slip("values-turned", "The values are turned as well, so the output depends on where a token stands.", _turn),
+        Slip("values-normalised", "The values are normalised as well.", _norm),
+        Slip(
+            "values-normalised-and-turned",
+            "The values go through norm and turn as queries and keys do.",
+            lambda v: _turn(_norm(v)),
+        ),
+    ],
+    "add": [
+        Slip(
+            "scale-on-the-stream",
+            "LayerScale multiplies the residual stream, not what a branch adds to it.",
+            _on_the_stream,
+        ),
+        Slip(
+            "scale-on-the-sum",
+            "LayerScale multiplies the sum: the branch and the residual stream.",
+            lambda z, out, scale: scale * (z + out),
+        ),
+        Slip("no-layer-scale", "LayerScale is missing.", lambda z, out, scale: z + out),
+        Slip("residual-missing", "The residual connection is missing.", lambda z, out, scale: scale * out),
+        Slip(
+            "weighed-against-each-other",
+            "What is taken from the branch is taken away from the residual stream.",
+            lambda z, out, scale: (1 - scale) * z + scale * out,
+        ),
+    ],
+    "scale": [
+        *SCALE_ROOT_OF_ALL_HEADS,
+        *SCALE_NONE,
+        *SCALE_OTHERS,
+    ],
+    "share": [
+        *SHARE_AXES,
+        *SHARE_OTHERS,
+    ],
+    "gated": [
+        Slip(
+            "gate-and-value-exchanged",
+            "SiLU is on the other of the two layers.",
+            lambda gate, other: gate * F.silu(other),
+        ),
+        Slip("no-silu", "The two layers are multiplied without SiLU.", lambda gate, other: gate * other),
+        Slip(
+            "another-gate",
+            "The gate has another function than SiLU.",
+            lambda gate, other: F.gelu(gate) * other,
+            lambda gate, other: gate.sigmoid() * other,
+            lambda gate, other: gate.relu() * other,
+        ),
+        Slip(
+            "one-layer-of-two",
+            "Only one of the two layers side by side is used.",
+            lambda gate, other: F.silu(gate),
+            lambda gate, other: F.silu(other),
+        ),
+        Slip("gate-added", "The two layers are added, not multiplied.", lambda gate, other: F.silu(gate) + other),
+    ],
+    "before": [
+        Slip("no-norm-before", "The norm before each branch is missing.", lambda z: z),
+    ],
+    "of_keys": [
+        Slip("keys-as-before", "Queries are correct, but keys are normalised over all heads together.", _over_all),
+        Slip("keys-not-turned", "Queries are turned and keys are not.", lambda x, heads: _norm(_cut(x, heads))),
+        Slip("keys-not-normalised", "Queries are normalised and keys are not.", lambda x, heads: _turn(_cut(x, heads))),
+    ],
+    "second": [
+        Slip(
+            "second-scale-on-the-stream",
+            "The branch of attention is correct; in the other one the scale is still on the residual stream.",
+            _on_the_stream,
+        ),
+        Slip(
+            "second-scale-missing",
+            "The branch of attention is correct; the other one has no scale.",
+            lambda z, out, scale: z + out,
+        ),
+    ],
+    "result-2": [
+        Slip(
+            "queries-as-before",
+            "Keys are correct, but queries are normalised over all heads together.",
+            lambda z, w, p, g, e, c, s, h: block(z, w, p, g, e, c, s, h, within=_over_all, of_keys=_within),
+        ),
+        Slip(
+            "queries-not-turned",
+            "Keys are turned and queries are not.",
+            lambda z, w, p, g, e, c, s, h: block(
+                z, w, p, g, e, c, s, h, within=lambda x, heads: _norm(_cut(x, heads)), of_keys=_within
+            ),
+        ),
+        Slip(
+            "queries-not-normalised",
+            "Keys are normalised and queries are not.",
+            lambda z, w, p, g, e, c, s, h: block(
+                z, w, p, g, e, c, s, h, within=lambda x, heads: _turn(_cut(x, heads)), of_keys=_within
+            ),
+        ),
+        Slip(
+            "first-scale-on-the-stream",
+            "The branch of SwiGLU is correct; in that of attention the scale is still on the residual stream.",
+            lambda z, w, p, g, e, c, s, h: block(
+                z, w, p, g, e, c, s, h, add=_on_the_stream, second=lambda z, out, scale: z + scale * out
+            ),
+        ),
+        Slip(
+            "first-scale-missing",
+            "The branch of SwiGLU is correct; that of attention has no scale.",
+            lambda z, w, p, g, e, c, s, h: block(
+                z, w, p, g, e, c, s, h, add=lambda z, out, scale: z + out, second=lambda z, out, scale: z + scale * out
+            ),
+        ),
+        Slip(
+            "scales-exchanged",
+            "Each branch has the scale of the other.",
+            lambda z, w, p, g, e, c, s, h: block(z, w, p, g, e, c, s.flip(0), h),
+        ),
+        Slip(
+            "one-scale-for-both",
+            "Both branches have the same row of the scales.",
+            lambda z, w, p, g, e, c, s, h: block(z, w, p, g, e, c, s[[0, 0]], h),
+            lambda z, w, p, g, e, c, s, h: block(z, w, p, g, e, c, s[[1, 1]], h),
+        ),
+        Slip(
+            "norm-at-the-end",
+            "A norm follows, which belongs to the next block.",
+            lambda z, w, p, g, e, c, s, h: _norm(block(z, w, p, g, e, c, s, h)),
+        ),
+    ],
+}

@@ -5,7 +5,7 @@ import functools
 from vit_course import training
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import choice, made_again, ranges, reported
-from vit_course.checks.tools.table import refuse
+from vit_course.checks.tools.mistakes import Slip, refuse
 
 RATES = {"low": 2e-3, "middle": 8e-3, "high": 3e-2}
 SETTINGS = [f"{kind}_{name}" for kind in ("plain", "normed") for name in RATES]
@@ -17,11 +17,11 @@ def rates(answer, draw):
     said = choice(received["conclusion"], "conclusion", ("widens", "helps elsewhere", "cannot tell"))
     # Weights that differ by a millionth gave the same at the low rate, and up to 0.09 more or less at the high one.
     low = [name for name in SETTINGS if name.endswith("low")]
-    made_again(__name__, found, {"seed": used}, _accuracy, draw, near=0.02, runs=2, only=low)
+    made_again(found, {"seed": used}, _accuracy, draw, near=0.02, runs=2, only=low, slips=AGAIN)
     better = [name for name in RATES if min(found[f"normed_{name}"]) > max(found[f"plain_{name}"])]
     right = "widens" if "high" in better else "helps elsewhere" if better else "cannot tell"
     if said != right:
-        refuse(__name__, "conclusion", locals(), ranges(found))
+        refuse(CONCLUSION, dict(said=said, better=better, right=right), ranges(found))
 
 
 def _accuracy(setting: str, seed: int) -> float:
@@ -42,3 +42,71 @@ def _other(setting: str) -> str:
     """The same rate, with the norm in place of without."""
     kind, name = setting.split("_")
     return f"{'plain' if kind == 'normed' else 'normed'}_{name}"
+
+
+# What slips give in place of the accuracy of one run.
+AGAIN = [
+    Slip(
+        "errors-for-accuracies",
+        "This is the share of digits that the model gets wrong.",
+        lambda setting, source: 1 - _accuracy(setting, source),
+    ),
+    Slip(
+        "a-loss",
+        "This is the validation loss, not the accuracy.",
+        lambda setting, source: _trained(setting, source)[-1]["validation_loss"],
+    ),
+    Slip(
+        "on-training-images",
+        "This is the accuracy on the training images.",
+        lambda setting, source: _trained(setting, source)[-1]["train_accuracy"],
+    ),
+    Slip(
+        "after-one-epoch",
+        "This is the accuracy after the first of six epochs.",
+        lambda setting, source: _trained(setting, source)[0]["validation_accuracy"],
+    ),
+    Slip(
+        "norm-or-not",
+        "This is what the other model gives with this seed at this rate: plain and normed are swapped.",
+        lambda setting, source: _accuracy(_other(setting), source),
+    ),
+    Slip(
+        "another-rate",
+        "This is what one of the other rates gives with this seed.",
+        lambda setting, source: _accuracy(setting.replace("low", "middle"), source),
+    ),
+    Slip(
+        "larger-patches",
+        "This is what the model gives with patches of 4 x 4 pixels.",
+        lambda setting, source: _trained(setting, source, patch_size=4)[-1]["validation_accuracy"],
+    ),
+    Slip(
+        "another-batch-size",
+        "This is what batches of 128 give.",
+        lambda setting, source: _trained(setting, source, batch_size=128)[-1]["validation_accuracy"],
+    ),
+]
+
+CONCLUSION = [
+    Slip(
+        "more-than-the-numbers-say",
+        "At no rate is every run with the norm better than every run without.",
+        lambda better: not better,
+    ),
+    Slip(
+        "high-rate-overlooked",
+        "At the high rate every run with the norm is better than every run without.",
+        lambda right: right == "widens",
+    ),
+    Slip(
+        "too-careful",
+        "At one of the rates every run with the norm is better than every run without.",
+        lambda said: said == "cannot tell",
+    ),
+    Slip(
+        "another-rate-than-the-high-one",
+        "At the high rate some run with the norm is no better than one without.",
+        lambda right: right == "helps elsewhere",
+    ),
+]

@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.snapshot import Left
 from vit_course.checks.tools.calling import ask, call
-from vit_course.checks.tools.table import refuse
-from vit_course.checks.worker import Left
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.vit import ViT
 
 _KINDS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
@@ -104,4 +104,48 @@ def _alike(one: dict, other: dict) -> bool:
 
 def _compare(before: dict, now: dict, when: str) -> None:
     details = ["Expected: the model as it was", "Received: a changed model"]
-    refuse(__name__, "traces", locals(), details)
+    refuse(TRACES, dict(before=before, now=now, when=when), details)
+
+
+TRACES = [
+    Slip(
+        "hooks-of-others-removed",
+        "{when}, other hooks that were on the model before are gone.",
+        lambda before, now: not before["hooks"] <= now["hooks"],
+    ),
+    Slip(
+        "hooks-left",
+        "{when}, your hooks are still there and keep recording.",
+        lambda now, before: now["hooks"] - before["hooks"],
+    ),
+    Slip(
+        "forward-replaced",
+        "{when}, a module of the model has a different forward method.",
+        lambda now, before: any(name == "forward" for _, name in now["attributes"] - before["attributes"]),
+    ),
+    Slip(
+        "mode-changed",
+        "{when}, the model is not in the mode that it was in before (training or evaluation).",
+        lambda now, before: now["modes"] != before["modes"],
+    ),
+    Slip(
+        "attribute-left",
+        "{when}, the model has attributes that it did not have before.",
+        lambda now, before: now["attributes"] - before["attributes"],
+    ),
+    Slip(
+        "weights-frozen",
+        "{when}, some weights of the model can no longer be trained: requires_grad has changed.",
+        lambda now, before: now["learning"] != before["learning"],
+    ),
+    Slip(
+        "grads-left",
+        "{when}, the weights have gradients, which the next step would add to.",
+        lambda now: now["gradients"],
+    ),
+    Slip(
+        "wrong-behaviour",
+        "{when}, some weights of the model are not the same as before.",
+        lambda now, before: not _alike(now["weights"], before["weights"]),
+    ),
+]

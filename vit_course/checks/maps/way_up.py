@@ -4,10 +4,12 @@ import functools
 from statistics import mean
 
 import torch
+import torch.nn.functional as F
 
 from vit_course import data, pretrained
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.experiments import choice, made_again, reported
+from vit_course.checks.tools.mistakes import Slip
 from vit_course.maps import controls, record_attention
 
 SETTINGS, OPTIONS = ("plain", "shuffled"), ("place", "content", "both")
@@ -20,7 +22,7 @@ def way_up(answer, draw):
     if said != ("place" if left >= 0.9 else "content" if left < 0.1 else "both"):
         sentence = "By the two limits in the exercise, the conclusion does not follow from these numbers."
         raise Wrong("does-not-follow", sentence, [f"Left after the shuffle: {left:.2f} of the plain weight"])
-    made_again(__name__, found, {"photograph": names}, above, draw, near=0.006, runs=2)
+    made_again(found, {"photograph": names}, above, draw, near=0.006, runs=2, slips=AGAIN)
 
 
 @functools.cache
@@ -40,3 +42,52 @@ def above(setting: str, photograph: str, heads=4, offset: int = -16) -> float:
     """The mean weight of the patch `offset` places on, by the head or the mean of several."""
     patches = recorded(setting, photograph)[heads, 1:, 1:]  # (N, N) or (n, N, N)
     return patches.diagonal(offset, -2, -1).mean().item()
+
+
+AGAIN = [
+    Slip(
+        "not-shuffled",
+        "This is what the photograph gives with its patches in their original places.",
+        lambda source: above("plain", source),
+    ),
+    Slip(
+        "exchanged",
+        "This is what the photograph gives with its patches shuffled.",
+        lambda source: above("shuffled", source),
+    ),
+    Slip(
+        "first-row-counted",
+        "This is divided by all 256 queries, but those of the first row have no patch above.",
+        lambda setting, source: above(setting, source) * 240 / 256,
+    ),
+    Slip(
+        "largest-counted",
+        (
+            "This is the share of queries whose largest weight goes to the patch above; the exercise asks for the "
+            "weight itself."
+        ),
+        lambda setting, source: (
+            (recorded(setting, source)[4, 1:, 1:].argmax(dim=1)[16:] == torch.arange(240)).float().mean().item()
+        ),
+    ),
+    Slip(
+        "heads-averaged",
+        "This is the mean over all heads.",
+        lambda setting, source: above(setting, source, slice(None)),
+    ),
+    Slip(
+        "not-the-patch-above",
+        "This is the weight of the wrong patch: the asking one itself, or one next to or below it.",
+        lambda setting, source: above(setting, source, offset=0),
+        lambda setting, source: above(setting, source, offset=16),
+        lambda setting, source: above(setting, source, offset=-1),
+        lambda setting, source: above(setting, source, offset=1),
+    ),
+    Slip(
+        "rescaled",
+        "The rows were rescaled to 1 without the class token; the exercise asks for the weights as recorded.",
+        lambda setting, source: (
+            F.normalize(recorded(setting, source)[4, 1:, 1:], p=1, dim=-1).diagonal(-16).mean().item()
+        ),
+    ),
+]

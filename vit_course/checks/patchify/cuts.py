@@ -4,6 +4,7 @@ import functools
 
 from vit_course.checks.tools import experiments
 from vit_course.checks.tools.chapter import of_chapter
+from vit_course.checks.tools.mistakes import Slip
 
 KINDS = ("right", "flipped", "strips")
 WORDS = ("worse", "no clear difference", "better")
@@ -13,7 +14,7 @@ def cuts(answer, draw, parts):
     """`answer()` -> {"seeds", "right", "flipped", "strips": test accuracies, "flipped_is", "strips_is"}."""
     received, runs, found = experiments.reported(answer, KINDS, "flipped_is", "strips_is", what="accuracy")
     experiments.changed(found)
-    experiments.made_again(__name__, found, {"seed": runs}, _accuracy, draw, near=0.05)
+    experiments.made_again(found, {"seed": runs}, _accuracy, draw, near=0.05, slips=AGAIN)
     for name in KINDS[1:]:
         said = f"{name}_is"
         with parts(said):
@@ -26,3 +27,13 @@ def cuts(answer, draw, parts):
 def _accuracy(order: str, seed: int) -> float:
     (accuracy_with,) = of_chapter("01_patchify", "accuracy_with")
     return accuracy_with(order, seed)
+
+
+# What other things that were measured are in place of the accuracy of a run.
+AGAIN = [
+    Slip(
+        "errors-for-accuracies",
+        "This is the share of test images that the model gets wrong.",
+        lambda setting, source: 1 - _accuracy(setting, source),
+    ),
+]

@@ -3,12 +3,14 @@
 import re
 
 import torch
+import torch.nn.functional as F
+from einops import rearrange
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.accountant import counted
 from vit_course.checks.tools.flat import Flat
+from vit_course.checks.tools.mistakes import Slip, refuse, wrong_functions
 from vit_course.checks.tools.modules import alone, build, feed, passes, trained_by
-from vit_course.checks.tools.table import refuse, table
 from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.words import describe
 from vit_course.patches import patchify
@@ -54,7 +56,20 @@ def _first_output(answer, module, images, side, hidden):
     except Wrong as wrong:
         if wrong.mistake == "raised-error":
             (height, width), details = images.shape[2:], wrong.details
-            refuse(__name__, "refused", locals(), details)
+            refuse(
+                REFUSED,
+                dict(
+                    answer=answer,
+                    module=module,
+                    images=images,
+                    side=side,
+                    hidden=hidden,
+                    details=details,
+                    height=height,
+                    width=width,
+                ),
+                details,
+            )
         raise
 
 
@@ -63,7 +78,22 @@ def _shape(out, module, images, side, hidden) -> None:
     rows, columns = height // side, width // side
     shape = (batch, rows * columns, hidden)
     if isinstance(out, torch.Tensor) and (found := tuple(out.shape)) != shape:
-        refuse(__name__, "shapes", locals(), [f"Expected: {shape} (B, N, D)", f"Received: {found}"])
+        refuse(
+            SHAPES,
+            dict(
+                side=side,
+                hidden=hidden,
+                shape=shape,
+                batch=batch,
+                channels=channels,
+                height=height,
+                width=width,
+                rows=rows,
+                columns=columns,
+                found=found,
+            ),
+            [f"Expected: {shape} (B, N, D)", f"Received: {found}"],
+        )
         _parameters(module, images, side, hidden)  # may know why
     tensor(out, shape, "(B, N, D)", "the output")
 
@@ -72,7 +102,13 @@ def _parameters(module, images, side, hidden) -> None:
     channels = images.shape[1]
     patch = side * side * channels
     matrix, tokens = patch * hidden, images[0].numel() // patch
-    counted(module, (matrix + hidden, matrix), __name__, locals(), f"P = {side}, C = {channels}, D = {hidden}")
+    counted(
+        module,
+        (matrix + hidden, matrix),
+        PARAMETERS,
+        dict(side=side, hidden=hidden, channels=channels, patch=patch, matrix=matrix, tokens=tokens),
+        f"P = {side}, C = {channels}, D = {hidden}",
+    )
 
 
 def _known_parameters(module, draw, inputs) -> None:
@@ -119,7 +155,7 @@ def _pixels_of_patches(module, images, side) -> None:
     response = feed(module, single).detach() - dark  # (C*H*W, N, D)
     reached, expected = _reached(response), _owners(patchify, images, side)
     if not torch.equal(reached, expected):
-        for order in table(__name__, "orders"):
+        for order in wrong_functions(ORDERS):
             if torch.equal(reached, _owners(order.function, images, side)):
                 raise Wrong(order.slug, order.sentence)
         straight = response.reshape(numbers, response.shape[2], -1).mT
@@ -139,7 +175,7 @@ def _pixels_of_patches(module, images, side) -> None:
     matrix = response.sum(dim=1).T.reshape(-1, channels, height, width)  # (D, C, H, W)
     by_patch = patchify(matrix, side)  # (D, N, P*P*C)
     one = matrix[..., :side, :side]  # (D, C, P, P)
-    refuse(__name__, "alike", locals())
+    refuse(ALIKE, dict(dark=dark, by_patch=by_patch, one=one))
 
 
 def _reached(response):
@@ -182,4 +218,220 @@ def _unfit(module, images, side) -> None:
             continue
         tokens = received.shape[1] if isinstance(received, torch.Tensor) and received.ndim > 1 else None
         details = [f"Input:    {describe(unfit)}, P = {side}", "Expected: an error", f"Received: {describe(received)}"]
-        refuse(__name__, "unfit", locals(), details)
+        refuse(UNFIT, dict(side=side, high=high, wide=wide, tokens=tokens), details)
+
+
+# Images whose sides P divides do not go through; those that others may have thought of do.
+REFUSED = [
+    Slip(
+        "square-images-only",
+        "Square images are accepted, but others are not.",
+        lambda module, images, height: passes(feed, module, torch.ones(1, images.shape[1], height, height)),
+    ),
+    Slip(
+        "three-channels-only",
+        "Images with three channels are accepted, but others are not.",
+        lambda answer, side, hidden, height, width: passes(
+            lambda: feed(build(answer, side, 3, hidden), torch.ones(1, 3, height, width))
+        ),
+    ),
+    Slip(
+        "good-size-refused",
+        "An image is refused although P divides its height and its width.",
+        lambda details: any(_REFUSAL.search(line) for line in details),
+    ),
+]
+
+SHAPES = [
+    Slip(
+        "grid-kept",
+        "The tokens are still on a grid, not in one sequence.",
+        lambda found, batch, rows, columns, hidden: found == (batch, rows, columns, hidden),
+        lambda found, batch, hidden, rows, columns: found == (batch, hidden, rows, columns),
+    ),
+    Slip(
+        "tokens-last",
+        "The tokens are on the last axis, where D should be.",
+        lambda found, batch, hidden, rows, columns: found == (batch, hidden, rows * columns),
+    ),
+    Slip(
+        "axes-in-another-order",
+        "The axes of the output are in the wrong order.",
+        lambda found, shape: sorted(found) == sorted(shape),
+    ),
+    Slip(
+        "batch-joined",
+        "The tokens of all images are on one axis.",
+        lambda found, batch, rows, columns, hidden: found == (batch * rows * columns, hidden),
+    ),
+    Slip(
+        "class-token-added",
+        "There is one token more than there are patches.",
+        lambda found, batch, rows, columns, hidden: found == (batch, rows * columns + 1, hidden),
+    ),
+    Slip(
+        "not-projected",
+        "These are patches, not yet tokens.",
+        lambda found, batch, rows, columns, side, channels: found == (batch, rows * columns, side * side * channels),
+    ),
+    Slip(
+        "stride-missing",
+        "The window stops at every pixel, so there are far more tokens than patches.",
+        lambda found, batch, height, side, width, hidden: (
+            found == (batch, (height - side + 1) * (width - side + 1), hidden)
+        ),
+    ),
+    Slip(
+        "windows-overlap",
+        "There are more tokens than patches, as if the window moved by less than P and overlapped with itself.",
+        lambda found, batch, height, side, width, hidden: (
+            found in [(batch, ((height - side) // s + 1) * ((width - side) // s + 1), hidden) for s in range(2, side)]
+        ),
+    ),
+    Slip(
+        "border-added",
+        "There are more tokens than patches, as with a border of zeros around the image.",
+        lambda found, batch, height, side, width, hidden: (
+            found in [(batch, (height + 2 * b) // side * ((width + 2 * b) // side), hidden) for b in range(1, side)]
+        ),
+    ),
+    Slip(
+        "tokens-too-many",
+        "There are more tokens than patches in the image.",
+        lambda found, batch, hidden, shape: found[::2] == (batch, hidden) and found[1] > shape[1],
+    ),
+    Slip(
+        "patches-missing",
+        "Some patches never become a token.",
+        lambda found, batch, hidden: len(found) == 3 and found[::2] == (batch, hidden),
+    ),
+]
+
+# By how much there are more than in a matrix, or in a matrix and a bias.
+PARAMETERS = [
+    Slip(
+        "no-parameters",
+        "Nothing is learned: what the module multiplies by is not among its parameters.",
+        lambda right: -right,
+    ),
+    Slip(
+        "no-matrix",
+        "Only one vector is learned: the matrix is not among the parameters.",
+        lambda hidden, right: hidden - right,
+    ),
+    Slip(
+        "one-channel",
+        "There are weights for only one channel: colours are averaged, dropped or treated alike.",
+        lambda side, hidden, matrix: side * side * hidden - matrix,
+    ),
+    Slip(
+        "side-not-squared",
+        "There are weights for only one row of a patch.",
+        lambda side, channels, hidden, matrix: side * channels * hidden - matrix,
+    ),
+    Slip(
+        "vector-added",
+        "The module learns one vector of D numbers too many, such as a class token or a second bias.",
+        lambda hidden: hidden,
+    ),
+    Slip(
+        "norms-added",
+        "The module learns extra numbers, as many as LayerNorms would.",
+        lambda patch: 2 * patch,
+        lambda hidden: 2 * hidden,
+        lambda patch, hidden: 2 * (patch + hidden),
+    ),
+    Slip(
+        "weights-not-shared",
+        "Each place in the image has its own matrix.",
+        lambda tokens, matrix: (tokens - 1) * matrix,
+        lambda tokens, right: (tokens - 1) * right,
+    ),
+    Slip(
+        "one-matrix-for-the-image",
+        "One matrix acts on the whole image, so every token sees every pixel.",
+        lambda tokens, matrix, right: (tokens**2 - 1) * matrix + (tokens - 1) * (right - matrix),
+    ),
+    Slip(
+        "window-not-patch",
+        "The window of the convolution is larger than a patch.",
+        lambda matrix: 3 * matrix,
+        lambda matrix: 8 * matrix,
+        lambda side, channels, hidden: ((side + 1) ** 2 - side**2) * channels * hidden,
+        lambda side, channels, hidden: ((side + 2) ** 2 - side**2) * channels * hidden,
+        lambda side, channels, hidden: ((2 * side - 1) ** 2 - side**2) * channels * hidden,
+    ),
+]
+
+ORDERS = [
+    Slip(
+        "bare-reshape",
+        "A reshape turns (B, P*P*C, N) into (B, N, P*P*C), so a token holds pieces of several patches.",
+        lambda x, side: F.unfold(x.float(), side, stride=side).reshape(1, -1, side * side * x.shape[1]),
+    ),
+    Slip(
+        "windows-overlap",
+        "The window moves by less than P and overlaps with itself.",
+        lambda x, side: F.unfold(x.float(), side, stride=1).mT,
+        lambda x, side: F.unfold(x.float(), side, stride=2).mT,
+        lambda x, side: F.unfold(x.float(), side, stride=3).mT,
+        lambda x, side: F.unfold(x.float(), side, stride=4).mT,
+    ),
+    Slip(
+        "columns-first",
+        "The tokens run down the image, column by column.",
+        lambda x, side: rearrange(x, "b k (r i) (c j) -> b (c r) (i j k)", i=side, j=side),
+    ),
+    Slip(
+        "patches-by-reshape",
+        "The patches come from one reshape, so they are not squares.",
+        lambda x, side: x.reshape(1, -1, side * side * x.shape[1]),
+    ),
+    Slip(
+        "strips",
+        "Each patch is filled with strips from the full width of the image.",
+        lambda x, side: x.movedim(1, -1).reshape(1, -1, side * side * x.shape[1]),
+    ),
+    Slip(
+        "split-swapped",
+        "Height and width are split the wrong way round: neighbours in a patch are not neighbours in the image.",
+        lambda x, side: rearrange(x, "b k (i r) (j c) -> b (r c) (i j k)", i=side, j=side),
+    ),
+]
+
+ALIKE = [
+    Slip(
+        "patches-not-alike",
+        "The same pixels give different tokens at different places in the image.",
+        lambda by_patch: not agree(by_patch, by_patch[:, :1].expand_as(by_patch)),
+    ),
+    Slip(
+        "patches-not-alike",
+        "In a completely black image, the tokens are not all the same.",
+        lambda dark: not agree(dark, dark[:, :1].expand_as(dark)),
+    ),
+    Slip(
+        "pixels-alike",
+        "All pixels of a patch count equally, as if only their mean were used: E has a row for each of them.",
+        lambda one: agree(one, one.mean((2, 3), keepdim=True).expand_as(one)),
+    ),
+    Slip(
+        "channels-alike",
+        "All channels count equally, as if only their mean were used.",
+        lambda one: agree(one, one[:, :1].expand_as(one)),
+    ),
+]
+
+UNFIT = [
+    Slip(
+        "pixels-dropped",
+        "An image that P does not divide is silently cropped.",
+        lambda tokens, high, side, wide: tokens == high // side * (wide // side),
+    ),
+    Slip(
+        "image-filled-up",
+        "An image that P does not divide is silently enlarged.",
+        lambda tokens, high, side, wide: tokens == -(-high // side) * -(-wide // side),
+    ),
+    Slip("wrong-behaviour", "An image that P does not divide raises no error.", True),
+]

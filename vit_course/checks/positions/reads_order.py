@@ -7,8 +7,8 @@ import torch
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import truth
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.checks.tools.modules import scatter
-from vit_course.checks.tools.table import refuse
 from vit_course.checks.tools.tensors import tensor
 from vit_course.encoder import Encoder
 
@@ -30,7 +30,7 @@ def reads_order(answer, draw):
         return all(found[name] != cases[name][1] for name in names)
 
     other = [name for name in _WORDS if missed(name)]
-    refuse(__name__, "mistakes", locals())
+    refuse(MISTAKES, dict(cases=cases, given=given, found=found, every=every, other=other, missed=missed))
     if other:
         details = [f"Expected: {cases[other[0]][1]}", f"Received: {found[other[0]]}"]
         raise Wrong("wrong-values", f"The answer is wrong for {_WORDS[other[0]]}.", details)
@@ -132,3 +132,178 @@ def _pair(high: int, low: int):
         return (ranks[:, high] < ranks[:, low]).float()[:, None]
 
     return _reading(lambda x: x[:, 0] + behind(x))
+
+
+MISTAKES = [
+    Slip(
+        "answer-inverted",
+        "True and False are swapped: the answer is wrong in every clear case.",
+        lambda missed, cases: missed(*(name for name in cases if name not in _SUBTLE)),
+    ),
+    Slip(
+        "other-tokens",
+        (
+            "The encoder was given tokens that are not among `tokens`; a different result for them says nothing "
+            "about the order."
+        ),
+        lambda every, missed: "other tokens" in every and missed("class"),
+    ),
+    Slip(
+        "everything-reads-order",
+        "Every encoder was judged to depend on the order, even one that reads only the class token.",
+        lambda missed: missed("class", "maximum", "sum"),
+    ),
+    Slip(
+        "patches-lost",
+        (
+            "An encoder that reads only the number of patches, or their mean, was judged to depend on the order: "
+            "it was not given the same patches."
+        ),
+        lambda missed, every: missed("mean") and "not all tokens" in every,
+    ),
+    Slip(
+        "class-token-moved",
+        (
+            "An encoder that reads only the class token was judged to depend on the order: the token did not stay "
+            "in front."
+        ),
+        lambda missed, every: missed("class") and "class token moved" in every,
+    ),
+    Slip(
+        "order-seen-in-class-token",
+        (
+            "An encoder that reads only the class token was judged to depend on the order, although the token "
+            "stayed in front."
+        ),
+        lambda missed: missed("class"),
+    ),
+    Slip(
+        "mean-taken-for-order",
+        "An encoder that reads only the number of patches, or their mean, was judged to depend on the order.",
+        lambda missed: missed("mean"),
+    ),
+    Slip(
+        "patch-outputs-compared",
+        (
+            "An encoder whose patch outputs move with their patches was judged to depend on the order; its class "
+            "output is the same for every order."
+        ),
+        lambda missed: missed("maximum"),
+    ),
+    Slip(
+        "patch-outputs-compared",
+        (
+            "An encoder whose patch outputs depend on the place was judged to depend on the order; its class "
+            "output is the same for every order."
+        ),
+        lambda missed: missed("places of patches"),
+    ),
+    Slip(
+        "rounding-counted",
+        (
+            "An encoder that adds up the patches was judged to depend on the order; its class outputs differ only "
+            "by rounding."
+        ),
+        lambda missed: missed("sum"),
+    ),
+    Slip(
+        "rounding-counted",
+        "An encoder whose class outputs differ by no more than 0.00001 was judged to depend on the order.",
+        lambda missed: missed("rounding"),
+    ),
+    Slip(
+        "never-notices",
+        "An encoder that gives every place a different weight was judged not to depend on the order.",
+        lambda missed: missed("places", "there and back"),
+    ),
+    Slip(
+        "reversed-only",
+        "An encoder that reads the same forwards and backwards was missed.",
+        lambda missed: missed("there and back"),
+    ),
+    Slip(
+        "decrease-overlooked",
+        "An encoder was missed in which every other order makes all numbers of the class output smaller.",
+        lambda missed: missed("largest"),
+    ),
+    Slip(
+        "increase-overlooked",
+        "An encoder was missed in which every other order makes all numbers of the class output larger.",
+        lambda missed: missed("smallest"),
+    ),
+    Slip(
+        "smallest-difference",
+        "An encoder was missed in which some numbers of the class output depend on the order and the others do not.",
+        lambda missed, found: missed("balanced", "one number") and found["faint"],
+    ),
+    Slip(
+        "numbers-cancel",
+        (
+            "An encoder was missed in which one number of the class output grows by what another loses: their "
+            "sum, mean or length hides it."
+        ),
+        lambda missed: missed("balanced"),
+    ),
+    Slip(
+        "one-number-overlooked",
+        "An encoder was missed in which one number of the class output depends on the order and the others do not.",
+        lambda missed: missed("one number"),
+    ),
+    Slip(
+        "threshold-too-high",
+        "An encoder in which the order makes a difference of a few thousandths was missed.",
+        lambda missed: missed("faint"),
+    ),
+    Slip(
+        "threshold-too-high",
+        "An encoder was missed in which the order makes a difference of a little more than 0.001 in one number.",
+        lambda missed: missed("barely"),
+    ),
+    Slip(
+        "length-compared",
+        "An encoder was missed in which the order turns the class output but does not change its length.",
+        lambda missed: missed("turned"),
+    ),
+    Slip(
+        "only-moved-on",
+        (
+            "An encoder was missed that reads which patches are neighbours: orders that only shift or reverse the "
+            "patches keep them neighbours."
+        ),
+        lambda missed: missed("ring"),
+    ),
+    Slip(
+        "every-order-asked",
+        (
+            "An encoder that reads only the first patch was missed, although some of the orders moved that patch: "
+            "one order with a different class output is enough."
+        ),
+        lambda missed, given: missed("first place") and "first patch moved" in given["first place"],
+    ),
+    Slip(
+        "patch-never-moved",
+        "An encoder that reads only the first patch was missed: that patch never moved.",
+        lambda missed: missed("first place"),
+    ),
+    Slip(
+        "every-order-asked",
+        (
+            "An encoder that reads only the last patch was missed, although some of the orders moved that patch: "
+            "one order with a different class output is enough."
+        ),
+        lambda missed, given: missed("last place") and "last patch moved" in given["last place"],
+    ),
+    Slip(
+        "patch-never-moved",
+        "An encoder that reads only the last patch was missed: that patch never moved.",
+        lambda missed: missed("last place"),
+    ),
+    Slip(
+        "too-few-orders",
+        (
+            "An encoder that reads only the order of two patches was missed: several orders must be tried, and "
+            "each of them must count."
+        ),
+        lambda missed, cases, other: any(missed(name) for name in cases if name.startswith("pair")) and not other,
+    ),
+]

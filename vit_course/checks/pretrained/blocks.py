@@ -8,6 +8,7 @@ from vit_course import pretrained
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import choice, last_digit, made_again, reported
+from vit_course.checks.tools.mistakes import Slip
 
 BLOCKS, UNCLEAR = ("block 2", "block 5", "block 8", "block 11"), "unclear"
 
@@ -19,7 +20,7 @@ def blocks(answer, draw):
     said = choice(received["conclusion"], "conclusion", (*BLOCKS, UNCLEAR))
     for block, overlaps in found.items():
         near = last_digit(overlaps) + 0.01  # another processor may turn a few patches
-        made_again(__name__, found, {"photograph": labelled}, _overlap, draw, near, only=[block])
+        made_again(found, {"photograph": labelled}, _overlap, draw, near, only=[block], slips=AGAIN)
     runs = [dict(zip(BLOCKS, run, strict=True)) for run in zip(*found.values(), strict=True)]
     ahead = [_ahead(run) for run in runs]
     right = ahead[0] if len(set(ahead)) == 1 else UNCLEAR
@@ -66,3 +67,43 @@ def _tokens() -> dict[str, torch.Tensor]:
     reference, many = of_chapter("10_pretrained", "reference", "many")
     found = pretrained.stages(reference, many)
     return {stage: tokens for stage, tokens in found.items() if ": after " in stage}  # (7, T, D); the rest is large
+
+
+# What slips give in place of the overlap of one block, with one photograph labelled.
+AGAIN = [
+    Slip(
+        "labelled-counted",
+        "This is a mean over all seven photographs: the head has seen the labels of one of them.",
+        lambda setting, source: _shares(setting, source)[0].mean().item(),
+    ),
+    Slip(
+        "labelled-alone",
+        "This is the overlap on the labelled photograph itself, which the head has seen.",
+        lambda setting, source: _shares(setting, source)[1].item(),
+    ),
+    Slip(
+        "divided-by-seven",
+        "The sum over six photographs is divided by seven.",
+        lambda setting, source: _overlap(setting, source) * 6 / 7,
+    ),
+    Slip(
+        "block-before",
+        "These are the tokens of the previous block.",
+        lambda setting, source: _overlap(f"block {int(setting[6:]) - 1}", source),
+    ),
+    Slip(
+        "class-token-kept",
+        "The class token counts as a patch and the last patch is missing, so labels and tokens are shifted.",
+        lambda setting, source: _overlap(setting, source, first=0),
+    ),
+    Slip(
+        "before-the-mlp",
+        "These are the tokens between the attention and the MLP of the block, not those after it.",
+        lambda setting, source: _overlap(setting, source, part="after attention"),
+    ),
+    Slip(
+        "accuracies",
+        "This is the share of correct patches; the overlap leaves out what both call background.",
+        lambda setting, source: _overlap(setting, source, alike=lambda marked, on: (marked == on).float().mean(dim=1)),
+    ),
+]

@@ -8,8 +8,7 @@ from torch import nn
 from vit_course import pretrained
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.slips import named_by_details
-from vit_course.checks.tools.table import known, refuse
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse
 from vit_course.checks.tools.words import describe
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
@@ -21,11 +20,11 @@ def mended(answer, draw):
     """`answer(state, config)`: torchvision's state dict and the right config -> our `ViT` with the same weights."""
     for epsilon in EPSILONS:
         right, state = _published(draw, epsilon)
-        with named_by_details(*known(__name__, "errors")):
+        with named_by_details(*ERRORS):
             model = call(answer, state, right.config)
         found = describe(model)
         details = () if isinstance(model, ViT) else ["Expected: a ViT of the package", f"Received: {found}"]
-        refuse(__name__, "model", locals(), details)
+        refuse(MODEL, dict(found=found, right=right, model=model), details)
         _compare(model, right, draw)
 
 
@@ -61,6 +60,102 @@ def _compare(model: ViT, right: ViT, draw) -> None:
     projections = [one.state_dict()[key] for one in (model, right) for key in keys]
     if not all(map(torch.equal, projections[: len(keys)], projections[len(keys) :])) and "output" not in name:
         details.append("The output projections further on are not the original ones either.")
-    refuse(__name__, "first", locals(), details)
+    refuse(FIRST, dict(name=name, epsilons=epsilons, other_epsilon=other_epsilon), details)
     if name:
         raise Wrong("wrong-behaviour", "The two models differ.", [expected, f"Received: they first differ at {name!r}"])
+
+
+ERRORS = [
+    Known("loading state_dict", "sizes-differ", "The weights do not fit the model that your code builds."),
+    Known(
+        "FrozenInstanceError",
+        "config-set",
+        "A config cannot be changed once it is made, and this one is already correct.",
+    ),
+]
+
+MODEL = [
+    Slip("returned-nothing", "The result is None: nothing was returned.", lambda model: model is None),
+    Slip(
+        "wrong-type", "The result is {found} where a model is expected.", lambda model: not isinstance(model, nn.Module)
+    ),
+    Slip("wrong-behaviour", "The result is not a ViT of the package.", lambda model: not isinstance(model, ViT)),
+    Slip(
+        "training-mode",
+        "The model, or a part of it, is in training mode.",
+        lambda model: any(module.training for module in model.modules()),
+    ),
+    Slip(
+        "blocks-missing",
+        "The model does not have {right.config.num_layers} blocks, the number in the config.",
+        lambda model, right: {model.config.num_layers, len(model.encoder.blocks)} != {right.config.num_layers},
+    ),
+    Slip(
+        "wrong-dtype",
+        "The weights are not in torch.float32, unlike those of the state dict.",
+        lambda model: {parameter.dtype for parameter in model.parameters()} != {torch.float32},
+    ),
+]
+
+# By where the two models first differ; "" where they do not.
+FIRST = [
+    Slip(
+        "patches-differ",
+        "The patch tokens already differ: weights or biases there are not those of the state dict.",
+        lambda name: name == "patch embedding",
+    ),
+    Slip(
+        "tokens-differ",
+        (
+            "The patch tokens are correct, but the input of block 0 is not: the class token or the positions have "
+            "changed."
+        ),
+        lambda name: name == "class token and positions",
+    ),
+    Slip(
+        "epsilon-not-of-the-config",
+        "The norms have the epsilon of the published weights, whatever the config says.",
+        lambda other_epsilon, epsilons: other_epsilon and epsilons == {EPSILONS[0]},
+    ),
+    Slip("norm-differs", "The epsilon of the norms is not the one in the config.", lambda other_epsilon: other_epsilon),
+    Slip(
+        "norm-differs",
+        "The same tokens enter a norm, but different tokens leave it.",
+        lambda name: name.endswith(("norm 1", "norm 2")) or name == "norm",
+    ),
+    Slip(
+        "qkv-differs",
+        "The same tokens enter the attention, but its queries, keys or values are different.",
+        lambda name: name.endswith(("queries", "keys", "values")),
+    ),
+    Slip(
+        "heads-differ",
+        "Queries, keys and values agree, but what the heads compute from them does not.",
+        lambda name: name.endswith(("heads side by side", "attention")),
+    ),
+    Slip(
+        "projection-differs",
+        "The output of the heads is correct, but that of the output projection is not.",
+        lambda name: name.endswith("attention output"),
+    ),
+    Slip(
+        "mlp-differs",
+        "The same tokens enter the MLP, but the output of its first layer is different.",
+        lambda name: name.endswith("hidden (before GELU)"),
+    ),
+    Slip(
+        "gelu-differs",
+        "The same numbers enter the GELU of an MLP, but different numbers leave it.",
+        lambda name: name.endswith("after GELU"),
+    ),
+    Slip(
+        "mlp-differs",
+        "The MLPs agree up to their last layer, but the output of that layer is different.",
+        lambda name: name.endswith("MLP output"),
+    ),
+    Slip(
+        "head-differs",
+        "The tokens agree to the end, but the logits do not: the head is different.",
+        lambda name: name == "logits",
+    ),
+]

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from vit_course.checks.report import Wrong
+from vit_course.checks.tools.mistakes import Slip
 from vit_course.checks.tools.modules import count
-from vit_course.checks.tools.table import readings
 
 
-def counted(module: nn.Module, right: Sequence[int], table: str, seen: Mapping, sizes: str) -> None:
+def counted(module: nn.Module, right: Sequence[int], slips: Sequence[Slip], seen: Mapping, sizes: str) -> None:
     """Raises `Wrong` unless the module learns one of the right numbers of parameters.
 
     One number may have several readings, such as a norm too few and a table two rows short: the sentence has all.
@@ -17,9 +17,8 @@ def counted(module: nn.Module, right: Sequence[int], table: str, seen: Mapping, 
     Args:
         module: the learner's.
         right: the right numbers, the largest first: such as with and without a bias.
-        table: the check's `__name__`; the rows of "parameters" beside it say by how much a number is larger than
-            `right`, by an expression of sizes, such as "-2 * hidden". `right` itself is a name there.
-        seen: the sizes by name, such as the check's `locals()`.
+        slips: their forms say by how much a number is larger than `right`, such as `lambda hidden: -2 * hidden`.
+        seen: the sizes that they name; `right` itself is one of them.
         sizes: in words, such as "D = 6".
     """
     found = count(module)
@@ -28,7 +27,9 @@ def counted(module: nn.Module, right: Sequence[int], table: str, seen: Mapping, 
     details = [f"Expected: {max(right)} parameters at {sizes}", f"Received: {found}"]
     said: dict[int, tuple[str, str]] = {}
     for one in right:
-        said |= readings(table, "parameters", found - one, {**seen, "right": one})
+        for number, slip in enumerate(slips):
+            if found - one in slip.values({**seen, "right": one}):
+                said[number] = (slip.slug, slip.sentence)
     if not said:
         raise Wrong("wrong-parameters", "The number of parameters is wrong.", details)
     (slug, first), *others = (said[number] for number in sorted(said))

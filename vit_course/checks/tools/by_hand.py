@@ -8,25 +8,8 @@ import numpy as np
 import torch
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.returned import named
-from vit_course.checks.tools.table import by_answer, right_answers
 from vit_course.checks.tools.words import describe, plain
-
-
-def worked_out(module: str, asked: str) -> Callable:
-    """The check of an exercise that needs no code: `same_answers` by the tables "right" and "by-hand" of its file.
-
-    Args:
-        module: what a check with code would have for its `__name__`.
-        asked: its docstring.
-    """
-
-    def check(answer, parts):
-        same_answers(call(answer), right_answers(module), parts, by_answer(module, "by-hand"))
-
-    check.__doc__ = asked
-    return check
 
 
 def same_answers(

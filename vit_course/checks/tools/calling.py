@@ -9,9 +9,9 @@ import torch
 
 from vit_course.checks.errors import raised
 from vit_course.checks.report import NotAttempted, Wrong
+from vit_course.checks.snapshot import Left, run
 from vit_course.checks.tools.plain import plain
 from vit_course.checks.tools.words import describe
-from vit_course.checks.worker import Left, run
 
 
 def call(function: Callable, *arguments, **keywords):

@@ -21,8 +21,8 @@ import torch
 from vit_course.checks.draw import Draw
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.mistakes import Slip, by_value
 from vit_course.checks.tools.returned import named, real
-from vit_course.checks.tools.table import values
 from vit_course.checks.tools.words import describe, plain
 
 
@@ -162,7 +162,6 @@ def last_digit(numbers: Sequence[float]) -> float:
 
 
 def made_again(
-    module: str,
     reported: Mapping[object, Sequence[float]],
     each: Mapping[str, Sequence],
     measure: Callable[..., float],
@@ -170,12 +169,11 @@ def made_again(
     near: float,
     runs: int = 1,
     only: Sequence | None = None,
+    slips: Sequence[Slip] = (),
 ) -> None:
     """Raises `Wrong` where a run, made again, gives another number than the learner's.
 
     Args:
-        module: the check's `__name__`; the rows of its table "again", if it has one, are what slips give in the place
-            of the right number. They see `setting`, `source` and what the check's module has.
         reported: a list of numbers for each setting, one for each source, in their order.
         each: one entry, from the word for a source ("seed", "photograph") to the learner's sources.
         measure: (setting, source) -> the right number.
@@ -183,6 +181,7 @@ def made_again(
         near: how far two numbers may lie apart: what rounding and another machine may change.
         runs: how many are made again.
         only: the settings among which they are drawn, where others take too long.
+        slips: what they give in the place of the right number, by `setting` and `source`.
     """
     ((word, sources),) = each.items()
     for _ in range(runs):
@@ -193,15 +192,11 @@ def made_again(
             continue
         details = [f"Run:      {setting!r}, {word} {source}", f"Expected: about {right:.3g}"]
         details.append(f"Received: {received:.3g}")
-        raise _named(module, received, near, {"setting": setting, "source": source}, details)
+        raise _named(slips, received, near, {"setting": setting, "source": source}, details)
 
 
-def _named(module: str, received: float, near: float, seen: Mapping, details: Sequence[str]) -> Wrong:
-    try:
-        slips = values(module, "again", seen)
-    except KeyError:  # no table of this name
-        slips = {}
-    fitting = {said for number, said in slips.items() if abs(received - number) <= near}
+def _named(slips: Sequence[Slip], received: float, near: float, seen: Mapping, details: Sequence[str]) -> Wrong:
+    fitting = {said for number, said in by_value(slips, seen).items() if abs(received - number) <= near}
     if len(fitting) == 1:  # of several no one can say which it was
         return Wrong(*fitting.pop(), details)
     return Wrong("not-repeated", "The check repeated a run and got a number other than the reported one.", details)

@@ -11,9 +11,9 @@ import torch
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import same_answer
 from vit_course.checks.tools.calling import ask, call
-from vit_course.checks.tools.slips import Mistake
+from vit_course.checks.tools.common import usual_slips
+from vit_course.checks.tools.mistakes import Mistake
 from vit_course.checks.tools.tensors import agree, equal, on_cpu
-from vit_course.checks.tools.usual import usual_slips
 from vit_course.checks.tools.words import describe
 
 _SIZES = ("wrong-shape", "raised-error", "wrong-values")  # where it is right for some sizes and not for others
@@ -28,6 +28,7 @@ def same_function(
     otherwise: Sequence[Mistake] = (),
     differentiable: bool = True,
     mistakes_change: bool = True,
+    numbers: bool = True,
 ) -> None:
     """The learner's function gives what `reference` gives, on every draw.
 
@@ -45,6 +46,7 @@ def same_function(
         differentiable: whether a gradient must reach each floating-point input that `reference` lets it reach.
         mistakes_change: whether a mistake's function may change its arguments. If not, models among them, which take
             long to copy, are shared.
+        numbers: whether to show two numbers that differ; those of hidden weights say nothing.
     """
     results = []
     several, draws = len(draws), [*draws, *_batch_of_one(reference, draws[0])]
@@ -54,7 +56,7 @@ def same_function(
             again = call(answer, *_copies(arguments))
             if on_cpu(result) and on_cpu(again) and not agree(result, again):
                 raise _two_results(result, again)
-            equal(result, reference(*_copies(arguments)), axes=axes, numbers=True)
+            equal(result, reference(*_copies(arguments)), axes=axes, numbers=numbers)
         except Wrong as wrong:
             if wrong.mistake == "keeps-results":
                 raise  # what is kept would grow with each further call

@@ -197,20 +197,5 @@ def alone(layer: nn.Module, x: torch.Tensor, axes: str = "(B, T, D)") -> None:
             raise
         sentence = "The shape is correct for a batch of several, but not of one: an axis of size 1 is not kept."
         raise Wrong("batch-of-one", sentence, wrong.details) from None
-    if not agree(apart, together) and _alone_with_batch_first(layer, x):
-        sentence = "An nn.MultiheadAttention was built without batch_first: it treats the batch as the tokens."
-        equal(apart, together, "batch-first-forgotten", sentence, axes=axes)
     sentence = "The output for one image changes with the other images of the batch."
     equal(apart, together, "batch-mates-matter", sentence, axes=axes)
-
-
-def _alone_with_batch_first(layer: nn.Module, x: torch.Tensor) -> bool:
-    # Whether the images would no longer matter to each other.
-    unset = [m for m in layer.modules() if isinstance(m, nn.MultiheadAttention) and not m.batch_first]
-    for attention in unset:
-        attention.batch_first = True
-    try:
-        return bool(unset) and agree(torch.cat([feed(layer, one[None]) for one in x]), feed(layer, x))
-    finally:
-        for attention in unset:
-            attention.batch_first = False

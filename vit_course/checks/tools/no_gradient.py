@@ -1,13 +1,12 @@
 """For functions through which no gradient must flow, so that NumPy inside is as good as PyTorch."""
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
 from vit_course.checks.tools.functions import same_function
-from vit_course.checks.tools.slips import named_by_details
-from vit_course.checks.tools.table import known, table
+from vit_course.checks.tools.mistakes import Known, Mistake, named_by_details
 
 
 def any_precision(answer: Callable) -> Callable:
@@ -24,22 +23,18 @@ def any_precision(answer: Callable) -> Callable:
 
 
 def same_without_gradient(
-    module: str,
     answer: Callable,
     reference: Callable,
     draws: Sequence[tuple],
     axes: str,
-    right: Callable | None = None,
-    errors: str = "errors",
-    seen: Mapping | None = None,
+    mistakes: Sequence[Mistake],
+    errors: Sequence[Known] = (),
 ) -> None:
-    """`same_function` by the tables "mistakes" and `errors` beside the check, for a result without a gradient.
+    """`same_function` for a result without a gradient.
 
     Args:
-        module, errors, seen: see `known`.
-        answer, reference, draws, axes: see `same_function`.
-        right: with a keyword for each step of the table, where the reference itself has none.
+        answer, reference, draws, axes, mistakes: see `same_function`.
+        errors: what errors and shapes say.
     """
-    with named_by_details(*known(module, errors, seen)):
-        mistakes = table(module, "mistakes", right or reference)
+    with named_by_details(*errors):
         same_function(any_precision(answer), reference, draws, mistakes, axes, differentiable=False)

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 
 import torch
+import torch.nn.functional as F
 
 from vit_course.checks.tools.functions import Mistake
-from vit_course.checks.tools.table import table
+from vit_course.checks.tools.mistakes import Slip, wrong_functions
 
 NO_NORM = (0, 0, 0, 0)
 
@@ -49,4 +50,110 @@ def _often(norm: Callable, times: int, z: torch.Tensor) -> torch.Tensor:
 
 def slips(steps: Sequence[str] = ()) -> list[Mistake]:
     """What people do wrong with a row of blocks, as functions of x, blocks and norm; of these steps alone, if given."""
-    return table(__name__, "mistakes", run, steps)
+    return wrong_functions(MISTAKES, run, only=steps, pairs=3)
+
+
+MISTAKES = {
+    "norms": [
+        Slip("norm-after-every-block", "The last norm runs after every block, inside the stream.", (0, 0, 1, 1)),
+        Slip("no-last-norm", "No norm follows the last block.", (0, 0, 0, 0)),
+        Slip("norm-after-every-block", "The last norm runs after every block and again at the end.", (0, 0, 1, 2)),
+        Slip("norm-between-blocks", "The last norm runs between the blocks, but not after the last one.", (0, 0, 1, 0)),
+        Slip("norm-first", "The last norm runs before the first block.", (1, 0, 0, 0)),
+        Slip("norm-first", "The last norm runs before the first block too.", (1, 0, 0, 1)),
+        Slip("norm-before-every-block", "The last norm runs before every block.", (0, 1, 0, 0)),
+        Slip("norm-before-every-block", "The last norm runs before every block too.", (0, 1, 0, 1)),
+        Slip("norm-before-every-block", "The last norm runs before and after every block.", (0, 1, 1, 1)),
+        Slip("last-norm-twice", "The last norm runs twice.", (0, 0, 0, 2)),
+    ],
+    "around": [
+        Slip(
+            "residual-around-blocks",
+            "The input of each block is added to its output, although the block already does that itself.",
+            1,
+        ),
+    ],
+    "end": [
+        Slip("residual-around-stack", "The input of the stack is added to its output.", lambda out, x, norm: x + out),
+        Slip("softmax-at-the-end", "A softmax follows the last norm.", lambda out, x, norm: out.softmax(-1)),
+        Slip("activation-added", "A ReLU follows the last norm.", lambda out, x, norm: out.relu()),
+        Slip("activation-added", "A GELU follows the last norm.", lambda out, x, norm: F.gelu(out)),
+    ],
+    "between": [
+        Slip("activation-added", "A ReLU follows each block.", torch.relu),
+        Slip("activation-added", "A GELU follows each block.", F.gelu),
+    ],
+    "pick": [
+        Slip("first-block-only", "The output uses only the first block.", lambda blocks: blocks[:1]),
+        Slip(
+            "first-block-only",
+            "The first block runs again and again, and the others never run.",
+            lambda blocks: blocks[:1] * len(blocks),
+        ),
+        Slip(
+            "last-block-only",
+            "The last block runs again and again, and the others never run.",
+            lambda blocks: blocks[-1:] * len(blocks),
+        ),
+        Slip(
+            "blocks-not-chained",
+            "The last block gets the input tokens, not the output of the block before it.",
+            lambda blocks: blocks[-1:],
+        ),
+        Slip("last-block-left-out", "The output does not use the last block.", lambda blocks: blocks[:-1]),
+        Slip("first-block-left-out", "The output does not use the first block.", lambda blocks: blocks[1:]),
+        Slip("stack-twice", "The whole stack runs twice.", lambda blocks: [*blocks, *blocks]),
+        Slip(
+            "each-block-twice",
+            "Each block runs twice before the next one.",
+            lambda blocks: [block for block in blocks for _ in range(2)],
+        ),
+        Slip("no-block-used", "The output does not use any block.", lambda blocks: []),
+    ],
+    "result": [
+        Slip(
+            "blocks-not-chained",
+            "Every block gets the input tokens, and the outputs are added up or averaged.",
+            lambda x, blocks, norm: norm(sum(block(x) for block in blocks)),
+        ),
+        Slip(
+            "stack-twice",
+            "The whole stack runs twice, with a norm in between.",
+            lambda x, blocks, norm: run(run(x, blocks, norm), blocks, norm),
+        ),
+        Slip(
+            "residual-around-stack",
+            "The input of the stack is added to the input of the last norm.",
+            lambda x, blocks, norm: norm(x + run(x, blocks, norm, NO_NORM)),
+        ),
+        Slip("input-returned", "The tokens come out unchanged.", lambda x, blocks, norm: x),
+        Slip(
+            "outputs-averaged",
+            "The outputs of all blocks are averaged or added up; the exercise asks for the last one.",
+            lambda x, blocks, norm: norm(sum(run(x, blocks[: end + 1], norm, NO_NORM) for end in range(len(blocks)))),
+        ),
+        Slip(
+            "norm-over-tokens",
+            "The last norm runs over tokens and width together; each token should be normed separately.",
+            lambda x, blocks, norm: F.layer_norm(run(x, blocks, norm, NO_NORM), x.shape[1:]),
+        ),
+        Slip(
+            "residual-around-blocks",
+            "The output of each block goes through the last norm and is added to the block's input.",
+            lambda x, blocks, norm: run(x, blocks, norm, NO_NORM, around=1, between=norm),
+        ),
+        Slip(
+            "epsilon-too-large",
+            "The last norm adds such a large epsilon to the variance that its outputs are too small.",
+            lambda x, blocks, norm: run(x, blocks, lambda z: norm(z, 1.0)),
+            lambda x, blocks, norm: run(x, blocks, lambda z: norm(z, 0.1)),
+            lambda x, blocks, norm: run(x, blocks, lambda z: norm(z, 0.01)),
+            lambda x, blocks, norm: run(x, blocks, lambda z: norm(z, 0.001)),
+        ),
+        Slip(
+            "norm-between-blocks",
+            "The last norm runs after the first block too.",
+            lambda x, blocks, norm: run(norm(blocks[0](x)), blocks[1:], norm),
+        ),
+    ],
+}

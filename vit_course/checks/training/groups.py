@@ -5,9 +5,8 @@ from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse
 from vit_course.checks.tools.returned import real
-from vit_course.checks.tools.slips import named_by_details
-from vit_course.checks.tools.table import known, refuse
 from vit_course.checks.tools.words import capital, describe
 
 MATRICES = ("the matrix of a convolution", "the matrix of a linear layer")
@@ -25,7 +24,7 @@ def groups(answer, draw):
         # In the same sizes, so that only the names can matter; and then a table that looks like a matrix.
         for names, alike in ((PLAIN, False), (MISLEADING, False), (PLAIN, True)):
             model = Named(names, *sizes, alike)
-            with named_by_details(*known(__name__, "errors")):
+            with named_by_details(*ERRORS):
                 received = call(answer, model, weight_decay)
             _judge(_decay_of_each(received, model), weight_decay, names is MISLEADING, alike)
             if not all(parameter.requires_grad for parameter in model.parameters()):
@@ -74,11 +73,13 @@ def _decay_of_each(received, model: Named) -> list[tuple[str, str, float]]:
         missing = [key for key in ("params", "weight_decay") if group.get(key) is None]
         parameters = group.get("params", ())
         refuse(
-            __name__, "group", locals(), [f"Received: a dict with {', '.join(sorted(map(str, group))) or 'nothing'}"]
+            GROUP,
+            dict(missing=missing, parameters=parameters),
+            [f"Received: a dict with {', '.join(sorted(map(str, group))) or 'nothing'}"],
         )
         for one in [parameters] if isinstance(parameters, torch.Tensor) else parameters:
             parameter = one[1] if isinstance(one, tuple) else one  # with its name before it
-            refuse(__name__, "parameter", locals(), [f"Received: {describe(parameter)}"])
+            refuse(PARAMETER, dict(kinds=kinds, found=found, parameter=parameter), [f"Received: {describe(parameter)}"])
             found[id(parameter)] = real(group["weight_decay"])
     absent = sorted({kind for key, kind in kinds.items() if key not in found})
     if absent:
@@ -99,10 +100,113 @@ def _judge(found: list[tuple[str, str, float]], weight_decay: float, misleading:
     details = [f"Expected: decay {right[kind]:g} for {name} ({kind})", f"Received: {decay:g}"]
     kinds, values = {kind for kind, *_ in misplaced}, {decay for *_, decay in found}
     whole = misplaced == [entry for entry in found if entry[0] in kinds]  # each of these kinds, with all it has
-    refuse(__name__, "misplaced", locals(), details)
+    refuse(
+        MISPLACED,
+        dict(
+            found=found,
+            weight_decay=weight_decay,
+            misleading=misleading,
+            alike=alike,
+            misplaced=misplaced,
+            whole=whole,
+            kinds=kinds,
+            values=values,
+        ),
+        details,
+    )
     if whole:
         said = (("decays but should not", kinds - {*MATRICES}), ("should decay but does not", kinds & {*MATRICES}))
         sentence = "; ".join(f"{', '.join(sorted(these))} {does}" for does, these in said if these)
         raise Wrong("wrong-kinds-decay", f"{capital(sentence)}.", details)
     names = ", ".join(name for _, name, _ in misplaced)
     raise Wrong("wrong-behaviour", f"Parameters of one kind are treated differently; wrong: {names}.", details)
+
+
+ERRORS = [
+    Known(
+        "(The size of tensor|Boolean value of Tensor)",
+        "tensors-compared",
+        "Tensors are compared by value; the question is whether two of them are the same object.",
+    ),
+    Known("has no attribute", "no-such-name", "Your code uses an attribute of every layer that only some layers have."),
+]
+
+GROUP = [
+    Slip(
+        "key-missing",
+        "A group has no {missing[0]!r}, or it is None: AdamW would refuse the group or use its default decay.",
+        lambda missing: missing,
+    ),
+    Slip(
+        "set-of-parameters",
+        "The params of a group are a set, which has no order: AdamW does not accept sets.",
+        lambda parameters: isinstance(parameters, (set, frozenset)),
+    ),
+    Slip(
+        "wrong-type",
+        "The params of a group are not a list of parameters.",
+        lambda parameters: not hasattr(parameters, "__iter__"),
+    ),
+]
+
+PARAMETER = [
+    Slip(
+        "not-the-models-own",
+        "A group holds something that is not one of the model's parameters, such as a name or a copy.",
+        lambda parameter, kinds: id(parameter) not in kinds,
+    ),
+    Slip(
+        "in-two-places",
+        "A parameter is in the groups more than once, so it would be updated twice.",
+        lambda parameter, found: id(parameter) in found,
+    ),
+]
+
+MISPLACED = [
+    Slip(
+        "look-for-identity",
+        (
+            "A table and a matrix with the same shape and the same numbers are treated as one: two tensors can be "
+            "equal without being the same object."
+        ),
+        lambda alike: alike,
+    ),
+    Slip(
+        "other-decay",
+        "A group has a decay that is neither 0 nor the given one.",
+        lambda values, weight_decay: values - {0, weight_decay},
+    ),
+    Slip(
+        "judged-by-name",
+        "Correct for a model with the usual names, but not for one with misleading names.",
+        lambda misleading: misleading,
+    ),
+    Slip("everything-decays", "Every parameter decays.", lambda values, weight_decay: values == {weight_decay}),
+    Slip("nothing-decays", "No parameter decays.", lambda values: values == {0}),
+    Slip("groups-swapped", "The decays of the two groups are swapped.", lambda misplaced, found: misplaced == found),
+    Slip(
+        "convolution-forgotten",
+        "The matrix of the convolution does not decay.",
+        lambda whole, kinds: whole and kinds == {MATRICES[0]},
+    ),
+    Slip(
+        "norms-decay",
+        "The scale of the norm decays, although it is 1 by design.",
+        lambda whole, kinds: whole and kinds == {"the scale of a norm"},
+    ),
+    Slip(
+        "tables-decay",
+        "The class token and the position table decay, although they do not multiply any input.",
+        lambda whole, kinds: whole and kinds == {"the class token", "the position table"},
+    ),
+    Slip(
+        "two-axes-decay",
+        "Everything with two axes decays: the position table does, but the matrix of the convolution does not.",
+        lambda whole, kinds: whole and kinds == {MATRICES[0], "the position table"},
+    ),
+    Slip(
+        "inner-layers-missed",
+        "Only the top-level layers of the model are considered, not those inside other modules.",
+        lambda misplaced, found: misplaced == [one for one in found if one[0] in MATRICES and one[1].count(".") > 1],
+    ),
+]

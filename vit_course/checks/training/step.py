@@ -12,9 +12,8 @@ from torch.nn.utils import clip_grad_norm_
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
+from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse, refuse_number, wrong_functions
 from vit_course.checks.tools.returned import real, without_graph
-from vit_course.checks.tools.slips import named_by_details
-from vit_course.checks.tools.table import known, refuse, refuse_number, table
 
 LIMIT = 0.5
 
@@ -30,9 +29,9 @@ def step(answer, draw):
         scale = torch.tensor([10.0, 7.0, 0.02])[:, None, None]
         draws.append((scale * draw.normal(3, batch, features), labels, 0.1 * draw.normal(classes, features)))
     images, labels, weight = draws[0]
-    with named_by_details(*known(__name__, "mistakes")):
+    with named_by_details(*ERRORS):
         received = _one_step(answer, images[0], labels[0], weight)
-        slips = table(__name__, "mistakes", right_step)
+        slips = wrong_functions(MISTAKES, right_step, pairs=5)
         mistakes = [replace(one, function=partial(_weights_after_each, one.function)) for one in slips]
         theirs, ours = partial(_weights_after_each, answer), partial(_weights_after_each, right_step)
         same_function(theirs, ours, draws, mistakes, axes="(step, K, D)", differentiable=False)
@@ -81,7 +80,7 @@ def _one_step(answer, images, labels, weight) -> float:
     steps = []  # for each, whether there were gradients
     optimiser.register_step_post_hook(lambda *_: steps.append(slopes()))
     result = call(answer, model, images, labels, optimiser, LIMIT)
-    refuse(__name__, "one-step", locals())
+    refuse(ONE_STEP, dict(steps=steps, model=model, slopes=slopes))
     without_graph(result)
     return real(result)
 
@@ -96,7 +95,9 @@ def _returned_loss(received: float, images, labels, weight) -> None:
     after = F.cross_entropy(model(images), labels).item()
     length = torch.autograd.functional.jacobian(lambda w: F.cross_entropy(F.linear(images, w), labels), weight).norm()
     details = [f"Expected: {expected:.5f}", f"Received: {received:.5f}"]
-    refuse_number(__name__, "returned", received, locals(), details)
+    refuse_number(
+        RETURNED, received, dict(labels=labels, logits=logits, expected=expected, after=after, length=length), details
+    )
     raise Wrong("wrong-values", "The weights are correct, but the returned loss is not.", details)
 
 
@@ -134,3 +135,189 @@ def times(factor):
             parameter.grad *= found
 
     return clip
+
+
+ERRORS = [
+    Known(
+        "does not require grad",
+        "no-graph",
+        "`backward` finds no graph: something between model and loss cuts it, such as argmax, detach or no_grad.",
+    ),
+    Known(
+        "not implemented for '(Long|Int)'",
+        "labels-for-logits",
+        "The loss got whole numbers instead of logits: its arguments may be swapped.",
+    ),
+]
+
+MISTAKES = {
+    "loss": [
+        Slip(
+            "softmax-twice",
+            "The loss gets probabilities, treats them as logits and applies a second softmax to them.",
+            twice,
+        ),
+        Slip(
+            "loss-summed",
+            "The loss is a sum over the images, so its gradient grows with the batch.",
+            lambda z, y: F.cross_entropy(z, y, reduction="sum"),
+        ),
+        Slip("log-missing", "`nll_loss` expects the logarithms of probabilities and gets something else.", F.nll_loss),
+        Slip("uphill", "The weights move along the gradient, so the loss rises.", lambda z, y: -F.cross_entropy(z, y)),
+        Slip(
+            "loss-divided-again",
+            "The loss is divided by a size although it is already a mean.",
+            lambda z, y: F.cross_entropy(z, y) / len(z),
+            lambda z, y: F.cross_entropy(z, y) / z.shape[1],
+        ),
+        Slip(
+            "labels-smoothed",
+            "The labels are smoothed; the exercise does not ask for that.",
+            lambda z, y: F.cross_entropy(z, y, label_smoothing=0.1),
+        ),
+    ],
+    "zero": [
+        Slip(
+            "gradients-added-up",
+            "Each step follows the sum of its own gradient and those of the previous steps.",
+            False,
+        ),
+    ],
+    "clip": [
+        Slip(
+            "not-clipped",
+            "The weights were updated with a gradient longer than the limit: it was not clipped before the step.",
+            lambda ps, n: None,
+        ),
+        Slip(
+            "clipped-number-by-number",
+            "Each number of the gradient is clipped at the limit, which changes the direction.",
+            torch.nn.utils.clip_grad_value_,
+        ),
+        Slip(
+            "clipped-one-by-one",
+            "The gradient of each parameter is clipped separately, which changes the direction of the whole gradient.",
+            lambda ps, n: [clip_grad_norm_([p], n) for p in ps],
+        ),
+        Slip(
+            "limit-of-ones-own",
+            "The gradient is clipped to a length other than the given limit.",
+            lambda ps, n: clip_grad_norm_(ps, 1.0),
+            lambda ps, n: clip_grad_norm_(ps, 5.0),
+            lambda ps, n: clip_grad_norm_(ps, 2 * n),
+        ),
+        Slip(
+            "short-gradients-lengthened",
+            "Every gradient is scaled to the limit, so short ones become longer.",
+            times(lambda lengths, n: n / lengths.norm()),
+        ),
+        Slip(
+            "another-norm",
+            "The length of the gradient is not measured as the square root of the sum of all squares.",
+            lambda ps, n: clip_grad_norm_(ps, n, 1.0),
+            lambda ps, n: clip_grad_norm_(ps, n, math.inf),
+            times(lambda lengths, n: min(1, n / lengths.norm() ** 2)),
+            times(lambda lengths, n: min(1, n / lengths.sum())),
+        ),
+        Slip(
+            "clipped-in-part",
+            "The gradient is clipped for only some of the parameters.",
+            lambda ps, n: clip_grad_norm_(ps[:1], n),
+            lambda ps, n: clip_grad_norm_(ps[-1:], n),
+            lambda ps, n: clip_grad_norm_([p for p in ps if p.ndim > 1], n),
+            lambda ps, n: clip_grad_norm_(ps[:-1], n),
+        ),
+        Slip(
+            "weights-clipped",
+            "The weights are clipped at the limit, not the gradient.",
+            lambda ps, n: [p.data.clamp_(-n, n) for p in ps],
+        ),
+        Slip(
+            "gradient-times-limit",
+            "The gradient is multiplied by the limit.",
+            times(lambda lengths, n: n if lengths.norm() > n else 1),
+            times(lambda lengths, n: n),
+        ),
+    ],
+    "late": [
+        Slip("not-clipped", "The gradient is clipped only after the weights were updated with it.", True),
+    ],
+    "times": [
+        Slip("backward-twice", "The gradient of one batch is added up twice.", 2),
+    ],
+    "part": [
+        Slip("one-image-only", "The step uses only one image of the batch.", 1),
+    ],
+    "result": [
+        Slip(
+            "several-faults",
+            "More than one of the faults remains.",
+            lambda model, images, labels, optimiser, max_norm: right_step(
+                model, images, labels, optimiser, max_norm, twice, False, lambda ps, n: None
+            ),
+            lambda model, images, labels, optimiser, max_norm: right_step(
+                model, images, labels, optimiser, max_norm, twice, False, late=True
+            ),
+        ),
+    ],
+}
+
+ONE_STEP = [
+    Slip("model-not-used", "The model was never called.", lambda model: not model.modes),
+    Slip(
+        "eval-mode-left-on",
+        "The model ran in evaluation mode, so dropout would do nothing.",
+        lambda model: not model.modes[0],
+    ),
+    Slip("no-step", "The given optimiser never took a step.", lambda steps: not steps),
+    Slip("several-steps", "The optimiser took more than one step on one batch.", lambda steps: len(steps) > 1),
+    Slip(
+        "step-before-backward",
+        "The weights change before the gradients of this batch are computed.",
+        lambda steps, slopes: not steps[0] and slopes(),
+    ),
+    Slip(
+        "step-without-gradients",
+        "When the optimiser took its step, there were no gradients, or all were 0.",
+        lambda steps: not steps[0],
+    ),
+]
+
+RETURNED = [
+    Slip(
+        "loss-rounded",
+        "The returned loss is rounded.",
+        lambda expected: round(expected, 4),
+        lambda expected: round(expected, 3),
+        lambda expected: round(expected, 2),
+        lambda expected: round(expected, 1),
+    ),
+    Slip("loss-after-the-step", "The returned loss was computed with the weights after the step.", lambda after: after),
+    Slip(
+        "loss-times-batch",
+        "The returned loss is a sum over the images.",
+        lambda expected, labels: expected * len(labels),
+    ),
+    Slip(
+        "softmax-twice",
+        "The returned loss treats probabilities as logits.",
+        lambda logits, labels: twice(logits, labels).item(),
+    ),
+    Slip("sign-lost", "The returned value is the loss with the opposite sign.", lambda expected: -expected),
+    Slip(
+        "accuracy-returned",
+        "The returned value is the share of correct answers, not the loss.",
+        lambda logits, labels: (logits.argmax(dim=1) == labels).float().mean().item(),
+    ),
+    Slip(
+        "gradient-length-returned",
+        "The returned value is the length of the gradient, not the loss.",
+        lambda length: length,
+        LIMIT,
+    ),
+    Slip(
+        "loss-divided-again",
+        "The returned loss is divided by the batch size although it is already a mean.",
+        lambda expected, labels: expected / len(labels),
+    ),
+]

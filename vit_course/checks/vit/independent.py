@@ -4,19 +4,20 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.by_hand import truth
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.table import refuse, table
+from vit_course.checks.tools.mistakes import Slip, refuse, wrong_functions
 
 RIGHT = 2  # so many of the models, the first ones, never mix two images
 
 
 def independent(answer, draw):
     """`answer(model, images)` -> True where the logits of no image depend on the others, False where they do."""
-    kinds, batches = table(__name__, "models"), [_weight_and_images(draw) for _ in range(2)]
+    kinds, batches = wrong_functions(MODELS), [_weight_and_images(draw) for _ in range(2)]
 
     def verdicts(test: Callable) -> list[bool]:
         return [test(Model(*batch, kind.function).eval(), batch[1].clone()) for batch in batches for kind in kinds]
@@ -27,8 +28,8 @@ def independent(answer, draw):
     place = min((i for i in range(len(found)) if found[i] != right[i]), key=lambda i: i % len(kinds))
     kind = kinds[place % len(kinds)]
     details = [f"Input:    a model. {kind.sentence}", f"Expected: {right[place]}", f"Received: {found[place]}"]
-    refuse(__name__, "verdicts", locals(), details)
-    for known in table(__name__, "tests"):
+    refuse(VERDICTS, dict(found=found, right=right), details)
+    for known in wrong_functions(TESTS):
         if verdicts(partial(_compared, known.function)) == found:
             raise Wrong(known.slug, known.sentence, details)
     said = "A correct model is refused" if right[place] else "A model passes whose images depend on others"
@@ -108,3 +109,145 @@ def _compared(same: Callable, model: Model, images: torch.Tensor) -> bool:
 
 def _parts(model: Model, images: torch.Tensor, size: int) -> torch.Tensor:
     return torch.cat([model(part) for part in images.split(size)])
+
+
+MODELS = [
+    Slip("wrong-behaviour", "No image depends on another.", lambda out, images, model: out),
+    Slip(
+        "rounding-refused",
+        "The logits of an image alone and in the batch differ in the last digit.",
+        lambda out, images, model: out * (1 + 2.0**-23) if out.dtype == torch.float32 and len(out) > 1 else out,
+    ),
+    Slip(
+        "tolerance-too-wide",
+        "Logits change by 0.004 with the batch, far more than by rounding.",
+        lambda out, images, model: out + model.faint * _others(out),
+        lambda out, images, model: out * (1 + model.faint * _others(out)),
+    ),
+    Slip(
+        "wrong-behaviour",
+        "Each image sees the one before it.",
+        lambda out, images, model: out + out.roll(1, dims=0),
+    ),
+    Slip(
+        "one-image-untested",
+        "Only the last image sees the others.",
+        lambda out, images, model: torch.cat([out[:-1], out.mean(dim=0, keepdim=True)]),
+    ),
+    Slip(
+        "one-image-untested",
+        "Only the first image sees the others.",
+        lambda out, images, model: torch.cat([out.mean(dim=0, keepdim=True), out[1:]]),
+    ),
+    Slip(
+        "parts-of-the-batch",
+        "Only two images of the first half see each other.",
+        lambda out, images, model: _among(images.flatten(1).mean(dim=1) > 20, out),
+    ),
+    Slip(
+        "parts-of-the-batch",
+        "Only two images of the second half see each other.",
+        lambda out, images, model: _among(images.flatten(1).mean(dim=1) < -20, out),
+    ),
+    Slip(
+        "wrong-behaviour",
+        "The mean of the batch is subtracted from every pixel.",
+        lambda out, images, model: (images - images.mean()).flatten(1) @ model.weight,
+    ),
+    Slip(
+        "classes-only",
+        "The logits change with the batch, but the winning class stays the same.",
+        lambda out, images, model: out + out.mean(),
+    ),
+    Slip(
+        "wrong-behaviour",
+        "The batch raises one logit and lowers another by the same amount.",
+        lambda out, images, model: out + out.mean() * F.pad(torch.tensor([1.0, -1.0]), (0, out.shape[1] - 2)),
+    ),
+    Slip(
+        "wrong-behaviour",
+        "Logits rise with the batch.",
+        lambda out, images, model: out + out.amax() - out.amax(dim=1, keepdim=True),
+    ),
+    Slip(
+        "wrong-behaviour",
+        "Logits fall with the batch.",
+        lambda out, images, model: out - out.amax() + out.amax(dim=1, keepdim=True),
+    ),
+]
+
+VERDICTS = [
+    Slip(
+        "accepts-everything", "Every model passes, even those that mix the images of a batch.", lambda found: all(found)
+    ),
+    Slip(
+        "refuses-everything", "No model passes, not even one that never mixes two images.", lambda found: not any(found)
+    ),
+    Slip(
+        "verdict-inverted",
+        "The two verdicts are swapped: the answer is True for the models that mix images.",
+        lambda found, right: all(one != other for one, other in zip(found, right, strict=True)),
+    ),
+]
+
+TESTS = [
+    Slip(
+        "order-only",
+        ("Models pass that treat all images of the batch alike: the same images in a different order are not enough."),
+        lambda alone, together, model, images: _close(model(images.flip(0)).flip(0), together),
+        lambda alone, together, model, images: _close(model(images.roll(1, 0)).roll(-1, 0), together),
+    ),
+    Slip(
+        "classes-only",
+        "Models pass whose logits change with the batch while the winning class stays the same.",
+        lambda alone, together, model, images: _close(alone.argmax(1), together.argmax(1)),
+        lambda alone, together, model, images: _close(alone.softmax(1), together.softmax(1)),
+    ),
+    Slip(
+        "one-image-untested",
+        ("At least one image of the batch is never tested: a model passes in which only that image sees the others."),
+        lambda alone, together, model, images: _close(alone[:1], together[:1]),
+        lambda alone, together, model, images: _close(alone[-1:], together[-1:]),
+        lambda alone, together, model, images: _close(alone[1:2], together[1:2]),
+        lambda alone, together, model, images: _close(alone[:-1], together[:-1]),
+        lambda alone, together, model, images: _close(alone[1:], together[1:]),
+        lambda alone, together, model, images: _close(alone[:2], together[:2]),
+    ),
+    Slip(
+        "any-for-all",
+        "Models pass in which only some images, or some numbers, stay the same: all of them must.",
+        lambda alone, together, model, images: torch.isclose(alone, together, rtol=1e-4, atol=1e-5).any(),
+        lambda alone, together, model, images: torch.isclose(alone, together, rtol=1e-4, atol=1e-5).all(1).any(),
+    ),
+    Slip(
+        "only-sums-compared",
+        "Models pass in which two changes cancel each other, as in a sum or a mean.",
+        lambda alone, together, model, images: _close(alone.sum(1), together.sum(1)),
+        lambda alone, together, model, images: _close(alone.sum(0), together.sum(0)),
+        lambda alone, together, model, images: _close(alone.mean(), together.mean()),
+    ),
+    Slip(
+        "sign-counts",
+        "Models pass whose logits only rise, or only fall, with the batch: changes in one direction go unnoticed.",
+        lambda alone, together, model, images: (alone - together).max() < 1e-4,
+        lambda alone, together, model, images: (together - alone).max() < 1e-4,
+    ),
+    Slip(
+        "doubled-batch",
+        "The batch is only doubled, so properties of the whole batch, such as its mean, stay the same.",
+        lambda alone, together, model, images: _close(model(torch.cat([images, images]))[: len(images)], together),
+    ),
+    Slip(
+        "parts-of-the-batch",
+        (
+            "Models pass in which only two images see each other: the comparison keeps the two together or "
+            "leaves them out."
+        ),
+        lambda alone, together, model, images: _close(_parts(model, images, -(-len(images) // 2)), together),
+        lambda alone, together, model, images: _close(_parts(model, images, 2), together),
+        lambda alone, together, model, images: _close(_parts(model, images, len(images) // 2), together),
+        lambda alone, together, model, images: _close(_parts(model, images, 3), together),
+        lambda alone, together, model, images: _close(model(images[:-1]), together[:-1]),
+        lambda alone, together, model, images: _close(model(images[1:]), together[1:]),
+    ),
+]

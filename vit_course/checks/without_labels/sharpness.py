@@ -4,7 +4,7 @@ import functools
 
 from vit_course.checks.tools.chapter import of_chapter
 from vit_course.checks.tools.experiments import changed, choice, losses, made_again, ranges, reported
-from vit_course.checks.tools.table import refuse
+from vit_course.checks.tools.mistakes import Slip, refuse
 
 TRAINED = {"sharp": 0.04, "middle": 0.07, "equal": 0.1}  # the teacher's temperature
 SETTINGS = ("untrained", *TRAINED)
@@ -21,11 +21,15 @@ def sharpness(answer, draw):
     right = _softest({name: min(gained[name]) > 0 for name in TRAINED})
     if said != right:
         unpaired = _softest({name: min(found[name]) > max(before) for name in TRAINED})
-        refuse(__name__, "conclusion", locals(), ranges({f"{name} - untrained": gained[name] for name in TRAINED}))
+        refuse(
+            CONCLUSION,
+            dict(said=said, gained=gained, unpaired=unpaired),
+            ranges({f"{name} - untrained": gained[name] for name in TRAINED}),
+        )
     # Two decimals are asked for, rounded or cut off. Other instruction sets, two threads, or weights that differ by a
     # millionth changed these numbers by 0.00003 at most.
-    made_again(__name__, found, {"seed": used}, _told, draw, near=0.01, only=["untrained"])
-    made_again(__name__, found, {"seed": used}, _told, draw, near=0.01, runs=2, only=[*TRAINED])
+    made_again(found, {"seed": used}, _told, draw, near=0.01, only=["untrained"], slips=AGAIN)
+    made_again(found, {"seed": used}, _told, draw, near=0.01, runs=2, only=[*TRAINED], slips=AGAIN)
 
 
 def _softest(gains: dict[str, bool]) -> str:
@@ -46,3 +50,43 @@ def _told(setting: str, seed: int, read: float | None = READ) -> float:
 def _pair(setting: str, seed: int):
     distil, untrained, *_ = _chapter()
     return untrained(seed) if setting == "untrained" else distil(seed, teacher_temperature=TRAINED[setting])[0]
+
+
+# What slips give in place of the number of one run.
+AGAIN = [
+    Slip(
+        "own-temperature",
+        "Each teacher is read at its own temperature; the exercise asks for 0.1, for all alike.",
+        lambda setting, source: _told(setting, source, None),
+        lambda setting, source: _told(setting, source, TRAINED.get(setting, 0.04)),
+    ),
+    Slip(
+        "exchanged",
+        "The numbers of 'sharp' and 'equal' are exchanged.",
+        lambda setting, source: _told({"sharp": "equal", "equal": "sharp"}.get(setting, setting), source),
+    ),
+]
+
+CONCLUSION = [
+    Slip(
+        "seeds-not-paired",
+        (
+            "This follows if the ranges of all seeds are compared; the rule compares two numbers of the same seed "
+            "each time."
+        ),
+        lambda said, unpaired: said == unpaired,
+    ),
+    Slip(
+        "more-than-the-numbers-say",
+        "With {said!r}, at least one run tells no more than the untrained network of its seed.",
+        lambda said, gained: said != "none" and min(gained[said]) <= 0,
+    ),
+    Slip(
+        "too-careful",
+        "There is a setting with which every run tells more than the untrained network of its seed.",
+        lambda said: said == "none",
+    ),
+    Slip(
+        "too-careful", "With a softer setting, too, every run tells more than the untrained network of its seed.", True
+    ),
+]

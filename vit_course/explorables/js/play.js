@@ -2,11 +2,11 @@
 
 import { html, nothing, render as fill, svg } from "lit-html";
 
-import { floats } from "../../widgets/js/bytes.js";
-import { modelOf } from "../../widgets/js/model.js";
-import { bringIntoView, hideStill } from "../../widgets/js/notebook.js";
-import { fromAddress, refusal, toAddress, usual } from "../../widgets/js/table.js";
-import { truce } from "../../widgets/js/truce.js";
+import { bytesOf, floats } from "../../_support/widgets/js/bytes.js";
+import { ask } from "../../_support/widgets/js/kernel.js";
+import { fromAddress, refusal, toAddress, usual } from "../../_support/widgets/js/state_table.js";
+import { truce } from "../../_support/widgets/js/truce.js";
+import { widget } from "../../_support/widgets/js/widget.js";
 
 export { html, nothing, svg };
 
@@ -95,8 +95,7 @@ export function percent(share) {
 function opened(model) {
   // -> the arrays that `Sections.floats` and `Sections.bytes` of encoding.py have written, and the addresses of files.
   const { sections = [], ...facts } = model.get("_facts");
-  const view = model.get("_data");
-  const data = view instanceof Uint8Array ? view : new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+  const data = bytesOf(model.get("_data"));
   for (const { name, at, bytes, coding, media } of sections) {
     const part = data.subarray(at, at + bytes);
     facts[name] = coding === "f4" ? floats(part) : coding === "u1" ? part : URL.createObjectURL(new Blob([part], { type: media }));
@@ -112,8 +111,7 @@ class Play {
     this.state = { ...usual(table), ...model.get("state") };
     this.live = typeof model.send === "function";
     this.refused = this.live ? "" : this.fromAddress();
-    this.asked = 0; // the number of questions to the learner's function, and the answer to the last of them
-    this.answered = null;
+    this.answered = null; // the last answer of the learner's function
     this.root = document.createElement("div");
     Object.assign(this.root, { className: "vit-explorer vit-play" });
     this.root.setAttribute("role", "group");
@@ -123,9 +121,7 @@ class Play {
     el.append(this.root);
     this.things = kind.open ? kind.open(this.facts, () => ((this.last = null), this.schedule())) : this.facts;
     this.changed = () => this.take(model.get("state"));
-    this.heard = (message) => this.hear(message);
     model.on("change:state", this.changed);
-    model.on("msg:custom", this.heard);
     this.ends = [truce(this.root)];
     this.draw();
   }
@@ -133,7 +129,8 @@ class Play {
   fromAddress() {
     // What the address says of this figure; -> a sentence about the first value that it cannot take.
     let refused = "";
-    for (const [part, value] of fromAddress(location.hash, this.name)) {
+    const [name, query] = location.hash.slice(1).split("?");
+    for (const [part, value] of name === this.name ? fromAddress(this.table, query) : []) {
       const words = refusal(this.table, part, value, this.facts.counts ?? {});
       if (!words) this.state[part] = value;
       refused ||= words;
@@ -159,7 +156,9 @@ class Play {
   keep() {
     this.model.set("state", structuredClone(this.state));
     this.model.save_changes();
-    if (!this.live) history.replaceState(history.state, "", toAddress(this.table, this.state, this.name));
+    if (this.live) return;
+    const query = toAddress(this.table, this.state, usual(this.table));
+    history.replaceState(history.state, "", `#${this.name}${query && `?${query}`}`);
   }
 
   moving(values) {
@@ -176,14 +175,11 @@ class Play {
     const question = JSON.stringify(this.state);
     if (!this.live || !this.facts.asks || this.open || this.answered?.question === question) return;
     this.open = question;
-    this.model.send({ ask: ++this.asked, state: this.state });
-  }
-
-  hear(message) {
-    if (message.answers !== this.asked) return;
-    this.answered = { question: this.open, ...message };
-    this.open = null;
-    this.schedule();
+    ask(this.model, { state: this.state }).then((answer) => {
+      this.answered = { question, ...answer };
+      this.open = null;
+      this.schedule();
+    });
   }
 
   whose() {
@@ -194,6 +190,7 @@ class Play {
   }
 
   schedule() {
+    if (this.ended) return;
     this.root.dataset.drawn = "false";
     this.waiting ||= requestAnimationFrame(() => this.draw());
   }
@@ -236,9 +233,9 @@ class Play {
   }
 
   end() {
+    this.ended = true;
     cancelAnimationFrame(this.waiting);
     this.model.off("change:state", this.changed);
-    this.model.off("msg:custom", this.heard);
     this.kind.close?.(this.things);
     for (const end of this.ends) end();
   }
@@ -251,16 +248,8 @@ export function explorable(name, table, kind) {
   // theirs is what the learner's function has answered, or null; words(state, answer, things), a sentence or two;
   // view(state, answer, things, play), a template; and, where there is need, open(facts, redraw) -> things, where
   // redraw() says that they have changed; paint(root, state, answer, things) for canvases, close(things).
-  for (const place of document.querySelectorAll(`.vit-${name}-place:not([data-live])`)) {
-    place.dataset.live = "true";
-    new Play(name, table, kind, modelOf(place, name), place);
-  }
-  const render = ({ model, el }) => {
+  return widget(name, ({ model, el }) => {
     const play = new Play(name, table, kind, model, el);
-    let back = () => {};
-    requestAnimationFrame(() => (back = hideStill(el)));
-    setTimeout(() => bringIntoView(el), 200);
-    return () => (play.end(), back());
-  };
-  return { render };
+    return () => play.end();
+  });
 }

@@ -1,6 +1,6 @@
 // Attention against effect: where a query looks, beside what hiding each block of patches changes for it.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { blockChanges, blockMeans, blocks, figure, ofToken, rankCorrelation, spreadOut } from "./effects.js";
 import { SweepPart } from "./sweep_part.js";
 import { Thumb } from "./thumb.js";

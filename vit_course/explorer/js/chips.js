@@ -1,6 +1,6 @@
 // The tokens that are no patches: buttons with their names, and with their weights in figures of one width.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { percent } from "./words.js";
 
 export class Chips {

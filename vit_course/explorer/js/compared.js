@@ -1,7 +1,7 @@
 // The model as it is and with something taken out, side by side: what the explorer is given then.
 
 import { called } from "./effects.js";
-import { bytesOf } from "./data.js";
+import { bytesOf } from "../../_support/widgets/js/bytes.js";
 
 export class Compared {
   // model: anywidget's, or a page's; bench: whose panel, and what came of the last change.

@@ -1,6 +1,6 @@
 // The choices: rows of radio buttons that look like one strip each, the switch of smoothing, the slider of the fixed scale.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { multiples, nearestMultiple } from "./scales.js";
 import TABLE from "./state.json" with { type: "json" };
 

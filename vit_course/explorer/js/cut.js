@@ -1,7 +1,7 @@
 // What the model did not see: the whole photograph, with a frame around the part that it was given.
 
 import { frame } from "./compose.js";
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 
 // panel: `kept`, the shares of the photograph's height and width that are left, null for all; and, where it is not the
 // middle, `at`, the shares above and to the left of them.

@@ -1,10 +1,10 @@
 // Panels: what was sent of each image, decoded layer by layer, the one that is looked at first.
 
-import { floats, planes } from "../../widgets/js/bytes.js";
+import { bytesOf, floats, planes } from "../../_support/widgets/js/bytes.js";
 import { key } from "./effects.js";
 import { MapsLayer, VectorsLayer } from "./layers.js";
 import { meanInto } from "./rows.js";
-import { choose } from "./telling.js";
+import { choose } from "./opening_view.js";
 
 export class Panel {
   // The fields of the description, and what is computed from the bytes. A layer that has not been decoded gives zeros.
@@ -126,10 +126,6 @@ export class Panel {
     const place = this.place(token);
     return place ? `row ${place[0]}, column ${place[1]}` : this.names[token];
   }
-}
-
-export function bytesOf(data) {
-  return data instanceof Uint8Array ? data : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }
 
 export function describePanels(model) {

@@ -5,7 +5,7 @@ import { Chips } from "./chips.js";
 import { Compared } from "./compared.js";
 import { Fixed, remembered, Smooth, Strip } from "./controls.js";
 import { describePanels, openPanels } from "./data.js";
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { Grid } from "./grid.js";
 import { Hand } from "./hand.js";
 import { HELP, listen } from "./keys.js";

@@ -1,7 +1,7 @@
 // Every layer and head at a glance: rows are layers, columns heads, their mean and rollout. Any cell can be chosen.
 
 import { forAtMost } from "./background.js";
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { GridCanvas } from "./gridcanvas.js";
 import { GridMaps } from "./gridmaps.js";
 import { Matters } from "./matters.js";

@@ -1,7 +1,7 @@
 // A hand that moves over the picture once, by itself: from the patch that is looked from to the one it looks at most, and
 // back. It shows what pointing does; whoever touches anything has seen it, and who wants no motion gets none.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { tokenAt } from "./places.js";
 
 const [REST, WAY] = [1500, 3200]; // milliseconds before it moves, and of its way

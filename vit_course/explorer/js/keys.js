@@ -1,6 +1,6 @@
 // The keys.
 
-import { truce } from "../../widgets/js/truce.js";
+import { truce } from "../../_support/widgets/js/truce.js";
 
 export const HELP = [
   ["arrows", "on the picture: the query or, while it is pinned, the token it is compared with; on the small maps: layer and head"],

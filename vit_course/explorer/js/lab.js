@@ -8,7 +8,8 @@
 //             changed model says and a panel of it with its bytes
 // late(): what is said when no answer has come after `patience` milliseconds, or "".
 
-import { floats } from "../../widgets/js/bytes.js";
+import { floats } from "../../_support/widgets/js/bytes.js";
+import { ask } from "../../_support/widgets/js/kernel.js";
 import { key } from "./effects.js";
 
 const PATIENCE = 20_000; // milliseconds
@@ -16,22 +17,13 @@ const LATE = "Python has not answered yet: another cell may be running. If the k
 export const NOBODY = "This page holds what was computed before it was saved. A notebook and the live page of the course compute the rest.";
 
 export function kernelLab(model) {
-  let last = 0;
   return {
     some: 8,
     late: () => LATE,
-    ask: (panel, changes, maps) => new Promise((done) => {
-      const number = ++last;
-      const heard = (told, buffers) => {
-        if (told.number !== number) return;
-        model.off("msg:custom", heard);
-        if (told.words) return done({ words: told.words });
-        const [rows, data] = buffers.map((one) => new Uint8Array(one.buffer ?? one, one.byteOffset ?? 0, one.byteLength));
-        done({ ...told, rows: floats(rows), data });
-      };
-      model.on("msg:custom", heard);
-      model.send({ number, panel, changes, maps });
-    }),
+    ask: async (panel, changes, maps) => {
+      const { error, buffers: [rows, data], ...told } = await ask(model, { panel, changes, maps });
+      return error ? { words: error } : { ...told, rows: floats(rows), data };
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 // One layer of a panel, decoded: queries and keys, or the weights themselves.
 
-import { perHead } from "../../widgets/js/bytes.js";
+import { perHead } from "../../_support/widgets/js/bytes.js";
 import { columnInto, rowInto, scoresInto, strideOf } from "./rows.js";
 
 export class VectorsLayer {

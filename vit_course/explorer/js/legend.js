@@ -1,7 +1,7 @@
 // What brightness means: drawn with the same compositing, in a place of its own, with figures of one width.
 
 import { canvasOf, enlarge, fillMask, MASKS, overlaid } from "./compose.js";
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { strokeLines, STYLES, SHARES } from "./outline.js";
 import { percent } from "./words.js";
 

@@ -1,22 +1,14 @@
 // The state in the address of a saved page, so that a link shows what its sender saw. No DOM but the address itself.
 
+import { fromAddress, toAddress } from "../../_support/widgets/js/state_table.js";
 import TABLE from "./state.json" with { type: "json" };
 
-export function encode(values, usual) {
-  // What differs from how the page opens: "layer=3&head=4&pinned=1".
-  const parts = new URLSearchParams();
-  for (const [name, { flag }] of Object.entries(TABLE))
-    if (values[name] !== usual[name]) parts.set(name, flag ? Number(values[name]) : values[name]);
-  return parts.toString();
-}
+// What differs from how the page opens: "layer=3&head=4&pinned=1".
+export const encode = (values, usual) => toAddress(TABLE, values, usual);
 
+// -> what of it fits this page.
 export function decode(text, state) {
-  // -> what of it fits this page. Anybody can write an address: what is out of range or unknown is left out.
-  const parts = [...new URLSearchParams(text.replace(/^#/, ""))].map(([name, value]) => {
-    const { flag, choices } = TABLE[name] ?? {};
-    return [name, flag ? { 1: true, 0: false }[value] : choices ? value : value && Number(value)];
-  });
-  return Object.fromEntries(parts.filter(([name, value]) => state.takes(name, value)));
+  return Object.fromEntries(fromAddress(TABLE, text.replace(/^#/, "")).filter(([name, value]) => state.takes(name, value)));
 }
 
 export function belongs(node) {

@@ -34,7 +34,7 @@ function drawn(bitmap, width, height, ...part) {
   return { canvas, context };
 }
 
-async function file(canvas, media, quality = 0.92) {
+export async function file(canvas, media, quality = 0.92) {
   const blob = await canvas.convertToBlob({ type: media, quality });
   return { bytes: new Uint8Array(await blob.arrayBuffer()), media: blob.type };
 }

@@ -1,25 +1,19 @@
-// A panel as Python writes it into a page, from one with numbers as they are: whole numbers of 14 bits, and characters
-// of seven. The same as `QueriesAndKeys.write` of scene.py, `quantised` and `to_text` of encoding.py. No page.
+// A panel as Python writes it into a page, from one with numbers as they are: whole numbers of 14 bits take less than
+// half. The same as `QueriesAndKeys.write` of scene.py and `quantised` of encoding.py. No page.
 
-import { floats } from "../../widgets/js/bytes.js";
+import { floats, perHead } from "../../_support/widgets/js/bytes.js";
+import { file } from "./live_open.js";
 import { Sections } from "./live_panel.js";
+import { scoresInto, strideOf } from "./rows.js";
 
 const LARGEST = 8191;
-const UNSAFE = { 0: 0xc0, 13: 0xc1, 60: 0xc2 }; // what a page would lose or misread: NUL, carriage return, <
-const { fround } = Math;
-
-function whole(value) {
-  // Halves to even, as NumPy does.
-  const near = Math.round(value);
-  return near - value === 0.5 && near % 2 ? near - 1 : near;
-}
 
 // Rows of `width` numbers, one below the other -> whole numbers from -8191 to 8191, and a step for each column.
 function quantised(values, width) {
   const steps = new Float32Array(width), out = new Int16Array(values.length);
   values.forEach((value, i) => (steps[i % width] = Math.max(steps[i % width], Math.abs(value))));
   steps.forEach((largest, i) => (steps[i] = largest > 0 ? largest / LARGEST : 1));
-  values.forEach((value, i) => (out[i] = whole(fround(value / steps[i % width]))));
+  values.forEach((value, i) => (out[i] = Math.round(value / steps[i % width])));
   return { out, steps };
 }
 
@@ -37,11 +31,10 @@ async function add(sections, name, layer, values, shape) {
   sections.add(name, layer, bytes, { coding: "planes", shape, high: high.length });
 }
 
-// One head's vectors (tokens, dim): `means` (dim) off, if there are any.
-function packedHead(values, dim, means) {
-  const centred = means ? values.map((value, i) => value - means[i % dim]) : values;
-  const { out, steps } = quantised(centred, dim);
-  return { out, steps, stored: Float32Array.from(out, (value, i) => value * steps[i % dim]) };
+// One head's vectors (tokens, dim), packed, and as a browser will have them.
+function packedHead(values, dim) {
+  const { out, steps } = quantised(values, dim);
+  return { out, steps, stored: perHead(out, steps, 0, 1, values.length / dim, dim, strideOf(dim)) };
 }
 
 function meansOf(values, dim) {
@@ -51,26 +44,20 @@ function meansOf(values, dim) {
 }
 
 // The logarithm of what the scores of each query add up to, of what is stored: so its rows sum to 1.
-function sumsOf(queries, keys, dim, scale, out) {
-  const tokens = out.length, scores = new Float64Array(tokens);
-  for (let q = 0; q < tokens; q++) {
-    let top = -Infinity, sum = 0;
-    for (let k = 0, at = 0; k < tokens; k++) {
-      let score = 0;
-      for (let c = 0, from = q * dim; c < dim; c++) score += queries[from++] * keys[at++];
-      top = Math.max(top, (scores[k] = scale * score));
-    }
-    for (let k = 0; k < tokens; k++) sum += Math.exp(scores[k] - top);
-    out[q] = top + Math.log(sum);
+function sumsOf(queries, keys, stride, scale, out) {
+  const scores = new Float64Array(out.length);
+  for (let q = 0; q < out.length; q++) {
+    scoresInto(scores, 0, queries, q * stride, keys, 0, out.length, stride, scale);
+    const top = scores.reduce((a, b) => Math.max(a, b));
+    out[q] = top + Math.log(scores.reduce((sum, score) => sum + Math.exp(score - top), 0));
   }
 }
 
 // What is shown of a frame of a camera, which never was a file.
-async function fileOf(bitmap) {
+function fileOf(bitmap) {
   const canvas = new OffscreenCanvas(bitmap.width, bitmap.height);
   canvas.getContext("2d").drawImage(bitmap, 0, 0);
-  const blob = await canvas.convertToBlob({ type: "image/jpeg", quality: 0.92 });
-  return [new Uint8Array(await blob.arrayBuffer()), { coding: "file", media: blob.type }];
+  return file(canvas, "image/jpeg");
 }
 
 // A panel and its bytes with what is known of changes (lab.js) behind them: the section "tested", as changes.py has it.
@@ -95,7 +82,10 @@ export async function packed({ bitmap, ...panel }, data, picture) {
   const sections = new Sections();
   for (const name of ["picture", "whole"])
     if (section(name)) sections.add(name, null, bytes(section(name)), { coding: "file", media: section(name).media });
-  if (bitmap && !section("picture")) sections.add("picture", null, ...(await fileOf(picture)));
+  if (bitmap && !section("picture")) {
+    const { bytes, media } = await fileOf(picture);
+    sections.add("picture", null, bytes, { coding: "file", media });
+  }
   const shared = Object.fromEntries(["query_steps", "key_steps", "key_means"].map((name) => [name, new Float32Array(layers * heads * dim)]));
   const lse = new Float32Array(layers * heads * tokens);
   for (let layer = 0; layer < layers; layer++) {
@@ -104,13 +94,13 @@ export async function packed({ bitmap, ...panel }, data, picture) {
     for (let head = 0; head < heads; head++) {
       const [queries, keys] = given.map((values) => values.subarray(head * size, (head + 1) * size));
       const means = meansOf(keys, dim), at = (layer * heads + head) * dim;
-      const [q, k] = [packedHead(queries, dim), packedHead(keys, dim, means)];
+      const [q, k] = [packedHead(queries, dim), packedHead(keys.map((value, i) => value - means[i % dim]), dim)];
       [q, k].forEach(({ out }, i) => outs[i].set(out, head * size));
       shared.query_steps.set(q.steps, at);
       shared.key_steps.set(k.steps, at);
       shared.key_means.set(means, at);
       const from = (layer * heads + head) * tokens;
-      sumsOf(q.stored, k.stored, dim, scale, lse.subarray(from, from + tokens));
+      sumsOf(q.stored, k.stored, strideOf(dim), scale, lse.subarray(from, from + tokens));
       await breath(); // the page goes on
     }
     await add(sections, "queries", layer, outs[0], [heads, tokens, dim]);
@@ -122,16 +112,4 @@ export async function packed({ bitmap, ...panel }, data, picture) {
   await add(sections, "features", null, features.out, shape);
   sections.floats("feature_steps", null, features.steps, [shape[1]]);
   return { panel: { ...panel, sections: sections.described }, data: sections.joined() };
-}
-
-// Bytes as characters of seven bits each.
-export function dense(bytes) {
-  const groups = Math.ceil(bytes.length / 7), codes = new Uint8Array(8 * groups);
-  for (let group = 0, from = 0, to = 0; group < groups; group++, from += 7)
-    for (let i = 0; i < 8; i++) {
-      const before = i ? bytes[from + i - 1] ?? 0 : 0, here = i < 7 ? bytes[from + i] ?? 0 : 0;
-      const code = ((before << (7 - i)) | (here >> (i + 1))) & 127;
-      codes[to++] = UNSAFE[code] ?? code;
-    }
-  return new TextDecoder("latin1").decode(codes.subarray(0, Math.ceil((8 * bytes.length) / 7)));
 }

@@ -1,14 +1,13 @@
 // Save as page: the very file that `save_html` of Python writes, of what is shown, in the state that was left. The
 // empty page comes from Python's own template (`write_live`).
 
-import { element } from "../../widgets/js/element.js";
-import { dense, packed, tested } from "./live_pack.js";
+import { element } from "../../_support/widgets/js/element.js";
+import { packed, tested } from "./live_pack.js";
 import { NAMES } from "./state.js";
 
 const EMPTY = "saved.txt";
 // Where things go in it; folder.py puts them there.
-const TITLE = "{the title}", STATE = '{"_panels": "{the state}"}';
-const DATA = 'class="vit-explorer-data" data-coding="dense">';
+const TITLE = "{the title}", STATE = "{the state}", DATA = "{the data}";
 
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;" };
 const escaped = (text) => text.replace(/[&<>"']/g, (one) => ENTITIES[one]);
@@ -29,7 +28,7 @@ export async function pageOf(state, { title, credit }) {
   await described.coming?.end(); // of what was computed beforehand, layers may be on their way
   const whole = await packed(described, state.model.get("_data"), state.first.picture);
   const { panel, data } = tested(whole, state.first.known);
-  const values = Object.fromEntries(NAMES.map((name) => [name, state.get(name)]));
+  const values = { _name: "explorer", ...Object.fromEntries(NAMES.map((name) => [name, state.get(name)])) };
   const rounded = (row) => row.map((value) => Number(value.toFixed(5)));
   const says = panel.says && { ...panel.says }; // null of a model that says nothing
   if (says) Object.assign(says, { probabilities: rounded(says.probabilities), lens: says.lens.map(rounded) });
@@ -37,7 +36,16 @@ export async function pageOf(state, { title, credit }) {
   // Nothing in it may end the script in which it stands.
   const text = JSON.stringify(values).replaceAll("<", "\\u003c");
   const start = head.replaceAll(TITLE, () => escaped(title));
-  return new Blob([start, text, between, DATA, dense(data), end], { type: "text/html" });
+  return new Blob([start, text, between, await base64(data), end], { type: "text/html" });
+}
+
+function base64(bytes) {
+  const reader = new FileReader();
+  reader.readAsDataURL(new Blob([bytes]));
+  return new Promise((done, failed) => {
+    reader.onload = () => done(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => failed(reader.error);
+  });
 }
 
 // Whose photograph it is decides who may see it. -> whether the visitor wants the file.

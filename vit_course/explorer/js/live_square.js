@@ -1,6 +1,6 @@
 // The square of a photograph that the model sees: the visitor moves it, and makes it smaller, on the whole photograph.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { paintCut, seenWords, sharesOf } from "./cut.js";
 import { box, MIDDLE } from "./live_picture.js";
 

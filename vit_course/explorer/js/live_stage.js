@@ -4,7 +4,7 @@ import { render } from "./explorer.js";
 import { Panel } from "./data.js";
 import { fits, replace } from "./frames.js";
 import { encode } from "./link.js";
-import { PageModel } from "../../widgets/js/model.js";
+import { PageModel } from "../../_support/widgets/js/model.js";
 import { NAMES, USUAL } from "./state.js";
 
 // What a visitor has set stays from picture to picture, but for the places of tokens.

@@ -1,4 +1,4 @@
-// What the large model saw in our photographs when the page was written (beforehand.py): here long before the model is.
+// What the large model saw in our photographs when the page was written (precompute.py): here long before the model is.
 
 import { opened } from "./live_open.js";
 import { pieces } from "./live_pieces.js";

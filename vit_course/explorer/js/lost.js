@@ -1,6 +1,6 @@
 // What a browser takes away when memory is short: the content of a canvas. It says so, and gives the canvas back later.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 
 const WORDS = "The browser has taken away the memory of these pictures. They are drawn again as soon as it gives it back.";
 

@@ -1,6 +1,6 @@
 // The second face of the grid: how much each head matters, as a number on a scale that begins at 0.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { Strip } from "./controls.js";
 import { figure, headChanges, ofToken, rankCorrelation } from "./effects.js";
 import { elsewhere } from "./places.js";

@@ -4,7 +4,7 @@ import {
   bilinear, canvasOf, covered, enlarge, fillMask, frame, MASKS, overlaid, ring, scaled, strengths,
 } from "./compose.js";
 import { cut } from "./cut.js";
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { shadeOutside, smallestSets, strokeSets } from "./outline.js";
 import { fingers } from "./fingers.js";
 import { tokenAt } from "./places.js";

@@ -1,7 +1,7 @@
 // What the model says, on the page: bars for its prediction, and a curve through the layers. Nothing without a head.
 
 import { curve, svg } from "./charts.js";
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { classes, drawnClasses, percent, reached, reading, told } from "./says.js";
 
 const [WIDTH, HEIGHT] = [240, 100];

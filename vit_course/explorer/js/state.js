@@ -4,10 +4,10 @@
 import { Tests } from "./lab.js";
 import { elsewhere, moved } from "./places.js";
 import { show } from "./shown.js";
-import { refusal, usual } from "../../widgets/js/table.js";
+import { refusal, usual } from "../../_support/widgets/js/state_table.js";
 import TABLE from "./state.json" with { type: "json" };
 
-// The one table of the state, as table.js has it; Python reads it too. `usual` is null where the panels decide.
+// The one table of the state, as state_table.js has it; Python reads it too. `usual` is null where the panels decide.
 export const USUAL = usual(TABLE);
 export const NAMES = Object.keys(TABLE);
 

@@ -1,6 +1,6 @@
 // A button that has a family of changes computed, how far it is, and a button that stops it.
 
-import { button, element } from "../../widgets/js/element.js";
+import { button, element } from "../../_support/widgets/js/element.js";
 import { Sweep } from "./lab.js";
 
 export class SweepPart {

@@ -1,7 +1,7 @@
 // A small picture with a map over it, beside its scale.
 
 import { scaled } from "./compose.js";
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { Mask, paintPanel } from "./photo.js";
 
 const SIDE = 320; // pixels of the canvas, shown at half of that or less

@@ -1,7 +1,7 @@
 // What may be taken along: a picture, the weights as a table and as a file, a link to this very view.
 
 import { canvasOf, scaled } from "./compose.js";
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { belongs, Link } from "./link.js";
 import { Mask, paintPanel } from "./photo.js";
 import { compose, fileOf } from "./picture.js";

@@ -1,6 +1,6 @@
 // The guided tour above the photograph: a question, a hint, and what was found, read off the explorer's own state.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { NAMES, reading, ready } from "./tour_facts.js";
 import { TOURS } from "./tours.js";
 

@@ -3,7 +3,8 @@
 // A file goes to Python as one message with its bytes. The connection of Jupyter breaks at a message above 10 MiB, so a
 // larger picture is made smaller here first.
 
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
+import { truce } from "../../_support/widgets/js/truce.js";
 
 const MOST_BYTES = 8e6;
 const LONGEST_SIDE = 2048; // more than any model takes
@@ -82,13 +83,7 @@ function render({ model, el }) {
   };
   for (const kind of ["dragover", "dragleave", "drop"]) root.addEventListener(kind, dragged);
 
-  // JupyterLab's own keys rest while the field has the focus, but for those with Ctrl or Cmd: Enter opens the field and
-  // not the cell. See the explorer.
-  const release = (event) => {
-    if (event.target === input)
-      input.toggleAttribute("data-lm-suppress-shortcuts", !(event.ctrlKey || event.metaKey));
-  };
-  window.addEventListener("keydown", release, true);
+  const end = truce(root); // Enter opens the field and not the cell
 
   const answered = () => model.get("message") && say(model.get("message"));
   model.on("change:message", answered);
@@ -96,7 +91,7 @@ function render({ model, el }) {
   root.dataset.ready = "true";
   return () => {
     clearTimeout(patience);
-    window.removeEventListener("keydown", release, true);
+    end();
     model.off("change:message", answered);
   };
 }

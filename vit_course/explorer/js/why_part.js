@@ -1,7 +1,7 @@
 // "Why there?" on the page: the vectors of one query and one key as strips, their product, and all scores beside it.
 
 import { bars, largest, steps, svg } from "./charts.js";
-import { element } from "../../widgets/js/element.js";
+import { element } from "../../_support/widgets/js/element.js";
 import { share, signed, times } from "./ranks.js";
 import { added, aside, because, cannot, explain } from "./why.js";
 

@@ -1,18 +1,10 @@
-// The explorer in a notebook, for anywidget.
+// The explorer in a notebook, where a kernel may answer, and in a page, where nobody does.
 
-import { bringIntoView, hideStill } from "../../widgets/js/notebook.js";
-import { render as explorer } from "./explorer.js";
+import { widget } from "../../_support/widgets/js/widget.js";
+import { render } from "./explorer.js";
 import { kernelLab } from "./lab.js";
 
-function render({ model, el }) {
-  const kernel = kernelLab(model);
-  const ends = [explorer({ model, el, lab: (index) => (model.get("_panels")[index].asks ? kernel : null) })];
-  requestAnimationFrame(() => ends.push(hideStill(el)));
-  const root = el.querySelector(".vit-explorer");
-  const ready = new MutationObserver(() => root.dataset.ready && (ready.disconnect(), setTimeout(() => bringIntoView(el), 200)));
-  ready.observe(root, { attributes: true });
-  ends.push(() => ready.disconnect());
-  return () => ends.forEach((end) => end());
-}
-
-export default { render };
+export default widget("explorer", ({ model, el }) => {
+  const kernel = model.send ? kernelLab(model) : null;
+  return render({ model, el, lab: (index) => (model.get("_panels")[index].asks ? kernel : null) });
+});

@@ -1,7 +1,7 @@
 // "Test it": heads, branches and patches are removed from the model, and the page shows what follows.
 
 import { Against } from "./against.js";
-import { button, element } from "../../widgets/js/element.js";
+import { button, element } from "../../_support/widgets/js/element.js";
 import { remembered } from "./controls.js";
 import { called, changed, differsFrom, figure, headOut, key } from "./effects.js";
 import { NOBODY } from "./lab.js";

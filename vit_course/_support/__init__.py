@@ -1,0 +1,1 @@
+"""What the other folders share, and no chapter imports: arguments, files, widgets."""

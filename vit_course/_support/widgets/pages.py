@@ -1,0 +1,143 @@
+"""A widget where no kernel answers: its page, its place in a page, and packed to lie in a notebook."""
+
+import base64
+import errno
+import html
+import json
+import os
+from pathlib import Path
+
+from vit_course._support.files.atomic import write_atomically
+from vit_course._support.inputs.rules import path_name, shown
+from vit_course._support.widgets import scripts
+from vit_course._support.widgets.encoding import to_base64
+
+# Where a stored notebook keeps a widget, and where notebooks of earlier releases do.
+STORED = "vit_course"
+STORED_BEFORE = ("vit_explorer", "vit_play")
+
+# Nine patches, of which one is looked at.
+ICON = (
+    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 3 3'%3E%3Cpath d='M0 0h3v3H0z' "
+    "fill='%23222'/%3E%3Cpath d='M1 1h1v1H1z' fill='%23ff7a00'/%3E%3C/svg%3E"
+)
+HEAD = """<!doctype html>
+<html lang="en" class="vit-auto">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<meta property="og:title" content="{title}">
+<meta property="og:type" content="website">
+<meta property="og:description" content="An interactive page of a course on the Vision Transformer.">
+<link rel="icon" href="{icon}">
+<style>
+{style}
+</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<noscript><p>This page answers to the pointer, so it needs JavaScript. Please allow it for this page.</p></noscript>
+"""
+FOOT = """
+</main>
+<script type="module">
+{script}
+</script>
+</body>
+</html>
+"""
+
+
+def need_titles(titles) -> list[str]:
+    """-> the titles, a text for each image."""
+    if not isinstance(titles, (list, tuple)) or not all(isinstance(title, str) for title in titles):
+        raise ValueError(f"titles must be a list of texts, one for each image, got {shown(titles)}")
+    return list(titles)
+
+
+def need_page(path: str | Path, overwrite: bool) -> Path:
+    """-> the path of a page that may be written there."""
+    path_name("path", path)
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"the name of a page must end in .html, got {path}")
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder: choose another name for the page")
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} already exists: choose another name, or overwrite=True")
+    if not path.parent.is_dir():  # which may be misspelt, so it is not made
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    return path
+
+
+def document(title: str, style: str, body: str, script: str) -> bytes:
+    """A page that needs nothing else.
+
+    Args:
+        title: its heading, and the name of its window.
+        style, body, script: as they stand in it.
+    """
+    # In three pieces: with one character beyond Latin-1 all of the data would take twice its memory.
+    head = HEAD.format(title=html.escape(title), style=style, icon=ICON)
+    return head.encode() + body.encode() + FOOT.format(script=script).encode()
+
+
+def save_page(path: str | Path, title: str, overwrite: bool, everything: dict) -> None:
+    """Writes a page that shows one widget and needs nothing else.
+
+    Args:
+        path, title, overwrite: as `Widget.save_html` takes them.
+        everything: as in `markup`.
+
+    Raises:
+        ValueError: a name that does not end in .html, which no browser would open as a page.
+        FileExistsError: something of this name exists, and is not to be replaced.
+        OSError: the page cannot be written, as on a full disk; what was there before is intact.
+    """
+    path = need_page(path, overwrite)
+    need_titles([title])
+    name = everything["_name"]
+    style, script = scripts.style(name, "page"), scripts.module(name)
+    write_atomically(path, document(title, style, markup(everything), script))
+
+
+def markup(everything: dict) -> str:
+    """The place of one widget in a page, and what it shows; its script and style sheets stand elsewhere in the page.
+
+    Args:
+        everything: as `Widget.everything` gives it.
+    """
+    # A title may hold anything, also the end of a script.
+    values = json.dumps({name: value for name, value in everything.items() if name != "_data"})
+    return place(everything["_name"], values.replace("<", "\\u003c"), to_base64(everything["_data"]))
+
+
+def place(name: str, values: str, data: str) -> str:
+    """As `markup`, of the values as JSON and the data as base64."""
+    return (
+        f'<div class="vit-{name}-place"></div>'
+        f'<script type="application/json" class="vit-{name}-state">{values}</script>'
+        f'<script type="application/octet-stream" class="vit-{name}-data">{data}</script>'
+    )
+
+
+def pack(everything: dict) -> dict:
+    """What a stored notebook keeps of a widget: a view that JupyterLab hides, as it names no model, with the state.
+
+    Args:
+        everything: as in `markup`.
+    """
+    values = {name: value for name, value in everything.items() if name != "_data"}
+    packed = to_base64(json.dumps(values).encode() + b"\0" + everything["_data"])  # which is squeezed already
+    return {"model_id": "", "version_major": 2, "version_minor": 0, STORED: packed}
+
+
+def unpack(view: dict) -> dict | None:
+    """What `pack` has packed, or None if the view is another's."""
+    found = next((view[key] for key in (STORED, *STORED_BEFORE) if key in view), None)
+    if found is None:
+        return None
+    values, data = base64.b64decode(found).split(b"\0", 1)
+    return {"_name": "explorer", **json.loads(values), "_data": data}  # of which version 1 did not keep the name

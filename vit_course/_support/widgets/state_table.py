@@ -1,0 +1,49 @@
+"""A table of a widget's state, which state_table.js reads too: what each part is as usual, which values it takes."""
+
+import json
+import math
+from typing import Any
+
+from vit_course._support.inputs.rules import is_int, shown
+
+
+def refusal(table: dict, name: str, value: Any, counts: dict[str, int]) -> str:
+    """A sentence about a value that a part cannot take, or "".
+
+    Args:
+        table: by the names of the parts: `usual`, and `choices`, `flag`, or `least`, `most` and `whole` of a number,
+            where `counts` names what it may not reach; with `shape` it is a list of such, or a list of lists.
+        name: of the part.
+        value: what it is to be.
+        counts: how many there are of what the table names.
+    """
+    if name not in table:
+        return f"there is no {name}: there are {', '.join(table)}"
+    part = table[name]
+    least, most = part.get("least", -math.inf), part.get("most", math.inf)
+    if "counts" in part:
+        most = counts[part["counts"]] - 1
+
+    def fits(value, shape) -> bool:
+        if shape:
+            is_list = isinstance(value, (list, tuple)) and len(value) == shape[0]
+            return is_list and all(fits(one, shape[1:]) for one in value)
+        if "choices" in part:
+            return any(value == one and type(value) is type(one) for one in part["choices"])
+        if part.get("flag"):
+            return isinstance(value, bool)
+        number = is_int(value) or (isinstance(value, float) and math.isfinite(value) and not part.get("whole"))
+        return number and least <= value <= most
+
+    shape = part.get("shape", [])
+    if fits(value, shape):
+        return ""
+    if "choices" in part:
+        wanted = f"one of {', '.join(json.dumps(one) for one in part['choices'])}"
+    elif part.get("flag"):
+        wanted = "True or False"
+    else:
+        kind = "whole number" if part.get("whole") else "number"
+        wanted = f"{' x '.join(map(str, shape))} {kind}s" if shape else f"a {kind}"
+        wanted += f" from {least} to {most}"
+    return f"{name} must be {wanted}, got {shown(value)}"

@@ -1,0 +1,193 @@
+"""Runs code that may never return, print, exit or fail, in any notebook on any system.
+
+A thread and not a process: the learner's function lives in the notebook and cannot be sent elsewhere, and the
+signals that could interrupt it in place do not exist on Windows. Time is that of the processor: on a busy machine a
+right answer takes long by the clock, and is none the worse for it.
+"""
+
+import contextlib
+import ctypes
+import functools
+import io
+import linecache
+import sys
+import sysconfig
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+
+import psutil
+import torch
+
+from vit_course.checks.snapshot import all_as_before, calls_restored
+
+# Files under these are not the learner's.
+_NOT_THEIRS = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
+_PACKAGE = str(Path(__file__).parents[1])
+_LONG = 60  # characters of a line that is shown whole
+# By the clock a check may take so many times its seconds of the processor, at least and at most so many seconds more.
+TIMES, LEAST, MOST = 6, 30, 300
+
+
+class _Stop(BaseException):
+    """Thrown into a thread that has had its time. Not an Exception, so that `except Exception` does not eat it."""
+
+
+@dataclass
+class Outcome:
+    """How it went.
+
+    Args:
+        error: what the function raised, or None.
+        timed_out: whether its time was up.
+        used: seconds of the processor that it had.
+        busy: whether it was stopped by the clock because others had the processor.
+        line: where the learner's code was when the time was up, or None.
+        printed: the lines that it printed.
+        interrupted: whether the user stopped it.
+        still_running: whether the code could not be stopped.
+    """
+
+    error: BaseException | None = None
+    timed_out: bool = False
+    used: float = 0.0
+    busy: bool = False
+    line: str | None = None
+    printed: int = 0
+    interrupted: bool = False
+    still_running: bool = False
+
+
+def run_limited(function: Callable[[], object], seconds: float) -> Outcome:
+    """Calls `function` in a thread for so many seconds of the processor; never raises what the function raises.
+
+    What waits without the processor, such as a sleep, is ended by the clock, after several times as many seconds.
+
+    Output is swallowed and counted. Settings, random states and libraries are as before afterwards, and also after
+    each call that it makes by `snapshot.run`.
+    """
+    _warm_up()
+    outcome = Outcome()
+
+    def work():
+        try:
+            with calls_restored():
+                function()
+        except _Stop:
+            pass
+        except BaseException as error:  # SystemExit and KeyboardInterrupt of the learner's code too
+            outcome.error = error
+        finally:
+            ended.set()
+
+    # Not thread.is_alive(): until Python 3.13 an interrupt during join() marks a thread as ended that still runs.
+    ended = threading.Event()
+    thread = threading.Thread(target=work, daemon=True)
+    output = io.StringIO()
+    with all_as_before(), contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        try:
+            thread.start()
+            outcome.used = _wait(ended, seconds, thread)
+        except KeyboardInterrupt:  # the stop button
+            outcome.interrupted = True
+        if not ended.is_set():
+            outcome.timed_out = not outcome.interrupted
+            # What had next to nothing waits for something; what had its share was slow by itself.
+            outcome.busy = outcome.timed_out and 0.1 * seconds < outcome.used < seconds
+            outcome.line = _line_of(sys._current_frames().get(thread.ident))
+            outcome.still_running = not _stop(thread, ended)
+    outcome.printed = len(output.getvalue().splitlines())
+    return outcome
+
+
+def learners_line(error: BaseException) -> str | None:
+    """The last line of the learner's own code in the error's traceback, as "line 3: `x = y @ z`", or None.
+
+    An error of another process has no traceback; where it is graded, it says its line itself.
+    """
+    if hasattr(error, "learners_line"):
+        return error.learners_line
+    found = None
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        if _is_theirs(trace.tb_frame):
+            found = _describe(trace.tb_frame, trace.tb_lineno, trace.tb_lasti)
+        trace = trace.tb_next
+    return found
+
+
+@functools.cache
+def _warm_up() -> None:
+    # The first optimiser of a process imports for seconds, and that is nobody's answer.
+    torch.optim.SGD([torch.zeros(1, requires_grad=True)]).step()
+
+
+def _wait(ended: threading.Event, seconds: float, thread: threading.Thread) -> float:
+    # Until it has ended or had its time; -> the seconds of the processor. In short waits: on Windows, or where another
+    # thread asks for the interrupt, a long one would not be broken off.
+    began, before, used = time.monotonic(), _processor_time(thread), 0.0
+    patience = min(max(TIMES * seconds, seconds + LEAST), seconds + MOST)
+    while not ended.is_set() and used < seconds:
+        ended.wait(0.1 if seconds > 1 else 0.02)
+        clock = time.monotonic() - began
+        used = min(clock, _processor_time(thread) - before)
+        if clock > patience:
+            break
+    return used
+
+
+def _processor_time(thread: threading.Thread) -> float:
+    # Of this thread, where the system tells, else of the process; and of the processes that it has started.
+    mine = psutil.Process()
+    children = 0.0
+    for child in mine.children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            children += sum(child.cpu_times()[:2])
+    try:
+        own = sum(one.user_time + one.system_time for one in mine.threads() if one.id == thread.native_id)
+    except psutil.Error:
+        own = time.process_time()
+    return own + children
+
+
+def _stop(thread: threading.Thread, ended: threading.Event) -> bool:
+    # Left in a loop, it would slow down whatever the kernel does later. Asked again and again: code such as
+    # `while True: try ... except: pass` catches the first ones.
+    end = time.monotonic() + 2
+    while not ended.is_set() and time.monotonic() < end:
+        with contextlib.suppress(KeyboardInterrupt):  # the stop button, pressed twice
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stop))
+            ended.wait(0.05)
+    return ended.is_set()
+
+
+def _line_of(frame: FrameType | None) -> str | None:
+    while frame is not None:
+        if _is_theirs(frame):
+            return _describe(frame, frame.f_lineno, frame.f_lasti)
+        frame = frame.f_back
+    return None
+
+
+def _is_theirs(frame: FrameType) -> bool:
+    return not frame.f_code.co_filename.startswith((*_NOT_THEIRS, _PACKAGE, "<frozen"))
+
+
+def _describe(frame: FrameType, line: int, instruction: int) -> str:
+    text = linecache.getline(frame.f_code.co_filename, line).rstrip()
+    if len(text.strip()) > _LONG:
+        text = _cut(frame, text, line, instruction)
+    return f"line {line}: `{text.strip()}`" if text.strip() else f"line {line} of {frame.f_code.co_name}"
+
+
+def _cut(frame: FrameType, text: str, line: int, instruction: int) -> str:
+    # To the place in a long line where it happened; columns count bytes.
+    positions = list(frame.f_code.co_positions())
+    first, last, start, end = positions[instruction // 2] if instruction >= 0 else (None,) * 4
+    if first != line or start is None or end is None:
+        return text
+    cut = text.encode()[start : end if last == line else None].decode(errors="ignore")
+    return f"... {cut} ..." if cut.strip() else text

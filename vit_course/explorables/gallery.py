@@ -1,0 +1,56 @@
+"""All explorables on one page, and each on a page of its own."""
+
+import html
+from pathlib import Path
+
+from vit_course import explorables
+from vit_course._support.widgets import pages, scripts
+from vit_course.explorables.explorable import Explorable
+
+# The chapter that explains each, and the question it answers.
+ABOUT = {
+    "cutter": ("01_patchify", "How does an image become a sequence?"),
+    "vote": ("02_class_token", "Whose word counts, when the tokens do not agree?"),
+    "two_clocks": ("03_position_embeddings", "How does a token know where it is?"),
+    "attention_by_hand": ("04_attention", "How does one token ask all the others?"),
+    "stream": ("05_encoder", "Which part of the model could be left out?"),
+    "builder": ("06_vit", "Where are the parameters, and what costs time?"),
+    "film": ("07_training", "When does a model stop learning what it should?"),
+    "eraser": ("09_what_maps_tell", "Does it matter where it looks?"),
+    "matcher": ("10_pretrained", "What has a model learned that others can use?"),
+    "rope": ("12_further", "How can a place be an angle?"),
+}
+TITLE = "Play with the parts of a Vision Transformer"
+INTRO = """Figures to take hold of. Drag what looks as if it could be dragged, or move it with the arrow keys, and the
+rest answers. Everything is computed on this page, and each figure has goals that it checks itself."""
+
+
+def every() -> dict[str, Explorable]:
+    """The explorables by their names, with the course's own data."""
+    return {name: getattr(explorables, name)() for name in ABOUT}
+
+
+def together(figures: dict[str, Explorable], chapters: str = "") -> str:
+    """The HTML of all of them, one below the other, with their scripts.
+
+    Args:
+        figures: by their names.
+        chapters: the address of the folder of the chapters' pages, with a slash at its end; without it no link.
+    """
+    parts = [f"<p>{INTRO}</p>"]
+    for name, figure in figures.items():
+        chapter, question = ABOUT[name]
+        link = f' <a href="{chapters}{chapter}.html">Chapter {chapter[:2]} explains it.</a>' if chapters else ""
+        parts.append(f'<section id="{name}"><h2>{html.escape(question)}</h2>{pages.markup(figure.everything())}')
+        parts.append(f"<p>{link}</p></section>" if link else "</section>")
+    parts += [f'<script type="module">{scripts.module(name)}</script>' for name in figures]
+    return "\n".join(parts)
+
+
+def write_pages(folder: Path) -> None:
+    """Writes a page of its own for each explorable into a folder, and `index.html` with all of them."""
+    figures = every()
+    for name, figure in figures.items():
+        figure.save_html(folder / f"{name}.html", ABOUT[name][1])
+    sheet = scripts.style(*ABOUT, "page")
+    (folder / "index.html").write_bytes(pages.document(TITLE, sheet, together(figures), ""))

@@ -1,6 +1,0 @@
-// Brings every explorer of a page to life.
-
-import { modelOf } from "../../widgets/js/model.js";
-import { render } from "./explorer.js";
-
-for (const place of document.querySelectorAll(".vit-explorer-place")) render({ model: modelOf(place, "explorer"), el: place });

@@ -1,0 +1,201 @@
+"""Finds attention in any model: every call of PyTorch's functions in which attention weights multiply values."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+from torch.utils.weak import WeakIdKeyDictionary
+
+from vit_course.maps.recorded import RecordedAttention, full, in_full_precision, of_pair, of_projection, of_weights
+
+SOFTMAXES = {"softmax", "_softmax", "softmax_", "log_softmax"}
+PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "bmm", "baddbmm", "einsum"}
+# Between the softmax and the values these change no weight, but for what dropout drops.
+HARMLESS = {
+    "dropout", "dropout_", "feature_dropout", "alpha_dropout", "to", "type", "type_as", "float", "half", "bfloat16",
+    "double", "contiguous", "clone", "detach", "view", "reshape", "permute", "transpose", "transpose_", "swapaxes",
+    "swapdims", "movedim", "__get__", "flatten", "unflatten", "squeeze", "unsqueeze", "expand", "chunk", "unbind",
+    "requires_grad_", "retain_grad", "cpu", "cuda",
+}  # fmt: skip
+# What comes out of these is no score any more, but a token again.
+TOKENS_AGAIN = {"linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "group_norm", "rms_norm"}
+
+# What only `F.multi_head_attention_forward` takes, and no fused call.
+SPECIAL = (
+    "bias_k", "bias_v", "add_zero_attn", "key_padding_mask", "use_separate_proj_weight", "static_k", "static_v",
+)  # fmt: skip
+
+
+@dataclass(eq=False)
+class Scores:
+    """Where a tensor comes from: a product of queries and keys and, once it went through one, its softmax."""
+
+    weights: torch.Tensor | None = None  # after the softmax, (B, h, T, S)
+    changed: str = ""  # the function that changed them since
+
+
+class AttentionTracer(TorchFunctionMode):
+    """Sees every call of PyTorch's functions, and tells `seen` of each attention.
+
+    Of a fused call, and of `nn.MultiheadAttention`, queries and keys are kept, where these alone make the weights; of
+    all others the weights. Weights are what a softmax made of products, on their way into a product with values. A
+    softmax that meets no values, such as that of a classifier, is none; and rows that sum to 1 are weights however they
+    were made.
+
+    Args:
+        seen: takes the attention, whose weights are (B, h, T, S) or have other axes; "" or the function that changed
+            them before they met the values; and the values, where those were seen.
+        openly: the fused call is taken apart, so that its weights are there for autograd.
+    """
+
+    def __init__(self, seen: Callable[[RecordedAttention, str, torch.Tensor | None], None], openly: bool = False):
+        super().__init__()
+        self.seen = seen
+        self.openly = openly
+        self.paused = False
+        self.idle = False  # as paused, by whoever knows that no part of the model runs
+        self.origins = WeakIdKeyDictionary()
+        self.told = WeakIdKeyDictionary()
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if self.paused or self.idle:
+            return func(*args, **kwargs)
+        if func is F.scaled_dot_product_attention:
+            return self._fused(func, args, kwargs)
+        result = func(*args, **kwargs)  # what happens inside is not seen again
+        name = getattr(func, "__name__", "")
+        if func is F.multi_head_attention_forward:
+            self.seen(_projected(func, args, kwargs), "", None)
+        elif isinstance(result, (torch.Tensor, tuple, list)):
+            self._follow(name, args, kwargs, result)
+        return result
+
+    def _fused(self, func, args, kwargs):
+        call = inspect.signature(weights_of).bind(*args, **kwargs).arguments
+        if self.openly:
+            weights = weights_of(**call)
+            self.seen(RecordedAttention(weights.shape, weights=weights), "", call["value"])
+            return weights @ call["value"]
+        result = func(*args, **kwargs)
+        if call.get("attn_mask") is None and not call.get("is_causal"):
+            q, k = call["query"], call["key"]
+            if call.get("enable_gqa"):  # several heads of queries share one of keys
+                k = k.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3)
+            self.seen(of_pair(q, k, call.get("scale")), "", call["value"])
+            return result
+        with torch.no_grad(), in_full_precision(result):
+            weights = weights_of(**{name: full(value) for name, value in call.items()})
+        self.seen(of_weights(weights, "has a mask or a bias"), "", call["value"])
+        return result
+
+    def _follow(self, name: str, args: tuple, kwargs: dict, result) -> None:
+        inputs = [one for one in flat((*args, *kwargs.values())) if isinstance(one, torch.Tensor)]
+        if name in PRODUCTS and len(inputs) == 2:
+            self._product(name, inputs, result)
+            return
+        origin = next((self.origins[one] for one in inputs if one in self.origins), None)
+        if origin is None or (name in TOKENS_AGAIN and origin.weights is None):
+            return
+        if name in SOFTMAXES and origin.weights is None:
+            # Of another axis than the last they are no rows of a map.
+            axis = args[1] if len(args) > 1 else kwargs.get("dim")
+            last = axis in (-1, result.ndim - 1) and name != "log_softmax"
+            origin = Scores(self._exact(inputs[0], result), "" if last else "a softmax over another axis than the keys")
+        elif origin.weights is not None and name not in HARMLESS:
+            origin = Scores(origin.weights, origin.changed or name)
+        for one in flat((result,)):
+            if isinstance(one, torch.Tensor) and one.is_floating_point() and one.ndim > 2:
+                self.origins[one] = origin
+
+    def _product(self, name: str, inputs: list[torch.Tensor], result: torch.Tensor) -> None:
+        origins = [self.origins[one] for one in inputs if one in self.origins]
+        weighing = [origin for origin in origins if origin.weights is not None]
+        if any(one.ndim < 3 or isinstance(one, torch.nn.Parameter) for one in inputs) or len(weighing) > 1:
+            # No values, but a table of learned numbers, as where heads are mixed, or weights of weights.
+            if origins:
+                origin = (weighing or origins)[0]
+                self.origins[result] = Scores(origin.weights, origin.changed or name) if weighing else origin
+        elif weighing:
+            place = next(place for place, one in enumerate(inputs) if self.origins.get(one) is weighing[0])
+            self._met_values(weighing[0], inputs[place], inputs[1 - place])
+        elif sums_to_one(inputs[0]):
+            self.seen(self._copied(inputs[0]), "", inputs[1])
+        else:
+            self.origins[result] = Scores()
+
+    def _met_values(self, origin: Scores, operand: torch.Tensor, values: torch.Tensor) -> None:
+        if origin.weights in self.told:  # other values of the same attention
+            return
+        self.told[origin.weights] = True
+        if origin.changed and sums_to_one(operand):  # mixed and put right again: these are what meets the values
+            self.seen(self._copied(operand), "", values)
+        else:
+            self.seen(self._of(origin.weights), origin.changed, values)
+
+    def _copied(self, weights: torch.Tensor) -> RecordedAttention:
+        return self._of(weights if self.openly else weights.detach().clone())
+
+    def _of(self, weights: torch.Tensor) -> RecordedAttention:
+        why = "computes its weights openly, as eager attention does"
+        return RecordedAttention(weights.shape, weights=weights, why=why) if self.openly else of_weights(weights, why)
+
+    def _exact(self, scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+        # Of 16 bits a row would sum to 1 to two digits or three.
+        if self.openly:
+            return weights
+        if weights.dtype in (torch.float32, torch.float64):
+            return weights.detach()
+        with torch.no_grad():
+            return scores.detach().float().softmax(dim=-1)
+
+
+def sums_to_one(x: torch.Tensor) -> bool:
+    """Whether x, of three axes or more, holds rows of at least two shares of 1."""
+    if x.ndim < 3 or x.shape[-1] < 2 or not x.is_floating_point() or x.is_meta or isinstance(x, torch.nn.Parameter):
+        return False
+    slack = 1e-4 if x.dtype in (torch.float32, torch.float64) else 2e-2
+    with torch.no_grad():
+        return bool((x >= 0).all()) and bool(((x.float().sum(dim=-1) - 1).abs() < slack).all())
+
+
+def weights_of(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+) -> torch.Tensor:
+    """(B, h, T, d), (B, h, S, d) -> (B, h, T, S): the weights that the fused kernel never stores.
+
+    Its arguments are those of `F.scaled_dot_product_attention`.
+    """
+    if enable_gqa:  # several heads of queries share one of keys
+        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], dim=-3)
+    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)  # (B, h, T, S)
+    if is_causal:
+        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+    if attn_mask is not None:
+        scores = scores.masked_fill(~attn_mask, -torch.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    return scores.softmax(dim=-1)
+
+
+def _projected(func, args: tuple, kwargs: dict) -> RecordedAttention:
+    # Of a call of `F.multi_head_attention_forward`.
+    call = inspect.signature(func).bind(*args, **kwargs).arguments
+    if call["query"].ndim == 3 and not given(call, (*SPECIAL, "attn_mask", "is_causal")):
+        names = ("query", "key", "in_proj_weight", "in_proj_bias", "num_heads")
+        return of_projection(*(call[name] for name in names))
+    asked = {"need_weights": True, "average_attn_weights": False, "training": False}
+    with torch.no_grad(), in_full_precision(call["query"]):
+        weights = func(**{name: full(value) for name, value in call.items()} | asked)[1]
+    return of_weights(weights, "has a mask, a bias or projections of its own")
+
+
+def given(call: dict, names: tuple[str, ...]) -> bool:
+    """Whether one of these arguments is there, and not None or False."""
+    return any(call.get(name) is not None and call[name] is not False for name in names)
+
+
+def flat(values) -> list:
+    """-> the arguments of a call, those in a tuple or list as if they stood alone."""
+    return [one for value in values for one in (value if isinstance(value, (tuple, list)) else (value,))]

@@ -1,0 +1,256 @@
+"""Recording of other people's models: which of their layers attended, and whether all of them were seen, and whole."""
+
+import re
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from vit_course.maps.active_interventions import is_recorded, outside_interventions, paused_interventions
+from vit_course.maps.anatomy import Anatomy, few, is_plain
+from vit_course.maps.attention_tracer import AttentionTracer
+from vit_course.maps.recorded import HOOKS, RecordedAttention
+
+OVER_CHANNELS = r"xca|crosscov|cross_cov|channel"
+POOLS = r"pool"
+
+
+class _Eager:
+    """Runs compiled models uncompiled inside the with block, until the last of all threads has left it."""
+
+    def __init__(self) -> None:
+        self.inside: int = 0
+        self.stance: Any = None
+
+    def __enter__(self) -> None:
+        with HOOKS:
+            # Without PyTorch's compiler, which takes seconds to import, nothing can have been compiled.
+            if self.stance is None and "torch._dynamo" in sys.modules:
+                self.stance = torch.compiler.set_stance("force_eager")
+            self.inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with HOOKS:
+            self.inside -= 1
+            if not self.inside and self.stance is not None:
+                self.stance.__exit__(None, None, None)
+                self.stance = None
+
+
+EAGER = _Eager()
+
+
+class ForeignRecording:
+    """The attention of a model's layers in the order of the calls, and the reasons why it may not be the whole of it.
+
+    Args:
+        anatomy: of other people's model.
+        openly: as of `AttentionTracer`.
+
+    `by_layer[l]` is a list with the attention of each forward pass, `sizes` holds (H, W) of the images of each.
+    """
+
+    def __init__(self, anatomy: Anatomy, openly: bool = False):
+        self.anatomy = anatomy
+        self.calls = AttentionTracer(self._seen, openly)
+        self.calls.idle = True  # until the model runs: other models may do so inside the block
+        self.thread = threading.get_ident()
+        self.stack: list[nn.Module] = []
+        self.came: dict[nn.Module, torch.Size] = {}  # the shape of what came into a layer
+        self.kinds: set[type] = set()  # of the layers that attended
+        self.ran: set[str] = set()
+        self.answered: set[str] = set()
+        self.first: nn.Module | None = None
+        self.index = 0
+        self.batch: int | None = None  # how many images the present pass has, where it has any
+        self.by_layer: list[list[RecordedAttention]] = []
+        self.places: list[str] = []
+        self.sizes: list[tuple[int, int]] = []
+        self.sequences: list[tuple[int, int | None]] = []
+        self.odd: list[str] = []
+        self.shorter: list[str] = []
+        self.doubtful: dict[nn.Module, RecordedAttention] = {}
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Records what the model computes inside the with block, compiled or not; afterwards no hook is left."""
+        hooks = []
+        with HOOKS:
+            for module in self.anatomy.paths:
+                if not isinstance(module, torch.jit.ScriptModule):  # which takes none
+                    hooks.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
+                    hooks.append(module.register_forward_hook(self._leave, with_kwargs=True, always_call=True))
+        try:
+            # Of a compiled model the functions would not be seen.
+            with EAGER, self.calls, outside_interventions():
+                yield
+        finally:
+            with HOOKS:
+                for hook in hooks:
+                    hook.remove()
+
+    # While another thread puts these on or takes them off, PyTorch may call them without the kwargs.
+    def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
+        if not is_recorded(self.thread):
+            return
+        kwargs = kwargs or {}
+        # A pass begins with the model, or with whatever part of it is called first where only parts are.
+        if not self.stack and (module is self.anatomy.model or self.first in (None, module)):
+            self.first, self.index = module, 0
+            pictures = pictures_in((*args, *kwargs.values()))
+            self.batch = len(pictures[0]) if pictures else None
+            self.sizes += sizes_in(pictures)
+        self.stack.append(module)
+        self.calls.idle = False
+        self.came[module] = next((x.shape for x in args if isinstance(x, torch.Tensor)), torch.Size())
+        self.ran.add(self._path(module))
+
+    def _leave(self, module: nn.Module, args: tuple, *rest: Any) -> None:
+        if not is_recorded(self.thread):
+            return
+        kwargs = rest[0] if len(rest) > 1 else {}
+        kept = self.doubtful.pop(module, None)
+        if kept is not None and self._over_channels(module, kept.weights(), args, kwargs):
+            self.odd.append(f"{self._path(module)} attends over channels and not over tokens")
+        while self.stack and self.stack.pop() is not module:
+            pass
+        self.calls.idle = not self.stack
+
+    def _seen(self, kept: RecordedAttention, changed: str, values: torch.Tensor | None) -> None:
+        owner = self._owner()
+        path = self._path(owner)
+        self.kinds.add(type(owner))
+        self.answered |= {self._path(module) for module in self.stack}
+        if len(kept.shape) == 3 and kept.shape[0] == self.batch:
+            kept = kept.one_head()
+        shape = kept.shape
+        kinds = [type(module).__name__ for module in self.stack]
+        near = " ".join(kinds[1:][-3:] + path.split(".")[-2:])
+        if shape[-1] != shape[-2] and re.search(POOLS, near, re.IGNORECASE):
+            return  # the pooling of all tokens into one, at the end of SigLIP: no layer of the encoder
+        if re.search(OVER_CHANNELS, " ".join((*kinds, path)), re.IGNORECASE):
+            self.odd.append(f"{path} attends over channels and not over tokens")
+        elif changed:
+            self.odd.append(
+                f"{path} changes its weights between the softmax and the values ({changed}), as where heads are mixed"
+            )
+        elif len(shape) != 4:
+            self.odd.append(
+                f"{path} attends with weights of shape {tuple(shape)}, where (B, h, T, T) is needed: in "
+                "windows, or with heads that cannot be told from images"
+            )
+        elif shape[2] != shape[3]:
+            self.odd.append(
+                f"{path} attends from {shape[2]} to {shape[3]} tokens: a class token alone, a decoder "
+                "or pooled keys have no map of all tokens to all"
+            )
+        elif shape[2] not in _lengths(came := self.came.get(owner, torch.Size()), shape[2]):
+            self.shorter.append(
+                f"{path} attends over {shape[2]} parts, where {tuple(came)} came in: over channels, windows or "
+                "pooled tokens"
+            )
+        elif values is not None and values.shape.count(shape[2]) > 1:  # as many tokens as channels
+            self.doubtful[owner] = kept
+        if self.index == len(self.by_layer):
+            self.by_layer.append([])
+            self.places.append(path)
+        if self.places[self.index] != path:
+            self.odd.append(f"{path} attended in one forward pass where {self.places[self.index]} did in another")
+        self.by_layer[self.index].append(kept)
+        self.sequences.append((shape[0], self.batch))
+        self.index += 1
+
+    def _path(self, module: nn.Module) -> str:
+        # A copy of a module, as one for each GPU, goes by its class.
+        return self.anatomy.paths.get(module) or type(module).__name__
+
+    def _owner(self) -> nn.Module:
+        # The innermost layer that is more than a softmax or a dropout.
+        return next((module for module in reversed(self.stack) if not is_plain(module)), self.anatomy.model)
+
+    def _over_channels(self, owner: nn.Module, weights: torch.Tensor, args: tuple, kwargs: dict) -> bool:
+        # Where tokens attend to tokens, the map turns round with their order; a map of channels does not mind it.
+        if not args or not isinstance(args[0], torch.Tensor) or args[0].ndim != 3:
+            return False
+        turned: list[torch.Tensor] = []
+        with HOOKS:  # or two threads take the modes from each other
+            modes = [(module, module.training) for module in owner.modules()]
+            owner.eval()  # so that no random number is drawn, and no average follows
+            self.calls.paused = True
+            try:
+                with (
+                    torch.no_grad(),
+                    paused_interventions(),
+                    AttentionTracer(lambda seen, *_: turned.append(seen.weights())),
+                ):
+                    owner.forward(args[0].flip(1), *args[1:], **kwargs)
+            finally:
+                self.calls.paused = False
+                for module, mode in modes:
+                    module.training = mode
+        same = [one.shape == weights.shape and torch.allclose(one, weights, atol=1e-5) for one in turned]
+        return any(same) and not torch.allclose(weights, weights.flip(2, 3), atol=1e-5)
+
+    def unseen(self) -> list[str]:
+        """-> the layers that attend, or are of the kind of those that did, and of which no weights were seen."""
+        alike = {path for module, path in self.anatomy.paths.items() if path and type(module) in self.kinds}
+        return sorted(((self.anatomy.attention.keys() | alike) & self.ran) - self.answered)
+
+    def reason(self) -> str | None:
+        """-> why these are not the maps of a whole encoder over a whole image, or None."""
+        if self.odd:
+            return self.odd[0]
+        if unseen := self.unseen():
+            return (
+                f"the attention of {few(unseen)} could not be seen, as that of a custom kernel, one without a softmax "
+                "or one that mixes heads, so the maps would not be of all layers"
+            )
+        patterns = {_pattern(path) for path in self.answered}
+        left = sorted(path for path in self.anatomy.attention.keys() - self.ran if _pattern(path) in patterns)
+        if left:
+            return f"{few(left)} did not run, or ran in a custom kernel, so the maps would not be of all layers"
+        if any(images not in (None, count) for count, images in self.sequences):
+            counts = sorted({count for count, _ in self.sequences})
+            images = " or ".join(str(n) for n in sorted({images for _, images in self.sequences if images}))
+            return (
+                f"layers saw different numbers of sequences, {counts}, where images were {images}: a model of windows "
+                "or of several resolutions, such as Swin, has no maps over the whole image"
+            )
+        if self.shorter:
+            return self.shorter[0]
+        shapes = sorted({tuple(kept.shape[1:]) for layer in self.by_layer for kept in layer})
+        if len(shapes) > 1:
+            return (
+                f"maps of different shapes (h, T, T) cannot be stacked: {shapes}; a model of several stages or parts "
+                "has no maps over the same tokens in all layers"
+            )
+        parts = sorted({_pattern(path) for path in self.places})
+        if len(parts) > 1:
+            return f"attention runs in several parts of the model, {', '.join(parts)}: record one of them"
+        return None
+
+
+def _lengths(shape: torch.Size, default: int) -> set[int]:
+    # How many tokens may be in (B, T, D) or (T, B, D), in heads of them (B, h, T, d), or in a picture of them, channels
+    # first or last.
+    if len(shape) == 3:
+        return set(shape[:2])
+    return {shape[2], shape[1] * shape[2], shape[2] * shape[3]} if len(shape) == 4 else {default}
+
+
+def _pattern(path: str) -> str:
+    return re.sub(r"\d+", "*", path)
+
+
+def pictures_in(values: Iterable) -> list[torch.Tensor]:
+    """-> the first tensor (B, C, H, W) among the arguments of a call, in a list, or an empty one."""
+    return [x for x in values if isinstance(x, torch.Tensor) and x.ndim == 4][:1]
+
+
+def sizes_in(values: Iterable) -> list[tuple[int, int]]:
+    """-> (H, W) of the first tensor (B, C, H, W), in a list, or an empty one."""
+    return [tuple(x.shape[2:]) for x in pictures_in(values)]

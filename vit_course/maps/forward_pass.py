@@ -1,0 +1,144 @@
+"""One forward pass of a model, block by block, and others that go on from what its blocks gave."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from vit_course.config import ViTConfig
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.recorded import HOOKS
+
+
+class ForwardPass:
+    """What a model computes of images, block by block; the lists are empty before it ran.
+
+    Args:
+        anatomy: of the model.
+
+    `entered` are the tokens (B, T, D) that enter the first block, `outputs` what each block returns, and `features` the
+    tokens (B, T, D) behind the last one, after the last norm where there is one: what the last module returns that
+    gives as many tokens.
+    """
+
+    def __init__(self, anatomy: Anatomy):
+        self.model = anatomy.model
+        self.blocks = list(anatomy.blocks.values())
+        inside = {module for block in self.blocks for module in block.modules()}
+        self.behind = [self.blocks[-1], *(module for module in anatomy.paths if module not in inside)]
+        self.entered: torch.Tensor | None = None
+        self.outputs: list = []
+        self.features: torch.Tensor | None = None
+
+    @contextmanager
+    def listening(self, to_blocks: bool = True) -> Iterator[None]:
+        """Keeps what the model computes inside the with block in this thread, or of that `features` alone."""
+        blocks = self.blocks if to_blocks else []
+        with (
+            _hooked(blocks[:1], self._enter, before=True),
+            _hooked(blocks, self._leave),
+            _hooked(self.behind, self._follow),
+        ):
+            yield
+
+    def tokens(self) -> list[torch.Tensor]:
+        """-> L + 1 tensors (B, T, D): the tokens that enter the first block, and those that each of L blocks gives."""
+        return [] if self.entered is None else [self.entered, *map(first_tensor, self.outputs)]
+
+    def continued(self, images: torch.Tensor, outputs: list) -> Any:
+        """-> what the model returns for the images where its first blocks are skipped and give these outputs."""
+        with _skipped(self.blocks, outputs):
+            return run(self.model, images)
+
+    def _enter(self, block: nn.Module, args: tuple, kwargs: dict) -> None:
+        tokens = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
+        self.entered, self.outputs = None if tokens is None else tokens.detach().clone(), []
+
+    def _leave(self, block: nn.Module, args: tuple, output: Any) -> None:
+        x = first_tensor(output).detach().clone()  # the next block may add to it in place
+        self.outputs.append((x, *output[1:]) if isinstance(output, tuple) else x)
+
+    def _follow(self, module: nn.Module, args: tuple, output: Any) -> None:
+        x = first_tensor(output)
+        if module is self.blocks[-1] or (
+            self.features is not None and isinstance(x, torch.Tensor) and x.shape == self.features.shape
+        ):
+            self.features = x.detach().clone()
+
+
+class Skipped:
+    """In the place of a block's `forward`: what the block gave before."""
+
+    def __init__(self, forward: Callable, output: object):
+        self.forward, self.output, self.thread = forward, output, threading.get_ident()
+
+    def __call__(self, *args, **kwargs):
+        return self.output if self.here else self.forward(*args, **kwargs)
+
+    @property
+    def here(self) -> bool:
+        """Whether it is this thread that skips the block."""
+        return threading.get_ident() == self.thread
+
+
+def run(model: nn.Module, images: torch.Tensor) -> Any:
+    """-> what the model gives, or its tokens where it is ours and has no head."""
+    config = getattr(model, "config", None)
+    return model.features(images) if isinstance(config, ViTConfig) and not config.num_classes else model(images)
+
+
+def first_tensor(output: object) -> torch.Tensor:
+    """-> the tokens among what a block gives."""
+    return output[0] if isinstance(output, tuple) else output
+
+
+def logits_of(out: object) -> torch.Tensor:
+    """-> the logits (B, num_classes) among what a model of any library gives.
+
+    Raises:
+        ValueError: there are none.
+    """
+    logits = out if isinstance(out, torch.Tensor) else getattr(out, "logits", None)
+    if not isinstance(logits, torch.Tensor) or logits.ndim != 2:
+        found = f"shape {tuple(logits.shape)}" if isinstance(logits, torch.Tensor) else type(out).__name__
+        raise ValueError(f"the model must give logits (B, num_classes), it gives {found}")
+    return logits
+
+
+@contextmanager
+def _hooked(modules: list[nn.Module], hook: Callable, before: bool = False) -> Iterator[None]:
+    thread = threading.get_ident()
+
+    def here(*given):
+        if threading.get_ident() == thread:
+            hook(*given)
+
+    with HOOKS:
+        hooks = [
+            module.register_forward_pre_hook(here, with_kwargs=True) if before else module.register_forward_hook(here)
+            for module in modules
+        ]
+    try:
+        yield
+    finally:
+        with HOOKS:
+            for each in hooks:
+                each.remove()
+
+
+@contextmanager
+def _skipped(blocks: list[nn.Module], outputs: list) -> Iterator[None]:
+    # The first blocks give in this thread what they gave before.
+    own = [(block, block.__dict__.get("forward")) for block, _ in zip(blocks, outputs, strict=False)]
+    for (block, _), output in zip(own, outputs, strict=True):
+        block.forward = Skipped(block.forward, output)
+    try:
+        yield
+    finally:
+        for block, forward in own:
+            del block.forward
+            if forward is not None:
+                block.forward = forward

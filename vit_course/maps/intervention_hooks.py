@@ -1,0 +1,110 @@
+"""What happens where the layers of a changed model begin and end."""
+
+import threading
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+
+from vit_course.maps.active_interventions import ACTIVE, unrecorded
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.foreign_recording import sizes_in
+from vit_course.maps.forward_pass import Skipped, first_tensor, run
+from vit_course.maps.intervention_mode import Intervention, InterventionMode, RunningLayer, swapped
+from vit_course.maps.tokens import Tokens, check_whole, find_tokens
+
+
+class InterventionHooks:
+    """The hooks that tell an `InterventionMode` which layer of the model runs.
+
+    Args:
+        anatomy: of the model.
+        changes: the index of a layer -> what is changed there.
+    """
+
+    def __init__(self, anatomy: Anatomy, changes: dict[int, list[Intervention]]):
+        self.anatomy = anatomy
+        self.changes = changes
+        self.layers = list(anatomy.blocks.items())
+        self.changing = InterventionMode()
+        self.thread = threading.get_ident()
+        self.pictures: torch.Tensor | None = None  # that run unchanged
+        self.ran: set[int] = set()
+        self.size: tuple[int, int] | None = None
+        self.known: dict[tuple, Tokens] = {}
+
+    def put_on(self) -> list:
+        """-> the hooks, which are put on with this."""
+        hooks = [
+            self.anatomy.model.register_forward_pre_hook(self._begin, with_kwargs=True),
+            self.anatomy.model.register_forward_hook(self._end),
+        ]
+        for index in self.changes:
+            block = self.layers[index][1]
+            hooks.append(block.register_forward_pre_hook(partial(self._enter, index), with_kwargs=True))
+            hooks.append(block.register_forward_hook(partial(self._leave, index), always_call=True))
+        return hooks
+
+    def learn(self) -> None:
+        """Runs the pictures of all changes through the unchanged model, and keeps what they give."""
+        every = [one for changes in self.changes.values() for one in changes if one.pictures is not None]
+        for pictures in {id(one.pictures): one.pictures for one in every}.values():
+            self.pictures, self.changing.learning = pictures, True
+            try:
+                with torch.no_grad(), unrecorded():
+                    run(self.anatomy.model, pictures)
+            finally:
+                self.pictures, self.changing.learning = None, False
+
+    def _here(self) -> bool:
+        return threading.get_ident() == self.thread
+
+    def _begin(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
+        if self._here():
+            self.ran.clear()
+            self.size = next(iter(sizes_in((*args, *kwargs.values()))), None)
+
+    def _end(self, module: nn.Module, args: tuple, output: object) -> None:
+        if self._here() and (left := sorted(self.changes.keys() - self.ran)):
+            path = self.layers[left[0]][0]
+            raise ValueError(f"layer {left[0]} ({path}) did not run as a module, so that nothing was changed there")
+
+    def _enter(self, index: int, block: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
+        if not self._here():
+            return None
+        self.ran.add(index)
+        if isinstance(block.forward, Skipped) and block.forward.here:
+            return None
+        path = self.layers[index][0]
+        tokens = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
+        if tokens is None or tokens.ndim != 3:
+            shape = None if tokens is None else tuple(tokens.shape)
+            raise ValueError(f"layer {index} ({path}) takes {shape}, where tokens (B, T, D) are needed")
+        changes = self.changes[index]
+        if self.changing.learning:
+            changes = [one for one in changes if one.pictures is self.pictures]
+        changed = self.changing.enter(RunningLayer(index, path, block, tokens, changes, self._find_tokens))
+        if changed is tokens:
+            return None
+        for other in ACTIVE.changing:  # whose layer has begun with what was there before
+            if other.running is not None and other.running.tokens is tokens:
+                other.running.tokens = other.running.entered = changed
+        return swapped(args, kwargs, tokens, changed)
+
+    def _leave(self, index: int, block: nn.Module, args: tuple, output: Any) -> Any:
+        if not self._here() or self.changing.running is None:
+            return None
+        if output is None:  # an exception is on its way
+            self.changing.running = None
+            return None
+        changed = self.changing.leave(first_tensor(output))
+        return (changed, *output[1:]) if isinstance(output, tuple) else changed
+
+    def _find_tokens(self, num_tokens: int) -> Tokens:
+        config = self.anatomy.config
+        key = num_tokens, self.size or (config.height_width if config else None)
+        if key not in self.known:
+            check_whole(self.anatomy, *key)
+            self.known[key] = find_tokens(*key, self.anatomy)
+        return self.known[key]

@@ -1,0 +1,149 @@
+"""One recorded attention: its queries and keys, from which the weights are computed on request, or the weights."""
+
+import contextlib
+import threading
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+
+from vit_course.attention import attention_weights
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+# Held while hooks are put on and taken off: PyTorch numbers them by one count that is nobody's in particular.
+HOOKS = threading.RLock()
+
+
+class RecordedAttention:
+    """The attention of one layer in one forward pass; `shape` is that of its weights, (B, h, T, S).
+
+    Args:
+        shape: of the weights.
+        pair: gives queries (B, h, T, d) and keys (B, h, S, d) with softmax(q k^T / sqrt(d)) the weights; or None.
+        weights: where there is no pair.
+        lent: tensors that belong to the model, which may change them.
+        why: where there is no pair, the reason, in words that follow "because".
+    """
+
+    def __init__(
+        self,
+        shape: torch.Size,
+        pair: Callable[[], Pair] | None = None,
+        weights: torch.Tensor | None = None,
+        lent: tuple[torch.Tensor, ...] = (),
+        why: str = "",
+    ):
+        self.shape = torch.Size(shape)
+        self.why = why
+        self._pair, self._weights = pair, weights
+        self._lent = [(tensor, tensor._version) for tensor in lent if not tensor.is_inference()]
+
+    def weights(self) -> torch.Tensor:
+        """-> the weights (B, h, T, S), in 32 bits where the model has 16.
+
+        Raises:
+            ValueError: what was kept has been changed in place since.
+        """
+        if self._weights is not None:
+            self._check_unchanged()
+            return self._weights if self._weights.shape == self.shape else self._weights.unsqueeze(1)
+        q, k = self.queries_and_keys()
+        with in_full_precision(q):  # also where they are asked for under autocast
+            return attention_weights(q, k)
+
+    def queries_and_keys(self) -> Pair | None:
+        """-> queries and keys, in 32 bits where the model has 16, or None where only weights were seen.
+
+        Raises:
+            ValueError: as `weights`.
+        """
+        if self._pair is None:
+            return None
+        self._check_unchanged()
+        with torch.no_grad():
+            q, k = self._pair()
+            leading = self.shape[:-2]
+            return q.expand(*leading, -1, -1), k.expand(*leading, -1, -1)
+
+    def one_head(self) -> "RecordedAttention":
+        """-> of weights (B, T, S) the same with an axis for one head, (B, 1, T, S)."""
+        batch, *square = self.shape
+        other = RecordedAttention(torch.Size((batch, 1, *square)), weights=self._weights, why=self.why)
+        if self._pair is not None:
+            other._pair = lambda: tuple(each.unsqueeze(1) for each in self._pair())
+        other._lent = self._lent
+        return other
+
+    def _check_unchanged(self) -> None:
+        if any(tensor._version != version for tensor, version in self._lent):
+            raise ValueError(
+                "what was recorded has been changed in place since, by the model or by a training step: ask for the "
+                "maps before that"
+            )
+
+
+def of_weights(weights: torch.Tensor, why: str) -> RecordedAttention:
+    """Keeps weights as they are, or a copy where PyTorch does not count their changes."""
+    weights = weights.clone() if weights.is_inference() else weights
+    return RecordedAttention(weights.shape, weights=weights, lent=(weights,), why=why)
+
+
+def of_pair(q: torch.Tensor, k: torch.Tensor, scale: float | None = None) -> RecordedAttention:
+    """(..., T, d), (..., S, d): keeps copies of queries and keys; these cost little beside what made them.
+
+    Args:
+        q, k: before they are scaled.
+        scale: of the scores, where it is not 1 / sqrt(d).
+    """
+    leading = q.shape[:-2]
+    if leading != k.shape[:-2]:  # asked first, as the function loads half of PyTorch when it is first called
+        leading = torch.broadcast_shapes(leading, k.shape[:-2])
+    shape = torch.Size((*leading, q.shape[-2], k.shape[-2]))
+    factor = 1.0 if scale is None else scale * q.shape[-1] ** 0.5
+    q, k = q.detach().clone(), k.detach().clone()
+
+    def pair() -> Pair:
+        with in_full_precision(q):
+            return full(q) * factor if factor != 1 else full(q), full(k)
+
+    return RecordedAttention(shape, pair)
+
+
+def of_projection(
+    asking: torch.Tensor, asked: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None, num_heads: int
+) -> RecordedAttention:
+    """(T, B, D), (S, B, D): keeps what queries and keys are made of; these are made when they are asked for.
+
+    Args:
+        asking, asked: the tokens that give queries and those that give keys.
+        weight, bias: (3 D, D) and (3 D,) or None, of queries, keys and values one after the other.
+        num_heads: h
+    """
+    width = asking.shape[-1]
+    shape = torch.Size((asking.shape[1], num_heads, len(asking), len(asked)))
+    lent = (weight,) if bias is None else (weight, bias)
+    kept = asking.detach().clone()
+    other = kept if asked is asking else asked.detach().clone()
+
+    def pair() -> Pair:
+        with in_full_precision(kept):
+            made = []
+            for place, tokens in enumerate((kept, other)):
+                part = slice(place * width, (place + 1) * width)
+                x = F.linear(full(tokens), full(weight)[part], None if bias is None else full(bias)[part])
+                made.append(x.unflatten(-1, (num_heads, -1)).permute(1, 2, 0, 3))  # (B, h, T, d)
+            return tuple(made)
+
+    return RecordedAttention(shape, pair, lent=lent)
+
+
+def in_full_precision(like: torch.Tensor) -> contextlib.AbstractContextManager:
+    """Inside, autocast has no say on the device of `like`."""
+    kind = like.device.type
+    return torch.autocast(kind, enabled=False) if torch.amp.is_autocast_available(kind) else contextlib.nullcontext()
+
+
+def full(value):
+    """-> a tensor of 16 bits in 32, anything else as it is. Of 16 bits a row would sum to 1 to two digits or three."""
+    is_half = isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
+    return value.float() if is_half else value

@@ -1,0 +1,41 @@
+"""Exceptions across the two processes: name, words and the learner's line, never an object."""
+
+import builtins
+
+from vit_course.checks.timeout import learners_line
+
+MOST_WORDS, MOST_LINE = 4000, 200
+
+
+def told(error: BaseException) -> dict:
+    """An error as plain values: what `rebuilt` needs."""
+    try:
+        words = str(error)
+    except Exception:  # an exception's own __str__ is the learner's code too
+        words = ""
+    # torch raises a NotImplementedError with a text where a stub raises a bare one.
+    return {
+        "name": type(error).__name__[:80],
+        "kind": next((kind.__name__ for kind in type(error).__mro__ if vars(builtins).get(kind.__name__) is kind), ""),
+        "words": words[:MOST_WORDS],
+        "bare": not error.args,
+        "line": learners_line(error),
+    }
+
+
+def rebuilt(node: dict) -> BaseException:
+    """The error that `told` told of; its `learners_line` says where it was raised."""
+    kind = vars(builtins).get(str(node["kind"]))
+    if not (isinstance(kind, type) and issubclass(kind, BaseException)) or issubclass(kind, BaseExceptionGroup):
+        kind = Exception
+    name, words = str(node["name"])[:80], str(node["words"])[:MOST_WORDS]
+    if name != kind.__name__ or issubclass(kind, UnicodeError):  # whose constructors want five arguments
+        kind = type(name, (Exception if issubclass(kind, UnicodeError) else kind,), {})
+    error = kind() if node["bare"] else kind(_Words(words))
+    error.learners_line = str(node["line"])[:MOST_LINE] if node["line"] else None
+    return error
+
+
+class _Words(str):
+    # A KeyError shows the repr of what it is given, and these are its words already.
+    __repr__ = str.__str__

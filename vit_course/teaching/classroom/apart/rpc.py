@@ -1,0 +1,236 @@
+"""Calls between the two processes, the same on both sides: arguments there, results, changes and gradients back.
+
+Each side keeps its own objects and gives the other a key for them. A message carries the whole state of every module
+in it, so both sides agree before a call and after it. Small networks are what checks are about.
+"""
+
+import contextlib
+import copy
+import io
+import weakref
+from collections.abc import Callable
+
+import torch
+from torch import nn
+from torch.utils.weak import WeakIdKeyDictionary
+
+from vit_course.teaching.classroom.apart.errors import rebuilt, told
+from vit_course.teaching.classroom.apart.modules import same
+from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
+from vit_course.teaching.classroom.apart.remote_autograd import Across, Link
+from vit_course.teaching.classroom.apart.serialization import WireError
+
+MOST_PRINTED = 100_000
+
+
+class Session:
+    """One side of the conversation.
+
+    Args:
+        channel: with `send(tree, blobs)` and `receive()`, which raises where the other side is gone.
+        side: a letter that begins the keys of this side's objects.
+        careful: whether the other side is not trusted: then nothing is unpickled.
+        library: on the side that is not trusted, () -> an object whose `restore()` puts functions back that were
+            replaced since, and names the first, or gives None.
+        changed: on the other, name -> the error to raise where a call has replaced such a function.
+    """
+
+    def __init__(
+        self,
+        channel,
+        side: str,
+        careful: bool,
+        library: Callable | None = None,
+        changed: Callable[[str], Exception] | None = None,
+    ):
+        self.channel, self.side, self.careful = channel, side, careful
+        self._library, self._changed = library, changed
+        self.operations = {"call": self._called, "backward": self._backward}
+        # What ends a check on the careful side, such as the end of its time, is not the other side's business.
+        self._caught = Exception if careful else BaseException
+        self._count = 0
+        self.reset()
+
+    def reset(self) -> None:
+        """Forgets all objects of both sides; the numbers of keys go on, so an old one means nothing."""
+        self.mine: dict[str, object] = {}
+        # Parameters and buffers live as long as their modules, and proxies as long as somebody here holds them.
+        self.tensors = weakref.WeakValueDictionary()
+        self.theirs = weakref.WeakValueDictionary()
+        self.keys = WeakIdKeyDictionary()
+        self.ids: dict[int, str] = {}
+        self.kept: dict[int, tuple[list, list]] = {}
+        self.gone: list[int] = []
+        self.errors: dict[int, BaseException] = {}
+
+    def key_of(self, thing) -> str:
+        """The key by which both sides know a thing; this side's own things get one here."""
+        key = self.known_key(thing)
+        if key is None:
+            key = f"{self.side}{self.number()}"
+            try:
+                self.keys[thing] = key
+            except TypeError:  # such as an exception, which nothing may hold weakly
+                self.ids[id(thing)] = key
+        if key[0] == self.side:
+            (self.tensors if isinstance(thing, torch.Tensor) else self.mine)[key] = thing
+        return key
+
+    def known_key(self, thing) -> str | None:
+        """The key of a thing that has one."""
+        try:
+            return self.ids.get(id(thing)) or self.keys.get(thing)
+        except TypeError:
+            return None
+
+    def number(self) -> int:
+        """A number that no other call or thing has."""
+        self._count += 1
+        return self._count
+
+    def call(self, target, arguments, keywords, method: str = ""):
+        """Calls a thing of the other side; what it raises there is raised here."""
+        sending = Sending(self, wanted=True)
+        tree = {
+            "op": "call",
+            "target": sending.pack(target),
+            "arguments": sending.pack(list(arguments)),
+            "keywords": sending.pack(dict(keywords)),
+            "method": method,
+            "grad": torch.is_grad_enabled(),
+            "inputs": len(sending.inputs),
+            "gone": [self.gone.pop() for _ in range(len(self.gone))],
+        }
+        reply, blobs = self.ask(tree, sending.blobs)
+        receiving = Receiving(self, blobs)
+        if reply.get("printed"):
+            print(str(reply["printed"])[:MOST_PRINTED], end="")
+        if "after" in reply:
+            change([list(arguments), keywords], receiving.unpack(reply["after"]))
+            receiving.unpack(reply["target"])
+        if reply.get("grad", tree["grad"]) != tree["grad"]:
+            torch.set_grad_enabled(not tree["grad"])  # left so by the learner's code, which a check looks at
+        if "error" in reply:
+            raise self.error_of(reply["error"])
+        if reply.get("replaced") and self._changed:
+            raise self._changed(str(reply["replaced"])[:200])
+        if reply.get("kept") is not None and sending.inputs:
+            self._connect(reply, receiving, sending.inputs)
+        return receiving.unpack(reply["result"])
+
+    def ask(self, tree: dict, blobs=()) -> tuple[dict, list]:
+        """Sends a message and answers the other side's until the reply comes."""
+        self.channel.send(tree, list(blobs))
+        while True:
+            tree, blobs = self.channel.receive()
+            if not isinstance(tree, dict):
+                raise WireError("not a message")
+            if "op" not in tree:
+                return tree, blobs
+            self.answer(tree, blobs)
+
+    def error_of(self, node) -> BaseException:
+        """The exception that a message tells of: this side's own, where it began here."""
+        own = self.errors.get(node.get("yours"))
+        return own if own is not None else rebuilt(node)
+
+    def _connect(self, reply: dict, receiving: Receiving, inputs: list) -> None:
+        # The results that want a gradient get one that goes through the other side.
+        nodes = [node for node in receiving.results(reply["result"]) if node.get("out") is not None]
+        numbers = [node["out"] for node in nodes]
+        if numbers:
+            link = Link(self, reply["kept"], numbers)
+            outputs = Across.apply(link, [receiving.tensor(node) for node in nodes], *inputs)
+            receiving.outputs = dict(zip(numbers, outputs, strict=True))
+
+    def answer(self, tree: dict, blobs: list) -> None:
+        """Does what the other side asks for and replies."""
+        try:
+            reply, blobs = self.operations[tree["op"]](tree, blobs)
+        except self._caught as error:
+            reply, blobs = {"error": self._told(error)}, []
+        self.channel.send(reply, blobs)
+
+    def _told(self, error: BaseException) -> dict:
+        if not self.careful:
+            return told(error)
+        # A check's own error, raised in what the learner's code called: it comes back as the object that it is.
+        number = self.number()
+        self.errors[number] = error
+        return {**told(error), "yours": number}
+
+    def _called(self, tree: dict, blobs: list) -> tuple[dict, list]:
+        for number in tree["gone"]:
+            self.kept.pop(number, None)
+        receiving = Receiving(self, blobs, wanted=True)
+        target = receiving.unpack(tree["target"])
+        arguments, keywords = receiving.unpack(tree["arguments"]), receiving.unpack(tree["keywords"])
+        function = self._function(target, tree["method"])
+        printed, reply = io.StringIO(), {}
+        output = contextlib.nullcontext() if self.careful else contextlib.redirect_stdout(printed)
+        result, library = None, self._library() if self._library else None
+        with output, torch.set_grad_enabled(bool(tree["grad"])):
+            try:
+                result = function(*arguments, **keywords)
+            except self._caught as error:
+                reply["error"] = self._told(error)
+            reply["grad"] = torch.is_grad_enabled()
+        reply["replaced"] = library.restore() if library else None
+        sending = Sending(self, results=True)
+        reply["result"] = sending.pack(result)
+        sending.gather_no_more()
+        reply["after"], reply["target"] = sending.pack([arguments, keywords]), sending.pack(target)
+        reply["printed"] = printed.getvalue()[:MOST_PRINTED]
+        if sending.outputs and receiving.inputs:
+            reply["kept"] = self.number()
+            self.kept[reply["kept"]] = sending.outputs, [receiving.inputs.get(i) for i in range(tree["inputs"])]
+        return reply, sending.blobs
+
+    def _function(self, target, method: str) -> Callable:
+        # The other side may call what it was given, and nothing else of it.
+        if method == "step" and isinstance(target, torch.optim.Optimizer):
+            return target.step
+        if method == "copy" and isinstance(target, nn.Module):
+            return lambda: copy.deepcopy(target)
+        if method or not callable(target) or self.key_of(target)[0] != self.side:
+            raise WireError("this cannot be called")
+        return target
+
+    def _backward(self, tree: dict, blobs: list) -> tuple[dict, list]:
+        outputs, inputs = self.kept[tree["kept"]]
+        receiving = Receiving(self, blobs)
+        gradients = [receiving.unpack(node) for node in tree["gradients"]]
+        chosen = [(outputs[i], gradient) for i, gradient in zip(tree["out"], gradients, strict=True)]
+        chosen = [(output, gradient) for output, gradient in chosen if gradient is not None]
+        found = dict.fromkeys(range(len(inputs)))
+        there = [index for index, tensor in enumerate(inputs) if tensor is not None]
+        if chosen and there:
+            ours, theirs = zip(*chosen, strict=True)
+            every = torch.autograd.grad(
+                ours, [inputs[index] for index in there], theirs, allow_unused=True, retain_graph=True
+            )
+            found |= dict(zip(there, every, strict=True))
+        sending = Sending(self)
+        return {"gradients": [sending.pack(gradient) for gradient in found.values()]}, sending.blobs
+
+
+def change(old, new) -> bool:
+    """Gives the caller's own tensors, dicts and lists what a call has made of them; -> whether `old` is one."""
+    if isinstance(old, torch.Tensor) and isinstance(new, torch.Tensor):
+        if not same(old.detach(), new.detach()):
+            old.data = new.detach()
+        if old.is_leaf and new.requires_grad != old.requires_grad:
+            old.requires_grad_(new.requires_grad)
+    elif isinstance(old, dict) and isinstance(new, dict):
+        for key in old.keys() - new.keys():
+            del old[key]
+        for key, value in new.items():
+            if key not in old or not change(old[key], value):
+                old[key] = value
+    elif isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)):
+        values = [was if change(was, value) else value for was, value in zip(old, new, strict=False)]
+        if isinstance(old, list):
+            old[:] = [*values, *new[len(values) :]]
+    else:
+        return False
+    return True

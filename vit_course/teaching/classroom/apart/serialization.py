@@ -1,0 +1,212 @@
+"""What may cross between two processes that do not trust each other: numbers, text, containers and tensors.
+
+A message is a tree of JSON and the raw bytes of its tensors. Nothing in it is ever executed, and a number that lies
+about equality or a tensor that overrides functions arrives as a plain one.
+"""
+
+import json
+import math
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+MOST_JSON, MOST_BYTES = 2**26, 2**30  # of one message: text, and tensors
+MOST_ITEMS = 10**6  # of one container
+MOST_DIGITS = 4000
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
+        torch.float32, torch.float64, torch.complex64, torch.complex128,
+    )
+}  # fmt: skip
+CONTAINERS = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "size": torch.Size}
+
+
+class WireError(Exception):
+    """A message that breaks the format."""
+
+
+def write_frame(stream, tree, blobs: list) -> None:
+    """Writes one message: three lengths, then the JSON, then the bytes."""
+    text = json.dumps([tree, [len(blob) for blob in blobs]], allow_nan=False).encode()
+    stream.write(struct.pack(">QQ", len(text), sum(map(len, blobs))))
+    stream.write(text)
+    for blob in blobs:
+        stream.write(blob)
+    stream.flush()
+
+
+def read_frame(stream) -> tuple[object, list]:
+    """-> (tree, blobs) of the next message.
+
+    Raises:
+        EOFError: the other side is gone.
+        WireError: a message that is too long or none at all.
+    """
+    text_length, byte_length = struct.unpack(">QQ", _exactly(stream, 16))
+    if text_length > MOST_JSON or byte_length > MOST_BYTES:
+        raise WireError("a message is too long")
+    try:
+        tree, lengths = json.loads(_exactly(stream, text_length))
+        if any(type(length) is not int or length < 0 for length in lengths) or sum(lengths) != byte_length:
+            raise WireError("the lengths of a message do not add up")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise WireError(f"not a message: {type(error).__name__}") from None
+    return tree, [bytearray(_exactly(stream, length)) for length in lengths]
+
+
+def _exactly(stream, length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data
+
+
+class Packer:
+    """Values -> nodes of a tree. `foreign(value)` makes the node of whatever is no plain value."""
+
+    def __init__(self, foreign: Callable):
+        self.blobs: list[bytes] = []
+        self._foreign = foreign
+        self._inside: list[int] = []
+
+    def pack(self, value):
+        """The node of one value."""
+        if value is None or value is True or value is False:
+            return value
+        kind = type(value)
+        if issubclass(kind, int) and not issubclass(kind, bool):
+            value = int.__int__(value)
+            return value if abs(value) < 2**53 else {"k": "int", "v": _digits(value)}
+        if issubclass(kind, float) and not issubclass(kind, np.generic):
+            value = float.__float__(value)
+            return value if math.isfinite(value) else {"k": "float", "v": repr(value)}
+        if issubclass(kind, str) and not issubclass(kind, np.generic):
+            return str.__str__(value).encode("utf-8", "replace").decode()
+        if issubclass(kind, torch.Tensor):
+            return self._foreign(value) if isinstance(value, torch.nn.Parameter) else self.tensor(value)
+        if issubclass(kind, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
+            node = self.tensor(torch.from_numpy(np.array(value)))
+            return {**node, "k": "array" if issubclass(kind, np.ndarray) else "number"}
+        if kind is torch.dtype:
+            return {"k": "dtype", "v": str(value).removeprefix("torch.")}
+        if kind is range:
+            return {"k": "range", "v": [value.start, value.stop, value.step]}
+        return self._container(value) if issubclass(kind, (dict, list, tuple, set, frozenset)) else self._foreign(value)
+
+    def _container(self, value):
+        if id(value) in self._inside or len(self._inside) > 100 or len(value) > MOST_ITEMS:
+            raise WireError("a container holds itself, or too much")
+        self._inside.append(id(value))
+        try:
+            if isinstance(value, dict):
+                # Mappings of other libraries, such as OrderedDict, are dicts to every check.
+                items = [[self.pack(key), self.pack(item)] for key, item in dict.items(value)]
+                return {"k": "dict", "v": items}
+            name = "size" if isinstance(value, torch.Size) else None
+            name = name or next(name for name, kind in CONTAINERS.items() if isinstance(value, kind))
+            return {"k": name, "v": [self.pack(item) for item in value]}
+        finally:
+            self._inside.pop()
+
+    def tensor(self, tensor: torch.Tensor) -> dict:
+        """The node of a tensor: its numbers, its order in memory and whether it wants a gradient."""
+        with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
+            plain = tensor.detach().as_subclass(torch.Tensor)
+            node = {"k": "tensor", "dtype": str(plain.dtype).removeprefix("torch."), "shape": list(plain.shape)}
+            if tensor.requires_grad:
+                node["wants"] = True
+            if plain.device.type != "cpu":
+                return {**node, "device": "meta"}
+            if plain.layout != torch.strided:
+                plain = plain.to_dense()
+            if node["dtype"] not in DTYPES:
+                return self._foreign(tensor)
+            plain = plain.resolve_conj().resolve_neg()
+            order = sorted(range(plain.ndim), key=lambda axis: -plain.stride(axis))
+            if not plain.is_contiguous() and plain.permute(order).is_contiguous():
+                plain = plain.permute(order)
+                node["order"] = order
+            node["b"] = len(self.blobs)
+            self.blobs.append(
+                plain.clone(memory_format=torch.contiguous_format).reshape(-1).view(torch.uint8).numpy().tobytes()
+            )
+        return node
+
+
+class Unpacker:
+    """Nodes -> values. `foreign(node)` makes what the sender's `foreign` sent."""
+
+    def __init__(self, blobs: list, foreign: Callable):
+        self.blobs, self._foreign = blobs, foreign
+
+    def unpack(self, node):
+        """The value of one node.
+
+        Raises:
+            WireError: a node that is none.
+        """
+        if node is None or type(node) in (bool, int, float, str):
+            return node
+        try:
+            kind = node["k"]
+            if kind in CONTAINERS:
+                return CONTAINERS[kind](self.unpack(item) for item in node["v"])
+            if kind == "dict":
+                return {self.unpack(key): self.unpack(item) for key, item in node["v"]}
+            if kind == "tensor":
+                return self.tensor(node)
+            simple = _SIMPLE.get(kind)
+            return simple(self, node) if simple else self._foreign(node)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, RecursionError) as error:
+            raise WireError(f"not a value: {type(error).__name__}: {error}") from None
+
+    def tensor(self, node) -> torch.Tensor:
+        """A tensor of its own memory, without a gradient."""
+        dtype, shape = DTYPES[node["dtype"]], [_size(size) for size in node["shape"]]
+        if node.get("device") == "meta":
+            return torch.empty(shape, dtype=dtype, device="meta")
+        blob = self.blobs[_size(node["b"])]
+        if len(blob) != math.prod(shape) * dtype.itemsize:
+            raise WireError("a tensor does not have as many numbers as its shape says")
+        order = node.get("order", range(len(shape)))
+        if sorted(order) != list(range(len(shape))):
+            raise WireError("not an order of axes")
+        if not blob:
+            return torch.empty(shape, dtype=dtype)
+        numbers = torch.frombuffer(bytearray(blob), dtype=torch.uint8)
+        # Another byte than 0 or 1 is no bool, and what torch makes of it is anybody's guess.
+        numbers = numbers != 0 if dtype == torch.bool else numbers.view(dtype)
+        back = [list(order).index(axis) for axis in range(len(shape))]
+        return numbers.reshape([shape[axis] for axis in order]).permute(back)
+
+
+def _size(value) -> int:
+    if type(value) is not int or not 0 <= value < 2**40:
+        raise WireError("not a size")
+    return value
+
+
+def _digits(value: int) -> str:
+    if value.bit_length() > 3 * MOST_DIGITS:
+        raise WireError("a number is too long")
+    return str(value)
+
+
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise WireError("a number is too long")
+    return int(text)
+
+
+_SIMPLE = {
+    "int": lambda unpacker, node: _whole(node["v"]),
+    "float": lambda unpacker, node: float(node["v"]),
+    "array": lambda unpacker, node: unpacker.tensor(node).numpy(),
+    "number": lambda unpacker, node: unpacker.tensor(node).numpy()[()],
+    "dtype": lambda unpacker, node: DTYPES[node["v"]],
+    "range": lambda unpacker, node: range(*map(int, node["v"])),
+}

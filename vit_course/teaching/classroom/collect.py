@@ -1,0 +1,175 @@
+"""Takes in what learners handed in: each is read and mended in a limited process, and comes out as plain files."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+import nbformat
+
+from vit_course._support.files.stored import PACKAGE
+from vit_course._support.inputs.rules import harmless
+from vit_course.teaching.classroom.graded import DIGEST, TIMESTAMP
+from vit_course.teaching.classroom.isolation import Limits, Room, Unprotected, libraries
+from vit_course.teaching.classroom.repair import Wanted
+
+SUBMITTED, READABLE, AUTOGRADED = "submitted", "readable", "autograded"
+LIMITS = Limits(memory=2.0, processes=64, minutes=1.0, disk=0.01)
+# Without the grammar of addresses that jsonschema would take seconds to load: no notebook is judged by it.
+BOOT = (
+    "import json, sys; settings = json.load(sys.stdin); sys.path[:0] = settings['path']; "
+    "sys.modules['rfc3987_syntax'] = None; "
+    "from vit_course.teaching.classroom.find_submission import main; main(settings)"
+)
+
+
+@dataclass
+class HandedIn:
+    """What one learner handed in.
+
+    Args:
+        student: whose.
+        notes: what was not as it should be, in sentences for the teacher.
+        lost: exercises whose answers were in a part of the file that cannot be read.
+        is_read: whether there is a notebook to grade.
+    """
+
+    student: str
+    notes: list[str] = field(default_factory=list)
+    lost: Sequence[str] = ()
+    is_read: bool = False
+
+
+def make_readable(
+    course: Path,
+    assignment: str,
+    wanted: Iterable[Wanted],
+    isolation: Unprotected,
+    students: Sequence[str] = (),
+    shares: int = 1,
+    force: bool = False,
+) -> list[HandedIn]:
+    """Writes each submission to the folder `readable`, under the names that nbgrader expects.
+
+    The folder holds what is to be graded now and nothing else, in `shares` folders 0, 1, ... of about the same size:
+    what was graded before and has the same bytes stays out.
+
+    Args:
+        course: the course folder; what is in its `submitted` stays as it is.
+        assignment: such as "04_attention".
+        wanted: its cells, as the gradebook has them.
+        isolation: how the process that reads is kept apart.
+        students: only these; by default all.
+        shares: how many folders.
+        force: also what was graded before.
+
+    Returns:
+        One for each learner of whom there is anything for this assignment, in the order of their names.
+
+    Raises:
+        OSError: a file that cannot be written.
+    """
+    found, count, wanted = [], 0, [asdict(one) for one in wanted]
+    given = _sources(course, assignment)
+    shutil.rmtree(course / READABLE, ignore_errors=True)
+    for student, folders in sorted(_folders(course / SUBMITTED, assignment).items()):
+        if students and student not in students:
+            continue
+        settings = {"assignment": assignment, "wanted": wanted, "given": given}
+        one, read = _read(student, folders, settings, isolation, course)
+        if one is None:
+            continue
+        found.append(one)
+        if read:
+            place = course / READABLE / str(count % shares) / student / assignment
+            _write(read, folders, place, assignment)
+            graded = course / AUTOGRADED / student / assignment / DIGEST
+            if not force and graded.is_file() and graded.read_bytes() == (place / DIGEST).read_bytes():
+                shutil.rmtree(place.parent)
+            else:
+                count += 1
+    return found
+
+
+def _sources(course: Path, assignment: str) -> list[str]:
+    # Of all cells as they were handed out.
+    path = course / "release" / assignment / f"{assignment}.ipynb"
+    path = path if path.is_file() else course / "source" / assignment / f"{assignment}.ipynb"
+    return [cell.source for cell in nbformat.read(path, 4).cells] if path.is_file() else []
+
+
+def _folders(submitted: Path, assignment: str) -> dict[str, list[Path]]:
+    # student -> the folders to look into; student and assignment may have changed places.
+    found: dict[str, list[Path]] = {}
+    for folder in sorted(submitted.iterdir() if submitted.is_dir() else ()):
+        if not folder.is_dir() or folder.name.startswith("."):
+            continue
+        if folder.name == assignment:
+            for inner in sorted(filter(Path.is_dir, folder.iterdir())):
+                found.setdefault(_name(inner), []).append(inner)
+        else:
+            found.setdefault(_name(folder), []).insert(0, folder)
+    return found
+
+
+def _name(folder: Path) -> str:
+    # Bytes that are no UTF-8 go into no gradebook, table or terminal; no two names become one.
+    try:
+        return os.fsencode(folder.name).decode()
+    except UnicodeDecodeError:
+        return quote(os.fsencode(folder.name))
+
+
+def _read(
+    student: str, folders: list[Path], settings: dict, isolation: Unprotected, course: Path
+) -> tuple[HandedIn | None, dict | None]:
+    # -> (what is told of it, what `reading` found where there is a notebook)
+    with tempfile.TemporaryDirectory(prefix="vit-course-") as home:
+        room = Room(Path(home), tuple(folder.resolve() for folder in folders), LIMITS, (course.resolve(),))
+        settings = settings | {
+            "path": [str(PACKAGE.parent), *libraries(room.hidden)],
+            "folders": isolation.given(room),
+            "limits": isolation.bounds(LIMITS),
+        }
+        command, pipe = [sys.executable, "-I", "-c", BOOT], subprocess.PIPE
+        with isolation.start(command, room, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            try:
+                out, said = process.communicate(json.dumps(settings).encode(), 120 * LIMITS.minutes)
+            except subprocess.TimeoutExpired:
+                return HandedIn(student, ["it took too long to read"]), None
+            finally:
+                process.kill()
+                isolation.clean_up(room)
+    if process.returncode:
+        lines = said.decode(errors="replace").strip().splitlines()
+        why = lines[-1] if lines else "the process that reads it ended"
+        return HandedIn(student, [harmless(f"it cannot be read: {why}")]), None
+    read = json.loads(out)
+    if read is None:
+        return None, None
+    notes = [harmless(note) for note in read["notes"]]
+    one = HandedIn(student, notes, tuple(read["lost"]), read["notebook"] is not None)
+    return one, read if one.is_read else None
+
+
+def _write(read: dict, folders: list[Path], place: Path, assignment: str) -> None:
+    number, inner = read["place"]
+    source = folders[number] / inner
+    place.mkdir(parents=True)
+    notebook = nbformat.from_dict(read["notebook"])
+    nbformat.write(notebook, place / f"{assignment}.ipynb")
+    digest = hashlib.sha256("\0".join(cell.source for cell in notebook.cells).encode())
+    for name in read["files"]:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / name, place / name, follow_symlinks=False)
+        digest.update(name.encode() + (place / name).read_bytes())
+    if read["timestamp"]:
+        (place / TIMESTAMP).write_text(read["timestamp"], encoding="utf-8")
+    (place / DIGEST).write_text(digest.hexdigest(), encoding="utf-8")

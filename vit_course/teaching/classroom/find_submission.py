@@ -1,0 +1,212 @@
+"""Finds and reads what one learner handed in: the program of a limited process, which `handed_in` starts.
+
+Nothing here is run of what was handed in, and nothing but text comes out: a notebook of sound, mended cells, the
+names of the files beside it, and sentences for the teacher.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_markdown_cell
+
+from vit_course.teaching.classroom.apart.learner import limit
+from vit_course.teaching.classroom.graded import OURS, TIMESTAMP, read
+from vit_course.teaching.classroom.parse_notebook import read_notebook
+from vit_course.teaching.classroom.plain import plain_files
+from vit_course.teaching.classroom.repair import Wanted, defines, is_stub, mend
+
+MOST_FILES, MOST_BYTES = 1000, 500 * 2**20  # of one submission's folder
+SHOWN = 5  # names in a sentence
+
+
+@dataclass
+class Found:
+    """What was found of one learner's.
+
+    Args:
+        place: the folder that the notebook lies in: which of the folders given, and the path in it.
+        notebook: of sound and mended cells, as a dict; None where none could be read.
+        files: the paths, in that folder, of what lies beside it.
+        notes: what was not as it should be, in sentences for the teacher.
+        lost: exercises whose answers were in a part of the file that cannot be read.
+        timestamp: what the folder says about when it was handed in, or "".
+    """
+
+    place: tuple[int, str] = (0, "")
+    notebook: dict | None = None
+    files: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    timestamp: str = ""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A file that may be the notebook."""
+
+    path: Path
+    place: int
+    inner: Path
+    notebook: nbformat.NotebookNode | None
+    said: list[str]
+    own: bool  # whether it holds checks of this assignment
+    others: list[str]  # exercises of other ones
+    worked: int  # how many answers are no stubs
+    untouched: int  # how many are
+    named: bool
+    right_place: bool
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it holds anything of this assignment."""
+        return self.own or self.worked + self.untouched > 0
+
+    @property
+    def order(self) -> tuple:
+        """First what can be read and holds the exercises, then what was worked in, then the right place and name."""
+        age = self.path.stat().st_mtime
+        return (self.notebook is not None, self.is_ours, self.worked, self.right_place, self.named, age)
+
+
+def main(settings: dict) -> None:
+    """Prints what was found as JSON, or `null` where nothing was handed in for the assignment."""
+    limit(settings["limits"])
+    wanted = [Wanted(**one) for one in settings["wanted"]]
+    folders = [Path(path) for path in settings["folders"]]
+    found = find(folders, settings["assignment"], wanted, frozenset(settings["given"]))
+    json.dump(found and asdict(found), sys.stdout)
+
+
+def find(folders: list[Path], assignment: str, wanted: list[Wanted], given: frozenset[str]) -> Found | None:
+    """What one learner handed in, whatever it is called and wherever it lies; None where there is nothing.
+
+    Args:
+        folders: of the learner, the one of the learner's name first.
+        assignment: such as "04_attention".
+        wanted: its cells.
+        given: the sources of all cells of the assignment as it was handed out.
+    """
+    files = [(number, path) for number, folder in enumerate(folders) for path in plain_files(folder, OURS)]
+    candidates = list(_candidates(folders, files[:MOST_FILES], assignment, wanted, given))
+    chosen = max((one for one in candidates if one.named or one.own), key=lambda one: one.order, default=None)
+    if chosen is None or (chosen.notebook is not None and not chosen.is_ours):
+        return _without(files, assignment, chosen)
+    found = Found((chosen.place, str(chosen.inner.parent)), notes=list(chosen.said))
+    if not chosen.right_place:
+        found.notes.append(f"handed in as {chosen.inner}; it was taken as {assignment}.ipynb")
+    others = sorted(one.inner.name for one in candidates if one is not chosen and (one.named or one.own))
+    if others:
+        found.notes.append(f"several notebooks were handed in; {chosen.inner} was graded, and not {_listed(others)}")
+    if chosen.notebook is None:
+        return found
+    if not chosen.own:
+        found.notes.append(f"{chosen.inner} has none of the assignment's checks; they were put back")
+    _put_right(found, chosen, wanted, given)
+    folder = chosen.path.parent
+    found.files = _beside(found, folder)
+    found.timestamp = _timestamp(found, folders, assignment, chosen.path)
+    return found
+
+
+def _candidates(folders, files, assignment, wanted, given) -> Iterator[_Candidate]:
+    names = {asked.name for one in wanted if (asked := read(one.source))}
+    for number, inner in files:
+        if not inner.suffix.lower().startswith(".ipynb") or ".ipynb_checkpoints" in inner.parts:
+            continue
+        path = folders[number] / inner
+        notebook, said = read_notebook(path)
+        cells = notebook.cells if notebook else []
+        asked = {e.name for cell in cells if cell.cell_type == "code" and (e := read(cell.source))}
+        in_place = inner.parent.name == assignment or (number > 0 and inner.parent == Path())
+        named = in_place or _plain(assignment) in _plain(path.stem)
+        yield _Candidate(
+            path, number, inner, notebook, said, bool(asked & names), sorted(asked - names),
+            _worked(cells, wanted, given), sum(is_stub(cell, one) for one in wanted if one.solution for cell in cells),
+            named, in_place and path.stem == assignment,
+        )  # fmt: skip
+
+
+def _worked(cells: list, wanted: list[Wanted], given: frozenset[str]) -> int:
+    stubs = {one.name: one for one in wanted if one.solution}
+    written = [cell for cell in cells if cell.source not in given]
+    return sum(
+        any(defines(cell, asked.answer) and not is_stub(cell, stubs.get(f"{one.name}-answer")) for cell in written)
+        for one in wanted
+        if one.automatic and (asked := read(one.source))
+    )
+
+
+def _without(files: list[tuple[int, Path]], assignment: str, foreign: _Candidate | None) -> Found | None:
+    # No notebook of this assignment: is there anything else that is meant for it?
+    if foreign is not None:
+        holds = f"exercises of another one: {_listed(foreign.others)}" if foreign.others else "none of its exercises"
+        return Found((foreign.place, str(foreign.inner.parent)), notes=[f"{foreign.inner} holds {holds}"])
+    meant = [
+        str(inner)
+        for number, inner in files
+        if inner.parts[0] == assignment or number > 0 or _plain(assignment) in _plain(inner.stem)
+    ]
+    meant = [name for name in meant if Path(name).name != TIMESTAMP]
+    if not meant:
+        return None
+    packed = any(name.lower().endswith((".zip", ".tar", ".gz", ".7z", ".rar")) for name in meant)
+    advice = "; unpack it and grade again" if packed else ""
+    return Found((0, assignment), notes=[f"no notebook of this assignment, but {_listed(meant)}{advice}"])
+
+
+def _put_right(found: Found, chosen: _Candidate, wanted: list[Wanted], given: frozenset[str]) -> None:
+    notebook = chosen.notebook
+    if chosen.said:  # some of it was left out
+        checks = [asked for one in wanted if one.automatic and (asked := read(one.source))]
+        found.lost = [e.name for e in checks if not any(defines(cell, e.answer) for cell in notebook.cells)]
+    if found.lost:
+        found.notes.append(f"not found in what could be read: {', '.join(found.lost)}")
+    notes = mend(notebook, wanted, given)
+    if notes:
+        lines = [f"- {note}" for note in notes]
+        notebook.cells.insert(0, new_markdown_cell("\n".join(["**What was handed in was repaired:**", "", *lines])))
+    notebook.metadata["vit_course"] = {"notes": notes}
+    found.notebook = notebook
+
+
+def _beside(found: Found, folder: Path) -> list[str]:
+    # Data and helpers; other notebooks are not graded.
+    names, total = [], 0
+    for inner in plain_files(folder, OURS):
+        if inner.suffix.lower() == ".ipynb" or str(inner) == TIMESTAMP:
+            continue
+        total += (folder / inner).stat().st_size
+        if len(names) == MOST_FILES or total > MOST_BYTES:
+            found.notes.append("the folder holds more files than can be copied; some were left out")
+            break
+        names.append(str(inner))
+    return names
+
+
+def _timestamp(found: Found, folders: list[Path], assignment: str, path: Path) -> str:
+    # nbgrader collects it beside the notebook; in an upload it is whatever the learner wrote.
+    for folder in (folders[0] / assignment, path.parent):
+        file = folder / TIMESTAMP
+        if file.is_file() and not file.is_symlink() and file.stat().st_size < 100:
+            text = file.read_text(encoding="utf-8", errors="replace").strip()
+            if re.fullmatch(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[\w.: +-]{0,40}", text):
+                found.notes.append(
+                    f"{TIMESTAMP} says {text}: where learners upload whole folders, they may have written it themselves"
+                )
+                return text
+    return ""
+
+
+def _plain(name: str) -> str:
+    # "04_attention (1)", "04_attention-Copy1", "Ada_04-Attention": letters and digits in this order.
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

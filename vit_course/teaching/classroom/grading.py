@@ -1,0 +1,182 @@
+"""Settings with which nbgrader grades this course. Read by a course's nbgrader_config.py."""
+
+import html
+import os
+import sys
+import time
+from pathlib import Path
+
+import bleach
+from jinja2 import pass_context
+from nbconvert.exporters import HTMLExporter
+from nbconvert.preprocessors import ClearMetadataPreprocessor, CSSHTMLHeaderPreprocessor
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    CheckCellMetadata,
+    ClearHiddenTests,
+    ClearOutput,
+    GetGrades,
+    IgnorePattern,
+    LimitOutput,
+    NbGraderPreprocessor,
+    OverwriteCells,
+    OverwriteKernelspec,
+    SaveAutoGrades,
+)
+from traitlets import Float, Integer, Unicode
+
+from vit_course.teaching.classroom.course import course_id
+from vit_course.teaching.classroom.graded import NOT_GRADED, VERDICTS, without_hidden_tests
+from vit_course.teaching.classroom.repair import Wanted
+
+
+def wanted_cells(notebook) -> list[Wanted]:
+    """The cells of an assignment's notebook, one of the gradebook's, in their order."""
+    points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
+    solutions = {cell.name for cell in notebook.solution_cells}
+    tasks = {cell.name for cell in notebook.task_cells}
+    return [
+        Wanted(
+            cell.name, cell.cell_type, cell.source, cell.checksum, bool(cell.locked),
+            points.get(cell.name), cell.name in solutions, cell.name in tasks,
+        )
+        for cell in notebook.source_cells
+    ]  # fmt: skip
+
+
+class RunApart(NbGraderPreprocessor):
+    """In the place of nbgrader's kernel: the learner's cells run in a process apart, and verdicts are reached here."""
+
+    isolation = Unicode(help="how that process is kept apart, as `classroom grade` says it").tag(config=True)
+    memory = Float(4.0, help="gigabytes that one submission may take").tag(config=True)
+    disk = Float(1.0, help="gigabytes of files that one submission may write").tag(config=True)
+    processes = Integer(256, help="processes and threads that one submission may have").tag(config=True)
+    course = Unicode(help="the course's folder, which no submission sees").tag(config=True)
+    minutes = Float(30.0, help="minutes that one submission may take").tag(config=True)
+    cell_seconds = Float(240.0, help="seconds that one cell may take").tag(config=True)
+
+    def preprocess(self, nb, resources):
+        """Runs and grades one mended notebook, whose cells get their outputs; the verdicts are written beside it too.
+
+        Raises:
+            ValueError: nbgrader was called by itself, so that nothing has read what was handed in.
+            RuntimeError: the process for the learner's code does not start.
+        """
+        # Here, because nbgrader's other commands read these settings too, and have no use for PyTorch.
+        from vit_course.teaching.classroom.isolation import Limits, named
+        from vit_course.teaching.classroom.submission import Submission
+
+        way = named(self.isolation)
+        limits = Limits(self.memory, self.processes, self.minutes, self.disk, self.cell_seconds)
+        folder = Path(resources["metadata"]["path"]).resolve()
+        hidden = (Path(self.course or folder).resolve(),)
+        submission = Submission(nb, folder, way, limits, hidden)
+        who, began = resources["nbgrader"]["student"], time.monotonic()
+        verdicts = submission.grade()
+        points = sum(verdict.points or 0.0 for verdict in verdicts)
+        print(f"{who}: {points:g} points in {time.monotonic() - began:.0f} s", flush=True)
+        for verdict in verdicts:
+            if verdict.why:
+                self.log.error("%s: %s was not graded: %s", who, verdict.graded.name, verdict.why)
+        notes = nb.metadata.get("vit_course", {}).get("notes", [])
+        (folder / VERDICTS).write_text(as_text(verdicts, notes), encoding="utf-8")
+        return nb, resources
+
+
+def as_text(verdicts: list, notes: list[str]) -> str:
+    """A submission's verdicts, and what was mended in it, for people who read no notebook."""
+    lines = [f"- {note}" for note in notes]
+    for verdict in verdicts:
+        points = "not graded" if verdict.points is None else f"{verdict.points:g} of {verdict.graded.points:g}"
+        lines += ["", f"{verdict.graded.name}: {points}"]
+        lines += [verdict.why] if verdict.why else []
+        if verdict.report:
+            name = [f"the mistake's name: {verdict.report.mistake}"] if verdict.report.mistake else []
+            lines += [f"  {line}" for line in [*verdict.report.text.splitlines(), *name]]
+    return "\n".join(lines).strip() + "\n"
+
+
+class SaveVerdicts(SaveAutoGrades):
+    """What could not be judged has no score, where nbgrader would save a zero for an error."""
+
+    def _add_score(self, cell, resources):
+        super()._add_score(cell, resources)
+        if any(output.output_type == "error" and output.ename == NOT_GRADED for output in cell.get("outputs", [])):
+            about = (self.notebook_id, self.assignment_id, self.student_id)
+            grade = self.gradebook.find_grade(cell.metadata["nbgrader"]["grade_id"], *about)
+            grade.auto_score, grade.needs_manual_grade = None, True
+            self.gradebook.db.commit()
+
+
+class HideHiddenTests(ClearHiddenTests):
+    """Takes hidden tests out of the feedback, and the tracebacks that would quote them."""
+
+    def preprocess_cell(self, cell, resources, cell_index):
+        """Clears one cell of the feedback in place."""
+        if cell.metadata.get("nbgrader", {}).get("grade"):
+            for output in cell.get("outputs", []):
+                if output.output_type == "error":
+                    output.traceback = [f"{output.ename}: {output.evalue}"]
+            # A cell that was added back, or whose lines were lost, must not stop the feedback.
+            cell.source = without_hidden_tests(cell.source)
+        return cell, resources
+
+
+POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; font-src data:; '
+    "style-src 'unsafe-inline'\">"
+)
+# What text may be made of.
+WORDS = ("a", "b", "code", "del", "em", "i", "img", "s", "span", "strong", "sub", "sup", "u")
+BLOCKS = ("blockquote", "br", "details", "div", "h1", "h2", "h3", "h4", "hr", "li", "ol", "p", "pre", "summary", "ul")
+TABLES = ("dd", "dl", "dt", "table", "tbody", "td", "th", "thead", "tr")
+ATTRIBUTES = {"a": ["href", "title"], "img": ["src", "alt", "title", "width"], "td": ["align"], "th": ["align"]}
+
+
+class FeedbackPage(HTMLExporter):
+    """A page on which nothing of a submission can run, load anything or change how the rest looks."""
+
+    @pass_context
+    def markdown2html(self, context, source: str) -> str:
+        """Text as HTML, without what could act in it; nbgrader's page does not ask for that itself."""
+        try:
+            text = super().markdown2html(context, source)
+            return bleach.clean(
+                text, {*WORDS, *BLOCKS, *TABLES}, ATTRIBUTES, ["http", "https", "mailto", "data"], strip=True
+            )
+        except Exception:  # a picture that is not there, or any other text that is none
+            return f"<pre>{html.escape(source)}</pre>"
+
+    def from_notebook_node(self, nb, resources=None, **options):
+        """-> (the page, its resources)."""
+        page, resources = super().from_notebook_node(nb, resources, **options)
+        # The scripts for formulas go with the others.
+        return page.replace("<head>", f"<head>\n{POLICY}", 1), resources
+
+
+def configure(c, config_file: str) -> None:
+    """Sets what this course needs; whatever a teacher sets afterwards overrules it.
+
+    Args:
+        c: nbgrader's configuration.
+        config_file: the course's nbgrader_config.py, whose folder is the course.
+    """
+    course = str(Path(config_file).resolve().parent)
+    c.CourseDirectory.root = course
+    c.CourseDirectory.course_id = course_id(Path(course))
+    # Not nbgrader's own, which everybody on the machine may write to.
+    c.Exchange.root = str(Path(course) / "exchange")
+    c.ExportApp.plugin_class = "vit_course.teaching.classroom.grades.Table"
+    c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
+    c.RunApart.course = course
+    c.Autograde.sanitize_preprocessors = [
+        ClearOutput, OverwriteKernelspec, OverwriteCells, CheckCellMetadata,
+    ]  # fmt: skip
+    c.Autograde.autograde_preprocessors = [
+        RunApart, IgnorePattern, ClearMetadataPreprocessor, LimitOutput, SaveVerdicts, AssignLatePenalties,
+        CheckCellMetadata,
+    ]  # fmt: skip
+    c.GenerateFeedback.exporter_class = FeedbackPage
+    c.GenerateFeedback.preprocessors = [GetGrades, HideHiddenTests, CSSHTMLHeaderPreprocessor]
+    # nbgrader calls alembic, which lies beside this Python and need not be on the path.
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])

@@ -1,0 +1,222 @@
+"""Starts the process in which a learner's code runs, watches what it takes, and ends it."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import matplotlib
+import psutil
+
+from vit_course._support.files.stored import PACKAGE
+from vit_course.checks.snapshot import Left
+from vit_course.teaching.classroom.apart.channel import Watched
+from vit_course.teaching.classroom.apart.proxies import Receiving
+from vit_course.teaching.classroom.apart.rpc import Session
+from vit_course.teaching.classroom.isolation import USUAL, Limits, Room, Unprotected, libraries
+
+START_SECONDS = 120.0
+BOOT = (
+    "import json, sys; settings = json.loads(sys.argv[1]); sys.path[:0] = settings['path']; "
+    "from vit_course.teaching.classroom.apart.learner import main; main(settings)"
+)
+
+
+class Ended(SystemExit):
+    """The learner's process is gone: it ended itself, or was ended for what it took."""
+
+
+Ended.__name__ = "SystemExit"  # what a learner may read of it
+
+
+class LearnerProcess:
+    """A learner's process: runs cells, and hands over names as objects that checks can judge.
+
+    Args:
+        folder: of the submission; its code sees a copy of it.
+        isolation: how it is kept apart, of `isolation.choose`.
+        limits: what it may take.
+        hidden: folders that it must not see, such as the course's.
+
+    Raises:
+        RuntimeError: the process does not start, with what it said last.
+        OSError: the command of the isolation is not there.
+    """
+
+    def __init__(
+        self, folder: Path, isolation: Unprotected, limits: Limits = USUAL, hidden: tuple[Path, ...] = ()
+    ):  # fmt: skip
+        self.limits, self._isolation = limits, isolation
+        self._home = Path(tempfile.mkdtemp(prefix="vit-course-"))
+        # With it the teacher's list of fonts: to make one takes seconds.
+        given = (Path(folder).resolve(), Path(matplotlib.get_cachedir()).resolve())
+        self._room = Room(self._home, given, limits, hidden)
+        self._ended_for = ""
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def run(self, source: str, seconds: float) -> tuple[list, int]:
+        """Runs one cell, which may take some seconds; -> (its outputs, its number).
+
+        Raises:
+            TimeoutError: it did not end in time; the process is of no more use.
+            MemoryError, Ended: the process is gone.
+        """
+        try:
+            reply, _ = self._ask({"op": "cell", "source": source}, seconds)
+            return list(reply["outputs"]), int(reply["count"])
+        except (RuntimeError, KeyError, TypeError, ValueError):  # the learner's code can send what it likes
+            self._channel.broken = True
+            raise Ended("the process sent no outputs") from None
+
+    def answer(self, name: str):
+        """What the notebook has under a name, ready for a check; None where it has nothing.
+
+        Raises:
+            RuntimeError, WireError: it cannot be handed over.
+            TimeoutError, MemoryError, Ended: as of `run`.
+        """
+        self.session.reset()
+        self._ask({"op": "begin"}, START_SECONDS)
+        reply, blobs = self._ask({"op": "answer", "name": name}, START_SECONDS)
+        return Receiving(self.session, blobs).unpack(reply.get("value"))
+
+    @property
+    def usable(self) -> bool:
+        """Whether it can be asked for more."""
+        return self._process.poll() is None and not self._channel.broken
+
+    def close(self) -> None:
+        """Ends the process, whatever it started, and its folder."""
+        process = getattr(self, "_process", None)
+        if process is not None:
+            _end(process)
+            self._isolation.clean_up(self._room)
+            for stream in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):
+                    stream.close()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def __enter__(self) -> "LearnerProcess":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        work, fonts = self._isolation.given(self._room)
+        settings = {
+            "path": [str(PACKAGE.parent), *libraries(self._room.hidden)],
+            "home": self._isolation.home(self._room),
+            "given": work,
+            "fonts": fonts,
+            "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
+            "limits": self._isolation.bounds(self.limits),
+        }
+        command, log = [sys.executable, "-I", "-c", BOOT, json.dumps(settings)], (self._home / "log").open("wb")
+        self._process = self._isolation.start(
+            command, self._room, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+        )
+        self._channel = Watched(self._process.stdout, self._process.stdin, self._gone)
+        self.session = Session(self._channel, "t", careful=True, changed=Left)
+        try:
+            ready, _ = self._channel.receive(START_SECONDS)
+            if ready != {"ready": True}:
+                raise Ended("the process did not say that it is ready")
+        except (Ended, TimeoutError) as error:
+            said = (self._home / "log").read_text(errors="replace").strip().splitlines()
+            raise RuntimeError(said[-1] if said else str(error)) from None
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _ask(self, tree: dict, seconds: float) -> tuple:
+        self._channel.send(tree, [])
+        reply, blobs = self._channel.receive(seconds)
+        if not isinstance(reply, dict) or "op" in reply:
+            self._channel.broken = True
+            raise self._gone()
+        if "error" in reply:
+            raise RuntimeError(str(reply["error"])[:500])
+        return reply, blobs
+
+    def _gone(self) -> BaseException:
+        if self._ended_for:
+            return MemoryError(self._ended_for) if "memory" in self._ended_for else Ended(self._ended_for)
+        return Ended("the process ended")
+
+    def _watch(self) -> None:
+        # Limits of one process do not bound what many take together.
+        end = time.monotonic() + 60 * self.limits.minutes
+        while self._process.poll() is None:
+            # A gigabyte more, for PyTorch itself is not the learner's.
+            most = (self.limits.memory + 1) * 2**30
+            memory, count = _taken(self._process.pid, self._isolation.in_memory)
+            if count > self.limits.processes:
+                self._ended_for = f"more than the {self.limits.processes} processes allowed"
+            elif memory > most and _taken(self._process.pid, self._isolation.in_memory, exactly=True)[0] > most:
+                self._ended_for = f"more memory than the {self.limits.memory:g} GB allowed"
+            elif time.monotonic() > end:
+                self._ended_for = f"more time than the {self.limits.minutes:g} minutes allowed"
+            if self._ended_for:
+                return _end(self._process)
+            time.sleep(0.2)
+
+
+def _taken(number: int, in_memory: tuple[str, ...], exactly: bool = False) -> tuple[float, int]:
+    # Bytes, and processes with their threads. Exactly means that pages which forked processes share count once, where
+    # the system tells; that is slow, so it is asked for only where the sum looks too large.
+    memory, count, files = 0.0, 0, {}
+    with contextlib.suppress(psutil.Error):
+        root = psutil.Process(number)
+        every = [root, *root.children(recursive=True)]
+        for process in every:
+            with contextlib.suppress(psutil.Error):
+                count += process.num_threads()
+                taken = process.memory_full_info() if exactly else process.memory_info()
+                memory += getattr(taken, "pss", taken.rss - getattr(taken, "shared", 0))
+            files |= _files_in_memory(process.pid, in_memory)
+    return memory + sum(files.values()), count
+
+
+def _files_in_memory(number: int, places: tuple[str, ...]) -> dict:
+    # Bytes of a process's file systems that lie in memory, and of the files without a name that it has open.
+    found = {}
+    for place in places:
+        with contextlib.suppress(OSError):
+            size = os.statvfs(f"/proc/{number}/root{place}")
+            found[place] = (size.f_blocks - size.f_bfree) * size.f_frsize if size.f_blocks < 2**40 else 0
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{number}/fd"):
+            with contextlib.suppress(OSError):
+                if str(Path(entry.path).readlink()).startswith("/memfd:"):
+                    size = Path(entry.path).stat()
+                    found[size.st_dev, size.st_ino] = size.st_blocks * 512
+    return found
+
+
+def _end(process: subprocess.Popen) -> None:
+    # Again and again: one that is being forked while the others end is found in the next round.
+    for _ in range(100):
+        every = []
+        with contextlib.suppress(psutil.Error):
+            root = psutil.Process(process.pid)
+            every = [*root.children(recursive=True), root]
+        for each in every:
+            with contextlib.suppress(psutil.Error):
+                each.suspend() if each.pid != process.pid else None
+        for each in every:
+            with contextlib.suppress(psutil.Error):
+                each.kill()
+        try:
+            process.wait(0.2 if len(every) > 1 else 5)
+            break
+        except subprocess.TimeoutExpired:
+            continue

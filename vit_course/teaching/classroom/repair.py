@@ -1,0 +1,198 @@
+"""The cells of a submission put in the order in which they can be graded.
+
+Learners copy cells, move them, delete them and lose what nbgrader wrote beside them. None of it may cost more than it
+has to: each check is judged once, after the answer that it asks for, in the teacher's own words.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from vit_course.teaching.classroom.graded import read, without_hidden_tests
+
+SHOWN = 60  # characters of a name that a learner chose
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A cell of the assignment as the gradebook knows it.
+
+    Args:
+        name: nbgrader's, such as "attention-weights" or "attention-weights-answer".
+        kind: "code" or "markdown".
+        source: what it says; of an answer's cell, the stub.
+        checksum: nbgrader's.
+        locked: whether learners may change it.
+        points: where it is graded, else None.
+        solution: whether learners write in it.
+        task: nbgrader's third kind, which the course itself does not use.
+    """
+
+    name: str
+    kind: str
+    source: str
+    checksum: str | None
+    locked: bool
+    points: float | None = None
+    solution: bool = False
+    task: bool = False
+
+    @property
+    def automatic(self) -> bool:
+        """Whether it is a check, and no answer that a person reads."""
+        return self.points is not None and not self.solution and not self.task
+
+    def cell(self, source: str | None = None) -> NotebookNode:
+        """It, new and marked for nbgrader, with this source or by default its own."""
+        made = (new_code_cell if self.kind == "code" else new_markdown_cell)(self.source if source is None else source)
+        made.metadata["nbgrader"] = {
+            "schema_version": 3,
+            "grade_id": self.name,
+            "cell_type": self.kind,
+            "grade": self.points is not None and not self.task,
+            "solution": self.solution,
+            "locked": self.locked,
+            "task": self.task,
+            "checksum": self.checksum,
+            **({} if self.points is None else {"points": self.points}),
+        }
+        return made
+
+
+def mend(notebook: NotebookNode, wanted: Iterable[Wanted], given: frozenset[str] = frozenset()) -> list[str]:
+    """Changes a notebook's cells so that each wanted check is there once, after its answer.
+
+    Args:
+        notebook: of sound cells, as from `readable.read_notebook`.
+        wanted: the assignment's cells, in their order.
+        given: the sources of all cells as they were handed out: what they define is not the learner's.
+
+    Returns:
+        What was not as it should be, in sentences for the teacher.
+    """
+    wanted = {cell.name: cell for cell in wanted}
+    notes: list[str] = []
+    cells = [part for cell in notebook.cells for part in _taken_apart(cell, wanted, notes)]
+    cells = [_named(cell, wanted, notes) for cell in cells]
+    for name in wanted:
+        _keep_one(cells, name, wanted, notes)
+    for name, cell in wanted.items():
+        if cell.automatic:
+            _place_check(cells, cell, wanted, given, notes)
+        elif cell.points is not None and _places(cells, name) == []:
+            cells.append(cell.cell())
+            notes.append(f"{name} was missing and was put back at the end")
+    notebook.cells = cells
+    return notes
+
+
+def defines(cell: NotebookNode, name: str) -> bool:
+    """Whether a cell defines a name; a check defines none. By its words: a syntax error or a magic leaves no tree."""
+    if cell.cell_type != "code" or read(cell.source):
+        return False
+    own = re.compile(rf"(?:(?:async )?def|class) +{re.escape(name)}\b|{re.escape(name)} *(?::[^=]+)?=(?!=)")
+    for line in cell.source.splitlines():
+        if own.match(line):
+            return True
+        if line.startswith(("import ", "from ")) and name in re.findall(r"\w+", line.partition("import ")[2]):
+            return True
+    return False
+
+
+def is_stub(cell: NotebookNode, wanted: Wanted | None) -> bool:
+    """Whether an answer's cell is as it was handed out."""
+    return wanted is not None and cell.source.strip() == wanted.source.strip()
+
+
+def _taken_apart(cell: NotebookNode, wanted: dict, notes: list[str]) -> list[NotebookNode]:
+    # A check that was merged with an answer, or with anything else: the learner's lines become a cell before it.
+    asked = read(cell.source) if cell.cell_type == "code" else None
+    own = next((w for w in wanted.values() if asked and w.automatic and _asks(w) == asked.name), None)
+    if own is None:
+        return [cell]
+    ours = {line.strip() for line in without_hidden_tests(own.source).splitlines()}
+    rest = "\n".join(line for line in cell.source.splitlines() if not line.strip() or line.strip() not in ours).strip()
+    if not re.search(r"^(?:async |def |class |@|import |from |\w+ *=)", rest, re.MULTILINE):
+        return [cell]
+    notes.append(f"the check {own.name} and other lines were in one cell, and were separated")
+    answer = wanted.get(f"{own.name}-answer")
+    first = answer.cell(rest) if answer and defines(new_code_cell(rest), asked.answer) else new_code_cell(rest)
+    return [first, own.cell()]
+
+
+def _named(cell: NotebookNode, wanted: dict, notes: list[str]) -> NotebookNode:
+    # The cell with marks that are right, or with none.
+    marks = cell.metadata.pop("nbgrader", None)
+    given = marks.get("grade_id") if isinstance(marks, dict) else None
+    # What a check says is surer than what is written beside it.
+    asked = read(cell.source) if cell.cell_type == "code" else None
+    name = next((w.name for w in wanted.values() if asked and w.automatic and _asks(w) == asked.name), given)
+    own = wanted.get(name) if isinstance(name, str) else None
+    if own is None:
+        if marks:
+            notes.append(f"a cell has a name that the assignment does not know, {_short(given)}: it was run as code")
+        return cell
+    if name != given:
+        notes.append(f"the check {name} had lost its name")
+    if own.automatic:
+        if given == name and cell.source not in (own.source, without_hidden_tests(own.source)):
+            notes.append(f"the check {name} was changed; the teacher's version counts")
+        return own.cell()
+    if cell.cell_type != own.kind:
+        notes.append(f"{name} was turned into a cell of another type ({cell.cell_type}); it was read as {own.kind}")
+    return own.cell(own.source if own.locked and not own.solution else cell.source)
+
+
+def _asks(check: Wanted) -> str | None:
+    asked = read(check.source)
+    return asked.name if asked else None
+
+
+def _keep_one(cells: list, name: str, wanted: dict, notes: list[str]) -> None:
+    # Of several cells of one name, one keeps it: the last, but of answers no stub where another was written.
+    found = _places(cells, name)
+    if len(found) < 2:
+        return
+    written = [place for place in found if not is_stub(cells[place], wanted[name])]
+    kept = (written if wanted[name].solution and written else found)[-1]
+    if wanted[name].automatic:
+        notes.append(f"the check {name} appears {len(found)} times; the last one counts")
+    else:
+        notes.append(f"{name} appears {len(found)} times; what is defined last before the check counts")
+    for place in found:
+        if place != kept:
+            if wanted[name].automatic:
+                # A second verdict would only take time.
+                cells[place] = new_code_cell(f"# a copy of the check {name}")
+            else:
+                del cells[place].metadata["nbgrader"]
+
+
+def _place_check(cells: list, check: Wanted, wanted: dict, given: frozenset[str], notes: list[str]) -> None:
+    asked, found = read(check.source), _places(cells, check.name)
+    every = [] if asked is None else [i for i, cell in enumerate(cells) if defines(cell, asked.answer)]
+    stub = wanted.get(f"{check.name}-answer")
+    defined = [i for i in every if cells[i].source not in given or is_stub(cells[i], stub)]
+    written = [i for i in defined if not is_stub(cells[i], stub)]
+    last = max(written or defined or _places(cells, f"{check.name}-answer"), default=len(cells) - 1)
+    if not found:
+        cells.insert(last + 1, check.cell())
+        notes.append(f"the check {check.name} was missing and was put back")
+    elif written and min(written) > found[0]:
+        cells.insert(last + 1, cells[found[0]])
+        del cells[found[0]]
+        notes.append(f"the check {check.name} came before its answer and was judged after it")
+    elif any(last < i < found[0] for i in every):
+        cells.insert(last + 1, cells.pop(found[0]))
+        notes.append(f"between the answer and the check {check.name} its name was redefined: judged before that")
+
+
+def _places(cells: list, name: str) -> list[int]:
+    return [i for i, cell in enumerate(cells) if cell.metadata.get("nbgrader", {}).get("grade_id") == name]
+
+
+def _short(name) -> str:
+    return repr(name)[:SHOWN]

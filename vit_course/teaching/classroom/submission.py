@@ -1,0 +1,213 @@
+"""One submission, cell by cell: code runs in the learner's process, verdicts are reached in this one."""
+
+import contextlib
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from vit_course.checks import EXERCISES
+from vit_course.checks.report import FAILED, Report
+from vit_course.teaching.classroom.apart.serialization import WireError
+from vit_course.teaching.classroom.graded import NOT_GRADED, Graded, read
+from vit_course.teaching.classroom.isolation import USUAL, Limits
+from vit_course.teaching.classroom.process import Ended, LearnerProcess
+from vit_course.teaching.classroom.repair import defines
+
+MOST_STARTS = 12
+# What an output may be on a page: text and pictures, no HTML, no script and no drawing that could hold one.
+SHOWN = {"text/plain", "image/png", "image/jpeg"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one grading cell came to.
+
+    Args:
+        graded: what it asked for.
+        reports: of the inputs shown, then of those that are not; empty where nothing could be judged.
+        why: what kept it from being judged, or "".
+    """
+
+    graded: Graded
+    reports: tuple[Report, ...]
+    why: str = ""
+
+    @property
+    def report(self) -> Report | None:
+        """The report that counts: the first of the lowest score."""
+        return min(self.reports, key=lambda one: one.score, default=None)
+
+    @property
+    def points(self) -> float | None:
+        """Of `graded.points`; None where nothing could be judged."""
+        return None if self.why or self.report is None else self.graded.points * self.report.score
+
+
+class Submission:
+    """Runs a notebook and fills in its outputs.
+
+    Args:
+        notebook: its cells get outputs; grading cells those of the verdict, with the points as the result.
+        folder: of the submission, for what its code reads.
+        isolation, limits, hidden: see `LearnerProcess`.
+    """
+
+    def __init__(
+        self,
+        notebook: NotebookNode,
+        folder: Path,
+        isolation,
+        limits: Limits = USUAL,
+        hidden: tuple[Path, ...] = (),
+    ):
+        self.cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        self._start = lambda: LearnerProcess(folder, isolation, limits, hidden)
+        self._cell_seconds, self._end = limits.cell, time.monotonic() + 60 * limits.minutes
+        self._process: LearnerProcess | None = None
+        self._starts = 0
+        self._given_up: set[int] = set()  # cells with which the process ended: they are not run again
+
+    def grade(self) -> list[Verdict]:
+        """Runs all cells and judges all answers, in the order of the notebook; -> a verdict for each grading cell.
+
+        Raises:
+            RuntimeError: the process for the learner's code does not start.
+        """
+        verdicts = []
+        try:
+            for index, cell in enumerate(self.cells):
+                cell.outputs, cell.execution_count = [], None
+                graded = asked_for(cell)
+                if graded is None:
+                    self._run(index)
+                else:
+                    verdicts.append(self._judge(graded, index))
+                    cell.outputs = shown(verdicts[-1])
+        finally:
+            self._close()
+        return verdicts
+
+    def _run(self, index: int) -> None:
+        cell = self.cells[index]
+        try:
+            process = self._ready(index)
+            cell.outputs, cell.execution_count = _outputs(*process.run(cell.source, self._seconds()))
+        except (Ended, MemoryError, TimeoutError) as error:
+            self._given_up.add(index)
+            self._close()
+            kind = "CellTimeoutError" if isinstance(error, TimeoutError) else type(error).__name__
+            cell.outputs = [*cell.outputs, _error(kind, f"{error}; the notebook continues without this cell")]
+        except _OutOfTime as error:
+            cell.outputs = [_error("NotRun", str(error))]
+
+    def _judge(self, graded: Graded, index: int) -> Verdict:
+        exercise = EXERCISES.get(graded.name)
+        if exercise is None:
+            return Verdict(graded, (), f"this version of the course has no exercise {graded.name}")
+        if error := self._syntax_error(graded, index):
+            sentence = f"The cell of `{graded.answer}` does not run: {error}"
+            return Verdict(graded, (Report(graded.name, FAILED, 0.0, mistake="syntax-error", sentence=sentence),))
+        reports: list[Report] = []
+        for options in ({}, *({"seed": seed} for seed in graded.seeds)):
+            try:
+                answer = self._ready(index).answer(graded.answer)
+                reports.append(exercise.check(answer, **options))
+            except (Ended, MemoryError, TimeoutError) as error:
+                self._close()
+                return Verdict(graded, tuple(reports), f"the answer could not be fetched: {error}")
+            except (WireError, RuntimeError) as error:
+                self._close()
+                sentence = f"What the notebook has under `{graded.answer}` cannot be judged: {error}"
+                return Verdict(graded, (Report(graded.name, FAILED, 0.0, mistake="wrong-type", sentence=sentence),))
+            except _OutOfTime as error:
+                return Verdict(graded, tuple(reports), str(error))
+            if reports[-1].mistake == "machine-busy":
+                return Verdict(graded, tuple(reports), reports[-1].sentence)
+            if not self._process.usable:
+                self._close()
+            if not reports[-1].score:
+                break
+        return Verdict(graded, tuple(reports))
+
+    def _syntax_error(self, graded: Graded, index: int) -> str:
+        # Of the answer's cell: what has its name is then from another one. "" where there is none.
+        places = [i for i in range(index) if defines(self.cells[i], graded.answer)]
+        for output in self.cells[places[-1]].outputs if places else ():
+            if output.output_type == "error" and output.ename in ("SyntaxError", "IndentationError", "TabError"):
+                return f"{output.ename}: {output.evalue}"
+        return ""
+
+    def _ready(self, index: int) -> LearnerProcess:
+        # A process in which all cells before this one have run, but those with which one ended.
+        while self._process is None:
+            self._starts += 1
+            if self._starts > MOST_STARTS:
+                raise _OutOfTime(f"the process ended {MOST_STARTS} times: the rest was not run")
+            self._process = self._start()
+            for earlier in range(index):
+                if asked_for(self.cells[earlier]) is None and earlier not in self._given_up:
+                    try:
+                        self._process.run(self.cells[earlier].source, self._seconds())
+                    except (Ended, MemoryError, TimeoutError):
+                        self._given_up.add(earlier)
+                        self._close()
+                        break
+        return self._process
+
+    def _seconds(self) -> float:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise _OutOfTime("the time for the whole submission had run out")
+        return min(left, self._cell_seconds)
+
+    def _close(self) -> None:
+        if self._process is not None:
+            self._process.close()
+        self._process = None
+
+
+class _OutOfTime(Exception):
+    """Nothing more of this submission is run."""
+
+
+def asked_for(cell: NotebookNode) -> Graded | None:
+    """What a grading cell asks for; None for any other cell of code."""
+    return read(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
+
+
+def shown(verdict: Verdict) -> list[NotebookNode]:
+    """The outputs of a grading cell: the reports, and the points in the form from which nbgrader reads them."""
+    outputs = []
+    for place, report in enumerate(verdict.reports):
+        if place == 0 or report is verdict.report:
+            if place:
+                outputs.append(_stream("On inputs that the notebook does not show:\n"))
+            outputs.append(_stream(f"{report}\n"))
+    if verdict.points is None:
+        # An error, or nbgrader would give all points.
+        return [*outputs, _error(NOT_GRADED, verdict.why or "nothing was judged")]
+    result = {"output_type": "execute_result", "execution_count": 1, "metadata": {}}
+    return [*outputs, NotebookNode(**result, data={"text/plain": repr(float(verdict.points))})]
+
+
+def _stream(text: str) -> NotebookNode:
+    return NotebookNode(output_type="stream", name="stdout", text=text)
+
+
+def _error(name: str, text: str) -> NotebookNode:
+    return NotebookNode(output_type="error", ename=name, evalue=text, traceback=[f"{name}: {text}"])
+
+
+def _outputs(outputs: list, count: int) -> tuple[list[NotebookNode], int]:
+    # Whatever comes from the learner's process is only text and pictures in the form of a notebook's output.
+    made = []
+    for output in outputs:
+        with contextlib.suppress(nbformat.ValidationError, AttributeError, TypeError, RecursionError):
+            nbformat.validate(output, ref="output", version=4, version_minor=5)
+            if output.get("name", "stdout") in ("stdout", "stderr"):
+                data = {kind: value for kind, value in output.get("data", {}).items() if kind in SHOWN}
+                made.append(nbformat.from_dict(output | ({"data": data} if "data" in output else {})))
+    return made, count
