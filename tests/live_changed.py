@@ -24,7 +24,7 @@ OPEN = """async (patience) => {
         for (const end = Date.now() + window.patience; !is(); await new Promise((done) => setTimeout(done, 5)))
             if (Date.now() > end) throw new Error("it did not come");
     };
-    const { Models } = await import("/js/live_models.js");
+    const { Models } = await import("/js/live/models.js");
     const page = JSON.parse(new DOMParser().parseFromString(await (await fetch("/")).text(), "text/html")
         .querySelector("#live-page").textContent);
     window.states = []; window.answers = [];

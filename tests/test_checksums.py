@@ -11,7 +11,7 @@ from runs import new_run, refused
 from safetensors.torch import load_file, save_file
 
 from vit_course import pretrained
-from vit_course._support.files import stored
+from vit_course._support.files import course_files
 from vit_course._support.files.weights import METADATA_KEY, load_weights, write_tensors
 from vit_course.explorer.live_page.models import describe
 
@@ -81,7 +81,7 @@ def test_the_table_has_all_weights_that_are_shipped():
     files = [path for kind in ("safetensors", "onnx") for path in sorted((ROOT / "res").glob(f"*/*.{kind}"))]
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(ROOT / 'res')}" for path in files]
     shipped = [line for line in lines if "last.safetensors" not in line]
-    assert sorted((ROOT / "res" / stored.SUMS).read_text().splitlines()) == sorted(shipped)
+    assert sorted((ROOT / "res" / course_files.SUMS).read_text().splitlines()) == sorted(shipped)
 
 
 @pytest.fixture
@@ -89,11 +89,11 @@ def installed(tmp_path, monkeypatch):
     """A course of its own, with copies of some of the shipped files."""
     res = tmp_path / "res"
     (res / "diagrams").mkdir(parents=True)
-    shutil.copy(ROOT / "res" / stored.SUMS, res)
+    shutil.copy(ROOT / "res" / course_files.SUMS, res)
     for name in ("shapes", "tiny-cifar", "vit-s14-cifar10", "live"):
         shutil.copytree(ROOT / "res" / name, res / name, ignore=shutil.ignore_patterns("runtime", "vit-s14-*.onnx"))
     shutil.copytree(ROOT / "res" / "vit-s14", res / "vit-s14")
-    monkeypatch.setattr(stored, "ROOTS", (tmp_path,))
+    monkeypatch.setattr(course_files, "ROOTS", (tmp_path,))
     return res
 
 

@@ -17,7 +17,7 @@ from conftest import ROOT, python
 from lab import lab_process, wait_for_address
 
 from vit_course.__main__ import main
-from vit_course._support.files.stored import MARK
+from vit_course._support.files.course_files import MARK
 from vit_course.commands import check
 from vit_course.commands.lab import with_ours
 

@@ -11,7 +11,7 @@ from runs import write_pictures
 from torchvision.datasets import CIFAR10
 
 from vit_course import data
-from vit_course._support.inputs.sources import SOURCES
+from vit_course._support.inputs.source_names import SOURCES
 
 # An image, a label and a mask for each of five: every size different.
 IMAGES = torch.randint(0, 256, (5, 2, 7, 9), dtype=torch.uint8)

@@ -14,7 +14,7 @@ from vit_course import pretrained
 from vit_course.config import ViTConfig
 from vit_course.maps import Tokens
 from vit_course.pretrained.bundled import AsTrained
-from vit_course.pretrained.pipeline import Pretrained
+from vit_course.pretrained.pretrained_model import Pretrained
 from vit_course.vit import ViT
 
 sys.path.insert(0, str(ROOT / "res" / "evidence"))

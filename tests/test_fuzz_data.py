@@ -24,9 +24,9 @@ from strategies import (
 
 from vit_course.data import Dataset, ImageFiles, ImageSet, shift_and_flip
 from vit_course.data.augment import cut_out, shift_images
+from vit_course.data.from_recipe import from_recipe
 from vit_course.data.loading import load_batches
 from vit_course.data.pictures import open_image, open_picture
-from vit_course.data.sources import from_recipe
 from vit_course.pretrained import Preprocessing
 
 pytestmark = pytest.mark.slow

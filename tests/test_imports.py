@@ -24,8 +24,8 @@ TORCH_ONLY = (
     "training.convnet",
 )  # fmt: skip
 WITHOUT_TORCH = (
-    "config", "_support.inputs.rules", "_support.inputs.arguments", "_support.inputs.extras", "_support.files.stored",
-    "training.recipe", "commands.recipes", "commands.program", "__main__",
+    "config", "_support.inputs.rules", "_support.inputs.arguments", "_support.inputs.extras",
+    "_support.files.course_files", "training.recipe", "commands.recipes", "commands.program", "__main__",
 )  # fmt: skip
 FILES = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")}
 

@@ -14,7 +14,7 @@ import pytest
 from conftest import ROOT
 from tables import is_folded
 
-from vit_course._support.files import stored
+from vit_course._support.files import course_files
 from vit_course._support.files.atomic import write_atomically
 from vit_course.teaching.learner import fresh, open_folder
 from vit_course.teaching.learner.chapters import chapters, differences
@@ -36,7 +36,7 @@ def course(tmp_path, monkeypatch):
         (repository / "notebooks").mkdir(parents=True, exist_ok=True)
         shutil.copy(path, repository / "notebooks")
     shutil.copytree(ROOT / "res" / "diagrams", repository / "res" / "diagrams")
-    monkeypatch.setattr(stored, "ROOTS", (repository,))
+    monkeypatch.setattr(course_files, "ROOTS", (repository,))
     return repository / "notebooks"
 
 
@@ -57,7 +57,7 @@ def test_a_copy_has_every_cell_and_no_result(folder, name):
     assert [cell.id for cell in copy.cells] == [cell.id for cell in chapter.cells]
     for mine, theirs in zip(copy.cells, chapter.cells, strict=True):
         if mine.cell_type == "code":
-            assert "../" not in theirs.source, "vit_course._support.files.stored finds it"
+            assert "../" not in theirs.source, "vit_course._support.files.course_files finds it"
             assert mine.source == theirs.source and mine.outputs == [] and mine.execution_count is None
             assert "collapsed" not in mine.metadata and "outputs_hidden" not in mine.metadata.get("jupyter", {})
             assert is_folded(mine) == is_folded(theirs), "what only paints is folded here too"
@@ -260,9 +260,9 @@ def test_what_a_new_version_changes_in_a_few_words():
 
 
 def test_a_file_of_the_checkout():
-    assert stored.stored("convnet/table.csv") == ROOT / "res" / "convnet" / "table.csv"
-    assert stored.stored("diagrams").is_dir()
-    assert stored.course() == ROOT and stored.is_checkout()
+    assert course_files.stored("convnet/table.csv") == ROOT / "res" / "convnet" / "table.csv"
+    assert course_files.stored("diagrams").is_dir()
+    assert course_files.course() == ROOT and course_files.is_checkout()
 
 
 @pytest.mark.parametrize(
@@ -270,12 +270,12 @@ def test_a_file_of_the_checkout():
 )
 def test_no_such_file_is_named(name, message):
     with pytest.raises(ValueError, match=message):
-        stored.stored(name)
+        course_files.stored(name)
 
 
 def test_an_installation_without_files_says_so(monkeypatch, tmp_path):
-    monkeypatch.setattr(stored, "ROOTS", (tmp_path / "neither", tmp_path / "nor"))
-    assert not stored.is_checkout()
-    for asked in (stored.course, lambda: stored.stored("diagrams")):
+    monkeypatch.setattr(course_files, "ROOTS", (tmp_path / "neither", tmp_path / "nor"))
+    assert not course_files.is_checkout()
+    for asked in (course_files.course, lambda: course_files.stored("diagrams")):
         with pytest.raises(OSError, match=r"has no res/diagrams in .*neither or .*nor: install it"):
             asked()

@@ -122,7 +122,7 @@ def test_the_time_that_is_left_is_said_when_it_can_be_known_and_keeps_still(brow
     page = module_page(browser)
     said = page.evaluate(
         """async () => {
-            const { Left } = await import("/live_left.js"), left = new Left(), said = [];
+            const { Left } = await import("/live/time_left.js"), left = new Left(), said = [];
             for (let s = 0; s <= 20; s++) // 200 kB a second, unevenly, with 93 seconds to go
                 said.push(left.after(s * 2e5 + (s % 3) * 2e4, 18.6e6, 1000 * s));
             return [...said, left.after(4.04e6, 18e6, 29_000), left.after(20e6, 1e6, 31_000)];

@@ -12,9 +12,9 @@ from conftest import ROOT, python
 from filelock import FileLock
 
 from vit_course import checks
-from vit_course.checks import scores
+from vit_course.checks import saved_progress
 from vit_course.checks.exercise import EXERCISES
-from vit_course.checks.table import CHAPTERS
+from vit_course.checks.progress_table import CHAPTERS
 
 RIGHT = answers.RIGHT["attention.weights"][0][0]
 WRONG = answers.WRONG["attention.weights"][0][0]
@@ -99,8 +99,8 @@ def test_a_file_that_is_read_only_stays_as_it_is(file):
 @pytest.mark.thorough
 def test_two_programs_at_once_lose_nothing(file):
     # The score is stored without the check, whose seconds would keep the two apart.
-    code = "import sys; from vit_course.checks import scores\n"
-    code += "for i in range(100): assert scores.record(f'{sys.argv[1]}.{i}', 1.0) == ''"
+    code = "import sys; from vit_course.checks import saved_progress\n"
+    code += "for i in range(100): assert saved_progress.record(f'{sys.argv[1]}.{i}', 1.0) == ''"
     running = [subprocess.Popen([sys.executable, "-c", code, name]) for name in "abc"]
     assert [one.wait(120) for one in running] == [0, 0, 0]
     assert len(json.loads(file.read_text())["best"]) == 300
@@ -118,7 +118,7 @@ def test_a_lock_that_is_never_given_back_is_said(file):
     file.parent.mkdir()
     with FileLock(file.with_name(".progress.lock")):
         # The lock is one object for a file in a process: another process is needed to be refused.
-        code = "from vit_course.checks import scores; scores.SECONDS = 0.1; print(scores.record('a.b', 1.0))"
+        code = "from vit_course.checks import saved_progress as saved; saved.SECONDS = 0.1; print(saved.record('a.b', 1.0))"
         done = python("-c", code)
     assert "another program has held" in done.stdout and not file.exists()
 
@@ -152,11 +152,11 @@ def test_unknown_exercises_in_the_file_stay_there(file):
 def test_nothing_is_kept_while_somebody_grades_else_it_lies_in_the_home_folder(file, monkeypatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     checks.attention.weights(RIGHT)
-    assert scores.path() is None and not file.exists()
+    assert saved_progress.path() is None and not file.exists()
     monkeypatch.delenv("NBGRADER_EXECUTION")
     monkeypatch.delenv("VIT_COURSE_PROGRESS")
     monkeypatch.setattr("pathlib.Path.home", lambda: file.parent)
-    assert scores.path() == file.parent / ".vit_course" / "progress.json", "by default"
+    assert saved_progress.path() == file.parent / ".vit_course" / "progress.json", "by default"
 
 
 def test_the_table_in_a_notebook_leads_to_the_chapters_and_says_what_is_next(file):

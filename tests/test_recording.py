@@ -12,7 +12,7 @@ from vit_course import attention
 from vit_course.attention import SelfAttention, attention_weights
 from vit_course.config import ViTConfig
 from vit_course.maps import Tokens, interpret
-from vit_course.maps import recorded as recorded_module
+from vit_course.maps import recorded_attention as recorded_module
 from vit_course.maps.recording import record_attention
 from vit_course.vit import ViT
 

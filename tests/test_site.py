@@ -13,7 +13,7 @@ from conftest import ROOT, python
 from vit_course._support.widgets.pages import unpack
 from vit_course.teaching.site.landing import LINKS
 from vit_course.teaching.site.outputs import VIEW
-from vit_course.teaching.site.sources import HERE
+from vit_course.teaching.site.sphinx_sources import HERE
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 MOST = 1_500_000

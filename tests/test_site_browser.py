@@ -6,7 +6,7 @@ import pytest
 from conftest import ROOT
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, at_rest, violations
 
-from vit_course.teaching.site.sources import HERE
+from vit_course.teaching.site.sphinx_sources import HERE
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 REFERENCE = sorted(f"reference/{path.stem}.html" for path in (HERE / "reference").glob("*.md"))

@@ -17,7 +17,7 @@ import vit_course
 from vit_course._support.widgets import pages, scripts
 from vit_course.teaching.site.landing import cards
 from vit_course.teaching.site.outputs import AGAIN, VIEW, show_outputs, write_figure
-from vit_course.teaching.site.sources import lead_to_pages
+from vit_course.teaching.site.sphinx_sources import lead_to_pages
 
 TABLE = """## The chapters
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from vit_course.checks.report import Wrong
-from vit_course.checks.tools.weights import put_by_name
+from vit_course.checks.tools.put_weights import put_by_name
 
 
 class Two(nn.Module):

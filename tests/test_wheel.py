@@ -97,7 +97,7 @@ def test_its_metadata_and_its_page_which_is_readable_without_the_repository(buil
 
 
 def test_it_is_the_wheel_that_runs(run, installed):
-    code = "import vit_course; from vit_course._support.files.stored import course, is_checkout; "
+    code = "import vit_course; from vit_course._support.files.course_files import course, is_checkout; "
     code += "print(vit_course.__file__); print(course()); print(is_checkout())"
     assert run("-c", code).splitlines() == [
         str(installed / "vit_course" / "__init__.py"),

@@ -27,7 +27,7 @@ from vit_course import data
 from vit_course.data.pictures import normalise
 from vit_course.maps import Tokens, attention_gradients, controls, interpret
 from vit_course.pretrained.bundled import AsTrained
-from vit_course.pretrained.pipeline import Preprocess
+from vit_course.pretrained.pretrained_model import Preprocess
 
 SEEDS, ORDERS = 6, 3
 COUNTS = {True: (500, 100), False: (60, 12)}  # of shapes, and of those occluded: for a small model, for a large one

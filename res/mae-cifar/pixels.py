@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vit_course import data, pretrained, training
 from vit_course._support.files.atomic import write_csv, write_json
-from vit_course._support.files.records import read_json
+from vit_course._support.files.json_files import read_json
 from vit_course._support.files.weights import write_tensors
 from vit_course.training.run_folder import REST
 

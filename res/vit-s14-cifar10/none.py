@@ -15,7 +15,7 @@ import torch
 
 from vit_course import data, pretrained
 from vit_course._support.files.atomic import write_csv, write_json
-from vit_course._support.files.records import read_json
+from vit_course._support.files.json_files import read_json
 
 HERE = Path(__file__).parent
 NOT_OF_THE_TEN = set(data.photographs()) - {"cat"}

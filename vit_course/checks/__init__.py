@@ -11,7 +11,7 @@ with extra("course", "checking exercises"):
     from vit_course.checks.exercise import EXERCISES, load_exercises
     from vit_course.checks.guess import guessed
     from vit_course.checks.kernel_watch import watch
-    from vit_course.checks.table import progress
+    from vit_course.checks.progress_table import progress
 
 FOLDERS = load_exercises(__name__)
 watch()

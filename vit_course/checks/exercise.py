@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from vit_course.checks import kernel_watch, scores
+from vit_course.checks import kernel_watch, saved_progress
 from vit_course.checks.draw import Draw
 from vit_course.checks.errors import in_words, raised
 from vit_course.checks.report import FAILED, NOT_ATTEMPTED, PASSED, NotAttempted, Parts, Report, Wrong
@@ -105,7 +105,7 @@ def _exercise(name, function, number, title, section, difficulty, minutes, secon
             function(answer, **{one: offered[one] for one in takes})
 
         report = _verdict(EXERCISES[name], run_limited(run, seconds), parts, seconds)
-        message = "" if report.status == NOT_ATTEMPTED else scores.record(name, report.score)
+        message = "" if report.status == NOT_ATTEMPTED else saved_progress.record(name, report.score)
         notes = (*report.notes, message) if message else report.notes
         return replace(report, notes=notes, heading=f"{number} {title}")
 

@@ -10,7 +10,7 @@ import warnings
 from importlib import metadata
 from pathlib import Path
 
-from vit_course._support.files.stored import ROOTS, is_checkout
+from vit_course._support.files.course_files import ROOTS, is_checkout
 from vit_course._support.inputs.extras import EXTRAS, install_line
 
 DISTRIBUTION = "vit-course"

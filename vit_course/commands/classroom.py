@@ -1,6 +1,6 @@
 """`python -m vit_course classroom`: the exercises as an nbgrader course, from the class list to the marks."""
 
-from vit_course._support.files.stored import course
+from vit_course._support.files.course_files import course
 from vit_course._support.inputs.extras import extra
 from vit_course.commands.console import say
 from vit_course.commands.paths import check_new_file, path

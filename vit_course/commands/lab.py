@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from vit_course._support.files.stored import FIRST_CHAPTER, course, is_checkout
+from vit_course._support.files.course_files import FIRST_CHAPTER, course, is_checkout
 from vit_course._support.inputs.extras import extra
 from vit_course.commands.console import say
 from vit_course.commands.paths import path

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import one_of
-from vit_course._support.inputs.sources import check_source
+from vit_course._support.inputs.source_names import check_source
 from vit_course.config import ViTConfig
 from vit_course.training.recipe import OBJECTIVES, RECIPES, TrainingConfig
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from vit_course._support.files.stored import course
+from vit_course._support.files.course_files import course
 from vit_course.commands.console import say
 from vit_course.commands.paths import path
 

@@ -5,7 +5,7 @@ import re
 from dataclasses import MISSING
 from pathlib import Path
 
-from vit_course._support.inputs.sources import SOURCES
+from vit_course._support.inputs.source_names import SOURCES
 from vit_course.commands.paths import path
 from vit_course.commands.recipes import fields_of_a_recipe, known_recipes, read_recipe
 from vit_course.config import ViTConfig

@@ -8,7 +8,7 @@ import torch
 
 from vit_course._support.inputs.arguments import check_arguments, height_and_width
 from vit_course._support.inputs.extras import extra
-from vit_course._support.inputs.sources import SOURCES
+from vit_course._support.inputs.source_names import SOURCES
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.memory import check_memory
 from vit_course.data.pictures import need_path, open_image, open_picture

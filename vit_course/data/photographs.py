@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from PIL import Image, ImageChops, ImageDraw
 
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course._support.inputs.rules import shown
 from vit_course.data.pictures import open_picture
 

@@ -2,7 +2,7 @@
 
 import csv
 
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 
 
 def stored_runs(table: str, experiment: str) -> dict[str, list[float]]:

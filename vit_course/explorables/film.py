@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from matplotlib.figure import Figure
 
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from vit_course import data
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from matplotlib.figure import Figure
 
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
 from vit_course.explorables.tiny_vit import described, exact, halves, image, pixels, tiny_vit, walk

@@ -12,7 +12,7 @@ from vit_course._support.widgets.encoding import Sections
 from vit_course.data.photographs import photographs
 from vit_course.data.pictures import normalise, open_image
 from vit_course.pretrained.bundled import load_run
-from vit_course.pretrained.pipeline import Pretrained
+from vit_course.pretrained.pretrained_model import Pretrained
 from vit_course.vit import ViT
 
 Branch = Callable[[int, str, torch.Tensor], torch.Tensor]

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course._support.widgets.encoding import Sections
 from vit_course.embeddings import interpolate_positions, sincos2d
 from vit_course.explorables.explorable import Explorable

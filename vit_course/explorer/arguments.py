@@ -12,7 +12,7 @@ from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import is_int, shown, text
 from vit_course._support.inputs.tensors import check_dense, check_finite, check_module, check_numbers
 from vit_course._support.widgets.pages import need_titles
-from vit_course.explorer.scene import MOST_WEIGHTS, Maps, QueriesAndKeys
+from vit_course.explorer.panel import MOST_WEIGHTS, Maps, QueriesAndKeys
 
 # The table of the explorer's state, in the form of `state_table.py`; `usual` is null where the default depends on the
 # panels.

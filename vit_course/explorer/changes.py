@@ -19,7 +19,7 @@ from vit_course.maps.effects import Baseline, blocks_of
 from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
 from vit_course.maps.intervention_mode import Intervention
 
-Change = list[dict]  # interventions in the form of live_change.js, such as {"kind": "head", "layer": 3, "head": 4}
+Change = list[dict]  # interventions in the form of live/change.js, such as {"kind": "head", "layer": 3, "head": 4}
 FAMILY = one_of("mean", "zero", "patches")
 BATCH = 16  # changes that run at once
 MOST_BLOCKS = 100  # of patches that are hidden together; effects.js forms the same blocks

@@ -2,7 +2,7 @@
 
 import torch
 
-from vit_course.explorer.scene import Maps, QueriesAndKeys
+from vit_course.explorer.panel import Maps, QueriesAndKeys
 from vit_course.maps.tokens import Tokens
 
 SIDE = 6  # queries are tried in a grid of at most 6 x 6

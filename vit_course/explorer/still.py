@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from vit_course.explorer.scene import Panel
+from vit_course.explorer.panel import Panel
 from vit_course.plots.photographs import spotlight
 
 

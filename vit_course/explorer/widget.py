@@ -24,8 +24,8 @@ from vit_course.explorer.arguments import (
     need_whole,
 )
 from vit_course.explorer.opening_view import find_opening
+from vit_course.explorer.panel import Panel
 from vit_course.explorer.panel_data import with_tested
-from vit_course.explorer.scene import Panel
 from vit_course.maps.tokens import find_tokens
 
 if TYPE_CHECKING:

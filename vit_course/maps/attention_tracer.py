@@ -9,7 +9,14 @@ import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakIdKeyDictionary
 
-from vit_course.maps.recorded import RecordedAttention, full, in_full_precision, of_pair, of_projection, of_weights
+from vit_course.maps.recorded_attention import (
+    RecordedAttention,
+    full,
+    in_full_precision,
+    of_pair,
+    of_projection,
+    of_weights,
+)
 
 SOFTMAXES = {"softmax", "_softmax", "softmax_", "log_softmax"}
 PRODUCTS = {"matmul", "__matmul__", "__rmatmul__", "bmm", "baddbmm", "einsum"}

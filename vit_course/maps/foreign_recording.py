@@ -13,7 +13,7 @@ from torch import nn
 from vit_course.maps.active_interventions import is_recorded, outside_interventions, paused_interventions
 from vit_course.maps.anatomy import Anatomy, few, is_plain
 from vit_course.maps.attention_tracer import AttentionTracer
-from vit_course.maps.recorded import HOOKS, RecordedAttention
+from vit_course.maps.recorded_attention import HOOKS, RecordedAttention
 
 OVER_CHANNELS = r"xca|crosscov|cross_cov|channel"
 POOLS = r"pool"

@@ -10,7 +10,7 @@ from torch import nn
 
 from vit_course.config import ViTConfig
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.recorded import HOOKS
+from vit_course.maps.recorded_attention import HOOKS
 
 
 class ForwardPass:

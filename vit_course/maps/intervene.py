@@ -15,7 +15,7 @@ from vit_course.maps.attention_tracer import sums_to_one
 from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.intervention_hooks import InterventionHooks
 from vit_course.maps.intervention_mode import Intervention, RunningLayer
-from vit_course.maps.recorded import HOOKS
+from vit_course.maps.recorded_attention import HOOKS
 
 # An index, several, or a slice.
 Places = int | Sequence[int] | torch.Tensor | slice

@@ -15,7 +15,15 @@ from vit_course.maps.anatomy import Anatomy, few
 from vit_course.maps.attention_tracer import weights_of
 from vit_course.maps.foreign_recording import ForeignRecording, sizes_in
 from vit_course.maps.forward_pass import logits_of
-from vit_course.maps.recorded import HOOKS, Pair, RecordedAttention, full, in_full_precision, of_pair, of_weights
+from vit_course.maps.recorded_attention import (
+    HOOKS,
+    Pair,
+    RecordedAttention,
+    full,
+    in_full_precision,
+    of_pair,
+    of_weights,
+)
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 

@@ -11,8 +11,8 @@ from vit_course.pretrained.convert import (
     resize,
 )
 from vit_course.pretrained.export import to_huggingface, to_timm, to_torchvision, to_vit_pytorch
-from vit_course.pretrained.pipeline import Pretrained, none_fits
 from vit_course.pretrained.preprocessing import Preprocessing
+from vit_course.pretrained.pretrained_model import Pretrained, none_fits
 from vit_course.pretrained.probing import class_tokens, fit_linear_head, with_head
 
 __all__ = [

@@ -6,17 +6,17 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from vit_course._support.files.records import naming, need_object, need_path, read_json
-from vit_course._support.files.stored import course
-from vit_course._support.files.validated import check_names, check_shapes
+from vit_course._support.files.check_tensors import check_names, check_shapes
+from vit_course._support.files.course_files import course
+from vit_course._support.files.json_files import naming, need_object, need_path, read_json
 from vit_course._support.files.weights import load_weights
 from vit_course._support.inputs.arguments import check_statistics
 from vit_course.data.pictures import Picture, normalise, open_image
 from vit_course.pretrained.convert import load_huggingface, resize
 from vit_course.pretrained.factory import build, config_of
 from vit_course.pretrained.libraries import OURS
-from vit_course.pretrained.pipeline import Pretrained
 from vit_course.pretrained.preprocessing import Preprocessing
+from vit_course.pretrained.pretrained_model import Pretrained
 from vit_course.pretrained.probing import with_head
 from vit_course.pretrained.published import NAMED, library_of_name, load_published
 from vit_course.pretrained.state_dicts import whose_names

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from vit_course._support.files.validated import check_tensors
+from vit_course._support.files.check_tensors import check_tensors
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import shown
 from vit_course.config import ViTConfig

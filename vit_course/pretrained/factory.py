@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from vit_course._support.files.records import need_object
-from vit_course._support.files.validated import check_shapes, check_tensors
+from vit_course._support.files.check_tensors import check_shapes, check_tensors
+from vit_course._support.files.json_files import need_object
 from vit_course._support.inputs.rules import shown
 from vit_course.config import ViTConfig
 from vit_course.pretrained.libraries import OURS

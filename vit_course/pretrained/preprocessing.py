@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from PIL import Image
 
-from vit_course._support.files.records import need_object
+from vit_course._support.files.json_files import need_object
 from vit_course._support.inputs.arguments import check_statistics, height_and_width
 from vit_course._support.inputs.rules import flag, is_int, real, shown
 from vit_course.data.pictures import Picture, normalise, open_picture

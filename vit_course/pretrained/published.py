@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from PIL import Image
 
-from vit_course._support.files.records import naming, need_path, read_json
-from vit_course._support.files.validated import check_names
+from vit_course._support.files.check_tensors import check_names
+from vit_course._support.files.json_files import naming, need_path, read_json
 from vit_course._support.inputs.extras import MissingPackage, extra
 from vit_course.pretrained.convert import convert_huggingface, load_timm, load_torchvision, resize
 from vit_course.pretrained.metadata import STILL_RECORDED, of_huggingface, of_huggingface_config, of_timm
-from vit_course.pretrained.pipeline import Pretrained
 from vit_course.pretrained.preprocessing import Preprocessing
+from vit_course.pretrained.pretrained_model import Pretrained
 from vit_course.vit import ViT
 
 NAMED = "timm:NAME, hf:NAME or torchvision:NAME"

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from vit_course._support.files.validated import check_all_dense
+from vit_course._support.files.check_tensors import check_all_dense
 from vit_course.pretrained.libraries import LIBRARIES, SIGNS, Library, library_of
 
 

@@ -10,8 +10,8 @@ import torch
 from filelock import FileLock, Timeout
 
 from vit_course._support.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
-from vit_course._support.files.records import naming
-from vit_course._support.files.validated import check_like
+from vit_course._support.files.check_tensors import check_like
+from vit_course._support.files.json_files import naming
 from vit_course._support.files.weights import load_weights, save_weights, write_tensors
 from vit_course.data import Dataset, unreadable
 from vit_course.training.describe import SUPERVISED, check_the_same, described

@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from vit_course._support.files.records import naming
-from vit_course._support.files.validated import check_like
+from vit_course._support.files.check_tensors import check_like
+from vit_course._support.files.json_files import naming
 from vit_course.training.objective import Objective
 from vit_course.training.optimisers import Stepper
 from vit_course.training.processes import Engine, device_of, dropout_states, restore_dropout

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from vit_course._support.files.atomic import write_atomically, write_json
-from vit_course._support.files.records import read_json
+from vit_course._support.files.json_files import read_json
 from vit_course._support.inputs.rules import path_name
 
 

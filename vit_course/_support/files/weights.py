@@ -11,9 +11,9 @@ from safetensors.torch import save
 from torch import nn
 
 from vit_course._support.files.atomic import write_atomically
-from vit_course._support.files.records import check_file, json_object, naming, need_path
-from vit_course._support.files.stored import need_as_shipped
-from vit_course._support.files.validated import COUNTS, FLOATS, check_tensors
+from vit_course._support.files.check_tensors import COUNTS, FLOATS, check_tensors
+from vit_course._support.files.course_files import need_as_shipped
+from vit_course._support.files.json_files import check_file, json_object, naming, need_path
 from vit_course._support.inputs.rules import shown
 
 METADATA_KEY = "vit_course"

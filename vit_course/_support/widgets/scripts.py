@@ -3,7 +3,7 @@
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2]
-TOKENS = "_support/widgets/js/tokens.css"
+TOKENS = "_support/widgets/js/theme.css"
 # Those of the explorer and its button; any other name is that of an explorable.
 MODULES = {"explorer": "explorer/static/widget.js", "upload": "explorer/static/upload.js"}
 STYLES = {

@@ -11,7 +11,7 @@ from vit_course.checks.attention.mended import MISTAKES as OF_MATRICES
 from vit_course.checks.attention.mended import attention as of_matrices
 from vit_course.checks.tools.mistakes import Mistake, Slip, wrong_functions
 from vit_course.checks.tools.modules import build
-from vit_course.checks.tools.weights import random_weights, same_module
+from vit_course.checks.tools.put_weights import random_weights, same_module
 
 
 def attention(answer, draw):

@@ -7,7 +7,7 @@ from vit_course.checks.capstone.pre_norm_block import block as right_block
 from vit_course.checks.capstone.pre_norm_block import block_mistakes, gelu, tanh_gelu
 from vit_course.checks.tools.mistakes import Mistake
 from vit_course.checks.tools.modules import build
-from vit_course.checks.tools.weights import random_weights, same_module
+from vit_course.checks.tools.put_weights import random_weights, same_module
 from vit_course.encoder import EncoderBlock
 
 

@@ -10,7 +10,7 @@ from torch import nn
 from vit_course.checks.capstone.pre_norm_block import block, block_mistakes, gelu, inside, tanh_gelu
 from vit_course.checks.tools import rows_of_blocks
 from vit_course.checks.tools.mistakes import Mistake, Slip, wrong_functions
-from vit_course.checks.tools.weights import random_weights, same_module
+from vit_course.checks.tools.put_weights import random_weights, same_module
 from vit_course.config import ViTConfig
 from vit_course.encoder import NORM_EPSILON
 from vit_course.vit import ViT

@@ -6,7 +6,7 @@ import json
 import symtable
 from collections.abc import Iterator
 
-from vit_course._support.files.stored import course
+from vit_course._support.files.course_files import course
 
 _DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign)
 

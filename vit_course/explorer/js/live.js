@@ -1,18 +1,18 @@
 // The live page: sends what the visitor chooses to the worker, and shows its answers in the explorer.
 
-import { fromAddress, toAddress } from "./live_address.js";
-import { Choose } from "./live_choose.js";
-import { Computes } from "./live_computes.js";
-import { Film } from "./live_film.js";
-import { Models } from "./live_models.js";
-import { liveLab } from "./live_lab.js";
-import { arranged } from "./live_offline.js";
-import { Progress } from "./live_progress.js";
-import { saveAsPage } from "./live_save.js";
-import { keep } from "./live_shell.js";
-import { Square } from "./live_square.js";
-import { Stage } from "./live_stage.js";
-import { Stored } from "./live_stored.js";
+import { fromAddress, toAddress } from "./live/address.js";
+import { Choose } from "./live/choose.js";
+import { Computes } from "./live/computes.js";
+import { Film } from "./live/film.js";
+import { Models } from "./live/models.js";
+import { liveLab } from "./live/lab.js";
+import { arranged } from "./live/offline.js";
+import { Progress } from "./live/progress.js";
+import { saveAsPage } from "./live/save.js";
+import { keep } from "./live/shell.js";
+import { Square } from "./live/square.js";
+import { Stage } from "./live/stage.js";
+import { Stored } from "./live/stored.js";
 
 const REAL = "vit-s14", SMALL = "tiny-cifar";
 const AGAIN = "The part of this page that computes is ready again.";

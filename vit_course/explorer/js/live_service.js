@@ -1,7 +1,7 @@
 // The service worker: lets the page open offline, and adds the headers that browsers require for threads with shared
 // memory. Always asks the server first and uses the cache only if that fails, so that nothing is ever outdated.
 
-import { keyOf, STORE } from "./live_shell.js";
+import { keyOf, STORE } from "./live/shell.js";
 
 // In lower case, as in the headers of a response.
 const HEADERS = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };

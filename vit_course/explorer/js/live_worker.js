@@ -9,12 +9,12 @@
 //   {kind: "change", number, interventions, maps, question}     of the picture of that question, a former "look":
 //                                             answered by "changed" (live_change.js) or "refused"; the newest counts
 
-import { cosines, hidden, plan } from "./live_change.js";
-import { framed } from "./live_frame.js";
-import { opened, Refusal } from "./live_open.js";
-import { panelOf, said } from "./live_panel.js";
-import { normalised } from "./live_picture.js";
-import { Runtime } from "./live_runtime.js";
+import { cosines, hidden, plan } from "./live/change.js";
+import { framed } from "./live/frame.js";
+import { opened, Refusal } from "./live/open.js";
+import { panelOf, said } from "./live/panel.js";
+import { normalised } from "./live/picture.js";
+import { Runtime } from "./live/runtime.js";
 
 const PREFIX = 1; // the class token, before the patches
 let runtime, newest = 0, change = 0;

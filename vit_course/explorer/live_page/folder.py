@@ -9,8 +9,8 @@ import string
 import tempfile
 from pathlib import Path
 
+from vit_course._support.files.course_files import stored
 from vit_course._support.files.output_folder import need_output_folder, write_output_folder
-from vit_course._support.files.stored import stored
 from vit_course._support.widgets import pages, scripts
 from vit_course.data.photographs import Photograph, photographs
 from vit_course.explorer.live_page.models import MODELS, PATCH, describe
@@ -75,7 +75,7 @@ def make_live(out: Path, home: str | None = None) -> None:
         shutil.copyfile(scripts.PACKAGE / "explorer" / "static" / f"{name}.js", out / f"{name}.js")
     (out / "explorer.css").write_text(scripts.style("explorer"), encoding="utf-8")
     shutil.copyfile(scripts.PACKAGE / "explorer" / "js" / "live.css", out / "live.css")
-    # The template of a saved explorer page: live_save.js replaces the words in curly brackets. As .txt, as it is not a
+    # The template of a saved explorer page: live/save.js replaces the words in curly brackets. As .txt, as it is not a
     # page to be opened.
     body, style = pages.place("explorer", "{the state}", "{the data}"), scripts.style("explorer", "page")
     (out / "saved.txt").write_bytes(pages.document("{the title}", style, body, scripts.module("explorer")))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from vit_course._support.files.stored import need_as_shipped, stored
+from vit_course._support.files.course_files import need_as_shipped, stored
 
 # For each model its files of weights: from the name on the page to the path among the course's files.
 MODELS = {

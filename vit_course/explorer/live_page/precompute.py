@@ -10,13 +10,13 @@ from vit_course._support.widgets.encoding import Sections
 from vit_course.data.photographs import Photograph, photographs
 from vit_course.explorer.live_page.models import HEAD, SIZES
 from vit_course.explorer.opening_view import find_opening
+from vit_course.explorer.panel import Panel, QueriesAndKeys
 from vit_course.explorer.predictions import predicted_words
-from vit_course.explorer.scene import Panel, QueriesAndKeys
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass
 from vit_course.maps.recording import record_attention
 from vit_course.pretrained.bundled import load_run
-from vit_course.pretrained.pipeline import Pretrained, none_fits
+from vit_course.pretrained.pretrained_model import Pretrained, none_fits
 
 # 11 bits a coordinate: a weight differs from the exact one by less than a hundredth of the largest in its row.
 MOST = 1023
@@ -24,7 +24,7 @@ MOST = 1023
 
 @cache
 def precompute() -> dict[str, bytes]:
-    """Returns, for each of the course's photographs, the file of its maps that live_stored.js reads.
+    """Returns, for each of the course's photographs, the file of its maps that live/stored.js reads.
 
     The file is a line of JSON, and then the sections. The line describes a panel of the explorer (`Panel.write`) at the
     smallest size, without the picture, which the page has; `telling` is where the explorer opens, `front` the number of

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import nbformat
 
-from vit_course._support.files.stored import PACKAGE
+from vit_course._support.files.course_files import PACKAGE
 from vit_course._support.inputs.rules import harmless
 from vit_course.teaching.classroom.graded import DIGEST, TIMESTAMP
 from vit_course.teaching.classroom.isolation import Limits, Room, Unprotected, libraries

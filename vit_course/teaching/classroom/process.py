@@ -14,7 +14,7 @@ from pathlib import Path
 import matplotlib
 import psutil
 
-from vit_course._support.files.stored import PACKAGE
+from vit_course._support.files.course_files import PACKAGE
 from vit_course.checks.snapshot import Left
 from vit_course.teaching.classroom.apart.channel import Watched
 from vit_course.teaching.classroom.apart.proxies import Receiving

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 
-from vit_course._support.files.stored import course, stored
+from vit_course._support.files.course_files import course, stored
 
 CAPTION = re.compile(r"^\*Figure (\d+)\. (.+?)\*(?: |$)", re.MULTILINE | re.DOTALL)
 TIME = re.compile(r"(\d+) min for the main path, (\d+) min of exercises(?:, (\d+) min for the \*Deeper\* sections)?")

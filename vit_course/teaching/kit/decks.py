@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course.teaching.kit.chapters import picture
 
 DECKS = ("lab", "week-1", "week-2", "week-3", "week-4")

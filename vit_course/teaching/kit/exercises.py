@@ -6,7 +6,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course.teaching.classroom.exercises import ExerciseCells, exercises_of
 from vit_course.teaching.kit.chapters import Chapter, Picture, chapter, picture
 

@@ -3,8 +3,8 @@
 import tempfile
 from pathlib import Path
 
+from vit_course._support.files.course_files import stored
 from vit_course._support.files.output_folder import need_output_folder, write_output_folder
-from vit_course._support.files.stored import stored
 from vit_course.teaching.kit.decks import write_decks
 from vit_course.teaching.kit.exercises import PaperExercise, paper_exercises
 from vit_course.teaching.kit.install import install, write_html, write_install

@@ -7,7 +7,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from vit_course._support.files.atomic import write_atomically
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course.teaching.kit.markdown import typst
 from vit_course.teaching.kit.pdf import page, write_pdf
 

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from vit_course._support.files.atomic import write_atomically
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course.teaching.kit.chapters import Picture
 from vit_course.teaching.kit.markdown import quoted
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from vit_course._support.files.stored import stored
+from vit_course._support.files.course_files import stored
 from vit_course.teaching.kit.chapters import chapter, chapters
 from vit_course.teaching.kit.exercises import EFFORT, HEADING
 from vit_course.teaching.kit.markdown import parse, typst

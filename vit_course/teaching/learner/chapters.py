@@ -4,7 +4,7 @@ import json
 import re
 from pathlib import Path
 
-from vit_course._support.files.stored import course
+from vit_course._support.files.course_files import course
 
 # The folder beside the copies that holds the files which the chapters show or link to.
 FILES = "files"

@@ -8,8 +8,8 @@ import zlib
 from pathlib import Path
 
 from vit_course._support.files.atomic import write_atomically
-from vit_course._support.files.records import MOST_JSON, check_readable, json_object
-from vit_course._support.files.stored import course
+from vit_course._support.files.course_files import course
+from vit_course._support.files.json_files import MOST_JSON, check_readable, json_object
 from vit_course.teaching.learner.chapters import FILES, chapters, differences, prepare
 
 # Records the version of each chapter that was copied, to notice a newer one and to say what has changed in it.

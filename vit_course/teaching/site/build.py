@@ -8,8 +8,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from vit_course._support.files.course_files import stored
 from vit_course._support.files.output_folder import need_output_folder, write_output_folder
-from vit_course._support.files.stored import stored
 from vit_course._support.inputs.extras import extra
 
 HERE = Path(__file__).parent
@@ -51,7 +51,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
     from vit_course._support.widgets import scripts
     from vit_course.explorables import gallery
     from vit_course.explorer.live_page import make_live
-    from vit_course.teaching.site.sources import write_sources
+    from vit_course.teaching.site.sphinx_sources import write_sources
 
     with tempfile.TemporaryDirectory() as name:
         sources, static, html, trees, lean = (Path(name, part) for part in PARTS)

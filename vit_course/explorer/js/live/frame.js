@@ -1,7 +1,7 @@
 // A camera frame, a square bitmap -> its pixels for the model, and a bitmap to show. For a worker: no page. No file is
 // encoded or decoded, so that many frames a second are possible.
 
-import { resized } from "./live_picture.js";
+import { resized } from "./picture.js";
 
 const canvases = {};
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from itertools import groupby
 
-from vit_course.checks import scores
+from vit_course.checks import saved_progress
 from vit_course.checks.exercise import EXERCISES, LISTED, Exercise
 
 # The notebook of each chapter, and its title there, in the order of their numbers.
@@ -58,7 +58,7 @@ class Progress:
 
 def progress() -> Progress:
     """A row a chapter, with a mark for each exercise, the sum, and what comes next."""
-    return Progress(*scores.read())
+    return Progress(*saved_progress.read())
 
 
 def _by_chapter() -> list[tuple[int, list[Exercise]]]:

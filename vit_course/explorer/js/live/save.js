@@ -1,9 +1,9 @@
 // "Save as page": writes the same file as `save_html` in Python, of the shown panel in its present state. The empty
 // page comes from Python's own template (`write_live`).
 
-import { element } from "../../_support/widgets/js/element.js";
-import { packed, tested } from "./live_pack.js";
-import { NAMES } from "./state.js";
+import { element } from "../../../_support/widgets/js/element.js";
+import { packed, tested } from "./pack.js";
+import { NAMES } from "../state.js";
 
 const EMPTY = "saved.txt";
 // Placeholders in it, which folder.py has written.

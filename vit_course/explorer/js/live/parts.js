@@ -1,7 +1,7 @@
 // A file that is being loaded. The parts so far are kept, here and in the browser's cache, so that after an
 // interruption, or at the next visit, only the rest is requested.
 
-import { pieces } from "./live_pieces.js";
+import { pieces } from "./pieces.js";
 
 const PART = 1e6; // bytes between two saves: as many may be lost when the page is closed
 const begun = new Map(); // path -> its Part, for as long as this thread lives

@@ -6,7 +6,7 @@ import re
 import shutil
 from pathlib import Path
 
-from vit_course._support.files.stored import PACKAGE
+from vit_course._support.files.course_files import PACKAGE
 from vit_course.explorables.gallery import TITLE, every, together
 from vit_course.teaching.site.landing import hero, landing, opening_explorer
 from vit_course.teaching.site.outputs import show_outputs

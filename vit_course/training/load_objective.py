@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from vit_course._support.files.records import naming, need_object, read_json
-from vit_course._support.files.validated import check_shapes
+from vit_course._support.files.check_tensors import check_shapes
+from vit_course._support.files.json_files import naming, need_object, read_json
 from vit_course._support.files.weights import load_weights
 from vit_course.pretrained.bundled import find, load
 from vit_course.training.masked import MaskedAutoencoder

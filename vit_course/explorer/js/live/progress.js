@@ -1,6 +1,6 @@
 // The line that shows the progress of a model that is loading, with its bar and its buttons.
 
-import { Left } from "./live_left.js";
+import { Left } from "./time_left.js";
 
 const $ = (selector) => document.querySelector(selector);
 const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 2e6 ? 1 : 0);

@@ -1,11 +1,11 @@
 // The place of the explorer in the live page: shows only the picture until there is an answer, then the explorer.
 
-import { render } from "./explorer.js";
-import { Panel } from "./data.js";
-import { fits, replace } from "./frames.js";
-import { encode } from "./link.js";
-import { PageModel } from "../../_support/widgets/js/model.js";
-import { NAMES, USUAL } from "./state.js";
+import { render } from "../explorer.js";
+import { Panel } from "../data.js";
+import { fits, replace } from "../frames.js";
+import { encode } from "../link.js";
+import { PageModel } from "../../../_support/widgets/js/model.js";
+import { NAMES, USUAL } from "../state.js";
 
 // The parts of the state that are kept from picture to picture: all except tokens.
 const KEPT = NAMES.filter((name) => !["query", "key", "pinned"].includes(name));

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from vit_course._support.inputs.rules import shown
-from vit_course._support.inputs.sources import SOURCES, check_source
+from vit_course._support.inputs.source_names import SOURCES, check_source
 from vit_course.data.dataset import Dataset
 from vit_course.data.folder import folder
 
@@ -18,7 +18,7 @@ def from_recipe(values: Mapping) -> Dataset:
     """The dataset of the [data] part of a recipe, or of a `Dataset.source`.
 
     Args:
-        values: `source` is one of `inputs.sources.SOURCES`, such as "shapes", or the path of a folder; the rest are
+        values: `source` is one of `inputs.source_names.SOURCES`, such as "shapes", or the path of a folder; the rest are
             the arguments of the function of that name, such as `num_train` of `shapes`, or of `folder`.
 
     Raises:

@@ -1,6 +1,6 @@
 // Loads files of known size and checksum, with progress, and caches them in the browser. No model, no page.
 
-import { forget, Part, unpackedByServer } from "./live_parts.js";
+import { forget, Part, unpackedByServer } from "./parts.js";
 
 const NAME = "vit-course-live-";
 

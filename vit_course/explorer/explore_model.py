@@ -23,7 +23,7 @@ from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass, run
 from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.tokens import Tokens, need_prefix
-from vit_course.pretrained.pipeline import Pretrained, none_fits
+from vit_course.pretrained.pretrained_model import Pretrained, none_fits
 from vit_course.vit import ViT
 
 # As `explore` takes them.

@@ -1,10 +1,10 @@
 // Packs a panel of float32 arrays as Python writes it into a page: quantised to 14 bits, in less than half the size.
 // The same as `QueriesAndKeys.write` of scene.py and `quantised` of encoding.py. No page.
 
-import { floats, perHead } from "../../_support/widgets/js/bytes.js";
-import { file } from "./live_open.js";
-import { Sections } from "./live_panel.js";
-import { scoresInto, strideOf } from "./rows.js";
+import { floats, perHead } from "../../../_support/widgets/js/bytes.js";
+import { file } from "./open.js";
+import { Sections } from "./panel.js";
+import { scoresInto, strideOf } from "../rows.js";
 
 const LARGEST = 8191;
 

@@ -1,8 +1,8 @@
 // Lets the visitor move and resize the square that the model sees, on the whole photograph.
 
-import { element } from "../../_support/widgets/js/element.js";
-import { paintCut, seenWords, sharesOf } from "./cut.js";
-import { box, MIDDLE } from "./live_picture.js";
+import { element } from "../../../_support/widgets/js/element.js";
+import { paintCut, seenWords, sharesOf } from "../cut.js";
+import { box, MIDDLE } from "./picture.js";
 
 const REST = 350; // milliseconds without a change after which the model looks again
 const ARROWS = { ArrowLeft: ["x", -1], ArrowRight: ["x", 1], ArrowUp: ["y", -1], ArrowDown: ["y", 1] };

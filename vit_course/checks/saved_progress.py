@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from vit_course._support.files.atomic import remove_leftovers, write_atomically
-from vit_course._support.files.records import need_object, read_json
+from vit_course._support.files.json_files import need_object, read_json
 from vit_course._support.inputs.rules import real
 
 SECONDS = 5  # to wait for another program that writes

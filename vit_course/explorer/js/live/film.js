@@ -1,7 +1,7 @@
 // Connects the camera to the live page: which model processes its frames, and where the answers are shown.
 
-import { toAddress } from "./live_address.js";
-import { Camera } from "./live_camera.js";
+import { toAddress } from "./address.js";
+import { Camera } from "./camera.js";
 
 export class Film extends Camera {
   constructor(page, node) {

@@ -11,7 +11,7 @@ from runs import SIZES, WRONG, header, new_run, refused
 from safetensors.torch import save_file
 
 from vit_course import pretrained
-from vit_course._support.files import records
+from vit_course._support.files import json_files
 from vit_course._support.files.weights import METADATA_KEY, load_weights, save_weights, write_tensors
 from vit_course.config import ViTConfig
 from vit_course.pretrained import factory
@@ -178,7 +178,7 @@ def test_a_json_file_of_a_gigabyte_is_not_read(tmp_path):
     path = tmp_path / "config.json"
     with path.open("wb") as file:
         file.truncate(2**30)
-    refused(lambda: records.read_json(path), str(path), "has 1,073,741,824 bytes, at most 67,108,864")
+    refused(lambda: json_files.read_json(path), str(path), "has 1,073,741,824 bytes, at most 67,108,864")
 
 
 # ---- what lies beside the weights of a run

@@ -3,7 +3,7 @@
 // costs only its layer and those after it. A graphics card computes the blocks if it is faster (live_card.js). The
 // processor computes all else, and takes over if the card fails.
 
-import { alone, meet } from "./live_card.js";
+import { alone, meet } from "./card.js";
 
 // Idle threads sleep: spinning would take their cores from the page, and gain nothing.
 const OPTIONS = { executionProviders: ["wasm"], extra: { session: { intra_op: { allow_spinning: "0" } } } };

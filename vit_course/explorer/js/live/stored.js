@@ -1,8 +1,8 @@
 // Loads the large model's precomputed maps of the course's photographs (precompute.py), long before the model is
 // loaded.
 
-import { opened } from "./live_open.js";
-import { pieces } from "./live_pieces.js";
+import { opened } from "./open.js";
+import { pieces } from "./pieces.js";
 
 // A file that is being loaded: a line of JSON, and then the bytes of `data`.
 class Coming {

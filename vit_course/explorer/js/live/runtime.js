@@ -1,8 +1,8 @@
 // The ONNX Runtime of a worker, with or without a graphics card, and an engine for each model.
 
-import { deviceOf } from "./live_card.js";
-import { engine } from "./live_engine.js";
-import { loadAll, openStore, unpacked } from "./live_files.js";
+import { deviceOf } from "./card.js";
+import { engine } from "./engine.js";
+import { loadAll, openStore, unpacked } from "./files.js";
 
 export class Runtime {
   engines = {};

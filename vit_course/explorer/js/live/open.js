@@ -1,6 +1,6 @@
 // A picture file -> its pixels for the model, and the same part of the picture to show. For a worker: no page.
 
-import { axis, box, MIDDLE, resized } from "./live_picture.js";
+import { axis, box, MIDDLE, resized } from "./picture.js";
 
 const MANY_PIXELS = 24e6; // of a larger picture only the central square is read, reduced to LARGE pixels a side
 const LARGE = 2048;
