@@ -118,7 +118,7 @@ def test_a_lock_that_is_never_given_back_is_said(file):
     file.parent.mkdir()
     with FileLock(file.with_name(".progress.lock")):
         # The lock is one object for a file in a process: another process is needed to be refused.
-        code = "from vit_course.checks import saved_progress as saved; saved.SECONDS = 0.1; print(saved.record('a.b', 1.0))"
+        code = "from vit_course.checks import saved_progress as one; one.SECONDS = 0.1; print(one.record('a.b', 1))"
         done = python("-c", code)
     assert "another program has held" in done.stdout and not file.exists()
 

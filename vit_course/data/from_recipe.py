@@ -18,8 +18,8 @@ def from_recipe(values: Mapping) -> Dataset:
     """The dataset of the [data] part of a recipe, or of a `Dataset.source`.
 
     Args:
-        values: `source` is one of `inputs.source_names.SOURCES`, such as "shapes", or the path of a folder; the rest are
-            the arguments of the function of that name, such as `num_train` of `shapes`, or of `folder`.
+        values: `source` is one of `inputs.source_names.SOURCES`, such as "shapes", or the path of a folder; the rest
+            are the arguments of the function of that name, such as `num_train` of `shapes`, or of `folder`.
 
     Raises:
         ValueError: no such source, an argument that it does not take, or what the function itself refuses.

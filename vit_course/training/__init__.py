@@ -15,7 +15,7 @@ _FOUND_IN = {
     "TrainingConfig": "recipe",
     "evaluate": "evaluation",
     "linear_baseline": "baseline",
-    "load_objective": "restored",
+    "load_objective": "objective_from_run",
     "load_weights": "run_folder",
     "parameter_groups": "optimisers",
     "train": "loop",
