@@ -18,8 +18,8 @@ MODEL = ("config", "patches", "embeddings", "attention", "encoder", "vit")
 TORCH_ONLY = (
     *MODEL,
     *(f"maps.{name}" for name in (
-        "recording", "forward_pass", "foreign_recording", "attention_tracer", "recorded_attention", "tokens", "interpret",
-        "controls", "intervention_mode", "active_interventions", "intervention_hooks", "intervene",
+        "recording", "forward_pass", "foreign_recording", "attention_tracer", "recorded_attention", "tokens",
+        "interpret", "controls", "intervention_mode", "active_interventions", "intervention_hooks", "intervene",
     )),
     "training.convnet",
 )  # fmt: skip
