@@ -85,7 +85,8 @@ def _encoders(draw, tokens: torch.Tensor) -> dict:
 
     return {
         "class": (_reading(lambda x: 2 * x[:, 0]), False),
-        "mean": (_reading(lambda x: x[:, 0] + x[:, 1:].mean(dim=1) + x.shape[1]), False),
+        # In float64, so that the order of the patches changes no digit of it on any processor.
+        "mean": (_reading(lambda x: x[:, 0] + x[:, 1:].double().mean(dim=1).float() + x.shape[1]), False),
         "maximum": (_reading(lambda x: x.amax(dim=1), lambda x: x + 1), False),
         "places of patches": (_reading(lambda x: x.amax(dim=1), lambda x: x * table[:, 1:]), False),
         # One after the other, so that rounding depends on the order.
