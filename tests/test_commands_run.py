@@ -186,6 +186,12 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
             ["train", "--objective", "masked", "--representation-size", "8"],
             "representation_size is of the head, and the",
         ),
+        (["train", "--weights", "nonesuch"], "there is no checkpoint 'nonesuch'; the shipped ones are"),
+        (["train", "--weights", "gone.safetensors"], "there is no checkpoint 'gone.safetensors'"),
+        (["train", "--weights", "shapes", "--hidden-dim", "8"], "the model is that of shapes: leave hidden_dim out"),
+        (["train", "--weights", "shapes", "--objective", "masked"], "--weights is for training with labels, and the"),
+        (["train", "--weights", "shapes", "--data", "digits"], "take images of 3 channels, and those of digits have 1"),
+        (["train", "--weights", "shapes", "--num-train", "9", "--image-size", "30"], "30 is not a multiple of patch"),
         (["train", "--outputs", "9"], "the objective supervised has no 'outputs'; it has no options"),
         (
             ["train", "--objective", "self-distilled", "--temperature", "0"],
@@ -229,6 +235,21 @@ def test_train_writes_a_whole_run_folder(tmp_path, capsys):
     model = pretrained.load(str(tmp_path / "run" / "best.safetensors"))
     assert model(torch.zeros(1, 3, 8, 8)).shape == (1, 5)
     assert f"model: {sum(p.numel() for p in model.parameters())} parameters" in out
+
+
+def test_train_from_weights_keeps_what_they_know(tmp_path, capsys):
+    command = ["train", "--data", "shapes", "--num-train", "300", "--epochs", "1"]
+    assert main([*command, "--weights", "shapes", "--learning-rate", "1e-4", "--out", str(tmp_path / "tuned")]) == 0
+    assert main([*command, "--image-size", "32", "--out", str(tmp_path / "new")]) == 0
+    known, new = (json.loads((tmp_path / name / "result.json").read_text()) for name in ("tuned", "new"))
+    assert known["test_accuracy"] > new["test_accuracy"] + 0.3
+    begun, tuned = pretrained.load_run("shapes"), pretrained.load_run(tmp_path / "tuned")
+    assert tuned.preprocess == begun.preprocess, "resized and normalised as before"
+    weight = "encoder.blocks.0.mlp.contract.weight"
+    before, after = (each.model.state_dict()[weight] for each in (begun, tuned))
+    assert not before.equal(after) and torch.nn.functional.cosine_similarity(before, after, dim=1).min() > 0.9
+    assert main([*command, "--weights", "shapes", "--image-size", "48", "--out", str(tmp_path / "larger")]) == 0
+    assert pretrained.load(tmp_path / "larger").config.height_width == (48, 48)
 
 
 @pytest.mark.parametrize(("objective", "row"), [("masked", "loss"), ("self-distilled", "entropy")])
