@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from vit_course.maps.active_interventions import paused_interventions, unrecorded
-from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.anatomy import Anatomy, few
 from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.tokens import Tokens, find_tokens
 
@@ -18,6 +18,7 @@ STRENGTH = 4.0  # of a change, in standard deviations of the random images
 # more than one patch do, as behind a stem of overlapping convolutions.
 NOTHING, SEVERAL = -1, -2
 Order = tuple[int, ...]
+DRAWN = "Maps can be drawn only where all other tokens come first, and then the patches row by row"
 _found: WeakKeyDictionary[nn.Module, dict[tuple, Order | None]] = WeakKeyDictionary()
 
 
@@ -141,38 +142,29 @@ def find_probed_tokens(
         ValueError: as `find_tokens`, or a token that shows another patch, or none.
     """
     place = anatomy.grid(image_size) if grid is None else grid
-    if prefix is None and anatomy.prefix is None and not anatomy.suffix_tokens and place is not None:
+    if prefix is None and anatomy.prefix is None and place is not None:
         order = probe_order(anatomy, image_size, place)
-        length = None if order is None else prefix_length(order, place[0] * place[1])
-        prefix = None if length is None or len(order or ()) != num_tokens else length
+        if order is not None and len(order) == num_tokens:
+            prefix = max(num_tokens - place[0] * place[1], 0)
     found = find_tokens(num_tokens, image_size, anatomy, grid, prefix)
     order = probe_order(anatomy, image_size, found.grid)
-    if order is None or len(order) != num_tokens:  # it could not be tested
-        return found
-    if (token := misplaced(order, found.num_prefix)) is not None:
-        shown = {NOTHING: "shows no patch"}.get(order[token]) or (
-            f"shows the patch in {Tokens((), found.grid).name(order[token])}"
-        )
-        raise ValueError(
-            f"token {token} of {anatomy.name} {shown}, where {found.name(token)} was expected: maps are drawn where other "
-            "tokens come first, and then the patches row by row; if the model does so, give grid= or prefix="
-        )
+    if order is not None and len(order) == num_tokens:  # else it could not be tested
+        _check_order(order, anatomy.name, found)
     return found
 
 
-def prefix_length(order: Order, count: int) -> int | None:
-    """How many tokens come before the patches, if these show nothing and the patches follow in their order, or None."""
-    before = len(order) - count
-    return before if before >= 0 and misplaced(order, before) is None else None
-
-
-def misplaced(order: Order, before: int) -> int | None:
-    """The first token that does not show what it should: nothing before the patches, then each patch in its turn."""
-    for token, shown in enumerate(order):
-        wanted = NOTHING if token < before else token - before
-        if shown not in (wanted, SEVERAL):
-            return token
-    return None
+def _check_order(order: Order, name: str, found: Tokens) -> None:
+    # Only the first tokens may show nothing, and the others show the patches row by row.
+    before, rest = order[: found.num_prefix], order[found.num_prefix :]
+    if NOTHING in rest or max(before, default=NOTHING) > NOTHING:
+        places = [str(token) for token, shown in enumerate(order) if shown == NOTHING]
+        wanted = f"{len(before)} of {len(order)} tokens ({', '.join(found.prefix)}) were" if before else "no token was"
+        at = f"those at {few(places)} do" if places else "all show one"
+        raise ValueError(f"{name} was tested: {wanted} expected to come first and to show no patch, and {at}. {DRAWN}")
+    for place, shown in enumerate(rest):
+        if shown not in (place, SEVERAL):
+            at, instead = (Tokens((), found.grid).name(each) for each in (place, shown))
+            raise ValueError(f"{name} was tested: the token of {at} shows the patch of {instead}. {DRAWN}")
 
 
 @contextmanager
