@@ -182,8 +182,8 @@ def _without_copies(listing: Listing) -> Listing:
     # The test split first: a copy of one of its pictures is left out of the others.
     for split in reversed(listing.pictures):
         for file, label in listing.pictures[split]:
-            if Path(file).is_file():
-                by_size[Path(file).stat().st_size].append((file, label))
+            if Path(file).is_file() and (size := Path(file).stat().st_size):  # an empty file is no picture, nor a copy
+                by_size[size].append((file, label))
     reasons: dict[str, str] = {}
     for same_size in by_size.values():
         same: dict[bytes, list[tuple[str, int]]] = defaultdict(list)
