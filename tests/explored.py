@@ -3,16 +3,16 @@
 import base64
 import io
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 from conftest import ROOT
-from lab import chromium, note_outside
+from lab import PATIENCE, chromium, note_outside
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Page, TimeoutError
 
 from vit_course.attention import attention_weights
 
@@ -78,10 +78,17 @@ def patch(page: Page, row: int, column: int, rows: int = 8, columns: int = 8, pa
 
 
 def point(page: Page, row: int, column: int, rows: int, columns: int, prefix: int = 1) -> None:
-    """Points at a patch of the first panel, and waits until it is the query that is drawn."""
-    page.mouse.move(*patch(page, row, column, rows, columns))
+    """Points at a patch of the first panel, and waits until it is the query that is drawn.
+
+    Points again after a while, because the panel may have moved in the meantime, as where an output above it grows.
+    """
     token = prefix + row * columns + column
-    page.wait_for_selector(f".vit-explorer[data-query='{token}']", state="attached")
+    for _ in range(PATIENCE // 10):
+        page.mouse.move(*patch(page, row, column, rows, columns))
+        with suppress(TimeoutError):
+            page.wait_for_selector(f".vit-explorer[data-query='{token}']", state="attached", timeout=10_000)
+            return
+    raise AssertionError(f"token {token} was pointed at, and did not become the query")
 
 
 def decoded(address: str) -> np.ndarray:
@@ -158,5 +165,5 @@ def photograph(page: Page) -> np.ndarray:
 def hears(page, words: str) -> str:
     """Waits until the line beside the upload button contains `words`, and returns the whole line."""
     line = page.locator(f"{FIELD} .vit-upload-words")
-    page.wait_for_function("([e, words]) => e.textContent.includes(words)", arg=[line.element_handle(), words])
-    return line.inner_text()
+    said = "([e, words]) => e.textContent.includes(words) && e.textContent"
+    return page.wait_for_function(said, arg=[line.element_handle(), words]).json_value()

@@ -24,7 +24,7 @@ OPEN = """async (patience) => {
         for (const end = Date.now() + window.patience; !is(); await new Promise((done) => setTimeout(done, 5)))
             if (Date.now() > end) throw new Error("it did not come");
     };
-    const { Models } = await import("/js/live/models.js");
+    const { Models } = await import("/explorer/js/live/models.js");
     const page = JSON.parse(new DOMParser().parseFromString(await (await fetch("/")).text(), "text/html")
         .querySelector("#live-page").textContent);
     window.states = []; window.answers = [];
@@ -68,9 +68,8 @@ def worker_page(browser, live_folder, handler=Handler, query=""):
     place = tempfile.TemporaryDirectory(dir=live_folder.parent)
     folder = Path(place.name, "page")
     shutil.copytree(live_folder, folder, copy_function=os.link)
-    (folder / "js").mkdir()
-    for path in (ROOT / "vit_course" / "explorer" / "js").glob("live*.js"):
-        (folder / "js" / path.name).write_bytes(path.read_bytes())
+    for place_of_modules in ("explorer/js", "_support/widgets/js"):
+        shutil.copytree(ROOT / "vit_course" / place_of_modules, folder / place_of_modules)
     (folder / "blank.html").write_text("<!DOCTYPE html><title>Models</title>")
     with place, answering(partial(handler, directory=str(folder))) as server:
         page = browser.new_page(service_workers="block")

@@ -60,6 +60,12 @@ def rewritten(path, change):
     write_tensors(path, *change(*load_weights(path)))
 
 
+def one_line(capsys, *words: str) -> None:
+    """Asserts that a command has printed one line of an error, with these words in it."""
+    error = capsys.readouterr().err
+    assert all(word in error for word in words) and error.startswith("error: ") and error.count("\n") == 1, error
+
+
 def write_pictures(folder, count=24):
     """Writes pictures of two classes, (H, W) = (20, 30); returns the folder."""
     for i in range(count):

@@ -2,11 +2,15 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 from runs import write_pictures
 
-from vit_course import data
+from vit_course import data, pretrained
+from vit_course.training import TrainingConfig, train
+from vit_course.vit import ViT, ViTConfig
 
 
 def test_a_folder_that_is_none(tmp_path):
@@ -23,7 +27,10 @@ def test_a_folder_that_is_none(tmp_path):
         data.folder(root)
     (root / "class0" / "04.png").unlink()
     (root / "bird").mkdir()
-    with pytest.raises(ValueError, match="bird"):
+    with pytest.raises(ValueError, match=r"the class 'bird' has no picture: .*bird has no files"):
+        data.folder(root)
+    (root / "bird" / "one.heic").write_bytes(b"picture")
+    with pytest.raises(ValueError, match=r"bird has 1 not a picture by its ending, such as one\.heic"):
         data.folder(root)
 
 
@@ -69,7 +76,7 @@ def test_a_class_of_damaged_files_is_named(tmp_path):
     root = write_pictures(tmp_path / "pictures")
     for path in (root / "class1").iterdir():
         path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(ValueError, match="not one image of the class 'class1' can be read"):
+    with pytest.raises(ValueError, match="not one training image of the class 'class1' can be read"):
         data.folder(root, image_size=8, on_disk=True)
     with pytest.raises(ValueError, match=r"class1.*\.png is not a readable image"):
         data.folder(root, image_size=8)
@@ -86,3 +93,172 @@ def test_the_source_of_a_folder_makes_it_again(tmp_path, monkeypatch):
         near = data.folder(given, image_size=10)
         assert near.source == {"source": "./shapes", "image_size": 10}
         assert data.from_recipe(near.source).class_names == ("class0", "class1")
+
+
+def counts(dataset) -> list[int]:
+    return [len(part) for part in (dataset.train, dataset.validation, dataset.test)]
+
+
+@pytest.fixture
+def split_folder(tmp_path) -> Path:
+    """train, val and test with 12, 4 and 4 different pictures of each of two classes."""
+    pictures = sorted(write_pictures(tmp_path / "all", 40).rglob("*.png"))
+    for i, path in enumerate(pictures):
+        split = ("train", "val", "test")[(i % 20 > 11) + (i % 20 > 15)]
+        place = tmp_path / "photographs" / split / path.parent.name / path.name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(place)
+    return tmp_path / "photographs"
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_folders_of_splits_are_the_splits(on_disk, split_folder):
+    dataset = data.folder(split_folder, image_size=8, on_disk=on_disk)
+    assert counts(dataset) == [24, 8, 8] and dataset.class_names == ("class0", "class1")
+    assert dataset.summary["classes"]["class1"] == {"train": 12, "validation": 4, "test": 4}
+    shutil.rmtree(split_folder / "test")
+    (split_folder / "val").rename(split_folder / "Valid")
+    dataset = data.folder(split_folder, image_size=8, on_disk=on_disk)
+    assert counts(dataset) == [22, 8, 2] and dataset.summary["splits"] == ["train", "validation"], "a tenth is drawn"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda root: (root / "train" / "class0").rename(root / "cats"), "and beside them 'cats': move it away"),
+        (lambda root: shutil.copytree(root / "val", root / "dev"), "are both named as the validation split"),
+        (lambda root: (root / "train").rename(root / "pictures"), "has folders of splits .test, val., but none named"),
+        (lambda root: (root / "val" / "class0").rename(root / "val" / "cat"), "val has the class 'cat', which .*train"),
+        (lambda root: [shutil.rmtree(root / name / "class0") for name in ("train", "val", "test")], "has 1 class, but"),
+    ],
+)
+def test_splits_that_do_not_fit_are_refused(change, message, split_folder):
+    change(split_folder)
+    with pytest.raises(ValueError, match=message):
+        data.folder(split_folder, image_size=8)
+
+
+def test_classes_that_are_named_as_splits_are_asked_for(tmp_path):
+    root = write_pictures(tmp_path / "pictures")
+    (root / "class0").rename(root / "train")
+    assert data.folder(root, image_size=8).class_names == ("class1", "train"), "one such name is a class: of trains"
+    (root / "class1").rename(root / "test")
+    with pytest.raises(ValueError, match="test and train, which are named as splits and have no folders of classes"):
+        data.folder(root, image_size=8)
+
+
+def test_what_is_hidden_or_another_file_is_no_class_and_no_picture(tmp_path, capsys):
+    root = write_pictures(tmp_path / "pictures")
+    wanted = data.folder(root, image_size=8)
+    capsys.readouterr()
+    for name in (".ipynb_checkpoints", ".git", "@eaDir", "__MACOSX"):
+        for folder in (root / name, root / "class0" / name):
+            shutil.copytree(root / "class1", folder)
+    (root / "class0" / "._00.png").write_bytes(b"of a Mac")
+    (root / "class0" / "notes.txt").write_text("no picture")
+    (root / "loose.png").write_bytes((root / "class0" / "00.png").read_bytes())
+    dataset = data.folder(root, image_size=8)
+    assert dataset.class_names == wanted.class_names and dataset.train.images.equal(wanted.train.images)
+    assert {reason: count for reason, (count, _) in dataset.summary["left_out"].items()} == {
+        "hidden": 9, "not a picture by its ending": 1, "in no class's folder": 1,
+    }  # fmt: skip
+    said = capsys.readouterr().out
+    assert said.startswith("pictures: 24 images of 2 classes, split at random\n")
+    assert "left out, not a picture by its ending: 1, such as class0/notes.txt" in said
+
+
+def test_links_are_followed_once(tmp_path):
+    root = write_pictures(tmp_path / "pictures")
+    elsewhere = tmp_path / "elsewhere"
+    (root / "class1").rename(elsewhere)
+    (root / "class1").symlink_to(elsewhere)
+    assert counts(data.folder(root, image_size=8)) == [20, 2, 2], "a class may be a link"
+    for name, target in (("again", root / "class0"), ("up", root), ("there", elsewhere)):
+        (root / "class1" / name).symlink_to(target)
+    with pytest.raises(ValueError, match="class0 has 12 the same picture in two classes"):
+        data.folder(root, image_size=8)
+    (root / "class1" / "again").unlink()
+    assert counts(data.folder(root, image_size=8)) == [20, 2, 2]
+
+
+def test_identical_files_never_stand_on_both_sides_of_a_split(split_folder, tmp_path):
+    train, test = split_folder / "train" / "class0", split_folder / "test" / "class0"
+    first = sorted(train.iterdir())[0]
+    shutil.copy(first, test / "copy.png")
+    shutil.copy(first, train / "copy.png")
+    dataset = data.folder(split_folder, image_size=8, on_disk=True)
+    assert counts(dataset) == [23, 8, 9] and dataset.summary["left_out"]["a copy of another picture"][0] == 2
+    assert str(test / "copy.png") in dataset.test.paths and str(first) not in dataset.train.paths
+    shutil.copy(first, split_folder / "train" / "class1" / "other.png")
+    dataset = data.folder(split_folder, image_size=8, on_disk=True)
+    assert counts(dataset) == [23, 8, 8] and dataset.summary["left_out"]["the same picture in two classes"][0] == 4
+    root = write_pictures(tmp_path / "once", 40)
+    for path in [*root.rglob("*.png")]:
+        shutil.copy(path, path.with_name(f"copy of {path.name}"))
+    dataset = data.folder(root, image_size=8)
+    everything = torch.cat([part.images for part in (dataset.train, dataset.validation, dataset.test)]).flatten(1)
+    assert counts(dataset) == [32, 4, 4] and len(everything.unique(dim=0)) == 40
+
+
+ENDINGS = ("png", "jpg", "jfif", "gif", "avif", "webp", "tif", "bmp")
+
+
+def test_every_format_that_is_opened_is_found_in_a_folder(tmp_path):
+    for path in [*write_pictures(tmp_path / "pictures", 2 * len(ENDINGS) + 4).rglob("*.png")]:
+        ending = ENDINGS[int(path.stem) // 2 % len(ENDINGS)]
+        Image.open(path).save(tmp_path / f"picture.{ending}")
+        path.unlink()
+        shutil.move(tmp_path / f"picture.{ending}", path.with_suffix(f".{ending.upper()}"))
+    assert counts(data.folder(tmp_path / "pictures", image_size=8)) == [16, 2, 2]
+    assert data.folder(tmp_path / "pictures", image_size=8).summary["left_out"] == {}
+
+
+def write_numbers(folder: Path, highest: int, dtype, ending: str) -> Path:
+    """Writes twelve pictures of whole numbers up to `highest`, two of them five times darker; returns the folder."""
+    for i in range(12):
+        values = np.random.RandomState(i).randint(0, highest // (5 if i < 2 else 1) + 1, (20, 30))
+        path = folder / f"class{i % 2}" / f"{i:02}.{ending}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(values.astype(dtype)).save(path)
+    return folder
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+@pytest.mark.parametrize(("dtype", "ending"), [(np.uint16, "png"), (np.int32, "tif")])
+@pytest.mark.parametrize(("highest", "bits"), [(255, 8), (4095, 12), (65535, 16)])
+def test_whole_numbers_are_read_by_what_the_pictures_of_the_folder_use(highest, bits, dtype, ending, on_disk, tmp_path):
+    root = write_numbers(tmp_path / "scans", highest, dtype, ending)
+    dataset = data.folder(root, image_size=(20, 30), on_disk=on_disk)
+    assert dataset.summary["bits"] == bits
+    parts = (dataset.train, dataset.validation, dataset.test)
+    means = sorted(mean.item() for part in parts for mean in part[:].images.flatten(1).float().mean(dim=1))
+    assert all(20 < mean < 32 for mean in means[:2]) and all(115 < mean < 140 for mean in means[2:]), "all on one scale"
+
+
+def test_a_picture_of_few_bits_says_so(tmp_path):
+    path = write_numbers(tmp_path / "scans", 4095, np.uint16, "png") / "class0" / "10.png"
+    with pytest.warns(UserWarning, match=r"10\.png has whole numbers of 12 bits in a file for more: read as 12 bits"):
+        image = data.open_image(path)
+    assert 115 < image.float().mean() < 140
+    with pytest.raises(ValueError, match="but whole numbers from 0 to 255 are needed"):
+        data.open_image(path, bits=8)
+
+
+def test_nearly_black_pictures_and_rare_classes_are_named(tmp_path, capsys):
+    root = write_pictures(tmp_path / "pictures", 40)
+    (root / "rare").mkdir()
+    Image.new("RGB", (30, 20), (2, 1, 3)).save(root / "rare" / "only.png")
+    dataset = data.folder(root, image_size=8)
+    said = capsys.readouterr().out
+    assert "nearly black, of 41 looked at: 1, such as rare/only.png" in said
+    absent = [split for split, count in dataset.summary["classes"]["rare"].items() if not count]
+    assert len(absent) == 2 and all(f"no image for {split}: rare" in said for split in absent)
+
+
+def test_the_summary_is_kept_with_the_run(split_folder, tmp_path):
+    dataset = data.folder(split_folder, image_size=8)
+    config = ViTConfig(image_size=8, patch_size=4, num_classes=2, hidden_dim=8, num_layers=1, num_heads=2, mlp_dim=8)
+    train(ViT(config), dataset, TrainingConfig(epochs=1), tmp_path / "run", progress=False)
+    kept = json.loads((tmp_path / "run" / "config.json").read_text())["images"]["summary"]
+    assert kept == dataset.summary and kept["classes"]["class0"]["test"] == 4
+    assert pretrained.load_run(tmp_path / "run").class_names == ["class0", "class1"]

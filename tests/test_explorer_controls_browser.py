@@ -198,6 +198,10 @@ def test_click_pins_click_again_frees_and_escape_too(page):
 
 
 def test_strips_are_groups_of_radio_buttons_and_the_keys_are_explained(page):
+    marked = """all => Object.fromEntries(all.filter(group => !group.closest("[hidden]"))
+        .map(group => [group.ariaLabel, group.querySelectorAll("input:checked").length]))"""
+    strips = page.eval_on_selector_all("[role=radiogroup]", marked)
+    assert strips.keys() > {"Scale", "Overlay"} and set(strips.values()) == {1}, "each marks the choice of the state"
     page.get_by_role("radio", name="Spotlight").focus()
     page.keyboard.press("ArrowRight")
     drawn(page)

@@ -13,7 +13,7 @@ with extra("course", "checking exercises"):
     from vit_course.checks.kernel_watch import watch
     from vit_course.checks.progress_table import progress
 
-FOLDERS = load_exercises(__name__)
+    FOLDERS = load_exercises(__name__)
 watch()
 
 __all__ = [*FOLDERS, "EXERCISES", "guessed", "progress"]

@@ -6,7 +6,7 @@ from dataclasses import MISSING
 from pathlib import Path
 
 from vit_course._support.inputs.source_names import SOURCES
-from vit_course.commands.paths import path
+from vit_course.commands.paths import check_checkpoint, path
 from vit_course.commands.recipes import fields_of_a_recipe, known_recipes, read_recipe
 from vit_course.config import ViTConfig
 from vit_course.training.recipe import OBJECTIVES, TrainingConfig
@@ -23,6 +23,12 @@ def add_to(commands) -> None:
         argument_default=argparse.SUPPRESS,
     )
     train.add_argument("--recipe", help=f"one of {known_recipes()}, or the path of your own .toml file")
+    train.add_argument(
+        "--weights",
+        default=None,
+        help="start from these weights in place of random ones: any name that `explore --weights` takes. The model is "
+        "theirs, with a new head, and images are normalised as theirs were; a recipe's [model] is not used",
+    )
     train.add_argument("--out", type=path, help="the run folder (default: runs/ and the recipe's name)")
     train.add_argument("--resume", action="store_true", default=False, help="continue the run in the run folder")
     train.add_argument("--device", default="cpu", help="cpu, cuda, cuda:1 or mps")
@@ -52,11 +58,21 @@ def add_to(commands) -> None:
 def run(options) -> int:
     """Trains by the recipe and the flags, and writes the run folder; returns 0."""
     recipe = read_recipe(vars(options))
+    if options.weights is not None:
+        check_checkpoint(options.weights)
+        _check_fits_weights(options, recipe.objective)
     _check_device(options.device)
     from vit_course.commands.training_run import train_and_report
 
     options.out = getattr(options, "out", Path("runs") / recipe.name)
     return train_and_report(recipe, options)
+
+
+def _check_fits_weights(options, objective: str) -> None:
+    if objective != "supervised":
+        raise ValueError(f"--weights is for training with labels, and the objective is {objective}")
+    if given := [name for name in fields_of_a_recipe(ViTConfig) if name in vars(options)]:
+        raise ValueError(f"with --weights the model is that of {options.weights}: leave {', '.join(given)} out")
 
 
 def _check_device(name: str) -> None:

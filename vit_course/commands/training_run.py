@@ -2,6 +2,7 @@
 
 import io
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ from vit_course import data, plots
 from vit_course._support.files.atomic import write_atomically, write_json
 from vit_course._support.files.weights import load_weights
 from vit_course._support.inputs.rules import harmless
+from vit_course._support.inputs.source_names import SOURCES
 from vit_course.commands.console import say
 from vit_course.config import ViTConfig
 from vit_course.data.memory import check_memory
+from vit_course.pretrained import Pretrained, load_run, resize, with_head
 from vit_course.training.baseline import linear_baseline
 from vit_course.training.checking import available_device
 from vit_course.training.evaluation import evaluate, images_at_once
@@ -38,14 +41,18 @@ def train_and_report(recipe: "Recipe", options) -> int:
 
     Args:
         recipe: what to train, on what, and how.
-        options: the flags that do not change the result: out, resume, device, accumulate, compiled, workers.
+        options: the weights to start from, or None, and the flags that do not change the result: out, resume, device,
+            accumulate, compiled, workers.
     """
     engine = engine_for(available_device(options.device))
     # The main process downloads and unpacks first, then one process on each machine, which may have a disk of its own;
     # the others find the data there.
     with engine.main_process_first(), engine.local_main_process_first():
-        dataset = data.from_recipe(recipe.data)
-    objective = _new_objective(recipe, dataset, engine.device)
+        start = None if options.weights is None else load_run(options.weights)
+        dataset = data.from_recipe(recipe.data if start is None else _with_size_of(start, recipe.data))
+    if start is not None:
+        dataset = _normalised_as(start, dataset)
+    objective = _new_objective(recipe, dataset, engine.device, start)
     if engine.is_main_process:
         _announce(recipe, dataset, objective, options.out, engine.num_processes)
     started = time.perf_counter()
@@ -74,13 +81,34 @@ def train_and_report(recipe: "Recipe", options) -> int:
     return 0
 
 
-def _new_objective(recipe: "Recipe", dataset: data.Dataset, device: torch.device) -> Objective:
-    config = ViTConfig(
-        **recipe.model,
-        image_size=dataset.image_size,
-        in_channels=dataset.in_channels,
-        num_classes=len(dataset.class_names) if recipe.objective == "supervised" else 0,
-    )
+def _with_size_of(start: Pretrained, values: dict) -> dict:
+    # Where the size of the images is free and not given, it is that of the images of the weights.
+    free = values["source"] == "shapes" or values["source"] not in SOURCES
+    height, width = start.model.config.height_width
+    return {"image_size": height, **values} if free and height == width else values
+
+
+def _normalised_as(start: Pretrained, dataset: data.Dataset) -> data.Dataset:
+    channels = start.model.config.in_channels
+    if channels != dataset.in_channels:
+        raise ValueError(
+            f"the weights take images of {channels} channels, and those of {dataset.name} have {dataset.in_channels}"
+        )
+    return replace(dataset, mean=start.preprocess.mean, std=start.preprocess.std)
+
+
+def _new_objective(
+    recipe: "Recipe", dataset: data.Dataset, device: torch.device, start: Pretrained | None
+) -> Objective:
+    if start is not None:
+        config = start.model.config
+    else:
+        config = ViTConfig(
+            **recipe.model,
+            image_size=dataset.image_size,
+            in_channels=dataset.in_channels,
+            num_classes=len(dataset.class_names) if recipe.objective == "supervised" else 0,
+        )
     if device.type == "cpu":
         check_memory(
             BYTES_A_PARAMETER * config.num_parameters,
@@ -88,11 +116,19 @@ def _new_objective(recipe: "Recipe", dataset: data.Dataset, device: torch.device
             "make hidden_dim, mlp_dim or num_layers smaller",
         )
     data.seed_everything(recipe.training.seed)
-    model = ViT(config)
+    model = ViT(config) if start is None else _with_new_head(start.model, dataset)
     if recipe.objective == "supervised":
         return Supervised(model, dataset, recipe.training.label_smoothing).to(device)
     objective = MaskedAutoencoder if recipe.objective == "masked" else SelfDistillation
     return objective(model, **recipe.options).to(device)
+
+
+def _with_new_head(model: ViT, dataset: data.Dataset) -> ViT:
+    """The model for the size and the classes of the images; its head is 0 (Dosovitskiy et al. 2020, section 3.2)."""
+    head = torch.nn.Linear(model.config.representation_size or model.config.hidden_dim, len(dataset.class_names))
+    for parameter in head.parameters():
+        torch.nn.init.zeros_(parameter)
+    return with_head(resize(model, dataset.image_size), head)
 
 
 def _announce(recipe: "Recipe", dataset: data.Dataset, objective: Objective, out: Path, num_processes: int) -> None:

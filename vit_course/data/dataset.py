@@ -24,6 +24,7 @@ class Dataset:
         mean, std: of the training images, one value per channel, on the scale 0 to 1.
         source: the [data] part of a recipe for these images, in JSON values, from which `from_recipe` makes them again.
             Later changes by `dataclasses.replace` are not in it.
+        summary: of a folder, what was found in it and what was left out (`folder_summary.summarise`).
 
     Raises:
         ValueError: parts that do not fit together, a label without a class, or invalid statistics.
@@ -37,6 +38,7 @@ class Dataset:
     mean: tuple[float, ...]
     std: tuple[float, ...]
     source: dict = field(default_factory=dict)
+    summary: dict = field(default_factory=dict)
 
     def __post_init__(self):
         names = self.class_names
@@ -97,17 +99,27 @@ def source_of(function: Callable, source: str, **given) -> dict:
 
 
 def with_statistics(
-    name: str, train: Images, validation: Images, test: Images, class_names: tuple[str, ...], source: dict
+    name: str,
+    train: Images,
+    validation: Images,
+    test: Images,
+    class_names: tuple[str, ...],
+    source: dict,
+    images: ImageSet | None = None,
+    summary: dict | None = None,
 ) -> Dataset:
-    """A `Dataset` with the mean and standard deviation of its training images by channel, or of 1,000 files.
+    """A `Dataset` with the mean and standard deviation of its training images by channel.
+
+    Args:
+        images: those of a random sample of the training images, if they are files.
 
     Raises:
         ValueError: not one of the files could be read.
     """
+    images = train if images is None else images
     # By channel from a histogram of the 256 values: exact, the same on every machine, no float copy of the images.
     values = torch.arange(256, dtype=torch.float64) / 255
     mean, std = [], []
-    images = train if isinstance(train, ImageSet) else train[:1000]  # a random sample, since the split is random
     if not len(images):
         raise ValueError(f"none of the first {min(1000, len(train))} training images of {name} can be read")
     for channel in images.images.unbind(1):
@@ -117,4 +129,4 @@ def with_statistics(
         # A constant channel has the deviation 0. Divided by 1/255 instead, one step of its values, it becomes 0
         # everywhere; divided by 0, it would become NaN.
         std.append(round(max((share * (values - centre) ** 2).sum().sqrt().item(), 1 / 255), 4))
-    return Dataset(name, train, validation, test, class_names, tuple(mean), tuple(std), source)
+    return Dataset(name, train, validation, test, class_names, tuple(mean), tuple(std), source, summary or {})

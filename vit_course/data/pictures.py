@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import warnings
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -34,12 +35,13 @@ KINDS = {stat.S_IFREG: "", stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", sta
 MANY_PIXELS = 10_000_000
 
 
-def open_image(path: Picture, image_size: int | tuple[int, int] | None = None) -> torch.Tensor:
+def open_image(path: Picture, image_size: int | tuple[int, int] | None = None, bits: int | None = None) -> torch.Tensor:
     """A file -> (3, H, W) uint8: `open_picture`, resized to cover `image_size` and cropped at the centre if given.
 
     Args:
         path: as `open_picture` takes it.
         image_size: in pixels; one int means a square, a pair is (height, width).
+        bits: as `open_picture` takes it.
 
     Raises:
         ValueError: as `open_picture`; or an `image_size` that is invalid, or too large for the memory.
@@ -50,21 +52,23 @@ def open_image(path: Picture, image_size: int | tuple[int, int] | None = None) -
         if height * width > MANY_PIXELS:
             # Four bytes a pixel in Pillow, three in the array, three in the tensor.
             check_memory(10 * height * width, f"pictures of {height} x {width}", "ask for a smaller image_size")
-    image = open_picture(path)
+    image = open_picture(path, bits)
     if image_size is not None:
         image = ImageOps.fit(image, (width, height), Image.Resampling.BICUBIC)
     return torch.from_numpy(np.array(image)).permute(2, 0, 1).contiguous()  # (3, H, W)
 
 
-def open_picture(source: Picture) -> Image.Image:
+def open_picture(source: Picture, bits: int | None = None) -> Image.Image:
     """A file, or a Pillow image in any mode -> a Pillow image, upright, in RGB.
 
-    Upright: turned as the camera noted (EXIF). Transparent parts become white, 16-bit values keep their upper eight
-    bits, and an animation keeps its first picture. Floats count from 0 to 255; if none is above 1, they are scaled up
-    to that.
+    Upright: turned as the camera noted (EXIF). Transparent parts become white, and an animation keeps its first
+    picture. Whole numbers of more than 8 bits keep the upper 8 of those that the picture uses, 8, 10, 12, 14 or 16,
+    because files do not say how many a camera or a scanner has filled; where it is not 16, a warning says so. Floats
+    count from 0 to 255; if none is above 1, they are scaled up to that.
 
     Args:
         source: a path, the bytes of a file, a binary file object, whose `name` errors then mention, or an image.
+        bits: of whole numbers, if they are known, such as from other pictures of the same folder.
 
     Raises:
         ValueError: no such file, not a readable image, or one of more pixels than Pillow considers safe; an address
@@ -77,9 +81,10 @@ def open_picture(source: Picture) -> Image.Image:
         # Warnings of Pillow, such as about damaged EXIF, are ignored: the picture can be shown.
         with warnings.catch_warnings(action="ignore"):
             if isinstance(file, Image.Image):
-                return _rgb(ImageOps.exif_transpose(file))
-            with Image.open(file, formats=_formats()) as opened:
-                return _rgb(ImageOps.exif_transpose(opened))
+                picture, used = _rgb(ImageOps.exif_transpose(file), bits)
+            else:
+                with Image.open(file, formats=_formats()) as opened:
+                    picture, used = _rgb(ImageOps.exif_transpose(opened), bits)
     except FileNotFoundError:
         raise ValueError(f"there is no file {name}") from None
     except Image.DecompressionBombError as error:
@@ -96,6 +101,26 @@ def open_picture(source: Picture) -> Image.Image:
         raise ValueError(f"{name} is not a readable image: {error.strerror or error}") from error
     except Exception as error:  # a damaged file can end in nearly any error, depending on its format
         raise ValueError(f"{name} is not a readable image: {error or type(error).__name__}") from error
+    if bits is None and used not in (None, 16):
+        warnings.warn(f"{name} has whole numbers of {used} bits in a file for more: read as {used} bits", stacklevel=2)
+    return picture
+
+
+def bits_of(paths: Iterable[str]) -> int | None:
+    """How many bits the whole numbers in these files use: 8, 10, 12, 14 or 16; None if none has more than bytes.
+
+    Of files of bytes only the heads are read. Files that cannot be read are passed over.
+    """
+    used = set()
+    for path in paths:
+        with (
+            warnings.catch_warnings(action="ignore"),
+            contextlib.suppress(Exception),  # whoever opens the file meets it again
+            Image.open(path, formats=_formats()) as opened,
+        ):
+            if opened.mode.startswith("I"):
+                used.add(_bits(_within(np.asarray(opened), "whole numbers", 65535)))
+    return max(used, default=None)
 
 
 def normalise(images: torch.Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> torch.Tensor:
@@ -163,22 +188,30 @@ def _formats() -> list[str]:
     return [name for name in FORMATS if name in Image.OPEN]  # an older Pillow has no AVIF
 
 
-def _rgb(image: Image.Image) -> Image.Image:
+def _rgb(image: Image.Image, bits: int | None) -> tuple[Image.Image, int | None]:
+    # -> the picture, and how many bits its whole numbers use, if there are more than bytes.
     # Pillow's own conversion clips 16-bit values at 255, makes floats from 0 to 1 black, and shows the hidden colours
     # of transparent pixels.
     if 0 in image.size:
         raise ValueError(f"it has no pixels, {image.height} x {image.width}")
     if image.mode.startswith("I"):
-        values = _within(np.asarray(image), "whole numbers", 65535)
-        image = Image.fromarray((values >> 8).astype(np.uint8))
-    elif image.mode == "F":
+        values = _within(np.asarray(image), "whole numbers", 65535 if bits is None else 2**bits - 1)
+        bits = _bits(values) if bits is None else bits
+        image = Image.fromarray((values >> (bits - 8)).astype(np.uint8))
+    else:
+        bits = None
+    if image.mode == "F":
         values = _within(np.asarray(image), "floats from 0 to 1 or", 255)
         if values.max() <= 1:
             image = Image.fromarray((values * 255).round().astype(np.uint8))
     if image.has_transparency_data:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    return image.convert("RGB")
+    return image.convert("RGB"), bits
+
+
+def _bits(values: np.ndarray) -> int:
+    return next(bits for bits in (8, 10, 12, 14, 16) if values.max() < 2**bits)
 
 
 def _within(values: np.ndarray, kind: str, high: int) -> np.ndarray:

@@ -83,6 +83,7 @@ class ImageFiles:
         labels: (n,) int64.
         image_size: in pixels, to which each is resized and cropped (`pictures.open_image`); one int means a square, a
             pair is (height, width). Stored as (height, width).
+        bits: of whole numbers in the files, as `pictures.open_picture` takes it.
 
     Raises:
         TypeError: labels that are not a tensor.
@@ -93,6 +94,7 @@ class ImageFiles:
     labels: torch.Tensor
     image_size: tuple[int, int]
     unreadable: set[str] = field(default_factory=set)
+    bits: int | None = None
 
     def __post_init__(self):
         # A list could be indexed by slices, but not by tensors.
@@ -125,7 +127,7 @@ class ImageFiles:
         images, kept, unreadable = [], [], []
         for i, path in enumerate(paths):
             try:
-                images.append(open_image(str(path), self.image_size))
+                images.append(open_image(str(path), self.image_size, self.bits))
                 kept.append(i)
             except ValueError:
                 unreadable.append(str(path))

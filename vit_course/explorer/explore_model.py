@@ -93,7 +93,7 @@ def explore(
         named = one.class_names if labels is None and isinstance(one, Pretrained) else labels
         one, way = _parts(one, way)
         # Called from here, so that its warning names the reader's line.
-        runs.append(_seen(one, way, prepare(one, each, way), grid, prefix, named))
+        runs.append(_run_on(one, way, prepare(one, each, way), grid, prefix, named))
     if beside is not None:
         CHANGE("beside", beside)
         if len(runs) > 1:
@@ -132,7 +132,7 @@ class _Run:
         """The same model on the same picture, changed."""
         shown, given = self.prepared.shown[None], self.prepared.given
         prepared = Prepared(changed(shown, self.order, how)[0], changed(given, self.order, how))
-        other = _seen(self.model, self.preprocess, prepared, grid, prefix, labels)
+        other = _run_on(self.model, self.preprocess, prepared, grid, prefix, labels)
         other.panel["link"] = link_of(self.order, how)
         return other
 
@@ -175,14 +175,14 @@ def _parts(model: Any, preprocess: Callable | None) -> tuple[nn.Module, Callable
     return model, preprocess
 
 
-def _seen(
+def _run_on(
     model: nn.Module, preprocess: Callable | None, prepared: Prepared, grid: Grid, prefix: Prefix, labels: Labels
 ) -> _Run:
     anatomy = Anatomy(model)
     first = next(model.parameters(), prepared.given)
     images = prepared.given.to(first.device, first.dtype)
     with evaluated(model):
-        recorded, seen, answer = _recorded(anatomy, images)
+        recorded, seen, answer = _record(anatomy, images)
         order = recorded.tokens(grid, prefix)
         maps: torch.Tensor | tuple[torch.Tensor, ...]
         try:
@@ -205,7 +205,7 @@ def _seen(
         "whole": prepared.whole,
     }
     given = (model, preprocess, prepared, grid, prefix, labels)
-    panel["changes"] = Changes(model, prepared.given, lambda: _seen(*given).panel)
+    panel["changes"] = Changes(model, prepared.given, lambda: _run_on(*given).panel)
     return _Run(model, preprocess, prepared, panel, order)
 
 
@@ -215,7 +215,7 @@ def _categories(preprocess: object) -> list[str] | None:
     return list(meta["categories"]) if isinstance(meta, dict) and "categories" in meta else None
 
 
-def _recorded(anatomy: Anatomy, images: torch.Tensor) -> tuple[RecordedMaps, ForwardPass | None, Any]:
+def _record(anatomy: Anatomy, images: torch.Tensor) -> tuple[RecordedMaps, ForwardPass | None, Any]:
     # (1, C, H, W) -> the recorded attention, the tokens between the layers (None if they cannot be traced), the output.
     model = anatomy.model
     try:

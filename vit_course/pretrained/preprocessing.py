@@ -188,7 +188,7 @@ class Preprocessing:
         return cls(
             resize=_size("size", config["size"]),
             crop=None if crop is None else _pair(_size("crop_size", crop)),
-            interpolation=RESAMPLE.get(resample, resample) if is_int(resample) else resample,
+            interpolation=RESAMPLE.get(resample, str(resample)) if is_int(resample) else resample,
             mean=_tuple(config["image_mean"]),
             std=_tuple(config["image_std"]),
             on_tensor=on_tensor,

@@ -174,6 +174,8 @@ class RunFolder:
     def _config(self) -> dict:
         # Everything that is needed to apply the model to a picture, and to repeat the run.
         images = {name: list(getattr(self.dataset, name)) for name in ("class_names", "mean", "std")}
+        if self.dataset.summary:
+            images["summary"] = self.dataset.summary
         data = self.dataset.source or {"source": self.dataset.name}
         model, objective = self.described["model"], self.described.get("objective")
         content = {"data": data, "images": images, "model": model, "training": self.described["recipe"]}
