@@ -185,10 +185,11 @@ class Preprocessing:
             raise ValueError(f"the preprocessing of Hugging Face says no {' and no '.join(missing)}")
         crop = config.get("crop_size") if config.get("do_center_crop") else None
         resample = config["resample"]
+        name = RESAMPLE.get(resample) if is_int(resample) else None
         return cls(
             resize=_size("size", config["size"]),
             crop=None if crop is None else _pair(_size("crop_size", crop)),
-            interpolation=RESAMPLE.get(resample, str(resample)) if is_int(resample) else resample,
+            interpolation=resample if name is None else name,
             mean=_tuple(config["image_mean"]),
             std=_tuple(config["image_std"]),
             on_tensor=on_tensor,
