@@ -235,6 +235,28 @@ def test_whole_numbers_are_read_by_what_the_pictures_of_the_folder_use(highest, 
     assert all(20 < mean < 32 for mean in means[:2]) and all(115 < mean < 140 for mean in means[2:]), "all on one scale"
 
 
+def test_the_picture_of_most_bits_decides_wherever_it_stands(tmp_path):
+    root = write_numbers(tmp_path / "scans", 255, np.uint16, "png")
+    for path in root.rglob("*.png"):  # whichever is drawn for the test, one of 12 bits is in it
+        others = write_numbers(tmp_path / f"other {path.stem}", 255, np.uint16, "png")
+        values = np.array(Image.open(others / path.relative_to(root))).astype(np.uint16)
+        values[0, 0] = 4000
+        Image.fromarray(values).save(others / path.relative_to(root))
+        assert data.folder(others, image_size=8).summary["bits"] == 12
+
+
+def test_a_class_without_a_training_image_is_named_and_not_refused(tmp_path, capsys):
+    root = write_pictures(tmp_path / "pictures", 40)
+    for seed in range(200):  # until the only picture is drawn for validation or test
+        (root / "rare").mkdir(exist_ok=True)
+        Image.new("RGB", (30, 20), (200, 100, 30)).save(root / "rare" / "only.png")
+        both = [data.folder(root, image_size=8, seed=seed, on_disk=on_disk) for on_disk in (False, True)]
+        assert both[0].summary["classes"] == both[1].summary["classes"]
+        if not both[0].summary["classes"]["rare"]["train"]:
+            break
+    assert "no image for train: rare" in capsys.readouterr().out
+
+
 def test_a_picture_of_few_bits_says_so(tmp_path):
     path = write_numbers(tmp_path / "scans", 4095, np.uint16, "png") / "class0" / "10.png"
     with pytest.warns(UserWarning, match=r"10\.png has whole numbers of 12 bits in a file for more: read as 12 bits"):

@@ -70,17 +70,17 @@ def renamed(state: dict) -> dict:
 
 # Ratios of 36 patches for which both hide the same number: Hugging Face cuts where the course rounds.
 @pytest.mark.parametrize(
-    ("mask_ratio", "normalised"), [(0.25, True), (0.3, False), (0.5, True), (0.75, True), (0.75, False)]
+    ("ratio", "normalised"), [(0.25, True), (0.3, False), (0.5, True), (0.75, True), (0.75, False)]
 )
 @torch.no_grad()
-def test_the_masked_autoencoder_is_that_of_hugging_face(mask_ratio, normalised):
+def test_the_masked_autoencoder_is_that_of_hugging_face(ratio, normalised):
     sizes = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48, image_size=24)
     decoder = dict(decoder_hidden_size=64, decoder_num_hidden_layers=2, decoder_num_attention_heads=2)
-    more = dict(decoder_intermediate_size=256, patch_size=4, layer_norm_eps=1e-6, mask_ratio=mask_ratio)
+    more = dict(decoder_intermediate_size=256, patch_size=4, layer_norm_eps=1e-6, mask_ratio=ratio)
     theirs = ViTMAEForPreTraining(ViTMAEConfig(**sizes, **decoder, **more, norm_pix_loss=normalised))
     theirs = shaken(theirs).double().eval()
     theirs.decoder.decoder_pos_embed[:, 0] = 0  # ours gives the class token no position in the decoder
-    ours = MaskedAutoencoder(ViT(ViTConfig(24, 4, 0, 32, 2, 2, 48)), mask_ratio, normalise_patches=normalised).double()
+    ours = MaskedAutoencoder(ViT(ViTConfig(24, 4, 0, 32, 2, 2, 48)), ratio, normalise_patches=normalised).double()
     state = renamed(theirs.state_dict())
     ours.positions.table.copy_(state.pop("decoder.decoder_pos_embed")[:, 1:])
     ours.load_state_dict(state)
@@ -140,10 +140,10 @@ def softmax(values: list[float]) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("local_crops", "changes"), [(2, {}), (0, {}), (1, {"pool": "mean", "num_registers": 1}), (3, CUTS[-1])]
+    ("crops", "changes"), [(2, {}), (0, {}), (1, {"pool": "mean", "num_registers": 1}), (3, CUTS[-1])]
 )
-def test_the_loss_of_self_distillation_is_that_of_the_paper(local_crops, changes):
-    objective, images = distilled(local_crops, **changes).eval(), torch.randn(3, 3, 12, 8)
+def test_the_loss_of_self_distillation_is_that_of_the_paper(crops, changes):
+    objective, images = distilled(crops, **changes).eval(), torch.randn(3, 3, 12, 8)
     shaken(objective.teacher), shaken(objective.teacher_head), objective.centre.normal_(std=0.3)
     draws = objective.draws(3, torch.Generator().manual_seed(2))
     large, small = views(images, draws, 4)
@@ -156,12 +156,12 @@ def test_the_loss_of_self_distillation_is_that_of_the_paper(local_crops, changes
         for t in range(2):
             target = softmax([(g - c) / 0.2 for g, c in zip(teacher[t][image], centre, strict=True)])
             entropies.append(-sum(p * math.log(p) for p in target))
-            for s in range(2 + local_crops):
+            for s in range(2 + crops):
                 if s != t:
                     guess = softmax([g / 0.3 for g in student[s][image]])
                     pairs.append(-sum(p * math.log(q) for p, q in zip(target, guess, strict=True)))
         losses.append(np.mean(pairs))
-        assert len(pairs) == 2 * (1 + local_crops)
+        assert len(pairs) == 2 * (1 + crops)
     loss, measures = objective(images, None, draws, 3)
     assert loss.item() == pytest.approx(np.mean(losses), abs=1e-5) and set(measures) == set(objective.measures)
     entropies = np.reshape(entropies, (3, 2)).mean(axis=1)

@@ -84,8 +84,7 @@ def train_and_report(recipe: "Recipe", options) -> int:
 def _with_size_of(start: Pretrained, values: dict) -> dict:
     # Where the size of the images is free and not given, it is that of the images of the weights.
     free = values["source"] == "shapes" or values["source"] not in SOURCES
-    height, width = start.model.config.height_width
-    return {"image_size": height, **values} if free and height == width else values
+    return {"image_size": list(start.model.config.height_width), **values} if free else values
 
 
 def _normalised_as(start: Pretrained, dataset: data.Dataset) -> data.Dataset:

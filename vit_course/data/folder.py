@@ -9,8 +9,8 @@ import torch
 from vit_course._support.inputs.arguments import check_arguments, height_and_width
 from vit_course._support.inputs.source_names import SOURCES
 from vit_course.data.dataset import Dataset, source_of, with_statistics
+from vit_course.data.folder_listing import SPLITS, Listing, list_pictures
 from vit_course.data.folder_summary import report, summarise
-from vit_course.data.listing import SPLITS, Listing, list_pictures
 from vit_course.data.memory import check_memory
 from vit_course.data.pictures import bits_of, need_path, open_image, open_picture
 from vit_course.data.sets import ImageFiles, ImageSet
@@ -23,8 +23,8 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
 
     If the folder has `train` and `val` or `test` (or only `train`) with the classes in them, these are the splits, and
     one that is missing is a tenth of the training split, drawn at random. Hidden files, files without a picture's
-    ending and copies of a picture are left out (`listing.list_pictures`). The classes with their images by split, and
-    what was left out and why, are printed and kept in `Dataset.summary`.
+    ending and copies of a picture are left out (`folder_listing.list_pictures`). The classes with their images by
+    split, and what was left out and why, are printed and kept in `Dataset.summary`.
 
     Every image is turned upright (EXIF), made RGB, resized so that it covers `image_size`, and cropped at the centre.
 
@@ -48,7 +48,7 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
     total = sum(map(len, listing.pictures.values()))
     if total < 10:
         raise ValueError(f"{Path(root).resolve()} has {total} images, but at least 10 are needed for three parts")
-    parts = _split(listing, size, seed)
+    parts = _split(listing, size, seed, LOOKED_AT if on_disk else total)
     # One part is there twice while its images are stacked: the largest or, on disk, the 1,000 for the statistics.
     held = 2 * min(LOOKED_AT, len(parts[0])) if on_disk else total + len(parts[0])
     instead = "ask for a smaller image_size" if on_disk else "leave them on disk with on_disk=True"
@@ -65,8 +65,11 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
     return dataset
 
 
-def _split(listing: Listing, size: tuple[int, int], seed: int) -> list[ImageFiles]:
-    """Returns the training, validation and test images; what has no folder of its own is drawn from the first."""
+def _split(listing: Listing, size: tuple[int, int], seed: int, looked_at: int) -> list[ImageFiles]:
+    """Returns the training, validation and test images; what has no folder of its own is drawn from the first.
+
+    The bits of whole numbers are those of the first `looked_at` images.
+    """
     given = dict(listing.pictures)
     drawn = given.pop(next(iter(given)))  # the training split, or all there is
     order = np.random.RandomState(seed).permutation(len(drawn))
@@ -77,7 +80,8 @@ def _split(listing: Listing, size: tuple[int, int], seed: int) -> list[ImageFile
     chosen |= {split: [drawn[i] for i in piece] for split, piece in zip(missing, pieces[1:], strict=True)}
     if empty := [split for split in SPLITS if not chosen[split]]:
         raise ValueError(f"the {empty[0]} split has no picture")
-    bits = bits_of([path for path, _ in chosen["train"][:LOOKED_AT]])
+    everything = [path for split in SPLITS for path, _ in chosen[split]]
+    bits = bits_of(everything[:looked_at])
     return [
         ImageFiles(
             np.array([path for path, _ in chosen[split]]), torch.tensor([label for _, label in chosen[split]]), size,
@@ -90,7 +94,8 @@ def _split(listing: Listing, size: tuple[int, int], seed: int) -> list[ImageFile
 def _check_one_of_each(files: ImageFiles, classes: tuple[str, ...]) -> None:
     # Otherwise training would skip the damaged files one by one, and end without ever seeing the class.
     for label, name in enumerate(classes):
-        if not any(_can_be_read(path, files.bits) for path in files.paths[(files.labels == label).numpy()]):
+        paths = files.paths[(files.labels == label).numpy()]  # none of a class too rare, which the summary names
+        if len(paths) and not any(_can_be_read(path, files.bits) for path in paths):
             raise ValueError(f"not one training image of the class {name!r} can be read")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from vit_course._support.inputs.rules import harmless
-from vit_course.data.listing import SPLITS, Listing
+from vit_course.data.folder_listing import SPLITS, Listing
 from vit_course.data.sets import ImageFiles, ImageSet
 
 NEARLY_BLACK = 3  # of 255: the mean of a picture of which hardly anything is seen
@@ -30,7 +30,7 @@ def summarise(listing: Listing, parts: Sequence[ImageFiles], looked_at: Sequence
     counts = [torch.bincount(part.labels, minlength=len(listing.classes)).tolist() for part in parts]
     black = []
     for part, images in zip(parts, looked_at, strict=False):
-        paths = part.paths[: len(part)] if images.kept is None else part.paths[images.kept.numpy()]
+        paths = part.paths if images.kept is None else part.paths[images.kept.numpy()]
         dark = images.images.flatten(1).float().mean(dim=1) < NEARLY_BLACK  # (n,)
         black += [str(path) for path, is_dark in zip(paths, dark.tolist(), strict=True) if is_dark]
     return {
@@ -54,7 +54,7 @@ def report(name: str, summary: dict) -> str:
         how = "split at random"
     else:
         drawn = [split for split in SPLITS if split not in splits]
-        how = f"split by its folders{f', {_and(drawn)} drawn from train' if drawn else ''}"
+        how = "split by its folders" + (f", {' and '.join(drawn)} drawn from train" if drawn else "")
     lines = [f"{name}: {sum(totals.values())} images of {len(classes)} classes, {how}"]
     shown = classes if len(classes) <= MANY_CLASSES else {}
     width = max([len("all"), *map(len, shown)])
@@ -73,10 +73,6 @@ def report(name: str, summary: dict) -> str:
     if count:
         lines.append(f"  nearly black, of {summary['looked_at']} looked at: {count}, such as {_short(example[0])}")
     return "\n".join(map(harmless, lines))
-
-
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(words)
 
 
 def _short(path: str) -> str:

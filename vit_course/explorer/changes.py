@@ -2,8 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import groupby, product
 from typing import Any
 
@@ -16,6 +15,7 @@ from tqdm import tqdm
 from vit_course._support.inputs.rules import one_of, shown
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.effects import Baseline, blocks_of
+from vit_course.maps.forward_pass import evaluated
 from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
 from vit_course.maps.intervention_mode import Intervention
 
@@ -71,18 +71,6 @@ def need_families(effects: object) -> tuple[str, ...]:
 def key(change: Change) -> str:
     """Returns the name of a change, the same text as JSON.stringify gives in the browser."""
     return json.dumps(change, separators=(",", ":"))
-
-
-@contextmanager
-def evaluated(model: nn.Module) -> Iterator[None]:
-    """Context manager that puts a model into eval mode, and restores the mode of each module afterwards."""
-    training = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in training.items():
-            module.training = mode
 
 
 class Changes:

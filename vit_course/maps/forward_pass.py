@@ -84,6 +84,18 @@ class Skipped:
         return threading.get_ident() == self.thread
 
 
+@contextmanager
+def evaluated(model: nn.Module) -> Iterator[None]:
+    """Context manager that puts a model into eval mode, and restores the mode of each module afterwards."""
+    training = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in training.items():
+            module.training = mode
+
+
 def run(model: nn.Module, images: torch.Tensor) -> Any:
     """Runs the model and returns its output, or its tokens if it is ours and has no head."""
     config = getattr(model, "config", None)

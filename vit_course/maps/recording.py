@@ -15,7 +15,7 @@ from vit_course.maps.anatomy import Anatomy, few
 from vit_course.maps.attention_tracer import weights_of
 from vit_course.maps.foreign_recording import ForeignRecording, sizes_in
 from vit_course.maps.forward_pass import logits_of
-from vit_course.maps.probe import find_probed_tokens
+from vit_course.maps.probe_tokens import find_probed_tokens
 from vit_course.maps.recorded_attention import (
     HOOKS,
     Pair,
@@ -25,8 +25,7 @@ from vit_course.maps.recorded_attention import (
     of_pair,
     of_weights,
 )
-from vit_course.maps.tokens import Tokens, check_whole, find_tokens
-from vit_course.vit import ViT
+from vit_course.maps.tokens import Tokens, check_whole
 
 
 class ByLayer(Sequence[list[torch.Tensor]]):
@@ -116,19 +115,15 @@ class RecordedMaps:
     def tokens(self, grid: tuple[int, int] | None = None, prefix: int | Sequence[str] | None = None) -> Tokens:
         """Which of the T tokens are patches, where they lie, and what the others are called.
 
-        What the model or the arguments say is tested on a model that is not ours: random images are run as far as its
-        first attention (`probe.probe_order`), and a token has to change with the pixels of its patch and of no other.
+        On a model that is not ours this is tested (`find_probed_tokens`).
 
         Args:
-            grid, prefix: as `find_tokens` takes them; by default what the model says.
+            grid, prefix: as `find_probed_tokens` takes them; by default what the model says.
 
         Raises:
-            ValueError: as `stacked` and `find_tokens`; or a token that shows another patch, or none.
+            ValueError: as `stacked` and `find_probed_tokens`.
         """
-        num_tokens, size = self._num_tokens(), self._size()
-        if type(self._anatomy.model) is ViT or size is None:
-            return find_tokens(num_tokens, size, self._anatomy, grid, prefix)
-        return find_probed_tokens(num_tokens, size, self._anatomy, grid, prefix)
+        return find_probed_tokens(self._num_tokens(), self._size(), self._anatomy, grid, prefix)
 
     def _num_tokens(self) -> int:
         # Returns T, or raises if the maps are not whole.

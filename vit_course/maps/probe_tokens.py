@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from weakref import WeakKeyDictionary
 
 import torch
@@ -10,8 +9,11 @@ from torch import nn
 
 from vit_course.maps.active_interventions import paused_interventions, unrecorded
 from vit_course.maps.anatomy import Anatomy, few
+from vit_course.maps.foreign_recording import EAGER
+from vit_course.maps.forward_pass import evaluated
 from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.tokens import Tokens, find_tokens
+from vit_course.vit import ViT
 
 STRENGTH = 4.0  # of a change, in standard deviations of the random images
 # For each token the patch that it shows, counted row by row: `NOTHING` if no pixel changes it, `SEVERAL` if those of
@@ -111,11 +113,12 @@ def _tokens_of(anatomy: Anatomy, images: torch.Tensor) -> torch.Tensor | None:
     with HOOKS:
         hooks = [layer.register_forward_pre_hook(hook, with_kwargs=True) for layer in layers]
     try:
-        with _in_eval_mode(model), unrecorded(), paused_interventions():
+        # A compiled model is run as it is written, so that it can be left in the middle.
+        with EAGER, evaluated(model), unrecorded(), paused_interventions():
             model(images)
     except _Arrived:
         pass
-    except Exception:
+    except Exception:  # a foreign model may raise anything, and then nothing is known
         return None
     finally:
         with HOOKS:
@@ -131,16 +134,21 @@ def _tokens_of(anatomy: Anatomy, images: torch.Tensor) -> torch.Tensor | None:
 
 def find_probed_tokens(
     num_tokens: int,
-    image_size: tuple[int, int],
+    image_size: tuple[int, int] | None,
     anatomy: Anatomy,
     grid: tuple[int, int] | None = None,
     prefix: int | Sequence[str] | None = None,
 ) -> Tokens:
     """As `find_tokens`, tested on the model itself; if it does not say its prefix, the test says how long it is.
 
+    A token has to change with the pixels of its patch and of no other. Not tested are our own `ViT`, whose order is
+    known, and a model of which no image was seen.
+
     Raises:
         ValueError: as `find_tokens`, or a token that shows another patch, or none.
     """
+    if type(anatomy.model) is ViT or image_size is None:
+        return find_tokens(num_tokens, image_size, anatomy, grid, prefix)
     place = anatomy.grid(image_size) if grid is None else grid
     if prefix is None and anatomy.prefix is None and place is not None:
         order = probe_order(anatomy, image_size, place)
@@ -165,15 +173,3 @@ def _check_order(order: Order, name: str, found: Tokens) -> None:
         if shown not in (place, SEVERAL):
             at, instead = (Tokens((), found.grid).name(each) for each in (place, shown))
             raise ValueError(f"{name} was tested: the token of {at} shows the patch of {instead}. {DRAWN}")
-
-
-@contextmanager
-def _in_eval_mode(model: nn.Module) -> Iterator[None]:
-    with HOOKS:
-        training = {module: module.training for module in model.modules()}
-        model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in training.items():
-            module.training = mode

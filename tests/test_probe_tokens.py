@@ -6,7 +6,7 @@ from torch import nn
 
 from vit_course.maps import record_attention
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.probe import NOTHING, SEVERAL, probe_order
+from vit_course.maps.probe_tokens import NOTHING, SEVERAL, probe_order
 
 SIZE, GRID = (48, 32), (6, 4)
 PATCHES = tuple(range(24))
@@ -114,6 +114,14 @@ def test_arguments_are_tested_as_well():
 def test_patches_that_overlap_are_told_from_other_tokens():
     order = probe_order(Anatomy(Tutorial(usual, kernel=24).eval()), SIZE, GRID)
     assert order[0] == NOTHING and set(order[1:]) == {SEVERAL}
+
+
+def test_a_compiled_model_is_tested_as_it_is_written():
+    torch.manual_seed(0)
+    model = torch.compile(Tutorial(usual).eval(), backend="eager")
+    with torch.no_grad():
+        model(torch.randn(2, 3, *SIZE))
+    assert probe_order(Anatomy(model), SIZE, GRID) == ORDERS["class token first"][1]
 
 
 def test_a_model_that_cannot_be_run_is_not_tested():
