@@ -100,7 +100,7 @@ def test_every_recipe_makes_a_model_and_a_training(recipe, millions):
     side, channels, classes = {"shapes": (32, 3, 5), "digits": (8, 1, 10)}.get(parts["data"]["source"], (32, 3, 10))
     classes = 0 if recipe in WITHOUT_LABELS else classes
     model = ViT(ViTConfig(image_size=side, in_channels=channels, num_classes=classes, **parts["model"]))
-    assert sum(p.numel() for p in model.parameters()) / 1e6 == pytest.approx(millions, abs=0.0006)
+    assert round(sum(p.numel() for p in model.parameters()) / 1e6, 3) == millions
     config = TrainingConfig(**parts["training"])
     assert {name: getattr(config, name) for name in parts["training"]} == parts["training"]
     make_optimisers(model, config)

@@ -42,7 +42,7 @@ def test_tokens_are_those_of_the_original_file(name, real, references):
     assert tokens.shape == expected.shape == (257, 384)
     difference = ((tokens - expected).abs().max() / expected.abs().max()).item()
     print(f"{name}: largest difference {difference:.1e} of the largest value, {expected.abs().max():.2f}")
-    assert difference < 1e-3
+    assert difference < 3e-3  # the weights are stored in 16 bits
 
 
 def test_it_is_what_its_page_says(real):
