@@ -90,6 +90,7 @@ ROWS = {
     "timm CLIP": from_timm("vit_base_patch16_clip_224", (48, 32), CLASS, (6, 4)),
     "timm SigLIP": from_timm("vit_base_patch16_siglip_224", (48, 32), (), (6, 4)),
     "timm relative positions": from_timm("vit_relpos_small_patch16_224", (48, 32), (), (6, 4)),
+    "timm parallel blocks": from_timm("vit_small_patch16_18x2_224", (48, 32), CLASS, (6, 4), heads=2 * HEADS),
     "timm NaFlex": from_timm(
         "naflexvit_base_patch16_gap", (64, 96), registers(4), (4, 6), kept=dict(depth=3, embed_dim=24, num_heads=2)
     ),
@@ -177,4 +178,4 @@ def truth(name: str, model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     has_dropout = any(hasattr(layer, "attn_drop") for layer in model.modules())
     with torch.no_grad(), contextlib.nullcontext() if has_dropout else mock.patch.object(torch.Tensor, "softmax", keep):
         model(images)
-    return torch.stack(kept, dim=1)
+    return torch.cat(kept, dim=1).unflatten(1, (ROWS[name].layers, ROWS[name].heads))  # parallel attentions as heads

@@ -3,6 +3,7 @@
 import architectures
 import published
 import pytest
+import timm
 import torch
 import torch.nn.functional as F
 from by_hand import OURS
@@ -11,6 +12,8 @@ from test_recording import hooks
 from torch import nn
 
 from vit_course.maps import cut, hide, intervene, record_attention, without_branch, without_head, without_layer
+
+NOT_CHANGED = ("timm EfficientFormer", "timm parallel blocks")  # of several stages, and of several attentions a block
 
 
 class Call(nn.Module):
@@ -53,7 +56,7 @@ def test_masks_of_the_model_itself_hold_too():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", [name for name, row in architectures.ROWS.items() if row.grid and "EfficientFormer" not in name]
+    "name", [name for name, row in architectures.ROWS.items() if row.grid and name not in NOT_CHANGED]
 )
 def test_architectures_whose_maps_are_recorded_can_be_changed(name):
     row = architectures.ROWS[name]
@@ -91,3 +94,13 @@ def test_another_picture_is_not_recorded_and_parts_of_the_model_will_do():
     assert maps.stacked().shape == (4, 3, 3, 7, 7) and maps.stacked()[..., 3].max() == 0
     with pytest.raises(ValueError, match="of layer 0 were not seen, only its weights, because it has keys hidden"):
         maps.queries_and_keys()
+
+
+def test_a_model_without_a_head_is_changed_where_its_features_are_asked_for():
+    sizes = dict(img_size=(48, 32), patch_size=8, depth=2, embed_dim=24, num_heads=2, num_classes=0)
+    model = timm.create_model("vit_tiny_patch16_224", **sizes, dynamic_img_size=True).eval()
+    for size in ((48, 32), (32, 32)):
+        images = torch.randn(2, 3, *size)
+        with torch.no_grad(), intervene(model, [hide(3)]), record_attention(model) as maps:
+            model.forward_features(images)
+        assert maps.stacked()[..., 4].max() == 0 and maps.stacked()[..., 3].min() > 0

@@ -2,6 +2,7 @@
 
 from vit_course.maps import controls, interpret
 from vit_course.maps.effects import Effects, effects
+from vit_course.maps.gradients import attention_gradients
 from vit_course.maps.intervene import (
     cut,
     hide,
@@ -12,7 +13,7 @@ from vit_course.maps.intervene import (
     without_head,
     without_layer,
 )
-from vit_course.maps.recording import RecordedMaps, attention_gradients, record_attention
+from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.tokens import Tokens
 
 __all__ = [

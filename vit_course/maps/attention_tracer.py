@@ -1,5 +1,6 @@
 """Finds attention in any model: every call of PyTorch's functions in which attention weights multiply values."""
 
+import contextlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,6 +78,8 @@ class AttentionTracer(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if func is F.multi_head_attention_forward:
             self.seen(_projected(func, args, kwargs), "", None)
+        elif name == "flex_attention":
+            return self._flexible(func, args, kwargs, result)
         elif isinstance(result, (torch.Tensor, tuple, list)):
             self._follow(name, args, kwargs, result)
         return result
@@ -99,6 +102,19 @@ class AttentionTracer(TorchFunctionMode):
         self.seen(of_weights(weights, "has a mask or a bias"), "", call["value"])
         return result
 
+    def _flexible(self, func, args: tuple, kwargs: dict, result):
+        # FlexAttention (arXiv:2412.05496) shows its weights where the values are the identity.
+        query, key, value, change, mask, scale = args[:6]
+        heads = query.shape[-3] // key.shape[-3]  # of queries, that share one of keys
+        if change.__name__ == "_identity" and mask[-1].__name__ == "noop_mask" and not self.openly:
+            self.seen(of_pair(query, key.repeat_interleave(heads, dim=-3), scale), "", value)
+            return result
+        eye = torch.eye(key.shape[-2], dtype=query.dtype, device=query.device).expand(*key.shape[:-2], -1, -1)
+        with contextlib.nullcontext() if self.openly else torch.no_grad():
+            weights = func(query, key, eye, *args[3:], **kwargs)[0]
+        self.seen(of_weights(weights, "changes or masks its scores, as FlexAttention may"), "", value)
+        return (weights @ value.repeat_interleave(heads, dim=-3), *result[1:]) if self.openly else result
+
     def _follow(self, name: str, args: tuple, kwargs: dict, result) -> None:
         inputs = [one for one in flat((*args, *kwargs.values())) if isinstance(one, torch.Tensor)]
         if name in PRODUCTS and len(inputs) == 2:
@@ -115,13 +131,15 @@ class AttentionTracer(TorchFunctionMode):
         elif origin.weights is not None and name not in HARMLESS:
             origin = Scores(origin.weights, origin.changed or name)
         for one in flat((result,)):
-            if isinstance(one, torch.Tensor) and one.is_floating_point() and one.ndim > 2:
+            if isinstance(one, torch.Tensor) and one.is_floating_point() and one.ndim > 1:
                 self.origins[one] = origin
 
     def _product(self, name: str, inputs: list[torch.Tensor], result: torch.Tensor) -> None:
         origins = [self.origins[one] for one in inputs if one in self.origins]
         weighing = [origin for origin in origins if origin.weights is not None]
-        if any(one.ndim < 3 or isinstance(one, torch.nn.Parameter) for one in inputs) or len(weighing) > 1:
+        learned = any(isinstance(each, torch.nn.Parameter) for one in inputs for each in (one, one._base))
+        flat_ones = any(one.ndim < 3 for one in inputs) and not all(one.ndim == 2 for one in inputs)
+        if learned or flat_ones or len(weighing) > 1:
             # The other factor is not values, but a learned matrix, as where heads are mixed, or weights as well.
             if origins:
                 origin = (weighing or origins)[0]

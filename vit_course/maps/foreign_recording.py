@@ -3,7 +3,7 @@
 import re
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,8 @@ from torch import nn
 from vit_course.maps.active_interventions import is_recorded, outside_interventions, paused_interventions
 from vit_course.maps.anatomy import Anatomy, few, is_plain
 from vit_course.maps.attention_tracer import AttentionTracer
-from vit_course.maps.recorded_attention import HOOKS, RecordedAttention
+from vit_course.maps.module_calls import Call, CallStack
+from vit_course.maps.recorded_attention import HOOKS, JoinedHeads, RecordedAttention
 
 OVER_CHANNELS = r"xca|crosscov|cross_cov|channel"
 POOLS = r"pool"
@@ -28,8 +29,8 @@ class _Eager:
 
     def __enter__(self) -> None:
         with HOOKS:
-            # If PyTorch's compiler, which takes seconds to import, is not loaded, no model has been compiled.
-            if self.stance is None and "torch._dynamo" in sys.modules:
+            # PyTorch's compiler takes seconds to import; unless it is loaded, or FlexAttention, nothing is compiled.
+            if self.stance is None and {"torch._dynamo", "torch.nn.attention.flex_attention"} & sys.modules.keys():
                 self.stance = torch.compiler.set_stance("force_eager")
             self.inside += 1
 
@@ -47,29 +48,28 @@ EAGER = _Eager()
 class ForeignRecording:
     """Records the attention of a model's layers in the order of the calls, and why the maps may be incomplete.
 
+    A layer is known by its path, so that several passes in one recording add to the same layers. Modules that are given
+    the same tokens side by side, such as one module for each head, are the heads of one layer.
+
     Args:
         anatomy: of a model that is not ours.
         openly: as in `AttentionTracer`.
 
-    `by_layer[l]` is a list with the attention of each forward pass, `sizes` the (H, W) of the images of each pass.
+    `by_layer[l]` is a list with the attention of each forward pass, `calls.sizes` the (H, W) of the images of each.
     """
 
     def __init__(self, anatomy: Anatomy, openly: bool = False):
         self.anatomy = anatomy
-        self.calls = AttentionTracer(self._seen, openly)
-        self.calls.idle = True  # until the model runs: other models may run inside the block
+        self.tracer = AttentionTracer(self._seen, openly)
+        self.tracer.idle = True  # until the model runs: other models may run inside the block
         self.thread = threading.get_ident()
-        self.stack: list[nn.Module] = []
-        self.came: dict[nn.Module, torch.Size] = {}  # the shape of the input of each module
-        self.kinds: set[type] = set()  # of the layers that computed attention
+        self.calls = CallStack(anatomy.model)
+        self.kinds: set[type] = set()  # of the modules that computed attention
         self.ran: set[str] = set()
         self.answered: set[str] = set()
-        self.first: nn.Module | None = None
-        self.index = 0
-        self.batch: int | None = None  # the number of images in the present pass, if known
+        self.numbers: dict[tuple[str, int], int] = {}  # of the layers, by path and by occurrence in a pass
         self.by_layer: list[list[RecordedAttention]] = []
         self.places: list[str] = []
-        self.sizes: list[tuple[int, int]] = []
         self.sequences: list[tuple[int, int | None]] = []
         self.odd: list[str] = []
         self.shorter: list[str] = []
@@ -86,7 +86,7 @@ class ForeignRecording:
                     hooks.append(module.register_forward_hook(self._leave, with_kwargs=True, always_call=True))
         try:
             # A compiled model would not show its function calls.
-            with EAGER, self.calls, outside_interventions():
+            with EAGER, self.tracer, outside_interventions():
                 yield
         finally:
             with HOOKS:
@@ -97,16 +97,8 @@ class ForeignRecording:
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
         if not is_recorded(self.thread):
             return
-        kwargs = kwargs or {}
-        # A pass begins with the model or, if only parts of it are called, with the part that was called first.
-        if not self.stack and (module is self.anatomy.model or self.first in (None, module)):
-            self.first, self.index = module, 0
-            pictures = pictures_in((*args, *kwargs.values()))
-            self.batch = len(pictures[0]) if pictures else None
-            self.sizes += sizes_in(pictures)
-        self.stack.append(module)
-        self.calls.idle = False
-        self.came[module] = next((x.shape for x in args if isinstance(x, torch.Tensor)), torch.Size())
+        self.calls.enter(module, (*args, *(kwargs or {}).values()))
+        self.tracer.idle = False
         self.ran.add(self._path(module))
 
     def _leave(self, module: nn.Module, args: tuple, *rest: Any) -> None:
@@ -116,27 +108,34 @@ class ForeignRecording:
         kept = self.doubtful.pop(module, None)
         if kept is not None and self._over_channels(module, kept.weights(), args, kwargs):
             self.odd.append(f"{self._path(module)} attends over channels and not over tokens")
-        while self.stack and self.stack.pop() is not module:
-            pass
-        self.calls.idle = not self.stack
+        self.calls.leave(module)
+        self.tracer.idle = not self.calls.running
 
     def _seen(self, kept: RecordedAttention, changed: str, values: torch.Tensor | None) -> None:
         owner = self._owner()
-        path = self._path(owner)
-        self.kinds.add(type(owner))
-        self.answered |= {self._path(module) for module in self.stack}
-        if len(kept.shape) == 3 and kept.shape[0] == self.batch:
+        path = self._path(owner.module)
+        self.kinds.add(type(owner.module))
+        self.answered |= {self._path(call.module) for call in self.calls.running}
+        if len(kept.shape) == 3 and kept.shape[0] == self.calls.batch:
             kept = kept.one_head()
         shape = kept.shape
-        kinds = [type(module).__name__ for module in self.stack]
+        kinds = [type(call.module).__name__ for call in self.calls.running]
         near = " ".join(kinds[1:][-3:] + path.split(".")[-2:])
         if shape[-1] != shape[-2] and re.search(POOLS, near, re.IGNORECASE):
             return  # attention pooling, as at the end of SigLIP, is not a layer of the encoder
+        if len(shape) == 2 and shape[0] != shape[1]:
+            return  # a mixture of class vectors
+        owner.own += 1
         if re.search(OVER_CHANNELS, " ".join((*kinds, path)), re.IGNORECASE):
             self.odd.append(f"{path} attends over channels and not over tokens")
         elif changed:
             self.odd.append(
                 f"{path} changes its weights between the softmax and the values ({changed}), as where heads are mixed"
+            )
+        elif len(shape) == 2 or (owner.own > 1 and (len(shape) == 3 or shape[1] == 1)):
+            self.odd.append(
+                f"{path} attends in a loop, with weights {tuple(shape)} in each step, of which nothing says whether "
+                "the steps are heads, images or layers: it has to multiply weights (B, h, T, T) and values at once"
             )
         elif len(shape) != 4:
             self.odd.append(
@@ -148,29 +147,54 @@ class ForeignRecording:
                 f"{path} attends from {shape[2]} to {shape[3]} tokens: a class token alone, a decoder "
                 "or pooled keys have no map of all tokens to all"
             )
-        elif shape[2] not in _lengths(came := self.came.get(owner, torch.Size()), shape[2]):
+        elif shape[2] not in _lengths(owner.given, shape[2], self.calls.shape):
             self.shorter.append(
-                f"{path} attends over {shape[2]} parts, where {tuple(came)} came in: over channels, windows or "
+                f"{path} attends over {shape[2]} parts, where {_shape(owner.given)} came in: over channels, windows or "
                 "pooled tokens"
             )
         elif values is not None and values.shape.count(shape[2]) > 1:  # as many tokens as channels: `_leave` decides
-            self.doubtful[owner] = kept
-        if self.index == len(self.by_layer):
-            self.by_layer.append([])
-            self.places.append(path)
-        if self.places[self.index] != path:
-            self.odd.append(f"{path} attended in one forward pass where {self.places[self.index]} did in another")
-        self.by_layer[self.index].append(kept)
-        self.sequences.append((shape[0], self.batch))
-        self.index += 1
+            self.doubtful[owner.module] = kept
+        self._add(path, kept)
+
+    def _add(self, path: str, kept: RecordedAttention) -> None:
+        # Adds an attention to its layer: that of the module beside it, if it is one of several heads.
+        calls = self.calls
+        beside = calls.sibling() if len(kept.shape) == 4 else None
+        if beside is not None:
+            before, now = beside
+            if (
+                len(before.layers) > 1
+                or now.layers
+                or kept.shape[-2:] != self.by_layer[min(before.layers)][-1].shape[-2:]
+            ):
+                here, there = (self._path(call.module) for call in (before, now))
+                self.odd.append(f"{here} and {there} attend to the same tokens side by side: record one of them")
+                beside = None
+        if any(call.is_second_part for call in calls.running):
+            part = next(call.module for call in calls.running if call.is_second_part)
+            self.odd.append(f"{self._path(part)} looks at the images after another part has: record one of them")
+        if beside is not None:
+            number = min(beside[0].layers)
+            layer = self.by_layer[number]
+            layer[-1] = JoinedHeads([*layer[-1].parts, kept])
+        else:
+            number = self.numbers.setdefault((path, calls.occurrence(path)), len(self.by_layer))
+            if number == len(self.by_layer):
+                self.by_layer.append([])
+                self.places.append(path)
+            self.by_layer[number].append(kept)
+        for call in calls.running:
+            call.layers.add(number)
+        self.sequences.append((kept.shape[0], calls.batch))
 
     def _path(self, module: nn.Module) -> str:
         # A replica of a module, such as one per GPU, has no path: its class stands for it.
         return self.anatomy.paths.get(module) or type(module).__name__
 
-    def _owner(self) -> nn.Module:
-        # The innermost module that is not a plain layer, such as a softmax or a dropout.
-        return next((module for module in reversed(self.stack) if not is_plain(module)), self.anatomy.model)
+    def _owner(self) -> Call:
+        # The innermost call of a module that is not a plain layer, such as a softmax or a dropout.
+        running = self.calls.running
+        return next((call for call in reversed(running) if not is_plain(call.module)), running[0])
 
     def _over_channels(self, owner: nn.Module, weights: torch.Tensor, args: tuple, kwargs: dict) -> bool:
         # Reversing the order of the tokens reverses a map over tokens, but not a map over channels.
@@ -180,7 +204,7 @@ class ForeignRecording:
         with HOOKS:  # or two threads would overwrite each other's modes
             modes = [(module, module.training) for module in owner.modules()]
             owner.eval()  # no random numbers are drawn, no running averages updated
-            self.calls.paused = True
+            self.tracer.paused = True
             try:
                 with (
                     torch.no_grad(),
@@ -189,7 +213,7 @@ class ForeignRecording:
                 ):
                     owner.forward(args[0].flip(1), *args[1:], **kwargs)
             finally:
-                self.calls.paused = False
+                self.tracer.paused = False
                 for module, mode in modes:
                     module.training = mode
         same = [one.shape == weights.shape and torch.allclose(one, weights, atol=1e-5) for one in turned]
@@ -222,6 +246,13 @@ class ForeignRecording:
             )
         if self.shorter:
             return self.shorter[0]
+        times = [len(layer) for layer in self.by_layer]
+        if len(set(times)) > 1:
+            often, seldom = (times.index(pick(times)) for pick in (max, min))
+            return (
+                f"{self.places[often]} attended {times[often]} times and {self.places[seldom]} {times[seldom]}: "
+                "record passes through the whole model, or through the same part of it"
+            )
         shapes = sorted({tuple(kept.shape[1:]) for layer in self.by_layer for kept in layer})
         if len(shapes) > 1:
             return (
@@ -234,23 +265,20 @@ class ForeignRecording:
         return None
 
 
-def _lengths(shape: torch.Size, default: int) -> set[int]:
+def _shape(given: torch.Tensor | None) -> tuple[int, ...]:
+    return () if given is None else tuple(given.shape)
+
+
+def _lengths(given: torch.Tensor | None, default: int, images: torch.Size | None) -> set[int]:
     # The possible numbers of tokens in (B, T, D) or (T, B, D), in heads (B, h, T, d), or in a feature map with channels
-    # first or last.
+    # first or last. A module that is given the images themselves may make any number of them.
+    shape = _shape(given)
     if len(shape) == 3:
         return set(shape[:2])
-    return {shape[2], shape[1] * shape[2], shape[2] * shape[3]} if len(shape) == 4 else {default}
+    if len(shape) != 4 or shape[1:] == images:
+        return {default}
+    return {shape[2], shape[1] * shape[2], shape[2] * shape[3]}
 
 
 def _pattern(path: str) -> str:
     return re.sub(r"\d+", "*", path)
-
-
-def pictures_in(values: Iterable) -> list[torch.Tensor]:
-    """Returns a list with the first tensor (B, C, H, W) among the arguments of a call, or an empty list."""
-    return [x for x in values if isinstance(x, torch.Tensor) and x.ndim == 4][:1]
-
-
-def sizes_in(values: Iterable) -> list[tuple[int, int]]:
-    """Returns a list with (H, W) of the first tensor (B, C, H, W), or an empty list."""
-    return [tuple(x.shape[2:]) for x in pictures_in(values)]

@@ -9,9 +9,9 @@ from torch import nn
 
 from vit_course.maps.active_interventions import ACTIVE, unrecorded
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.foreign_recording import sizes_in
 from vit_course.maps.forward_pass import Skipped, first_tensor, run
 from vit_course.maps.intervention_mode import Intervention, InterventionMode, RunningLayer, swapped
+from vit_course.maps.module_calls import pictures_in, sizes_in
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 
@@ -36,10 +36,13 @@ class InterventionHooks:
 
     def put_on(self) -> list:
         """Registers the hooks and returns them."""
+        inside = {module for _, block in self.layers for module in block.modules()}
         hooks = [
-            self.anatomy.model.register_forward_pre_hook(self._begin, with_kwargs=True),
-            self.anatomy.model.register_forward_hook(self._end),
+            module.register_forward_pre_hook(self._begin, with_kwargs=True)
+            for module in self.anatomy.paths
+            if module not in inside and not isinstance(module, torch.jit.ScriptModule)
         ]
+        hooks.append(self.anatomy.model.register_forward_hook(self._end))
         for index in self.changes:
             block = self.layers[index][1]
             hooks.append(block.register_forward_pre_hook(partial(self._enter, index), with_kwargs=True))
@@ -61,9 +64,15 @@ class InterventionHooks:
         return threading.get_ident() == self.thread
 
     def _begin(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
-        if self._here():
+        # The images are given to the model or, where only a part of it is called, to its embedding.
+        if not self._here():
+            return
+        if module is self.anatomy.model:
             self.ran.clear()
-            self.size = next(iter(sizes_in((*args, *kwargs.values()))), None)
+            self.size = None
+        pictures = pictures_in((*args, *kwargs.values()))
+        if pictures and (module is self.anatomy.model or pictures[0].shape[1] == self.anatomy.channels):
+            self.size = sizes_in(pictures)[0]
 
     def _end(self, module: nn.Module, args: tuple, output: object) -> None:
         if self._here() and (left := sorted(self.changes.keys() - self.ran)):

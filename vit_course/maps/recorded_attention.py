@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -75,12 +75,45 @@ class RecordedAttention:
         other._lent = self._lent
         return other
 
+    @property
+    def parts(self) -> Sequence["RecordedAttention"]:
+        """The attention that was seen at once: this one, or several that are the heads of one layer."""
+        return (self,)
+
     def _check_unchanged(self) -> None:
         if any(tensor._version != version for tensor, version in self._lent):
             raise ValueError(
                 "what was recorded has been changed in place since, by the model or by a training step: ask for the "
                 "maps before that"
             )
+
+
+class JoinedHeads(RecordedAttention):
+    """Several attentions (B, h, T, S) of one layer, such as one module for each head, joined in the order of the calls.
+
+    Args:
+        parts: of the same B, T and S.
+    """
+
+    def __init__(self, parts: Sequence[RecordedAttention]):
+        batch, _, *square = parts[0].shape
+        super().__init__(torch.Size((batch, sum(part.shape[1] for part in parts), *square)))
+        self._parts = parts
+
+    @property
+    def parts(self) -> Sequence[RecordedAttention]:
+        return self._parts
+
+    def weights(self) -> torch.Tensor:
+        return torch.cat([part.weights() for part in self._parts], dim=1)
+
+    def queries_and_keys(self) -> Pair | None:
+        pairs = [part.queries_and_keys() for part in self._parts]
+        if not all(pairs) or len({q.shape[-1] for q, _ in pairs}) > 1:
+            self.why = next((part.why for part in self._parts if part.why), "has heads of different widths")
+            return None
+        q, k = (torch.cat(each, dim=1) for each in zip(*pairs, strict=True))
+        return q, k
 
 
 def of_weights(weights: torch.Tensor, why: str) -> RecordedAttention:

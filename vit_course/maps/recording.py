@@ -8,13 +8,13 @@ from typing import overload
 import torch
 from torch import nn
 
-from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, need_finite
+from vit_course._support.inputs.tensors import check_module, need_finite
 from vit_course.attention import SelfAttention
 from vit_course.maps.active_interventions import changes_in, is_recorded, paused_interventions
 from vit_course.maps.anatomy import Anatomy, few
 from vit_course.maps.attention_tracer import weights_of
-from vit_course.maps.foreign_recording import ForeignRecording, sizes_in
-from vit_course.maps.forward_pass import logits_of
+from vit_course.maps.foreign_recording import ForeignRecording
+from vit_course.maps.module_calls import sizes_in
 from vit_course.maps.probe_tokens import find_probed_tokens
 from vit_course.maps.recorded_attention import (
     HOOKS,
@@ -130,6 +130,11 @@ class RecordedMaps:
         counts = [len(layer) for layer in self._kept]
         if not counts:
             unseen = self._watched.unseen() if self._watched else []
+            if any(isinstance(module, torch.jit.ScriptModule) for module in self._anatomy.paths):
+                raise ValueError(
+                    f"nothing was recorded: {self._anatomy.name} was traced or scripted by torch.jit, so its calls are "
+                    "not seen: record the model that it was made from"
+                )
             ran = f"{few(unseen)} ran, and" if unseen else "run the model inside the with block; if it ran,"
             raise ValueError(
                 f"nothing was recorded: {ran} its attention is computed in a way that PyTorch's functions do not show, "
@@ -187,7 +192,7 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     if not layers or anatomy.attention.keys() - layers.keys():
         watched = ForeignRecording(anatomy)
         with watched.watching():
-            yield RecordedMaps(anatomy, watched.by_layer, watched.sizes, watched)
+            yield RecordedMaps(anatomy, watched.by_layer, watched.calls.sizes, watched)
         return
     kept: list[list[RecordedAttention]] = [[] for _ in layers]
     maps = RecordedMaps(anatomy, kept, sizes := [])
@@ -243,56 +248,3 @@ def _used(layer: nn.Module, q: torch.Tensor, k: torch.Tensor) -> RecordedAttenti
     with paused_interventions(), in_full_precision(q):
         weights = weights_of(full(q), full(k), None, attn_mask=~hidden)
     return of_weights(weights, "has keys hidden")
-
-
-def attention_gradients(
-    model: nn.Module, images: torch.Tensor, classes: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """(B, C, H, W), (B,) -> (B, L, h, T, T), (B, L, h, T, T)
-
-    The attention weights, and the gradient of one logit of each image with respect to them. The model may be frozen,
-    and the call may be inside `no_grad` or `inference_mode`.
-
-    Args:
-        model: ours, timm's or Hugging Face's.
-        images: as the model takes them.
-        classes: the index of one logit for each image, int64.
-
-    Raises:
-        TypeError: not a module, or not a tensor.
-        ValueError: as `RecordedMaps.stacked`; or the logits do not depend on the weights, the model gives no logits, or
-            a class is out of range.
-    """
-    check_module("model", model)
-    check_tensor("images", images)
-    check_axes("classes", classes, "(B,)")
-    if any(parameter.is_inference() for parameter in model.parameters()):
-        raise ValueError("the model was made inside torch.inference_mode, so that autograd cannot follow it")
-    watched = ForeignRecording(Anatomy(model), openly=True)
-    with torch.inference_mode(False), torch.enable_grad():
-        # In a frozen model only the images require gradients. Clones, as autograd refuses inference tensors.
-        images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
-        with watched.watching():
-            logits = need_finite("logits", logits_of(model(images)))  # (B, num_classes)
-        RecordedMaps(
-            watched.anatomy, watched.by_layer, watched.sizes, watched
-        ).stacked()  # raises if the maps are not whole
-        weights = [layer[0].weights() for layer in watched.by_layer]
-        _check_classes(classes, logits)
-        picked = logits.gather(1, classes[:, None]).sum()  # images are independent: one backward pass for all
-        try:
-            gradients = torch.autograd.grad(picked, weights)
-        except RuntimeError as error:
-            raise ValueError("the attention weights have no part in the logits that autograd could follow") from error
-    return torch.stack(weights, dim=1).detach(), need_finite("gradients", torch.stack(gradients, dim=1))
-
-
-def _check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:
-    if len(classes) != len(logits):
-        raise ValueError(f"there are {len(logits)} images and {len(classes)} classes")
-    if classes.dtype != torch.int64 or classes.device != logits.device:
-        raise ValueError(f"classes must be torch.int64 on {logits.device}, got {classes.dtype} on {classes.device}")
-    if classes.min() < 0 or classes.max() >= logits.shape[1]:
-        raise ValueError(
-            f"classes must be from 0 to {logits.shape[1] - 1}, got {int(classes.min())} to {int(classes.max())}"
-        )

@@ -1,0 +1,380 @@
+"""Vision Transformers as tutorials and papers' authors write them, each with what its recording has to be.
+
+Every attention keeps its weights in `SEEN` when it computes them, in the order of the calls, so that a test knows the
+truth without the code that it tests.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+SIZE, PATCH, GRID = (32, 24), 8, (4, 3)
+DEPTH, HEADS, WIDTH = 2, 3, 24
+SEEN: list[torch.Tensor] = []
+
+
+def keep(weights: torch.Tensor) -> torch.Tensor:
+    """(B, h, T, T) or (B, T, T), kept and returned."""
+    SEEN.append(weights.detach().clone())
+    return weights
+
+
+class Attention(nn.Module):
+    """All heads at once, by matrix products."""
+
+    def __init__(self, heads: int = HEADS):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(WIDTH, 3 * WIDTH), nn.Linear(WIDTH, WIDTH)
+
+    def project(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return self.qkv(x).unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)  # (B, h, T, d) each
+
+    def forward(self, x):
+        q, k, v = self.project(x)
+        weights = keep((q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1))
+        return self.out((weights @ v).transpose(1, 2).flatten(2))
+
+
+class ByEinsum(Attention):
+    def forward(self, x):
+        q, k, v = self.project(x)
+        scores = torch.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(q.shape[-1])
+        weights = keep(torch.softmax(scores, dim=3))
+        return self.out(torch.einsum("bhqk,bhkd->bqhd", weights, v).flatten(2))
+
+
+class Fused(Attention):
+    def forward(self, x):
+        q, k, v = self.project(x)
+        keep((q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1))
+        return self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2))
+
+
+class LoopOverHeads(Attention):
+    def forward(self, x):
+        q, k, v = self.project(x)
+        scale = math.sqrt(q.shape[-1])
+        parts = [(q[:, i] @ k[:, i].mT / scale).softmax(-1) @ v[:, i] for i in range(self.heads)]
+        return self.out(torch.cat(parts, dim=2))
+
+
+class LoopOverMatrices(Attention):
+    """Image by image and head by head, (T, T) each."""
+
+    def forward(self, x):
+        rows = []
+        for one in x:
+            q, k, v = self.qkv(one).chunk(3, dim=1)
+            heads = [each.chunk(self.heads, dim=1) for each in (q, k, v)]
+            parts = [(a @ b.T / math.sqrt(a.shape[1])).softmax(1) @ c for a, b, c in zip(*heads, strict=True)]
+            rows.append(torch.cat(parts, dim=1))
+        return self.out(torch.stack(rows))
+
+
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.key, self.query, self.value = (nn.Linear(WIDTH, WIDTH // HEADS, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        return keep((q @ k.transpose(1, 2) / math.sqrt(q.shape[-1])).softmax(-1)) @ v
+
+
+class ModuleForEachHead(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads, self.out = nn.ModuleList(Head() for _ in range(HEADS)), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x):
+        return self.out(torch.cat([head(x) for head in self.heads], dim=2))
+
+
+class HeadOfPart(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(WIDTH // HEADS, 3 * (WIDTH // HEADS))
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, dim=2)
+        return keep((q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)) @ v
+
+
+class OnParts(nn.Module):
+    """One module for each head, which is given its part of the numbers of each token."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleList(HeadOfPart() for _ in range(HEADS))
+
+    def forward(self, x):
+        return torch.cat([head(part) for head, part in zip(self.heads, x.chunk(HEADS, dim=2), strict=True)], dim=2)
+
+
+class Lora(nn.Module):
+    """A low-rank change of a linear layer (arXiv:2106.09685)."""
+
+    def __init__(self, base: nn.Linear):
+        super().__init__()
+        self.base_layer = base
+        self.lora_A, self.lora_B = (
+            nn.Linear(base.in_features, 2, bias=False),
+            nn.Linear(2, base.out_features, bias=False),
+        )
+
+    def forward(self, x):
+        return self.base_layer(x) + self.lora_B(self.lora_A(x))
+
+
+class Block(nn.Module):
+    def __init__(self, attention: Callable[[], nn.Module] = Attention):
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
+        self.attn = attention()
+        self.mlp = nn.Sequential(nn.Linear(WIDTH, 40), nn.GELU(), nn.Linear(40, WIDTH))
+
+    def forward(self, x):
+        x = x + self.attn(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class InPlace(Block):
+    def forward(self, x):
+        x += self.attn(self.norm1(x))
+        x += self.mlp(self.norm2(x))
+        return x
+
+
+class Parallel(Block):
+    """Two attentions side by side (arXiv:2203.09795), each with its own norm."""
+
+    def __init__(self):
+        super().__init__()
+        self.attns = nn.ModuleList(nn.Sequential(nn.LayerNorm(WIDTH), Attention()) for _ in range(2))
+        del self.attn
+
+    def forward(self, x):
+        x = x + torch.stack([attn(x) for attn in self.attns]).sum(0)
+        return x + self.mlp(self.norm2(x))
+
+
+class BesideItsMLP(Block):
+    """Attention and MLP side by side (arXiv:2302.05442)."""
+
+    def forward(self, x):
+        y = self.norm1(x)
+        return x + self.attn(y) + self.mlp(y)
+
+
+class Tutorial(nn.Module):
+    """A ViT in forty lines.
+
+    Args:
+        block: makes one block.
+        order: the places of the class token "c", the registers "r" and the patches "p" in the sequence.
+        by_columns: patches are read column by column.
+    """
+
+    def __init__(self, block: Callable[[], nn.Module] = Block, order: str = "cp", by_columns: bool = False):
+        super().__init__()
+        self.order, self.by_columns = order, by_columns
+        self.project = nn.Conv2d(3, WIDTH, PATCH, PATCH)
+        self.c, self.r = nn.Parameter(torch.randn(1, 1, WIDTH)), nn.Parameter(torch.randn(1, 2, WIDTH))
+        self.positions = nn.Parameter(0.1 * torch.randn(1, 12 + order.count("c") + 2 * order.count("r"), WIDTH))
+        self.blocks = nn.ModuleList(block() for _ in range(DEPTH))
+        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 5)
+
+    def embed(self, images):
+        patches = self.project(images)
+        patches = (patches.mT if self.by_columns else patches).flatten(2).mT
+        parts = {"c": self.c.expand(len(images), -1, -1), "r": self.r.expand(len(images), -1, -1), "p": patches}
+        return torch.cat([parts[part] for part in self.order], dim=1) + self.positions
+
+    def forward_features(self, images):
+        x = self.embed(images)
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x)
+
+    def forward(self, images):
+        return self.head(self.forward_features(images).mean(1))
+
+
+class SharedBlock(Tutorial):
+    """One block, run `DEPTH` times (arXiv:1909.11942)."""
+
+    def __init__(self):
+        super().__init__()
+        self.block = self.blocks[0]
+        del self.blocks
+
+    def forward_features(self, images):
+        x = self.embed(images)
+        for _ in range(DEPTH):
+            x = self.block(x)
+        return self.norm(x)
+
+
+class OneForward(nn.Module):
+    """All layers written out in one forward, without modules of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.patch_size = PATCH
+        self.weight = nn.Parameter(torch.randn(WIDTH, 3 * PATCH**2) / 14)
+        self.qkv = nn.ParameterList(torch.randn(3 * WIDTH, WIDTH) / 5 for _ in range(DEPTH))
+
+    def forward(self, images):
+        x = F.unfold(images, PATCH, stride=PATCH).mT @ self.weight.T
+        for qkv in self.qkv:
+            q, k, v = F.linear(x, qkv).unflatten(2, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
+            weights = keep((q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1))
+            x = x + (weights @ v).transpose(1, 2).flatten(2)
+        return x.mean(1)
+
+
+class OfPyTorch(nn.Module):
+    """`nn.TransformerEncoder`, tokens first or second, pre-norm."""
+
+    def __init__(self, batch_first: bool):
+        super().__init__()
+        self.batch_first = batch_first
+        self.project, self.cls_token = nn.Conv2d(3, WIDTH, PATCH, PATCH), nn.Parameter(torch.randn(1, 1, WIDTH))
+        layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 40, 0.0, norm_first=True, batch_first=batch_first)
+        self.encoder = nn.TransformerEncoder(layer, DEPTH, enable_nested_tensor=False)
+
+    def forward(self, images):
+        x = torch.cat([self.cls_token.expand(len(images), -1, -1), self.project(images).flatten(2).mT], dim=1)
+        x = x if self.batch_first else x.transpose(0, 1)
+        for layer in self.encoder.layers:
+            y = layer.norm1(x if self.batch_first else x.transpose(0, 1))
+            weight, bias = (
+                each[: 2 * WIDTH] for each in (layer.self_attn.in_proj_weight, layer.self_attn.in_proj_bias)
+            )
+            q, k = F.linear(y, weight, bias).unflatten(2, (2, HEADS, -1)).permute(2, 0, 3, 1, 4)
+            keep(
+                (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1)
+            )  # not multiplied by values, so that it is no attention
+            x = layer(x)
+        return x
+
+
+class Together(nn.Module):
+    """Runs its parts one after the other on the picture, or on its mirror image."""
+
+    def __init__(self, *parts: nn.Module, mirrored: bool = False):
+        super().__init__()
+        self.parts, self.mirrored = nn.ModuleList(parts), mirrored
+
+    def forward(self, images):
+        first, *rest = self.parts
+        out = first(images)
+        for part in rest:
+            out = out + part(images)
+        return out + first(images.flip(3)) if self.mirrored else out
+
+
+class Pair(nn.Module):
+    """A Siamese model: one encoder for two pictures."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder = Tutorial()
+
+    def forward(self, images):
+        return self.encoder(images) * self.encoder(images.flip(2))
+
+
+def with_lora() -> nn.Module:
+    model = Tutorial()
+    for block in model.blocks:
+        block.attn.qkv = Lora(block.attn.qkv)
+    return model
+
+
+def at_zero() -> nn.Module:
+    """Every branch adds nothing, as at the start of ReZero (arXiv:2003.04887): all blocks are given equal tokens."""
+    model = Tutorial()
+    for block in model.blocks:
+        for last in (block.attn.out, block.mlp[2]):
+            nn.init.zeros_(last.weight)
+            nn.init.zeros_(last.bias)
+    return model
+
+
+@dataclass
+class Row:
+    """A model, and its recording: passes, layers and heads, and the tokens; or words with which it is refused.
+
+    Args:
+        make: makes it.
+        prefix: how many tokens come before the patches; None if their order is refused, and the maps are right.
+        refused: words of the message, if the maps themselves are.
+        call: runs it, if not by model(images).
+    """
+
+    make: Callable[[], nn.Module]
+    prefix: int | None = 1
+    heads: int = HEADS
+    layers: int = DEPTH
+    passes: int = 1
+    refused: str = ""
+    call: Callable = staticmethod(lambda model, images: model(images))
+
+
+def blocks(attention: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
+    return partial(Tutorial, partial(Block, attention))
+
+
+ROWS = {
+    "matrix products": Row(Tutorial),
+    "einsum": Row(blocks(ByEinsum)),
+    "the fused call": Row(blocks(Fused)),
+    "one head": Row(blocks(partial(Attention, 1)), heads=1),
+    "a module for each head": Row(blocks(ModuleForEachHead)),
+    "a module for each head, on its part of the tokens": Row(blocks(OnParts)),
+    "a loop over heads": Row(blocks(LoopOverHeads), refused="blocks.0.attn attends in a loop"),
+    "a loop over matrices": Row(blocks(LoopOverMatrices), refused="blocks.0.attn attends in a loop"),
+    "adds in place": Row(partial(Tutorial, InPlace)),
+    "adds nothing yet": Row(at_zero),
+    "two attentions side by side": Row(partial(Tutorial, Parallel), heads=2 * HEADS),
+    "attention beside its MLP": Row(partial(Tutorial, BesideItsMLP)),
+    "one block, run again": Row(SharedBlock),
+    "one forward without modules": Row(OneForward, prefix=0),
+    "class token last": Row(partial(Tutorial, order="pc"), prefix=None),
+    "registers behind": Row(partial(Tutorial, order="cpr"), prefix=None),
+    "no class token": Row(partial(Tutorial, order="p"), prefix=0),
+    "by columns": Row(partial(Tutorial, by_columns=True), prefix=None),
+    "nn.TransformerEncoder": Row(partial(OfPyTorch, True)),
+    "nn.TransformerEncoder, tokens first": Row(partial(OfPyTorch, False)),
+    "LoRA": Row(with_lora),
+    "nn.DataParallel": Row(lambda: nn.DataParallel(Tutorial())),
+    "compiled": Row(lambda: torch.compile(Tutorial(), backend="eager")),
+    "traced": Row(
+        lambda: torch.jit.trace(Tutorial().eval(), torch.randn(2, 3, *SIZE), check_trace=False),
+        refused="traced or scripted",
+    ),
+    "an average of weights": Row(lambda: torch.optim.swa_utils.AveragedModel(Tutorial())),
+    "a Siamese pair": Row(Pair, passes=2),
+    "a picture and its mirror image": Row(lambda: Together(Tutorial(), mirrored=True), passes=2),
+    "a second, partial pass": Row(
+        Tutorial, passes=2, call=lambda model, images: (model(images), model.forward_features(images))
+    ),
+    "a partial pass first": Row(
+        Tutorial, passes=2, call=lambda model, images: (model.forward_features(images), model(images))
+    ),
+    "one block once more": Row(
+        Tutorial,
+        refused="blocks.1.attn attended 2 times and blocks.0.attn 1",
+        call=lambda model, images: (model(images), model.blocks[1](torch.randn(2, 13, WIDTH))),
+    ),
+    "two models on one picture": Row(
+        lambda: Together(Tutorial(), Tutorial()), refused="parts.1 looks at the images after another part has"
+    ),
+}  # fmt: skip

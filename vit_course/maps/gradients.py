@@ -1,0 +1,95 @@
+"""The gradients of a logit with respect to the attention weights of all layers."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import torch
+from torch import nn
+
+from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, need_finite
+from vit_course.maps.anatomy import Anatomy, few
+from vit_course.maps.foreign_recording import ForeignRecording
+from vit_course.maps.forward_pass import logits_of
+from vit_course.maps.recording import RecordedMaps
+
+
+def attention_gradients(
+    model: nn.Module, images: torch.Tensor, classes: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """(B, C, H, W), (B,) -> (B, L, h, T, T), (B, L, h, T, T)
+
+    The attention weights, and the gradient of one logit of each image with respect to them. The model may be frozen,
+    and the call may be inside `no_grad` or `inference_mode`.
+
+    Args:
+        model: ours, timm's or Hugging Face's.
+        images: as the model takes them.
+        classes: the index of one logit for each image, int64.
+
+    Raises:
+        TypeError: not a module, or not a tensor.
+        ValueError: as `RecordedMaps.stacked`; or the logits do not depend on the weights, the model gives no logits, or
+            a class is out of range.
+    """
+    check_module("model", model)
+    check_tensor("images", images)
+    check_axes("classes", classes, "(B,)")
+    if any(parameter.is_inference() for parameter in model.parameters()):
+        raise ValueError("the model was made inside torch.inference_mode, so that autograd cannot follow it")
+    watched = ForeignRecording(Anatomy(model), openly=True)
+    with torch.inference_mode(False), torch.enable_grad():
+        # In a frozen model only the images require gradients. Clones, as autograd refuses inference tensors.
+        images, classes = images.clone().requires_grad_(images.is_floating_point()), classes.clone()
+        with watched.watching():
+            logits = need_finite("logits", logits_of(model(images)))  # (B, num_classes)
+        maps = RecordedMaps(watched.anatomy, watched.by_layer, watched.calls.sizes, watched)
+        maps.stacked()  # raises if the maps are not whole
+        parts = [layer[0].parts for layer in watched.by_layer]
+        weights = [part.weights() for layer in parts for part in layer]
+        _check_classes(classes, logits)
+        picked = logits.gather(1, classes[:, None]).sum()  # images are independent: one backward pass for all
+        try:
+            gradients = torch.autograd.grad(picked, weights)
+        except RuntimeError as error:
+            raise ValueError(_why_none(watched.anatomy)) from error
+    counts = [len(layer) for layer in parts]
+    stacked, slopes = (
+        torch.stack([torch.cat(layer, dim=1) for layer in _split(values, counts)], dim=1)
+        for values in (weights, gradients)
+    )
+    return stacked.detach(), need_finite("gradients", slopes)
+
+
+def _split(values: Sequence[torch.Tensor], counts: list[int]) -> Iterator[Sequence[torch.Tensor]]:
+    rest = iter(values)
+    return (list(islice(rest, count)) for count in counts)
+
+
+def _why_none(anatomy: Anatomy) -> str:
+    names = ("grad_checkpointing", "gradient_checkpointing")  # timm's and Hugging Face's
+    switched = [
+        path or anatomy.name
+        for module, path in anatomy.paths.items()
+        if any(getattr(module, name, False) is True for name in names)
+    ]
+    if switched:
+        return (
+            f"activation checkpointing is on in {few(switched)}: the layers run once more in the backward pass, so "
+            "their first weights have no gradient. Switch it off, by model.set_grad_checkpointing(False) in timm or "
+            "model.gradient_checkpointing_disable() in transformers"
+        )
+    return (
+        "the attention weights have no part in the logits that autograd could follow, as where they are detached, or "
+        "behind activation checkpointing"
+    )
+
+
+def _check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:
+    if len(classes) != len(logits):
+        raise ValueError(f"there are {len(logits)} images and {len(classes)} classes")
+    if classes.dtype != torch.int64 or classes.device != logits.device:
+        raise ValueError(f"classes must be torch.int64 on {logits.device}, got {classes.dtype} on {classes.device}")
+    if classes.min() < 0 or classes.max() >= logits.shape[1]:
+        raise ValueError(
+            f"classes must be from 0 to {logits.shape[1] - 1}, got {int(classes.min())} to {int(classes.max())}"
+        )

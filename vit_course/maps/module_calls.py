@@ -1,0 +1,116 @@
+"""The calls of modules while a model runs: they tell the heads of a layer from layers, and one pass from the next."""
+
+from collections import Counter
+
+import torch
+from torch import nn
+
+
+class Call:
+    """One call of a module.
+
+    Args:
+        module: that runs.
+        given: its first argument that is a tensor, or None.
+
+    `layers` are the numbers of the attention layers that were computed inside, `own` how many of them by the module
+    itself, `last` the last finished call inside in which attention was computed. `is_second_part` says that the module
+    is given the images of the pass after another part of the model has attended to them.
+    """
+
+    def __init__(self, module: nn.Module, given: torch.Tensor | None):
+        self.module, self.given = module, given
+        self.layers: set[int] = set()
+        self.own = 0
+        self.last: Call | None = None
+        self.is_second_part = False
+        # PyTorch counts changes in place, except those of inference tensors, of which a copy is kept.
+        self._version: int | None = None
+        self._copy: torch.Tensor | None = None
+        if given is not None and not given.is_inference():
+            self._version = given._version
+        elif given is not None and any(module.children()):  # a module without parts has no attention layer inside
+            self._copy = given.clone()
+
+    def is_beside(self, other: "Call") -> bool:
+        """Whether both modules were given the same tokens (B, T, D), or parts of them, as the heads of a layer are."""
+        mine, others = self.given, other.given
+        if mine is None or others is None or mine.ndim != 3 or others.ndim != 3:
+            return False
+        if mine.untyped_storage().data_ptr() != others.untyped_storage().data_ptr():
+            return False
+        # Layers in a loop may write what they add into the same tensor.
+        if others.is_inference():
+            return other._copy is not None and torch.equal(others, other._copy)
+        return others._version == other._version
+
+
+class CallStack:
+    """The calls that are running, the outermost first, and the pass through the model to which they belong.
+
+    Args:
+        model: a pass begins with it or, if only parts of it are called, with the part that was called first.
+    """
+
+    def __init__(self, model: nn.Module):
+        self.model = model
+        self.running: list[Call] = []
+        self.first: nn.Module | None = None
+        self.batch: int | None = None  # the number of images in the present pass, if known
+        self.sizes: list[tuple[int, int]] = []  # (H, W) of the images of each pass
+        self._begin([])
+
+    def enter(self, module: nn.Module, values: tuple) -> None:
+        """Adds a call with these arguments."""
+        pictures = pictures_in(values)
+        call = Call(module, next((x for x in values if isinstance(x, torch.Tensor)), None))
+        if not self.running and (module is self.model or self.first in (None, module, self.model)):
+            self.first = module
+            self._begin(pictures)
+        elif pictures and self.seen:
+            if module in self.looking:  # two images one after the other, as in a Siamese model
+                self._begin(pictures)
+            else:
+                call.is_second_part = pictures[0].shape[1:] == self.shape
+        if pictures:
+            self.looking.add(module)
+        self.running.append(call)
+
+    def leave(self, module: nn.Module) -> None:
+        """Removes the last call of the module, and any inside it that ended with an exception."""
+        while self.running:
+            call = self.running.pop()
+            if call.module is module:
+                call.last = None  # which frees its tokens
+                if self.running and call.layers:
+                    self.running[-1].last = call
+                return
+
+    def occurrence(self, path: str) -> int:
+        """Counts the layers that were seen at this path in the present pass, before this one."""
+        self.seen[path] += 1
+        return self.seen[path] - 1
+
+    def sibling(self) -> tuple[Call, Call] | None:
+        """Returns the last finished call with attention in it and the present one that stands beside it, if any."""
+        for outer, inner in zip(reversed(self.running[:-1]), reversed(self.running[1:]), strict=True):
+            if outer.last is not None:
+                return (outer.last, inner) if inner.is_beside(outer.last) else None
+        return None
+
+    def _begin(self, pictures: list[torch.Tensor]) -> None:
+        self.seen: Counter[str] = Counter()
+        self.looking: set[nn.Module] = set()  # modules that were given images in this pass
+        self.batch = len(pictures[0]) if pictures else None
+        self.shape = pictures[0].shape[1:] if pictures else None
+        self.sizes += sizes_in(pictures)
+
+
+def pictures_in(values: tuple | list) -> list[torch.Tensor]:
+    """Returns a list with the first tensor (B, C, H, W) among the arguments of a call, or an empty list."""
+    return [x for x in values if isinstance(x, torch.Tensor) and x.ndim == 4][:1]
+
+
+def sizes_in(values: tuple | list) -> list[tuple[int, int]]:
+    """Returns a list with (H, W) of the first tensor (B, C, H, W), or an empty list."""
+    return [tuple(x.shape[2:]) for x in pictures_in(values)]
