@@ -173,6 +173,10 @@ ELSEWHERE = {
         lambda x: nn.functional.interpolate(x, (32, 32), mode="bilinear"),
         (36, 36),
     ),
+    "with what lies at the edge": (
+        lambda x: x[:, :, :32, :32] + x[:, :, 32:, 32:].mean((2, 3), keepdim=True),
+        (36, 36),
+    ),
     "cropped at the centre": (lambda x: x[:, :, 2:34, 2:34], (36, 36)),
 }
 

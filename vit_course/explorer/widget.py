@@ -114,8 +114,8 @@ class AttentionExplorer(Widget):
                 raise TypeError(f"AttentionExplorer has no state {name!r}: it has {', '.join(STATE)}")
         self._shown: list[Panel] = []
         self._changes: list[Changes | None] = []
-        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link, whole=whole, note=note)
-        given["changes"] = changes
+        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link, whole=whole, note=note,
+                     changes=changes)  # fmt: skip
         for one in _each(maps, image, titles, given):
             self._shown.append(_panel(one, self._shown[0] if self._shown else None))
             self._changes.append(one["changes"])

@@ -47,7 +47,7 @@ class Tokens:
 
         Returns:
             None for a token that is not a patch; or if it is not known what its patch covers, as behind a stem of
-            several convolutions.
+            several convolutions, or in a model that could not be tested.
 
         Raises:
             IndexError: there is no such token.
