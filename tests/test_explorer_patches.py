@@ -39,7 +39,7 @@ def given_as_it_is(model, image, **options) -> AttentionExplorer:
 
 
 UNSEEN = "No patch sees the outermost pixels: 3 of 43 at the bottom, 2 of 50 at the right."
-PADDED = "The model adds empty pixels, drawn hatched: 5 at the bottom, 6 at the right."
+PADDED = "The model adds pixels beyond the picture, drawn hatched: 5 at the bottom, 6 at the right."
 OVERLAP = (
     "No patch sees the outermost pixels: 3 of 43 at the bottom, 10 of 50 at the right. "
     "Patches of 16 x 16 pixels overlap: each is drawn as its middle 12 x 12."

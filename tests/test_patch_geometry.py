@@ -99,7 +99,7 @@ ROWS = {
     "overlapping": (lambda: Sized(16, 12), (52, 45), (4, 3), (2, 2, 50, 38), 5 * 52),
     "overlapping, padded": (lambda: Tutorial(usual, kernel=24), (48, 32), (6, 4), (0, 0, 48, 32), 0),
     "overlapping in one direction, by nn.Unfold": (Unfolded, (48, 31), (6, 7), (0, 1, 48, 29), 48),
-    "with gaps": (lambda: Sized(6, 8), (32, 24), (4, 3), (-1, -1, 31, 23), 32 * 24 - 24 * 18),
+    "with gaps": (lambda: Sized(6, 8), (32, 23), (4, 3), (0, 0, 32, 24), 32 * 23 - 24 * 18),
 }  # fmt: skip
 
 
@@ -142,6 +142,17 @@ def test_the_pixels_of_each_patch_are_those_that_reach_its_token(name):
         if (box := tokens.pixels(token)) is not None:
             told[box[0] : box[2], box[1] : box[3]] = True
         assert (box is None) == (token < tokens.num_prefix) and torch.equal(reached, told)
+
+
+def test_a_dilated_patch_is_told_by_the_box_around_it():
+    torch.manual_seed(0)
+    model = Sized(4, 7, 0, 2).eval()
+    tokens, found = recorded_tokens(model, (32, 39)), reach(model, (32, 39))
+    assert tokens.grid == (4, 5)
+    for token in range(1, 21):
+        places = found[token].nonzero()
+        (top, left), (bottom, right) = places.amin(0).tolist(), (places.amax(0) + 1).tolist()
+        assert tokens.pixels(token) == (top, left, bottom, right) and len(places) == 16
 
 
 # What is known of these is where the cells are drawn, and not what their patches see.

@@ -41,6 +41,7 @@ def cut_to_patches(prepared: Prepared, geometry: PatchGeometry | None) -> tuple[
 def _note(geometry: PatchGeometry) -> str:
     # What the reader has to know of the edges of the picture, and of patches that overlap.
     (height, width), (top, left, bottom, right) = geometry.image_size, geometry.area
+    (tall, wide), (down, across) = geometry.size or geometry.step, geometry.step
     sides = height, width, height, width
     said = []
     rows, columns = ((~geometry.unseen()).any(dim=axis).int() for axis in (1, 0))
@@ -48,9 +49,9 @@ def _note(geometry: PatchGeometry) -> str:
     if without := [f"{n} of {side} {where}" for n, side, where in zip(unseen, sides, SIDES, strict=True) if n]:
         said.append(f"No patch sees the outermost pixels: {', '.join(without)}.")
     beyond = -top, -left, bottom - height, right - width
-    if padded := [f"{n} {where}" for n, where in zip(beyond, SIDES, strict=True) if n > 0]:
-        said.append(f"The model adds empty pixels, drawn hatched: {', '.join(padded)}.")
-    (tall, wide), (down, across) = geometry.size or (0, 0), geometry.step
+    gaps = tall < down or wide < across  # which end the last cells, so that they may reach beyond the image
+    if not gaps and (padded := [f"{n} {where}" for n, where in zip(beyond, SIDES, strict=True) if n > 0]):
+        said.append(f"The model adds pixels beyond the picture, drawn hatched: {', '.join(padded)}.")
     if tall > down or wide > across:
         said.append(f"Patches of {tall} x {wide} pixels overlap: each is drawn as its middle {down} x {across}.")
     return " ".join(said)

@@ -49,7 +49,7 @@ class AttentionExplorer(Widget):
             them, `q[0], k[0]`; or the maps (L, h, T, T), if only these can be recorded. T counts the prefix tokens,
             which belong to no patch, and then the rows x columns patches. Or a list of such.
         image: (C, H, W) or (H, W), bytes or floats from 0 to 1, or a Pillow image, as the model sees it; or a list, one
-            for each of the maps.
+            for each of the maps. The grid is drawn over all of it: cut it to `maps.Tokens.area`.
         grid: (rows, columns) of patches; or a list. By default the grid of the image's proportions that fits T.
         titles: a name for each of several panels.
         prefix: the names of the prefix tokens, or their number; or a list of such, one for each of the maps.

@@ -17,14 +17,15 @@ class PatchGeometry:
     """The patches of an image: rows and columns of equal cells, each drawn where its patch lies.
 
     A patch covers its cell. Where patches overlap it covers more, and its cell is its middle, as large as the step from
-    one patch to the next.
+    one patch to the next; where there are gaps between patches, its cell begins with it.
 
     Args:
         image_size: (H, W) of the image that the model is given.
         grid: (rows, columns)
         start: (top, left) of the first cell, in pixels; negative where the model pads the image there.
         step: (height, width) of a cell, in pixels.
-        size: (height, width) of what one patch covers; None if it is not known.
+        size: (height, width) of what one patch covers, with a dilated convolution of the box around it; None if it is
+            not known.
     """
 
     image_size: Sides
@@ -70,7 +71,7 @@ class PatchGeometry:
     def _covered(self, axis: int) -> list[Sides]:
         # The first pixel, and the one after the last, of each row or column of patches.
         assert self.size is not None
-        before = (self.size[axis] - int(self.step[axis])) // 2
+        before = max(self.size[axis] - int(self.step[axis]), 0) // 2
         starts = [self.start[axis] - before + place * int(self.step[axis]) for place in range(self.grid[axis])]
         most = self.image_size[axis]
         return [(min(max(start, 0), most), min(max(start + self.size[axis], 0), most)) for start in starts]
@@ -124,7 +125,7 @@ def find_geometry(
         height, width = (side / count for side, count in zip(image_size, grid, strict=True))
         return PatchGeometry(image_size, grid, (0, 0), (height, width), None)
     top, left = (
-        (size - step) // 2 - padding
+        max(size - step, 0) // 2 - padding
         for size, step, padding in zip(window.size, window.step, window.padding, strict=True)
     )
     return PatchGeometry(image_size, grid, (top, left), window.step, window.size if window.empty else None)
