@@ -83,7 +83,7 @@ def test_the_patch_of_each_token_is_found(name):
     arrange, order = ORDERS[name]
     model = Tutorial(arrange).train()
     state = torch.get_rng_state()
-    assert probe_order(Anatomy(model), SIZE, GRID) == order
+    assert probe_order(Anatomy(model), SIZE, GRID).patches == order
     assert torch.get_rng_state().equal(state) and model.training and model.layers[0].training
     assert not model.layers[0].attn._forward_pre_hooks
 
@@ -112,7 +112,7 @@ def test_arguments_are_tested_as_well():
 
 
 def test_patches_that_overlap_are_told_from_other_tokens():
-    order = probe_order(Anatomy(Tutorial(usual, kernel=24).eval()), SIZE, GRID)
+    order = probe_order(Anatomy(Tutorial(usual, kernel=24).eval()), SIZE, GRID).patches
     assert order[0] == NOTHING and set(order[1:]) == {SEVERAL}
 
 
@@ -121,7 +121,7 @@ def test_a_compiled_model_is_tested_as_it_is_written():
     model = torch.compile(Tutorial(usual).eval(), backend="eager")
     with torch.no_grad():
         model(torch.randn(2, 3, *SIZE))
-    assert probe_order(Anatomy(model), SIZE, GRID) == ORDERS["class token first"][1]
+    assert probe_order(Anatomy(model), SIZE, GRID).patches == ORDERS["class token first"][1]
 
 
 def test_a_model_that_cannot_be_run_is_not_tested():

@@ -173,13 +173,25 @@ def need_grid(grid) -> tuple[int, int] | None:
     return tuple(grid)
 
 
-def need_whole(whole) -> tuple[Image.Image, list[float]] | None:
-    """Returns a picture and the shares of its height and width that are shown; or None if `whole` is None."""
+def need_note(note) -> str:
+    """Returns the sentence, which may be empty."""
+    text("note", note)
+    return note
+
+
+def need_whole(whole) -> tuple[Image.Image, list[float], list[float] | None] | None:
+    """Returns a picture, the shares of its height and width that are shown, and those above and to the left of it.
+
+    The last are None if the middle is shown; all is None if `whole` is None.
+    """
     if whole is None:
         return None
-    if not (isinstance(whole, tuple) and len(whole) == 2 and isinstance(whole[0], Image.Image)):
+    if not (isinstance(whole, tuple) and len(whole) in (2, 3) and isinstance(whole[0], Image.Image)):
         raise ValueError(f"whole must be a tuple of a Pillow image and the shares that are left, got {shown(whole)}")
-    kept = [float(share) for share in whole[1]]
-    if len(kept) != 2 or not all(0 < share <= 1 for share in kept):
+    kept, *placed = ([float(share) for share in shares] for shares in whole[1:])
+    if len(kept) != 2 or not all(0 < share <= (2 if placed else 1) for share in kept):
         raise ValueError(f"the shares of the whole picture must be two numbers above 0 and up to 1, got {shown(kept)}")
-    return whole[0], kept
+    at = placed[0] if placed else None
+    if at is not None and (len(at) != 2 or not all(-1 <= share <= 1 for share in at)):
+        raise ValueError(f"the shares above and to the left must be two numbers from -1 to 1, got {shown(at)}")
+    return whole[0], kept, at

@@ -18,8 +18,24 @@ def changed(images: torch.Tensor, order: Tokens, how: str) -> torch.Tensor:
         images: the images, with the grid of patches of `order`.
         order: of the model's tokens.
         how: one of `CHANGES`: mirrored left to right, the patches in a fixed random order, or the middle enlarged.
+            Pixels at the edge that no patch sees stay as they are.
+
+    Raises:
+        ValueError: patches that reach beyond the image.
     """
     CHANGE("beside", how)
+    top, left, bottom, right = order.area or (0, 0, *images.shape[2:])
+    if min(top, left) < 0 or bottom > images.shape[2] or right > images.shape[3]:
+        raise ValueError(
+            f"beside={how!r} moves what patches show, and here the model pads the image, so that some reach beyond it: "
+            "give it an image of a size that its patches divide"
+        )
+    out = images.clone()
+    out[..., top:bottom, left:right] = _changed(images[..., top:bottom, left:right], order, how)
+    return out
+
+
+def _changed(images: torch.Tensor, order: Tokens, how: str) -> torch.Tensor:
     if how == "flipped":
         return images.flip(3)
     if how == "shuffled":

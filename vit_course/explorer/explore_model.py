@@ -15,6 +15,7 @@ from vit_course.data.pictures import Picture
 from vit_course.explorer.arguments import check_callable, check_has_numbers, need_grid, need_titles
 from vit_course.explorer.changes import Changes, family, need_families
 from vit_course.explorer.comparison import CHANGE, changed, link_of
+from vit_course.explorer.drawn_area import cut_to_patches
 from vit_course.explorer.predictions import predicted_words
 from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, preprocessing_of, preprocessing_of_model
 from vit_course.explorer.upload import PictureUpload
@@ -55,7 +56,8 @@ def explore(
     torchvision's weights, a processor of Hugging Face's. Any other function, such as `dataset.normalise`, gets a batch
     (1, C, H, W) in the model's size, of bytes for a picture, and of the given type for a tensor. By default a picture,
     or a tensor of bytes, is prepared as the `pretrained_cfg` of a timm model or the processor next to the weights of a
-    Hugging Face model says; floats go in unchanged. The explorer shows the image as the model sees it.
+    Hugging Face model says; floats go in unchanged. The explorer shows the image as the model's patches see it, without
+    pixels at its edge that belong to no patch, and hatched where the model pads it; a note says so.
 
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`
@@ -197,12 +199,13 @@ def _run_on(
             labels = anatomy.labels or _categories(preprocess)
         says = None if seen is None else predicted_words(seen, images, answer, labels, none)
     features = None if seen is None else seen.features
+    image, whole, note = cut_to_patches(prepared, order.geometry)
     panel: dict[str, Any] = {
-        **dict(maps=maps, image=prepared.shown, grid=order.grid, prefix=order.prefix),
+        **dict(maps=maps, image=image, grid=order.grid, prefix=order.prefix),
         "features": features[0] if features is not None and features.shape[:2] == (1, maps[0].shape[-2]) else None,
         "says": says,
         "link": None,
-        "whole": prepared.whole,
+        **dict(whole=whole, note=note),
     }
     given = (model, preprocess, prepared, grid, prefix, labels)
     panel["changes"] = Changes(model, prepared.given, lambda: _run_on(*given).panel)

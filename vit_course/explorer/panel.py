@@ -16,6 +16,8 @@ from vit_course.maps.tokens import Tokens
 
 MOST_WEIGHTS = 60_000_000
 MOST_WHOLE = 640  # pixels of the longer side, of the uncropped picture and of the sharper crop that is drawn
+FEW_WHOLE = 240  # of the longer side, up to which the uncropped picture is enlarged
+STRIPES = 120  # across a picture, where it is hatched
 FEW_PIXELS = 96  # of the shorter side: of a smaller picture the model's own pixels are to be seen
 MOST_PNG = 120_000  # bytes; a larger picture is a photograph, and goes as JPEG
 
@@ -115,8 +117,10 @@ class Panel:
         features: (T, D), the tokens after the last norm, or None.
         says: the predictions, as `need_says` returns them, or None.
         link: for each token of the first panel the token of this panel with the same content, or None.
-        whole: the uncropped picture, of which `picture` is the middle, and the shares of its height and width that are
-            kept. The page draws a crop of it if that has more pixels than `picture`.
+        whole: the uncropped picture, of which `picture` is a part; the shares of its height and width that are kept;
+            and those above and to the left of `picture`, below 0 where it begins before the whole, None if it is the
+            middle. The page draws a crop of it if that has more pixels than `picture`.
+        note: a sentence below the picture, or "".
     """
 
     attention: QueriesAndKeys | Maps
@@ -126,7 +130,13 @@ class Panel:
     features: np.ndarray | None = None
     says: dict | None = None
     link: list[int] | None = None
-    whole: tuple[Image.Image, list[float]] | None = None
+    whole: tuple[Image.Image, list[float], list[float] | None] | None = None
+    note: str = ""
+
+    @property
+    def has_other_pixels(self) -> bool:
+        """Whether the part of the uncropped picture that is shown has more or fewer pixels than the model was given."""
+        return self.whole is not None and round(self.whole[0].width * self.whole[1][1]) != self.picture.shape[1]
 
     def shown(self, layer: int, head: int, fusion: str, token: int, direction: str) -> np.ndarray:
         """-> (T,): the map that the browser draws, unrounded.
@@ -179,9 +189,9 @@ class Panel:
         numbers = list(range(attention.layers) if layers is None else layers)
         before = len(sections.described)
         sections.file("picture", *((sharp and self._sharper()) or _file(self.picture)))
-        kept = self.whole[1] if self.whole and min(self.whole[1]) < 0.99 else None
-        if self.whole and kept:
-            sections.file("whole", *_small(self.whole[0]))
+        cut = self._cut()
+        if self.whole and cut["kept"]:
+            sections.file("whole", *_small(_enlarged(self.whole[0])))
         written = attention.write(sections, numbers)
         if self.features is not None:
             whole, step = quantised(self.features, axis=0)  # (T, D), (D,)
@@ -193,18 +203,44 @@ class Panel:
             **dict(title=self.title, layers=len(numbers), heads=attention.heads, tokens=attention.tokens),
             **dict(prefix=self.order.num_prefix, names=list(self.order.prefix), rows=rows, columns=columns),
             **dict(height=height, width=width, layer_numbers=numbers, all_layers=attention.layers),
-            **dict(link=self.link, says=self.says, kept=kept, sections=sections.described[before:]),
+            **dict(link=self.link, says=self.says, **cut, sections=sections.described[before:]),
             **written,
         }
+
+    def _cut(self) -> dict:
+        # What the page says of the part that is shown: its shares, where it begins if not in the middle, and the note.
+        said: dict = {"note": self.note} if self.note else {}
+        _, kept, at = self.whole or (None, [1.0, 1.0], None)
+        if at is None:
+            return {"kept": kept if min(kept) < 0.99 else None, **said}
+        first = [max(start, 0.0) for start in at]
+        inside = [min(start + share, 1.0) - begun for start, share, begun in zip(at, kept, first, strict=True)]
+        return {"kept": inside, "at": first, **said} if min(inside) < 1 - 1e-6 else {"kept": None, **said}
 
     def _sharper(self) -> tuple[bytes, str] | None:
         # The crop of the uncropped picture, as a file; None if the model's own pixels are to be seen, or are as many.
         if self.whole is None or self.picture.ndim == 2 or min(self.picture.shape[:2]) < FEW_PIXELS:
             return None
-        image, (high, wide) = self.whole
-        middle = [(1 - wide) / 2, (1 - high) / 2, (1 + wide) / 2, (1 + high) / 2]
-        part = image.crop([round(share * side) for share, side in zip(middle, 2 * image.size, strict=True)])
+        image, (high, wide), at = self.whole
+        top, left = at or ((1 - high) / 2, (1 - wide) / 2)
+        box = [left, top, left + wide, top + high]
+        part = cut_out(image, [round(share * side) for share, side in zip(box, 2 * image.size, strict=True)])
         return _small(part, quality=90) if part.width > self.picture.shape[1] else None
+
+
+def cut_out(image: Image.Image, box: Sequence[int]) -> Image.Image:
+    """Cuts (left, top, right, bottom) out of a picture; what lies beyond it is hatched, so that it looks empty."""
+    left, top, right, bottom = box
+    inside = (max(left, 0), max(top, 0), min(right, image.width), min(bottom, image.height))
+    part = image.crop(inside)
+    if inside == tuple(box):
+        return part
+    part = part if part.mode in ("L", "RGB") else part.convert("RGB")
+    line = max(1, (right - left) // STRIPES)
+    down, across = np.ogrid[: bottom - top, : right - left]
+    out = Image.fromarray(np.where((down + across) // line % 2, 96, 32).astype(np.uint8)).convert(part.mode)
+    out.paste(part, (inside[0] - left, inside[1] - top))
+    return out
 
 
 def _file(picture: np.ndarray) -> tuple[bytes, str]:
@@ -216,6 +252,12 @@ def _file(picture: np.ndarray) -> tuple[bytes, str]:
     buffer = io.BytesIO()
     image.save(buffer, format="jpeg", quality=92, subsampling=0)
     return buffer.getvalue(), "image/jpeg"
+
+
+def _enlarged(image: Image.Image) -> Image.Image:
+    # So that the pixels of a picture of few of them can be told apart on a page.
+    times = max(1, FEW_WHOLE // max(image.size))
+    return image.resize([times * side for side in image.size], Image.Resampling.NEAREST) if times > 1 else image
 
 
 def _small(image: Image.Image, quality: int = 80) -> tuple[bytes, str]:

@@ -20,6 +20,7 @@ from vit_course.explorer.arguments import (
     need_grid,
     need_image,
     need_link,
+    need_note,
     need_says,
     need_whole,
 )
@@ -48,7 +49,7 @@ class AttentionExplorer(Widget):
             them, `q[0], k[0]`; or the maps (L, h, T, T), if only these can be recorded. T counts the prefix tokens,
             which belong to no patch, and then the rows x columns patches. Or a list of such.
         image: (C, H, W) or (H, W), bytes or floats from 0 to 1, or a Pillow image, as the model sees it; or a list, one
-            for each of the maps.
+            for each of the maps. The grid is drawn over all of it: cut it to `maps.Tokens.area`.
         grid: (rows, columns) of patches; or a list. By default the grid of the image's proportions that fits T.
         titles: a name for each of several panels.
         prefix: the names of the prefix tokens, or their number; or a list of such, one for each of the maps.
@@ -58,7 +59,9 @@ class AttentionExplorer(Widget):
         link: for pictures that are changed copies of the first: for each token of the first panel the token of this
             panel with the same content; a list with one for each of the maps, the first None.
         whole: if `image` is the middle of a larger picture: a tuple of that Pillow image and the shares of its height
-            and width that are kept; the page draws its middle, with more pixels than `image` has. Or a list.
+            and width that are kept; the page draws its middle, with more pixels than `image` has. If it is not the
+            middle, a third part has the shares above it and to the left of it. Or a list.
+        note: a sentence below the picture, such as which of its pixels no patch sees; or a list.
         changes: runs the model with parts removed, as `explore` makes it; or a list.
         state: the initial state, see below.
 
@@ -102,6 +105,7 @@ class AttentionExplorer(Widget):
         says: dict | list | None = None,
         link: Sequence | None = None,
         whole: tuple | list | None = None,
+        note: str | list = "",
         changes: "Changes | list | None" = None,
         **state: Any,  # each part has a type of its own
     ):
@@ -110,13 +114,14 @@ class AttentionExplorer(Widget):
                 raise TypeError(f"AttentionExplorer has no state {name!r}: it has {', '.join(STATE)}")
         self._shown: list[Panel] = []
         self._changes: list[Changes | None] = []
-        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link, whole=whole, changes=changes)
+        given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link, whole=whole, note=note,
+                     changes=changes)  # fmt: skip
         for one in _each(maps, image, titles, given):
             self._shown.append(_panel(one, self._shown[0] if self._shown else None))
             self._changes.append(one["changes"])
         sections = Sections()
         # All or none: a sharp picture beside a blurred one would look as if the model saw more of it.
-        sharp = all(panel.whole for panel in self._shown)
+        sharp = all(panel.has_other_pixels for panel in self._shown)
         panels = [panel.write(sections, sharp=sharp) for panel in self._shown]
         first = self._shown[0]
         found = None if CHOSEN & state.keys() else find_opening(first.attention, first.order)
@@ -221,6 +226,7 @@ def _panel(given: dict, first: Panel | None) -> Panel:
         need_says(given["says"], attention.layers),
         need_link(given["link"], first.attention.tokens if first else 0, attention.tokens),
         need_whole(given["whole"]),
+        need_note(given["note"]),
     )
 
 

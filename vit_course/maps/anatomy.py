@@ -4,12 +4,14 @@ import re
 import sys
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import takewhile
 from typing import Any
 
 from torch import nn
 
 from vit_course._support.inputs.rules import is_int
 from vit_course.config import ViTConfig
+from vit_course.maps.patch_geometry import PatchGeometry, find_geometry, pair
 
 # Patterns for the names of classes and attributes: of attention layers, and of helper layers that are not attention.
 ATTENDS, HELPS = r"att(n|ention)|xca", r"output|norm|drop|mask|bias|embed|proj|softmax"
@@ -126,15 +128,19 @@ class Anatomy:
 
     def grid(self, image_size: tuple[int, int]) -> tuple[int, int] | None:
         """Returns (rows, columns) of the patches for an image of size (H, W), or None if they are not known."""
-        for module in self.paths:
-            if callable(ask := getattr(module, "dynamic_feat_size", None)):  # timm's: knows about padding and stems
-                rows, columns = ask(tuple(image_size))
-                return int(rows), int(columns)
-            for owner in (module, getattr(module, "config", None)):
-                if size := _pair(getattr(owner, "patch_size", None)):
-                    rows, columns = image_size[0] // size[0], image_size[1] // size[1]
-                    return (rows, columns) if rows and columns else None
-        return None
+        found = self.geometry(image_size)
+        return None if found is None else found.grid
+
+    def geometry(self, image_size: tuple[int, int], grid: tuple[int, int] | None = None) -> PatchGeometry | None:
+        """Where the patches of an image lie, as `find_geometry` finds it; None if the model does not say their number.
+
+        Args:
+            image_size: (H, W)
+            grid: (rows, columns), if the caller knows it.
+        """
+        first = next(iter(self.attention.values()), None)
+        stem = list(takewhile(lambda module: module is not first, self.paths))
+        return find_geometry(list(self.paths), stem, image_size, grid)
 
     @cached_property
     def image_size(self) -> tuple[int, int] | None:
@@ -143,7 +149,7 @@ class Anatomy:
             # The attributes in which the four code bases store it.
             places = ((getattr(module, "config", None), "image_size"), (module, "image_size"), (module, "img_size"))
             for owner, name in places:
-                if size := _pair(getattr(owner, name, None)):
+                if size := pair(getattr(owner, name, None)):
                     return size
         return None
 
@@ -215,11 +221,3 @@ def numbered(name: str, count: int) -> tuple[str, ...]:
 def few(paths: list[str]) -> str:
     """Joins the first three of many names, and adds how many more there are."""
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
-
-
-def _pair(size: object) -> tuple[int, int] | None:
-    # 16 -> (16, 16)
-    sides = (size, size) if is_int(size) else size
-    if isinstance(sides, (tuple, list)) and len(sides) == 2 and all(is_int(side) and side > 0 for side in sides):
-        return tuple(sides)
-    return None

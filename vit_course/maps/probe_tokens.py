@@ -1,7 +1,9 @@
 """Probes a model: changes the pixels of patches, and sees which tokens change before the first attention."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -11,16 +13,28 @@ from vit_course.maps.active_interventions import paused_interventions, unrecorde
 from vit_course.maps.anatomy import Anatomy, few
 from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.forward_pass import evaluated
+from vit_course.maps.patch_geometry import PatchGeometry
 from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.tokens import Tokens, find_tokens
 from vit_course.vit import ViT
 
 STRENGTH = 4.0  # of a change, in standard deviations of the random images
-# For each token the patch that it shows, counted row by row: `NOTHING` if no pixel changes it, `SEVERAL` if those of
-# more than one patch do, as behind a stem of overlapping convolutions.
+# What stands for a token's patch if no pixel changes the token, and if those of several patches do, as behind a stem of
+# overlapping convolutions.
 NOTHING, SEVERAL = -1, -2
-Order = tuple[int, ...]
 DRAWN = "Maps can be drawn only where all other tokens come first, and then the patches row by row"
+
+
+class Order(NamedTuple):
+    """What a probe found: for each token its patch, counted row by row, `NOTHING` or `SEVERAL`.
+
+    `beyond` has the tokens that changed with pixels that no patch is said to see.
+    """
+
+    patches: tuple[int, ...]
+    beyond: tuple[int, ...]
+
+
 _found: WeakKeyDictionary[nn.Module, dict[tuple, Order | None]] = WeakKeyDictionary()
 
 
@@ -28,71 +42,69 @@ class _Arrived(Exception):
     """Ends a forward pass once the tokens have reached the first attention layer."""
 
 
-def probe_order(anatomy: Anatomy, image_size: tuple[int, int], grid: tuple[int, int]) -> Order | None:
+def probe_order(
+    anatomy: Anatomy, image_size: tuple[int, int], grid: tuple[int, int], corners: bool = True
+) -> Order | None:
     """Which patch each token shows, found on the model itself, once for each size and grid.
 
     About 2 log2(N) random images run as far as the first attention layer, for which the N patches are numbered in
-    binary: in two images for each binary digit, the middle of those patches changes that have it, or have it not.
-    A token that shows one patch changes in exactly one of the two.
+    binary: in two images for each binary digit, those patches change that have it, or have it not. A token that shows
+    one patch changes in exactly one of the two. In one more image the pixels change that no patch covers.
 
     Args:
         anatomy: of the model.
         image_size: (H, W)
         grid: (rows, columns) of patches.
+        corners: whether two opposite corners of a patch change, if it is known to cover just its cell, so that a grid
+            is also found to be wrong that is off by a pixel; otherwise, its middle changes.
 
     Returns:
-        The number of the patch, `NOTHING` or `SEVERAL` for each of the T tokens; None if the model cannot be run in
-        this way: it takes other arguments, or has no attention layer that can be heard.
+        None if the model cannot be run in this way: it takes other arguments, or has no attention layer that can be
+        heard; or if the grid has more rows or columns than the image has pixels.
     """
     known = _found.setdefault(anatomy.model, {})
-    key = (image_size, grid)
+    key = (image_size, grid, corners)
     if key not in known:
-        known[key] = _probed(anatomy, image_size, grid)
+        geometry = anatomy.geometry(image_size, grid)
+        known[key] = None if geometry is None else _probed(anatomy, geometry, corners and geometry.apart)
     return known[key]
 
 
 @torch.no_grad()
-def _probed(anatomy: Anatomy, image_size: tuple[int, int], grid: tuple[int, int]) -> Order | None:
-    count = grid[0] * grid[1]
+def _probed(anatomy: Anatomy, geometry: PatchGeometry, corners: bool) -> Order | None:
+    count = geometry.grid[0] * geometry.grid[1]
     numbers = torch.arange(count)
     digits = [(numbers >> place) & 1 == 1 for place in range(max(1, (count - 1).bit_length()))]  # (N,) each
     chosen = torch.stack([each for digit in digits for each in (digit, ~digit)])  # (2 bits, N)
+    owner = _owners(geometry, corners)  # (H, W)
+    changed = torch.cat([chosen[:, owner.clamp_min(0)] & (owner >= 0), geometry.unseen()[None]])  # (2 bits + 1, H, W)
     generator = torch.Generator().manual_seed(0)
-    image = torch.randn(1, anatomy.channels, *image_size, generator=generator)
-    images = image.repeat(1 + len(chosen), 1, 1, 1)
-    for number, (row, column) in enumerate(_middles(anatomy, image_size, grid)):
-        images[1:][chosen[:, number], :, row, column] += STRENGTH
+    image = torch.randn(1, anatomy.channels, *geometry.image_size, generator=generator)
+    images = torch.cat([image, image + STRENGTH * changed[:, None]])  # (2 bits + 2, C, H, W)
     like = next(anatomy.model.parameters(), image)
     tokens = _tokens_of(anatomy, images.to(like.device, like.dtype))
     if tokens is None:
         return None
     tokens = tokens.float()
-    distance = (tokens[1:] - tokens[:1]).abs().amax(dim=2)  # (2 bits, T)
-    changed = (distance > 1e-3 * distance.max()).unflatten(0, (-1, 2))  # (bits, 2, T)
-    found = sum(changed[place, 0].long() << place for place in range(len(digits)))  # (T,)
-    one = (changed.sum(dim=1) == 1).all(dim=0) & (found < count)
-    none = ~changed.any(dim=0).any(dim=0)
-    return tuple(torch.where(none, NOTHING, torch.where(one, found, SEVERAL)).tolist())
+    distance = (tokens[1:] - tokens[:1]).abs().amax(dim=2)  # (2 bits + 1, T)
+    differs = distance > 1e-3 * distance[:-1].max()
+    pairs = differs[:-1].unflatten(0, (-1, 2))  # (bits, 2, T)
+    found = sum(pairs[place, 0].long() << place for place in range(len(digits)))  # (T,)
+    one = (pairs.sum(dim=1) == 1).all(dim=0) & (found < count)
+    none = ~pairs.any(dim=0).any(dim=0)
+    patches = torch.where(none, NOTHING, torch.where(one, found, SEVERAL))
+    return Order(tuple(patches.tolist()), tuple(differs[-1].nonzero().flatten().tolist()))
 
 
-def _middles(anatomy: Anatomy, image_size: tuple[int, int], grid: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    # -> (row, column) of the pixel in the middle of each patch, by the first convolution if its steps are the patches.
-    steps: list[float] = [size / count for size, count in zip(image_size, grid, strict=True)]
-    starts = [0.0, 0.0]
-    projection = next((module for module in anatomy.paths if isinstance(module, nn.Conv2d)), None)
-    if projection is not None and projection.kernel_size == projection.stride:
-        padding = projection.padding if isinstance(projection.padding, tuple) else (0, 0)
-        sides = [s + 2 * p for s, p in zip(image_size, padding, strict=True)]
-        whole = tuple(side // k for side, k in zip(sides, projection.stride, strict=True))
-        begun = tuple(-(-side // k) for side, k in zip(sides, projection.stride, strict=True))  # by padding
-        if grid in (whole, begun):
-            steps, starts = [float(k) for k in projection.stride], [-float(p) for p in padding]
-    for row in range(grid[0]):
-        for column in range(grid[1]):
-            yield tuple(
-                min(max(int(start + (place + 0.5) * step), 0), size - 1)
-                for start, place, step, size in zip(starts, (row, column), steps, image_size, strict=True)
-            )
+def _owners(geometry: PatchGeometry, corners: bool) -> torch.Tensor:
+    # -> (H, W): the patch with which a pixel is to change, or -1.
+    owner = torch.full(geometry.image_size, -1)
+    numbers = torch.arange(geometry.grid[0] * geometry.grid[1]).view(geometry.grid)
+    rows, columns = (torch.tensor(geometry.cells(axis)) for axis in (0, 1))  # (rows, 2), (columns, 2)
+    for end in (0, 1):
+        row, column = (each[:, end] if corners else (each.sum(dim=1) + 1) // 2 for each in (rows, columns))
+        owner[row[:, None], column] = numbers
+    return owner
 
 
 def _tokens_of(anatomy: Anatomy, images: torch.Tensor) -> torch.Tensor | None:
@@ -141,35 +153,68 @@ def find_probed_tokens(
 ) -> Tokens:
     """As `find_tokens`, tested on the model itself; if it does not say its prefix, the test says how long it is.
 
-    A token has to change with the pixels of its patch and of no other. Not tested are our own `ViT`, whose order is
-    known, and a model of which no image was seen.
+    A token has to change with the pixels of its patch and of no other, and with none that no patch sees. Not tested are
+    our own `ViT`, whose order is known, and a model of which no image was seen.
 
     Raises:
-        ValueError: as `find_tokens`, or a token that shows another patch, or none.
+        ValueError: as `find_tokens`, or a token that shows another patch or none, or patches that lie elsewhere.
     """
     if type(anatomy.model) is ViT or image_size is None:
         return find_tokens(num_tokens, image_size, anatomy, grid, prefix)
     place = anatomy.grid(image_size) if grid is None else grid
     if prefix is None and anatomy.prefix is None and place is not None:
-        order = probe_order(anatomy, image_size, place)
-        if order is not None and len(order) == num_tokens:
+        order = probe_order(anatomy, image_size, (place[0], place[1]))
+        if order is not None and len(order.patches) == num_tokens:
             prefix = max(num_tokens - place[0] * place[1], 0)
     found = find_tokens(num_tokens, image_size, anatomy, grid, prefix)
     order = probe_order(anatomy, image_size, found.grid)
-    if order is not None and len(order) == num_tokens:  # else it could not be tested
-        _check_order(order, anatomy.name, found)
-    return found
+    if order is None or len(order.patches) != num_tokens:  # it could not be tested
+        return _doubtful(found)
+    _check_order(order, anatomy.name, found)
+    return _tested_place(order, anatomy, image_size, found)
 
 
 def _check_order(order: Order, name: str, found: Tokens) -> None:
-    # Only the first tokens may show nothing, and the others show the patches row by row.
-    before, rest = order[: found.num_prefix], order[found.num_prefix :]
+    # Only the first tokens may show nothing, and the others show the patches row by row, and nothing else.
+    before, rest = order.patches[: found.num_prefix], order.patches[found.num_prefix :]
     if NOTHING in rest or max(before, default=NOTHING) > NOTHING:
-        places = [str(token) for token, shown in enumerate(order) if shown == NOTHING]
-        wanted = f"{len(before)} of {len(order)} tokens ({', '.join(found.prefix)}) were" if before else "no token was"
+        places = [str(token) for token, shown in enumerate(order.patches) if shown == NOTHING]
+        wanted = (
+            f"{len(before)} of {len(order.patches)} tokens ({', '.join(found.prefix)}) were"
+            if before
+            else "no token was"
+        )
         at = f"those at {few(places)} do" if places else "all show one"
         raise ValueError(f"{name} was tested: {wanted} expected to come first and to show no patch, and {at}. {DRAWN}")
     for place, shown in enumerate(rest):
         if shown not in (place, SEVERAL):
             at, instead = (Tokens((), found.grid).name(each) for each in (place, shown))
             raise ValueError(f"{name} was tested: the token of {at} shows the patch of {instead}. {DRAWN}")
+
+
+def _tested_place(order: Order, anatomy: Anatomy, image_size: tuple[int, int], found: Tokens) -> Tokens:
+    # The same tokens, if their patches lie where they are said to. If something mixes the patches before the first
+    # layer, it is not known what a token sees.
+    geometry, first = found.geometry, found.num_prefix
+    if geometry is None or geometry.size is None:
+        return found
+    mixed, beyond = SEVERAL in order.patches[first:], any(token >= first for token in order.beyond)
+    wrong = beyond and not mixed
+    if mixed and geometry.apart and (middles := probe_order(anatomy, image_size, found.grid, corners=False)):
+        # The corners of its cell change several tokens, and its middle one: the cell lies beside the patch.
+        both = zip(order.patches[first:], middles.patches[first:], strict=True)
+        wrong = any(by_corners == SEVERAL != by_middle for by_corners, by_middle in both)
+    if wrong:
+        (height, width), (tall, wide) = image_size, geometry.size
+        raise ValueError(
+            f"{anatomy.name} was tested: in an image of {height} x {width} its patches of {tall} x {wide} pixels do "
+            "not lie where its patch embedding says, as where a model resizes its images: give it images of a size "
+            "that its patches divide"
+        )
+    known = not mixed or not (geometry.apart or beyond)
+    return found if known else _doubtful(found)
+
+
+def _doubtful(found: Tokens) -> Tokens:
+    # Without the pixels that the patches cover.
+    return found if found.geometry is None else replace(found, geometry=replace(found.geometry, size=None))

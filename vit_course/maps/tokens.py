@@ -1,11 +1,12 @@
 """Which tokens of a sequence are patches, where those lie, and what the others are called."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import is_int, shown
 from vit_course.maps.anatomy import Anatomy, numbered
+from vit_course.maps.patch_geometry import Box, PatchGeometry
 
 # How many tokens before the patches are tried, if neither the caller nor the model says it: as a class token and four
 # registers.
@@ -19,10 +20,12 @@ class Tokens:
     Args:
         prefix: such as ("class token", "register 1").
         grid: (rows, columns) of patches.
+        geometry: where the patches lie in the image that the model was given; None if no model was asked.
     """
 
     prefix: tuple[str, ...]
     grid: tuple[int, int]
+    geometry: PatchGeometry | None = field(default=None, compare=False, repr=False)
 
     @property
     def num_prefix(self) -> int:
@@ -35,6 +38,36 @@ class Tokens:
             return self.prefix[token]
         row, column = divmod(token - self.num_prefix, self.grid[1])
         return f"row {row}, column {column}"
+
+    def pixels(self, token: int) -> Box | None:
+        """(top, left, bottom, right): the token's patch is `image[:, top:bottom, left:right]` of the model's input.
+
+        Of a patch that the model pads, only pixels of the image count. At its right and lower edge an image may have
+        pixels that belong to no patch: a side of 416 pixels has 29 patches of 14, and the last 10 are not seen.
+
+        Returns:
+            None for a token that is not a patch; or if it is not known what its patch covers, as behind a stem of
+            several convolutions, or in a model that could not be tested.
+
+        Raises:
+            IndexError: there is no such token.
+        """
+        if not 0 <= token < self.num_prefix + self.grid[0] * self.grid[1]:
+            raise IndexError(
+                f"there is no token {token}: {self.grid[0]} x {self.grid[1]} patches follow {self.num_prefix}"
+            )
+        if token < self.num_prefix or self.geometry is None:
+            return None
+        return self.geometry.pixels(*divmod(token - self.num_prefix, self.grid[1]))
+
+    @property
+    def area(self) -> Box | None:
+        """(top, left, bottom, right) of the grid in the model's input, so that a map can be drawn over its patches.
+
+        It leaves out pixels that no patch sees, and reaches beyond the image where the model pads it. Patches that
+        overlap are drawn as their middles, and these need not reach the edges of the image. None if no model was asked.
+        """
+        return None if self.geometry is None else self.geometry.area
 
 
 def find_tokens(
@@ -84,7 +117,7 @@ def find_tokens(
     if names is None:
         names = _need_order(anatomy, others)
     _check_count(num_tokens, (rows, columns), names)
-    return Tokens(names, (rows, columns))
+    return Tokens(names, (rows, columns), _geometry(anatomy, image_size, (rows, columns)))
 
 
 def check_whole(anatomy: Anatomy, num_tokens: int, image_size: tuple[int, int] | None) -> None:
@@ -170,4 +203,11 @@ def _fitting(
         listed = ", or ".join(f"{others} and {rows} x {columns} patches" for others, rows, columns in fitting)
         raise ValueError(f"{num_tokens} tokens may be {listed}: give grid=(rows, columns), prefix= or both")
     others, rows, columns = fitting[0]
-    return Tokens(_need_order(anatomy, others) if names is None else names, (rows, columns))
+    names = _need_order(anatomy, others) if names is None else names
+    return Tokens(names, (rows, columns), _geometry(anatomy, image_size, (rows, columns)))
+
+
+def _geometry(
+    anatomy: Anatomy | None, image_size: tuple[int, int] | None, grid: tuple[int, int]
+) -> PatchGeometry | None:
+    return None if anatomy is None or image_size is None else anatomy.geometry(image_size, grid)

@@ -17,7 +17,8 @@ HEAT = LinearSegmentedColormap.from_list("heat", [(0.8, 0, 1, 0), (0.8, 0, 1, 0.
 def attention_over_image(image, attention, title: str = "", query: tuple[int, int] | None = None) -> Figure:
     """(C, H, W), (rows, columns) -> the image, next to it the same under its attention map, and a colour bar.
 
-    `query` (row, column) outlines the query patch; leave it out for the class token.
+    `query` (row, column) outlines the query patch; leave it out for the class token. The map is drawn over all of the
+    image: cut an image that the patches do not cover to `maps.Tokens.area`.
 
     Raises:
         ValueError: shapes other than these, values that are not finite, or a query that is not a patch of the map.

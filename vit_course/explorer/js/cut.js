@@ -1,18 +1,21 @@
-// Shows the whole photograph, with a frame around the part that the model sees.
+// Shows the whole photograph, with a frame around the part that the model sees, and says what there is to know of its
+// edges.
 
 import { frame } from "./compose.js";
 import { element } from "../../_support/widgets/js/element.js";
 
 // panel: `kept`, the shares of the photograph's height and width that the model sees; and, if these are not in the
-// middle, `at`, the shares above and to the left of them.
-export function seenWords({ kept, at }) {
+// middle, `at`, the shares above and to the left of them. With a `note` of what is seen at the edges, they are what is
+// drawn.
+export function seenWords({ kept, at, note }) {
+  const which = note ? "Drawn above is" : "The model sees";
   const [down, across] = kept;
   const parts = [[across, "width"], [down, "height"]].filter(([share]) => share < 0.99);
-  if (!parts.length) return "The model sees the whole photograph";
+  if (!parts.length) return `${which} ${Math.min(down, across) < 0.9999 ? "almost " : ""}the whole photograph`;
   const shares = parts.map(([share, side], i) => {
     return `${Math.round(100 * share)}\u00a0% of ${i ? "its" : "the photograph's"} ${side}`;
   });
-  return `The model sees only ${at ? "this part" : "the middle"}: ${shares.join(", ")}`;
+  return `${which} only ${at ? "this part" : "the middle"}: ${shares.join(", ")}`;
 }
 
 // -> left, top, width and height, as shares.
@@ -34,8 +37,9 @@ export function paintCut(canvas, picture, shares) {
 }
 
 export function cut(panel) {
-  // -> a list of elements, empty if nothing was cut off.
-  if (!panel.kept) return [];
+  // -> a list of elements, empty if nothing was cut off and there is no note.
+  const note = panel.note ? [element("p", { class: "vit-cut", text: panel.note })] : [];
+  if (!panel.kept) return note;
   const canvas = element("canvas", { class: "vit-whole", role: "img", "aria-label": "The whole photograph, with a frame around what the model sees" });
   const node = element("details", { class: "vit-cut" }, element("summary", { text: seenWords(panel) }), canvas);
   node.addEventListener("toggle", async () => {
@@ -43,5 +47,5 @@ export function cut(panel) {
     const { media } = panel.find("whole");
     paintCut(canvas, await createImageBitmap(new Blob([panel.take("whole")], { type: media })), sharesOf(panel));
   });
-  return [node];
+  return [...note, node];
 }

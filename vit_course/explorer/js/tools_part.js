@@ -72,9 +72,10 @@ export class Tools {
     const text = (name) => root.querySelector(`.vit-legend ${name}`)?.textContent.trim() ?? "";
     const drawn = ["spotlight", "heat"].includes(state.get("overlay")) && state.get("view") !== "colours";
     const legend = { bar: drawn ? root.querySelector(".vit-bar") : null, low: text(".vit-low"), high: text(".vit-high"), about: text(".vit-about") || text(".vit-scaled") };
+    const notes = [...new Set(shown.map(({ panel }) => panel.note).filter(Boolean))];
     const canvas = canvasOf(1, 1);
     compose(canvas, parts, {
-      caption: describe(shown, state.get("view")), note: "", legend, ink: color, soft: getComputedStyle(this.said).color, paper: backgroundColor,
+      caption: describe(shown, state.get("view")), note: notes.join(" "), legend, ink: color, soft: getComputedStyle(this.said).color, paper: backgroundColor,
     });
     return this.save(await fileOf(canvas), fileName(shown[0], state.get("view"), "png"));
   }
