@@ -131,3 +131,25 @@ def test_a_model_that_cannot_be_run_is_not_tested():
 
     assert probe_order(Anatomy(Two(usual)), SIZE, GRID) is None
     assert probe_order(Anatomy(nn.Linear(3, 4)), SIZE, GRID) is None
+
+
+def test_a_recording_says_what_was_tested_or_why_not():
+    class Two(Tutorial):
+        def forward(self, images, more=None):
+            return None if more is None else super().forward(images)
+
+    said = {}
+    for name, model, call in (
+        ("tested", Tutorial(usual), lambda model, images: model(images)),
+        ("not tested", Two(usual), lambda model, images: model(images, 1)),
+        ("refused", Tutorial(ORDERS["class token last"][0]), lambda model, images: model(images)),
+        ("nothing", Tutorial(usual), lambda model, images: None),
+    ):
+        with torch.no_grad(), record_attention(model.eval()) as recorded:
+            call(model, torch.randn(2, 3, *SIZE))
+        said[name] = repr(recorded)
+    begin = "RecordedMaps: 2 layers of 2 heads over 25 tokens of 2 images; "
+    assert said["tested"] == begin + "class token, then 6 x 4 patches of 8 x 8 pixels, tested on the model"
+    assert said["not tested"] == begin + "class token, then 6 x 4 patches, as the model says: it could not be tested"
+    assert said["refused"].startswith(begin + "which of them are patches is not known: Tutorial was tested")
+    assert said["nothing"].startswith("RecordedMaps: no maps, because nothing was recorded")

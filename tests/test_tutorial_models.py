@@ -111,7 +111,7 @@ def test_gradients_behind_activation_checkpointing_are_refused_with_the_reason(r
     attention_gradients(model.eval(), images, classes)
     model.set_grad_checkpointing(True)
     with pytest.raises(
-        ValueError, match=r"checkpointing is on in VisionTransformer: .* set_grad_checkpointing\(False\)"
+        ValueError, match=r"checkpointing is on in VisionTransformer: .*set_grad_checkpointing\(False\)"
     ):
         attention_gradients(model, images, classes)
     own = Tutorial().eval()

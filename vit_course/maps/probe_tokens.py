@@ -160,7 +160,8 @@ def find_probed_tokens(
         ValueError: as `find_tokens`, or a token that shows another patch or none, or patches that lie elsewhere.
     """
     if type(anatomy.model) is ViT or image_size is None:
-        return find_tokens(num_tokens, image_size, anatomy, grid, prefix)
+        known = find_tokens(num_tokens, image_size, anatomy, grid, prefix)
+        return replace(known, tested=type(anatomy.model) is ViT)
     place = anatomy.grid(image_size) if grid is None else grid
     if prefix is None and anatomy.prefix is None and place is not None:
         order = probe_order(anatomy, image_size, (place[0], place[1]))
@@ -171,7 +172,7 @@ def find_probed_tokens(
     if order is None or len(order.patches) != num_tokens:  # it could not be tested
         return _doubtful(found)
     _check_order(order, anatomy.name, found)
-    return _tested_place(order, anatomy, image_size, found)
+    return replace(_tested_place(order, anatomy, image_size, found), tested=True)
 
 
 def _check_order(order: Order, name: str, found: Tokens) -> None:

@@ -69,6 +69,19 @@ class RecordedMaps:
         self._sizes = sizes  # (H, W) of the images of each pass
         self._watched = watched
 
+    def __repr__(self) -> str:
+        """What was recorded, and whether the order of the tokens was tested; or why there are no maps."""
+        try:
+            count = self._num_tokens()
+        except ValueError as error:
+            return f"RecordedMaps: no maps, because {error}"
+        images, heads = sum(kept.shape[0] for kept in self._kept[0]), self._kept[0][0].shape[1]
+        recorded = f"RecordedMaps: {len(self._kept)} layers of {heads} heads over {count} tokens of {images} images"
+        try:
+            return f"{recorded}; {self.tokens()}"
+        except ValueError as error:
+            return f"{recorded}; which of them are patches is not known: {error}"
+
     def stacked(self) -> torch.Tensor:
         """Returns the maps of all layers, (B, L, h, T, T); the batches of several forward passes are concatenated.
 

@@ -21,11 +21,19 @@ class Tokens:
         prefix: such as ("class token", "register 1").
         grid: (rows, columns) of patches.
         geometry: where the patches lie in the image that the model was given; None if no model was asked.
+        tested: whether the order was tested on the model, or is known because the model is ours.
     """
 
     prefix: tuple[str, ...]
     grid: tuple[int, int]
     geometry: PatchGeometry | None = field(default=None, compare=False, repr=False)
+    tested: bool = field(default=False, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        sides = self.geometry.size if self.geometry is not None else None
+        patches = f"{self.grid[0]} x {self.grid[1]} patches" + (f" of {sides[0]} x {sides[1]} pixels" if sides else "")
+        first = f"{', '.join(self.prefix)}, then {patches}" if self.prefix else patches
+        return first + (", tested on the model" if self.tested else ", as the model says: it could not be tested")
 
     @property
     def num_prefix(self) -> int:
