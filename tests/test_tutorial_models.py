@@ -104,18 +104,20 @@ def test_flex_attention_is_recorded(how):
         assert torch.equal(maps.queries_and_keys()[1], k[:, None])
 
 
-@pytest.mark.parametrize("reentrant", [True, False])
-def test_gradients_behind_activation_checkpointing_are_refused_with_the_reason(reentrant):
+def test_gradients_behind_activation_checkpointing_are_right_or_refused_with_the_reason():
     images, classes = torch.randn(BATCH, 3, *SIZE), torch.tensor([0, 1])
     model = timm.create_model("vit_tiny_patch16_224", img_size=SIZE, patch_size=8, depth=2, embed_dim=24, num_heads=2)
     attention_gradients(model.eval(), images, classes)
     model.set_grad_checkpointing(True)
-    with pytest.raises(
-        ValueError, match=r"checkpointing is on in VisionTransformer: .*set_grad_checkpointing\(False\)"
-    ):
+    with pytest.raises(ValueError, match=r"checkpointing is on in VisionTransformer: .*set_grad_checkpointing\(False\)"):
         attention_gradients(model, images, classes)
     own = Tutorial().eval()
-    for block in own.blocks:
-        block.forward = partial(checkpoint, block.forward, use_reentrant=reentrant)
-    with pytest.raises(ValueError, match="behind activation checkpointing"):
-        attention_gradients(own, images, classes)
+    expected, forwards = attention_gradients(own, images, classes), [block.forward for block in own.blocks]
+    for reentrant in (False, True):
+        for block, forward in zip(own.blocks, forwards, strict=True):
+            block.forward = partial(checkpoint, forward, use_reentrant=reentrant)
+        if reentrant:
+            with pytest.raises(ValueError, match="behind activation checkpointing"):
+                attention_gradients(own, images, classes)
+        else:
+            torch.testing.assert_close(attention_gradients(own, images, classes), expected, rtol=0, atol=1e-6)
