@@ -109,7 +109,9 @@ def test_gradients_behind_activation_checkpointing_are_right_or_refused_with_the
     model = timm.create_model("vit_tiny_patch16_224", img_size=SIZE, patch_size=8, depth=2, embed_dim=24, num_heads=2)
     attention_gradients(model.eval(), images, classes)
     model.set_grad_checkpointing(True)
-    with pytest.raises(ValueError, match=r"checkpointing is on in VisionTransformer: .*set_grad_checkpointing\(False\)"):
+    with pytest.raises(
+        ValueError, match=r"checkpointing is on in VisionTransformer: .*set_grad_checkpointing\(False\)"
+    ):
         attention_gradients(model, images, classes)
     own = Tutorial().eval()
     expected, forwards = attention_gradients(own, images, classes), [block.forward for block in own.blocks]
