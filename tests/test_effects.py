@@ -66,7 +66,11 @@ def test_they_are_those_of_passes_with_one_change_each(name, of):
         ({"kind": "heads", "by": picture}, (3, 3), [without_head(*place, picture) for place in places]),
         ({"kind": "patches", "batch_size": 4}, (rows, columns), [hide(patch) for patch in range(rows * columns)]),
         ({"kind": "branches"}, (3, 2), [without_branch(*place) for place in branches]),
-        ({"kind": "branches", "by": "mean"}, (3, 2), [without_branch(*place, "mean") for place in branches]),
+        (
+            {"kind": "branches", "by": "token mean"},
+            (3, 2),
+            [without_branch(*place, "token mean") for place in branches],
+        ),
         ({"kind": "layers"}, (3,), [without_layer(layer) for layer in range(3)]),
     ):
         found = quietly(model, image, of=of, **options)
@@ -111,7 +115,12 @@ def test_recordings_and_interventions_around_it():
             model(image)
             quietly(model, image)
         assert len(recorded.stacked()) == 1
-        others = [without_branch(1, "mlp"), hide(2), without_layer(0, "mean"), maps.patched(1, 2, torch.ones(1, 7, 36))]
+        others = [
+            without_branch(1, "mlp"),
+            hide(2),
+            without_layer(0, "token mean"),
+            maps.patched(1, 2, torch.ones(1, 7, 36)),
+        ]
         heads = [without_head(layer, head) for layer in range(3) for head in range(3)]
         with intervene(model, others):
             found = quietly(model, image, of="class token")
@@ -205,9 +214,9 @@ def test_what_it_refuses():
         ({"of": "token"}, "of must be 'logits', 'class token' or the index of a token, got 'token'"),
         ({"of": 7}, "of: token must be from 0 to 6, got 7"),
         ({"of": -1}, "token must be an int of at least 0"),
-        ({"by": "median"}, "by must be 'mean' or 'zero', got 'median'"),
+        ({"by": "median"}, "by must be 'token mean' or 'zero', got 'median'"),
         ({"by": OURS.images(2)}, r"by must be one picture \(1, C, H, W\), got shape \(2, 3, 14, 21\)"),
-        ({"kind": "patches", "by": "mean"}, "a hidden patch is replaced by nothing"),
+        ({"kind": "patches", "by": "token mean"}, "a hidden patch is replaced by nothing"),
         ({"kind": "patches", "block": 0}, "block must be at least 1, got 0"),
         ({"kind": "patches", "block": True}, "block must be an int of at least 1, got True"),
         ({"block": 2}, "a block is one of patches: leave block out where kind is 'heads'"),
