@@ -211,11 +211,11 @@ def test_what_it_refuses():
     model, image = OURS.model(), OURS.images(1)
     for options, message in (
         ({"kind": "head"}, "kind must be 'heads', 'patches', 'branches' or 'layers', got 'head'"),
-        ({"of": "token"}, "of must be 'logits', 'class token' or the index of a token, got 'token'"),
+        ({"of": "token"}, "of must be 'logits', 'class token', the index of a token or a function, got 'token'"),
         ({"of": 7}, "of: token must be from 0 to 6, got 7"),
         ({"of": -1}, "token must be an int of at least 0"),
         ({"by": "median"}, "by must be 'token mean' or 'zero', got 'median'"),
-        ({"by": OURS.images(2)}, r"by must be one picture \(1, C, H, W\), got shape \(2, 3, 14, 21\)"),
+        ({"by": OURS.images(2)}, r"by must be another picture, or one for each, \(1, C, H, W\), got shape \(2, 3, "),
         ({"kind": "patches", "by": "token mean"}, "a hidden patch is replaced by nothing"),
         ({"kind": "patches", "block": 0}, "block must be at least 1, got 0"),
         ({"kind": "patches", "block": True}, "block must be an int of at least 1, got True"),
@@ -225,8 +225,8 @@ def test_what_it_refuses():
     ):
         with pytest.raises(ValueError, match=message):
             effects(model, image, **options)
-    for given in (OURS.images(2), image[0]):
-        with pytest.raises(ValueError, match=r"image must be one picture \(1, C, H, W\), got shape"):
+    for given in (image[:0], image[0]):
+        with pytest.raises(ValueError, match=r"images must be one or more pictures \(B, C, H, W\), got shape"):
             effects(model, given)
     with pytest.raises(ValueError, match=r"in training mode, .*call model.eval\(\) first"):
         effects(model.train(), image)

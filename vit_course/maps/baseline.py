@@ -87,8 +87,9 @@ def _numbers(of: Callable[[Any], torch.Tensor], out: Any, count: int) -> torch.T
     # (n,), what a function gives for the output of n rows.
     made = of(out)
     if not isinstance(made, torch.Tensor) or made.shape != (count,) or made.is_complex():
+        found = f"shape {tuple(made.shape)}, {made.dtype}" if isinstance(made, torch.Tensor) else shown(made)
         raise ValueError(
             f"of must be a function from what the model returns for {count} rows to one number for each, "
-            f"a tensor of shape ({count},), it gave {shown(made)}"
+            f"a tensor of shape ({count},), it gave {found}"
         )
     return made.double()

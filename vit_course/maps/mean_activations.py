@@ -57,8 +57,10 @@ def mean_activations(
     check_floats("images", images)
     check_axes("images", images, "(N, C, H, W)")
     check_arguments(batch_size=batch_size, progress=progress)
-    places = [places] if isinstance(places, str) else list(places)
-    for place in places:
+    if not len(images):
+        raise ValueError("images must be at least one picture, got none")
+    places = (places,) if isinstance(places, str) else tuple(dict.fromkeys(places))
+    for place in places or (None,):
         PLACE("places", place)
     check_evaluated(model)
     layers = tuple(Anatomy(model).blocks.values())
