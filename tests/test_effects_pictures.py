@@ -49,6 +49,13 @@ def test_a_function_measures_after_minus_before_in_its_own_unit(name, float64):
         assert found.of is of and "on a function" in str(found)
 
 
+def test_a_function_may_run_the_model_which_is_not_changed_there(float64):
+    model, images, other = OURS.model(), OURS.images(3), OURS.images(1)
+    there = model(other).detach()
+    found = quietly(model, images, of=lambda out: F.cosine_similarity(out, model(other)))
+    torch.testing.assert_close(found.each, quietly(model, images, of=lambda out: F.cosine_similarity(out, there)).each)
+
+
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_several_pictures_have_the_effects_of_one_call_for_each(name, float64):
     library = LIBRARIES[name]
@@ -97,7 +104,7 @@ def test_the_error_is_that_of_the_mean_over_pictures():
     assert several.values.tolist() == [[3, 5]]
     torch.testing.assert_close(several.error, torch.tensor([[2 / 3**0.5, 3 / 3**0.5]]))
     # The means of the pictures are 1.5, 5.5 and 5, so that their mean is 4, with the error sqrt(4.75 / 3).
-    said = "effects of 2 heads on token 3, 3 of 3 pictures: 4 ± 1 on average, 5 ± 2 at most, at (0, 1)"
+    said = "effects of 2 heads on token 3, 3 of 3 pictures: 4 ± 1 on average, 5 ± 2 at most, at [0, 1]"
     assert str(several) == said
     per_picture = torch.randn(6, 3, 4)
     mean, error = mean_and_error(per_picture)

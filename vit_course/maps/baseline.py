@@ -34,7 +34,8 @@ class Baseline:
         counted = [Intervention(kind, "heads", ALL, self._count)] if kind == "heads" else []
         self.before = ForwardPass(self.anatomy)
         with intervene(model, counted), self.before.listening():
-            self.end = self._end(self.before, run(model, images), list(range(len(images))))
+            out = run(model, images)
+        self.end = self._end(self.before, out, list(range(len(images))))
 
     def changed(
         self, layer: int, rows: Sequence[Sequence[Intervention]], pictures: Sequence[int] | None = None
@@ -50,7 +51,8 @@ class Baseline:
         repeated = Intervention("effects", "tokens", (layer,), lambda x, _: x[index])
         after = ForwardPass(self.anatomy)
         with intervene(self.anatomy.model, [repeated, *placed]), after.listening(to_blocks=False):
-            return self._end(after, after.continued(self.images, self.before.outputs[:layer]), index)
+            out = after.continued(self.images, self.before.outputs[:layer])
+        return self._end(after, out, index)  # a function may run the model, unchanged
 
     def tokens(self) -> Tokens:
         """Returns the order of the sequence: prefix tokens and patches."""

@@ -78,11 +78,13 @@ class Effects:
         text = f"effects of {count} {self.kind} on {of}, {whole} of {pictures} pictures{stopped}"
         if not whole:
             return text
-        average = mean_and_error(self._there().flatten(1).mean(dim=1))
         at = int(self.values.abs().argmax())
-        place = tuple(map(int, torch.unravel_index(torch.tensor(at), self.values.shape)))
-        most = self.values.flatten()[at], self.error.flatten()[at]
-        average, most = (f"{value:.2g} ± {error:.1g}" for value, error in (average, most))
+        place = [int(i) for i in torch.unravel_index(torch.tensor(at), self.values.shape)]
+        pairs = (
+            mean_and_error(self._there().flatten(1).mean(dim=1)),
+            (self.values.flatten()[at], self.error.flatten()[at]),
+        )
+        average, most = (f"{value:.2g} ± {error:.1g}" for value, error in pairs)
         return f"{text}: {average} on average, {most} at most, at {place}"
 
 
