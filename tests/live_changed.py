@@ -101,7 +101,7 @@ def changed(page, interventions: list[dict], names: tuple[str, ...] = ()) -> dic
 def in_python(one: dict, width: tuple[int, int]) -> Intervention:
     """An intervention of the page as one of `vit_course.maps`, in a model with tokens of shape (T, D)."""
     if one["kind"] == "head":
-        return maps.without_head(one["layer"], one["head"], one.get("by", "mean"))
+        return maps.without_head(one["layer"], one["head"], one.get("by", "token mean"))
     if one["kind"] == "hide":
         return maps.hide(one["patches"], one.get("layers", slice(None)))
     if one["kind"] == "branch":

@@ -13,7 +13,7 @@ from vit_course.__main__ import main
 from vit_course.explorer import explore
 from vit_course.explorer.changes import family
 
-HEAD = {"kind": "head", "layer": 1, "head": 2, "by": "mean"}
+HEAD = {"kind": "head", "layer": 1, "head": 2, "by": "token mean"}
 MLP = {"kind": "branch", "layer": 2, "branch": "mlp"}
 HIDE = {"kind": "hide", "patches": [3, 12]}
 
@@ -92,7 +92,7 @@ def test_what_cannot_be_done_is_said_and_nothing_is_left(explorer, shapes):
 
 def test_effects_are_there_without_a_kernel_and_kept_once(shapes):
     model, image, normalise = shapes
-    explorer = explore(model, image, preprocess=normalise, effects=["mean", "patches"])
+    explorer = explore(model, image, preprocess=normalise, effects=["token mean", "patches"])
     wanted = maps.effects(model, normalise(image[None]), of="class token", progress=False).values.flatten()
     for state in (explorer.everything(), {"_panels": explorer._panels, "_data": explorer._data}):
         (panel,) = state["_panels"]
@@ -100,7 +100,7 @@ def test_effects_are_there_without_a_kernel_and_kept_once(shapes):
         found = rows(state["_data"][section["at"] :], model.config.num_tokens)
         heads = len(wanted)
         assert [one["change"] for one in panel["tested"]] == [
-            *family("mean", model.config.num_layers, model.config.num_heads, (8, 8)),
+            *family("token mean", model.config.num_layers, model.config.num_heads, (8, 8)),
             *family("patches", 4, 4, (8, 8)),
         ]
         np.testing.assert_allclose(found[:heads, 0], wanted, atol=1e-6)

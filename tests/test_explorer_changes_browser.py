@@ -65,9 +65,9 @@ def correlation(one: np.ndarray, other: np.ndarray) -> float:
 def test_the_page_asks_for_the_changes_that_python_knows(browser, grid):
     page = module_page(browser)
     panel = {"rows": grid[0], "columns": grid[1], "all_layers": 2, "heads": 3}
-    found = call(page, "effects", "['mean', 'zero'].map(by => m.headChanges(a, by)).concat([m.blockChanges(a)])"
+    found = call(page, "effects", "['token mean', 'zero'].map(by => m.headChanges(a, by)).concat([m.blockChanges(a)])"
                  ".map(some => some.map(m.key))", panel)  # fmt: skip
-    assert found == [[key(one) for one in family(name, 2, 3, grid)] for name in ("mean", "zero", "patches")]
+    assert found == [[key(one) for one in family(name, 2, 3, grid)] for name in ("token mean", "zero", "patches")]
     page.close()
 
 
@@ -84,7 +84,7 @@ def test_rank_correlation_is_that_of_mean_ranks(browser):
 @pytest.mark.thorough
 def test_a_saved_page_shows_what_was_computed_and_says_what_was_not(opened, shapes):
     model, image, normalise = shapes
-    explorer = explore(model, image, preprocess=normalise, effects=["mean", "patches"], query=0, layer=3, head=1)
+    explorer = explore(model, image, preprocess=normalise, effects=["token mean", "patches"], query=0, layer=3, head=1)
     page = opened(explorer)
     assert not page.locator(".vit-lab-body").is_visible() and not page.locator(MATTERS).is_visible(), "it opens as ever"
     images = normalise(image[None])

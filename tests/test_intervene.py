@@ -53,7 +53,7 @@ def mean(x):
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
-@pytest.mark.parametrize("by", ["mean", "zero", "picture", "pictures"])
+@pytest.mark.parametrize("by", ["token mean", "zero", "picture", "pictures"])
 def test_a_head_replaced(name, by):
     library = LIBRARIES[name]
     model, images = library.model(), library.images()
@@ -61,7 +61,7 @@ def test_a_head_replaced(name, by):
     alone = by_hand.one_head(library, model, 1, 2)
     with torch.no_grad():
         there = alone(by_hand.came_in(library, model, 1, library.attention, pictures))
-    fill = {"mean": mean, "zero": torch.zeros_like}.get(by, lambda x: there.expand_as(x))
+    fill = {"token mean": mean, "zero": torch.zeros_like}.get(by, lambda x: there.expand_as(x))
 
     def replaced(x, out):
         said = alone(x)
@@ -73,14 +73,14 @@ def test_a_head_replaced(name, by):
 
 @pytest.mark.parametrize("name", LIBRARIES)
 @pytest.mark.parametrize("part", ["attention", "mlp", ""])
-@pytest.mark.parametrize("by", ["mean", "zero", "picture"])
+@pytest.mark.parametrize("by", ["token mean", "zero", "picture"])
 def test_a_branch_or_a_layer_replaced(name, part, by):
     library = LIBRARIES[name]
     model, images, picture = library.model(), library.images(), library.images(1)
     path = getattr(library, part) if part else ""
     given = []
     by_hand.with_part(library, model, 1, path, lambda x, out: given.append(out if part else out - x) or out)(picture)
-    fill = {"mean": mean, "zero": torch.zeros_like}.get(by, lambda x: given[0].expand_as(x))
+    fill = {"token mean": mean, "zero": torch.zeros_like}.get(by, lambda x: given[0].expand_as(x))
     other = by_hand.with_part(library, model, 1, path, lambda x, out: fill(out) if part else x + fill(out - x))
     how = picture if by == "picture" else by
     same_as(library, model, [without_branch(1, part, how) if part else without_layer(1, how)], other, images)
@@ -216,7 +216,7 @@ def test_they_compose_in_one_block_and_in_nested_ones(name):
 
 def test_what_comes_first_changes_what_comes_next():
     model, images = OURS.model(), OURS.images()
-    zero, mean_ = without_branch(1, "mlp"), without_branch(1, "mlp", "mean")
+    zero, mean_ = without_branch(1, "mlp"), without_branch(1, "mlp", "token mean")
     close(changed(model, [zero, mean_], images), changed(model, [zero], images))
     close(changed(model, [mean_, zero], images), changed(model, [zero], images))
     close(changed(model, [mean_, mean_], images), changed(model, [mean_], images))

@@ -28,7 +28,7 @@ from vit_course.maps.active_interventions import ACTIVE
     [
         (lambda: without_head(-1, 0), "layer must be an int of at least 0, several or a slice, got -1"),
         (lambda: without_head(0, True), "head must be an int of at least 0, several or a slice, got True"),
-        (lambda: without_head(0, 1, by="median"), "by must be 'mean' or 'zero', got 'median'"),
+        (lambda: without_head(0, 1, by="median"), "by must be 'token mean' or 'zero', got 'median'"),
         (lambda: without_head(0, 1, by=torch.zeros(3, 14, 21)), r"by must have 4 axes \(B, C, H, W\), got shape"),
         (lambda: without_branch(0, "MLP"), "branch must be 'attention' or 'mlp', got 'MLP'"),
         (lambda: without_layer(1.0), "layer must be an int of at least 0, several or a slice, got 1.0"),

@@ -27,7 +27,7 @@ def branch(layer: int, branch: str) -> dict:
 
 
 TWENTY = [
-    [head(11, 3)], [head(0, 0)], [head(3, 4, by="mean")], [head(8, 1, by="zero")], [head(0, 5, by="zero")],
+    [head(11, 3)], [head(0, 0)], [head(3, 4, by="token mean")], [head(8, 1, by="zero")], [head(0, 5, by="zero")],
     [head(5, h) for h in range(6)], [head(layer, 2, by="zero") for layer in range(12)],
     [hide([0])], [hide(range(100, 116))], [hide(range(0, 256, 2))], [hide(range(256))],
     [hide(range(40, 80), layers=[11])], [hide(range(40, 80), layers=list(range(6, 12)))],
@@ -128,7 +128,7 @@ def test_twenty_changes_of_each_of_ten_photographs_as_in_pytorch(page, runs, pho
     [
         (head(4, 0), "layer 4 does not exist: they are 0 to 3"),
         (head(0, 9), "head 9 does not exist: they are 0 to 3"),
-        (head(0, 0, by="median"), 'the way "median" does not exist: choose mean or zero'),
+        (head(0, 0, by="median"), 'the way "median" does not exist: choose token mean or zero'),
         (hide([64]), "patch 64 does not exist: they are 0 to 63"),
         (hide([-1]), "patch -1 does not exist"),
         (branch(0, "norm"), 'the branch "norm" does not exist: choose attention or mlp'),

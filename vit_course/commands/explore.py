@@ -71,7 +71,7 @@ def run(options) -> int:
             f"{out} will have about {size / 1e6:.0f} MB and be slow to open; --image-size {fitting} stays below "
             f"{LARGE / 1e6:.0f} MB"
         )
-    explorer = explore(found, **shown, effects=("mean", "patches") if options.effects else False)
+    explorer = explore(found, **shown, effects=("token mean", "patches") if options.effects else False)
     explorer.save_html(out, title=f"Attention in {name}, {options.weights}", overwrite=options.force)
     rows, columns = config.grid
     say(

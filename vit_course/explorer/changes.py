@@ -14,13 +14,14 @@ from tqdm import tqdm
 
 from vit_course._support.inputs.rules import one_of, shown
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.effects import Baseline, blocks_of
+from vit_course.maps.baseline import Baseline
+from vit_course.maps.effects import blocks_of
 from vit_course.maps.forward_pass import evaluated
 from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
 from vit_course.maps.intervention_mode import Intervention
 
 Change = list[dict]  # interventions in the form of live/change.js, such as {"kind": "head", "layer": 3, "head": 4}
-FAMILY = one_of("mean", "zero", "patches")
+FAMILY = one_of("token mean", "zero", "patches")
 BATCH = 16  # changes that run at once
 MOST_BLOCKS = 100  # of patches that are hidden together; effects.js forms the same blocks
 
@@ -32,7 +33,7 @@ def intervention(one: dict) -> Intervention:
         TypeError, ValueError: an unknown or invalid intervention.
     """
     if one.get("kind") == "head":
-        return without_head(one["layer"], one["head"], one.get("by", "mean"))
+        return without_head(one["layer"], one["head"], one.get("by", "token mean"))
     if one.get("kind") == "branch":
         return without_branch(one["layer"], one["branch"])
     if one.get("kind") == "hide":
@@ -41,7 +42,7 @@ def intervention(one: dict) -> Intervention:
 
 
 def family(name: str, layers: int, heads: int, grid: tuple[int, int]) -> list[Change]:
-    """Returns a family of changes: each head replaced by its "mean" or by "zero", or each block of "patches" hidden.
+    """Returns a family of changes: each head replaced by "token mean" or "zero", or each block of "patches" hidden.
 
     Blocks are b x b patches, row by row, smaller at the right and the lower edge; b is the smallest side that gives at
     most 100 blocks.
@@ -62,7 +63,7 @@ def need_families(effects: object) -> tuple[str, ...]:
         ValueError: an unknown family.
     """
     if isinstance(effects, bool):
-        return ("mean",) if effects else ()
+        return ("token mean",) if effects else ()
     for name in (names := effects if isinstance(effects, (list, tuple)) else [effects]):
         FAMILY("effects", name)
     return tuple(names)

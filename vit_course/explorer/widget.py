@@ -73,7 +73,7 @@ class AttentionExplorer(Widget):
     ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer", "fixed") and `fixed`, the weight that is drawn at
     full strength with "fixed"; `smooth`; `details`, whether the fold "More" with "Why there?" is open; `testing`,
     whether "Test it" is open; `face` of the grid ("looks" for the maps, "matters" for how much each head matters) and
-    `by`, what a removed head is replaced by ("mean", "zero"); and `tour`, "look" for the guided tour, or "".
+    `by`, what a removed head is replaced by ("token mean", "zero"); and `tour`, "look" for the guided tour, or "".
 
     Raises:
         ValueError: invalid maps, or maps whose rows do not sum to 1; more weights than a page can take; a grid that

@@ -13,10 +13,13 @@ from vit_course.maps.intervene import (
     without_head,
     without_layer,
 )
+from vit_course.maps.mean_activations import mean_activations
+from vit_course.maps.means import MeanActivations
 from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.tokens import Tokens
 
 __all__ = [
-    "Effects", "RecordedMaps", "Tokens", "attention_gradients", "controls", "cut", "effects", "hide", "interpret",
-    "intervene", "patched", "record_attention", "reweighted", "without_branch", "without_head", "without_layer",
+    "Effects", "MeanActivations", "RecordedMaps", "Tokens", "attention_gradients", "controls", "cut", "effects", "hide",
+    "interpret", "intervene", "mean_activations", "patched", "record_attention", "reweighted", "without_branch",
+    "without_head", "without_layer",
 ]  # fmt: skip

@@ -1,8 +1,9 @@
 """How much a part matters: the change of the model's output without a head, branch, layer or patch."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import groupby
 
 import torch
@@ -14,179 +15,191 @@ from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import is_int, one_of, shown
 from vit_course._support.inputs.tensors import check_floats, check_module, need_finite
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import ForwardPass, logits_of, run
-from vit_course.maps.intervene import (
-    ALL,
-    By,
-    among,
-    hide,
-    intervene,
-    need_places,
-    without_branch,
-    without_head,
-    without_layer,
-)  # fmt: skip
-from vit_course.maps.intervention_mode import Intervention, RunningLayer
-from vit_course.maps.tokens import Tokens, find_tokens
+from vit_course.maps.baseline import Baseline, Of
+from vit_course.maps.forward_pass import check_evaluated
+from vit_course.maps.interpret import mean_and_error
+from vit_course.maps.intervene import By, hide, without_branch, without_head, without_layer
+from vit_course.maps.intervention_mode import Intervention
+from vit_course.maps.mean_activations import mean_activations
 
 KIND = one_of("heads", "patches", "branches", "layers")
 BRANCHES = ("attention", "mlp")
+REPLACED = {"heads": ("heads",), "branches": BRANCHES, "layers": ("layer",)}  # the places that each kind changes
 Change = tuple[int, Intervention]  # the layer in which it begins, and the change
 
 
 @dataclass(frozen=True)
 class Effects:
-    """The result of `effects`; printed, it says how many effects were computed.
+    """The result of `effects`; printed, it says how many effects were computed, and how large they are on average.
 
     Args:
-        values: (L, h) for heads, (rows, columns) for patches or blocks of them, (L, 2) for attention and MLP, or (L,)
-            for layers; NaN for those that an interruption left out.
+        each: the effects on each of B pictures, (B, ...), with the axes of `values`; NaN for those that an interruption
+            left out: whole pictures, or, where not even one is complete, the missing effects.
         kind, of: the arguments of `effects`.
     """
 
-    values: torch.Tensor
+    each: torch.Tensor
     kind: str
-    of: str | int
+    of: Of
+
+    @property
+    def values(self) -> torch.Tensor:
+        """The mean over the pictures that are there: (L, h) for heads, (rows, columns) for patches or blocks of them,
+        (L, 2) for attention and MLP, or (L,) for layers."""
+        return mean_and_error(self._there())[0]
+
+    @property
+    def error(self) -> torch.Tensor:
+        """The standard error of `values`, the pictures taken as independent; NaN where there is only one."""
+        return mean_and_error(self._there())[1]
 
     @property
     def done(self) -> int:
-        """How many effects were computed."""
-        return int((~self.values.isnan()).sum())
+        """How many effects were computed, those on several pictures counted one by one."""
+        return int((~self.each.isnan()).sum())
 
     @property
     def complete(self) -> bool:
         """Whether all were computed."""
-        return self.done == self.values.numel()
+        return self.done == self.each.numel()
+
+    def _there(self) -> torch.Tensor:
+        # The pictures with effects; if there are none, one without.
+        there = ~self.each.flatten(1).isnan().all(dim=1)
+        return self.each[there] if there.any() else self.each[:1]
 
     def __str__(self) -> str:
-        of = f"token {self.of}" if is_int(self.of) else f"the {self.of}"
+        of = f"token {self.of}" if is_int(self.of) else f"the {self.of}" if isinstance(self.of, str) else "a function"
         stopped = "" if self.complete else " (interrupted: the others are NaN)"
-        return f"effects of {self.done} of {self.values.numel()} {self.kind} on {of}{stopped}"
+        pictures, count = len(self.each), self.each[0].numel()
+        if pictures == 1:
+            return f"effects of {self.done} of {count} {self.kind} on {of}{stopped}"
+        whole = int((~self.each.flatten(1).isnan()).all(dim=1).sum())
+        text = f"effects of {count} {self.kind} on {of}, {whole} of {pictures} pictures{stopped}"
+        if not whole:
+            return text
+        at = int(self.values.abs().argmax())
+        place = [int(i) for i in torch.unravel_index(torch.tensor(at), self.values.shape)]
+        pairs = (
+            mean_and_error(self._there().flatten(1).mean(dim=1)),
+            (self.values.flatten()[at], self.error.flatten()[at]),
+        )
+        average, most = (f"{value:.2g} ± {error:.1g}" for value, error in pairs)
+        return f"{text}: {average} on average, {most} at most, at {place}"
 
 
 def effects(
     model: nn.Module,
-    image: torch.Tensor,
+    images: torch.Tensor,
     kind: str = "heads",
-    of: str | int = "logits",
+    of: Of = "logits",
     by: By | None = None,
     batch_size: int = 16,
     progress: bool = True,
     block: int = 1,
 ) -> Effects:
-    """(1, C, H, W) -> (L, h), (ceil(rows / block), ceil(columns / block)), (L, 2) or (L,)
+    """(B, C, H, W) -> `Effects`: (L, h), (ceil(rows / block), ceil(columns / block)), (L, 2) or (L,), and each of B
 
-    The size of the change of the model's output when each head is replaced, each patch is hidden in all layers, or each
-    branch or each layer is removed, one at a time. For a token it is 1 - cos(before, after), of its vector after the
-    last layer and, if all tokens go through one, the last norm, which removes the length of the vector: a head reads
-    its direction. For the logits y, minus their mean, it is `|after - before| / |before|`, because a softmax
-    depends on their length but not on their mean. A pass starts at the layer that is changed.
+    The change of the model's output when each head is replaced, each patch is hidden in all layers, or each branch or
+    each layer is removed, one at a time. What the numbers are depends on `of`:
+
+    - a token: 1 - cos(before, after), from 0 to 2, of its vector after the last layer and, if all tokens go through
+      one, the last norm, which removes the length of the vector: a head reads its direction.
+    - "logits": `|after - before| / |before|` of the logits minus their mean, 0 or more, because a softmax depends on
+      their length but not on their mean.
+    - a function: after - before, with its sign, in the function's own unit. Of a logit difference, for example, an
+      effect below 0 says that the part was in favour of the first class.
+
+    A pass starts at the layer that is changed, and shares a batch with other changes and pictures.
 
     Args:
         model: as in `intervene`, in eval mode.
-        image: one picture, as the model takes it.
+        images: B pictures, as the model takes them. The effects on several are computed one picture after the other, or
+            a few at once.
         kind: "heads", "patches", "branches" or "layers".
-        of: "logits", "class token", or the index of a token.
-        by: as in `without_head`, "mean" by default, or as in `without_branch` and `without_layer`, "zero" by default; a
-            function is given the activations of this picture alone.
+        of: "logits"; "class token", or the index of a token; or a function from what the model returns for n rows to
+            one number for each, (n,), such as `lambda out: out.logits[:, 3] - out.logits[:, 5]`. The rows are pictures
+            with changes, in any order, so that each number must depend on its own row alone. Where it depends on the
+            picture, like a loss, there is a list of B functions, one for each picture.
+        by: as in `without_head`, "token mean" by default, or as in `without_branch` and `without_layer`, "zero" by
+            default. Another picture replaces in all of them; with B others, each has its own. A function is given the
+            activations of one picture alone.
         batch_size: how many changes run at once.
         progress: a bar on standard output.
         block: the side of the blocks of patches that are hidden together; at the right and lower edges they may be
             smaller.
 
     Returns:
-        `Effects`; after a KeyboardInterrupt, with the effects computed until then.
+        `Effects`: the mean over the pictures (`values`), its standard error (`error`) and the effects on `each`
+        picture; after a KeyboardInterrupt, those computed until then.
 
     Raises:
-        TypeError, ValueError: as `intervene`; or more than one picture; a model in training mode; an unknown kind or
-            token; a block where kind is not "patches".
+        TypeError, ValueError: as `intervene`; or images that are not (B, C, H, W); a model in training mode; an unknown
+            kind or token; a function that does not give n finite numbers; a block where kind is not "patches".
 
     Source: Michel et al. 2019 (arXiv:1905.10650), one head at a time; Abnar & Zuidema 2020 (arXiv:2005.00928), who
-        compare maps with the effect of removing a token; Geva et al. 2023 (arXiv:2304.14767), hidden tokens.
+        compare maps with the effect of removing a token; Geva et al. 2023 (arXiv:2304.14767), hidden tokens; Wang et
+        al. 2022 (arXiv:2211.00593), who measure a logit difference.
     """
     check_module("model", model)
-    check_floats("image", image)
+    check_floats("images", images)
     KIND("kind", kind)
     check_arguments(batch_size=batch_size, progress=progress, block=block)
-    if image.ndim != 4 or len(image) != 1:
-        raise ValueError(f"image must be one picture (1, C, H, W), got shape {tuple(image.shape)}")
-    if model.training:
-        raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")
+    _check_together(images, kind, of, by, block)
+    check_evaluated(model)
+    with torch.no_grad(), unrecorded():
+        baseline = Baseline(model, images[:1], kind, _of(of, range(1)))
+        if isinstance(by, torch.Tensor) and len(by) == 1:
+            by = mean_activations(model, by, REPLACED[kind], progress=False)
+        shape, changes = _changes(baseline, kind, None if isinstance(by, torch.Tensor) else by, block)
+        each = torch.full((len(images), len(changes)), torch.nan)
+        try:
+            with tqdm(total=each.numel(), desc=kind, leave=False, file=sys.stdout, disable=not progress) as bar:
+                for group in _groups(len(images), changes, batch_size):
+                    if group.start:
+                        baseline = Baseline(model, images[group.start : group.stop], kind, _of(of, group))
+                    made = [changes]
+                    if isinstance(by, torch.Tensor):
+                        others = (mean_activations(model, by[[i]], REPLACED[kind], progress=False) for i in group)
+                        made = [_changes(baseline, kind, other, block)[1] for other in others]
+                    for layer, rows in _batches(changes, len(group), batch_size):
+                        pictures, places = map(list, zip(*rows, strict=True))
+                        ones = [[made[picture % len(made)][place][1]] for picture, place in rows]
+                        after = baseline.changed(layer, ones, pictures)
+                        found = _size(baseline.end[pictures], after, of)
+                        each[[group[picture] for picture in pictures], places] = need_finite("effects", found).to(each)
+                        bar.update(len(rows))
+        except KeyboardInterrupt:
+            if (whole := ~each.isnan().any(dim=1)).any():
+                each[~whole] = torch.nan  # a mean is over the same pictures everywhere
+    return Effects(each.view(-1, *shape), kind, of)
+
+
+def _check_together(images: torch.Tensor, kind: str, of: Of, by: By | None, block: int) -> None:
+    if images.ndim != 4 or not len(images):
+        raise ValueError(f"images must be one or more pictures (B, C, H, W), got shape {tuple(images.shape)}")
     if kind == "patches" and by is not None:
         raise ValueError("a hidden patch is replaced by nothing: leave by out where kind is 'patches'")
     if kind != "patches" and block != 1:
         raise ValueError(f"a block is one of patches: leave block out where kind is {kind!r}")
-    if isinstance(by, torch.Tensor) and len(by) != 1:
-        raise ValueError(f"by must be one picture (1, C, H, W), got shape {tuple(by.shape)}")
-    with torch.no_grad(), unrecorded():
-        baseline = Baseline(model, image, kind, of)
-        shape, changes = _changes(baseline, kind, ("mean" if kind == "heads" else "zero") if by is None else by, block)
-        values = torch.full((len(changes),), torch.nan)
-        try:
-            with tqdm(total=len(changes), desc=kind, leave=False, file=sys.stdout, disable=not progress) as bar:
-                for places in _batches(changes, batch_size):
-                    rows = [[changes[place][1]] for place in places]
-                    found = _size(baseline.end, baseline.changed(changes[places[0]][0], rows), of)
-                    values[places] = need_finite("effects", found).to(values)
-                    bar.update(len(places))
-        except KeyboardInterrupt:
-            pass  # keep the effects computed so far
-    return Effects(values.view(shape), kind, of)
+    if isinstance(by, torch.Tensor) and (by.ndim != 4 or len(by) not in (1, len(images))):
+        count = " or ".join(map(str, sorted({1, len(images)})))
+        raise ValueError(
+            f"by must be another picture, or one for each, ({count}, C, H, W), got shape {tuple(by.shape)}"
+        )
+    if isinstance(of, (list, tuple)) and (len(of) != len(images) or not all(map(callable, of))):
+        raise ValueError(f"of must be one function, or a function for each of {len(images)} pictures, got {shown(of)}")
 
 
-class Baseline:
-    """A pass of the unchanged model, and passes with changes that begin at the first changed layer.
-
-    `end` is the output that is measured: (1, num_classes) for "logits", (1, D) for a token, (1, T, D) for "tokens".
-    """
-
-    def __init__(self, model: nn.Module, image: torch.Tensor, kind: str, of: str | int):
-        self.anatomy = Anatomy(model)
-        self.image, self.of = image, of
-        self.heads: list[int] = []  # their number in each layer, counted if kind is "heads"
-        counted = [Intervention(kind, "heads", ALL, self._count)] if kind == "heads" else []
-        self.before = ForwardPass(self.anatomy)
-        with intervene(model, counted), self.before.listening():
-            self.end = self._end(self.before, run(model, image))
-
-    def changed(self, layer: int, rows: Sequence[Sequence[Intervention]]) -> torch.Tensor:
-        """Returns the output (`end`) for n lists of changes, one per row of a batch; none may lie before `layer`."""
-        placed = [replace(one, row=row) for row, changes in enumerate(rows) for one in changes]
-        repeated = Intervention("effects", "tokens", (layer,), lambda x, _: x.repeat(len(rows), 1, 1))
-        after = ForwardPass(self.anatomy)
-        with intervene(self.anatomy.model, [repeated, *placed]), after.listening(to_blocks=False):
-            return self._end(after, after.continued(self.image, self.before.outputs[:layer]))
-
-    def tokens(self) -> Tokens:
-        """Returns the order of the sequence: prefix tokens and patches."""
-        height, width = self.image.shape[2:]
-        return find_tokens(self.before.tokens()[0].shape[1], (height, width), self.anatomy)
-
-    def _count(self, x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
-        self.heads.append(x.shape[1])  # (1, h, T, d)
-        return x
-
-    def _end(self, seen: ForwardPass, out: object) -> torch.Tensor:
-        # The measured output of a pass, as `end`, for n pictures.
-        if self.of == "logits":
-            return logits_of(out)
-        assert seen.features is not None  # the last layer has run
-        return seen.features if self.of == "tokens" else seen.features[:, self._token(seen.features.shape[1])]
-
-    def _token(self, count: int) -> int:
-        if is_int(self.of):
-            return among("token", need_places("token", self.of), count, "of")[0]
-        prefix = self.tokens().prefix
-        if self.of not in prefix:
-            names = ", ".join(map(repr, ("logits", *prefix)))
-            raise ValueError(f"of must be {names} or the index of a token, got {shown(self.of)}")
-        return prefix.index(str(self.of))
+def _of(of: Of, group: range) -> Of:
+    # What is measured of a group of pictures.
+    return [of[picture] for picture in group] if isinstance(of, (list, tuple)) else of
 
 
-def _changes(baseline: Baseline, kind: str, by: By, block: int) -> tuple[tuple[int, ...], list[Change]]:
+def _changes(baseline: Baseline, kind: str, by: By | None, block: int) -> tuple[tuple[int, ...], list[Change]]:
     # The shape of `Effects.values`, and the changes in its order.
     layers = range(len(baseline.before.blocks))
+    by = ("token mean" if kind == "heads" else "zero") if by is None else by
     if kind == "heads":
         if len(set(baseline.heads)) > 1:
             raise ValueError(f"layers have different numbers of heads, {baseline.heads}, so that they make no table")
@@ -208,16 +221,26 @@ def blocks_of(grid: tuple[int, int], side: int) -> list[list[int]]:
     return [part.flatten().tolist() for band in patches.split(side) for part in band.split(side, dim=1)]
 
 
-def _batches(changes: list[Change], batch_size: int) -> Iterator[list[int]]:
-    # Yields the indices of changes that can share a batch, because they begin in the same layer.
-    for _, group in groupby(range(len(changes)), key=lambda place: changes[place][0]):
-        places = list(group)
-        yield from (places[start : start + batch_size] for start in range(0, len(places), batch_size))
+def _groups(count: int, changes: list[Change], batch_size: int) -> Iterator[range]:
+    # Yields the pictures whose changes run together: the first alone, then as many as fill the batches of a layer.
+    most = max(Counter(layer for layer, _ in changes).values())
+    yield range(1)
+    size = max(1, batch_size // most)
+    yield from (range(start, min(start + size, count)) for start in range(1, count, size))
 
 
-def _size(before: torch.Tensor, after: torch.Tensor, of: str | int) -> torch.Tensor:
-    # (1, D), (n, D) -> (n,)
+def _batches(changes: list[Change], pictures: int, batch_size: int) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    # Yields a layer, and (picture, index of a change) for each row of a batch of changes that begin there.
+    for layer, group in groupby(range(len(changes)), key=lambda place: changes[place][0]):
+        rows = [(picture, place) for place in group for picture in range(pictures)]
+        yield from ((layer, rows[start : start + batch_size]) for start in range(0, len(rows), batch_size))
+
+
+def _size(before: torch.Tensor, after: torch.Tensor, of: Of) -> torch.Tensor:
+    # (n, D) twice, or (n,) twice for a function -> (n,)
     before, after = before.double(), after.double()
+    if not isinstance(of, str) and not is_int(of):
+        return after - before
     if of != "logits":
         return 1 - F.cosine_similarity(before, after, dim=1)
     before, after = (x - x.mean(dim=1, keepdim=True) for x in (before, after))

@@ -96,6 +96,12 @@ def evaluated(model: nn.Module) -> Iterator[None]:
             module.training = mode
 
 
+def check_evaluated(model: nn.Module) -> None:
+    """Raises a `ValueError` for a model in training mode."""
+    if model.training:
+        raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")
+
+
 def run(model: nn.Module, images: torch.Tensor) -> Any:
     """Runs the model and returns its output, or its tokens if it is ours and has no head."""
     config = getattr(model, "config", None)

@@ -157,6 +157,28 @@ def pointing_game(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return centres.expand(*leading, rows, columns).flatten(-2).gather(-1, most)[..., 0]
 
 
+def mean_and_error(per_picture: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(B, ...) -> (...), (...): the mean over pictures and its standard error, such as of scores (B, L, h) of heads.
+
+    The pictures are taken as independent. Where there are several numbers for each of them that are to be averaged,
+    such as scores of all heads of a layer or of several queries, average these first: numbers of one picture go up and
+    down together, so that counting them one by one makes the error too small (errors clustered by picture).
+
+    Args:
+        per_picture: one number for each picture, or several that stay apart.
+
+    Raises:
+        TypeError: not a tensor.
+        ValueError: no axis, no picture, or numbers that are not floating-point.
+    """
+    check_floats("per_picture", per_picture)
+    if not per_picture.ndim or not len(per_picture):
+        raise ValueError(f"per_picture must be (B, ...) with at least one picture, got {tuple(per_picture.shape)}")
+    mean, count = per_picture.mean(dim=0), len(per_picture)
+    unknown = torch.full_like(mean, torch.nan)  # one picture says nothing about others
+    return mean, per_picture.std(dim=0) / count**0.5 if count > 1 else unknown
+
+
 def patch_part(maps: torch.Tensor, grid: tuple[int, int], num_prefix: int | None = None) -> torch.Tensor:
     """(B, L, h, T, T) -> (B, L, h, N, N): patches to patches, without the rows and columns of the other tokens.
 

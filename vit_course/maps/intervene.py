@@ -15,40 +15,44 @@ from vit_course.maps.attention_tracer import sums_to_one
 from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.intervention_hooks import InterventionHooks
 from vit_course.maps.intervention_mode import Intervention, RunningLayer
+from vit_course.maps.means import MeanActivations
 from vit_course.maps.recorded_attention import HOOKS
 
 # An index, several, or a slice.
 Places = int | Sequence[int] | torch.Tensor | slice
-# "mean" or "zero"; another picture, (1 or B, C, H, W); or a function of the present value.
-By = str | torch.Tensor | Callable[[torch.Tensor], torch.Tensor]
+# "token mean" or "zero"; means over a data set; another picture, (1 or B, C, H, W); or a function of the present value.
+By = str | MeanActivations | torch.Tensor | Callable[[torch.Tensor], torch.Tensor]
 ALL = slice(None)
-BRANCH, BY = one_of("attention", "mlp"), one_of("mean", "zero")
+BRANCH, BY = one_of("attention", "mlp"), one_of("token mean", "zero")
 
 
-def without_head(layer: Places, head: Places, by: By = "mean") -> Intervention:
+def without_head(layer: Places, head: Places, by: By = "token mean") -> Intervention:
     """Replaces the output of a head, (B, T, d), before the heads are joined.
 
     Args:
         layer, head: counted from 0; several, or a slice, are replaced together.
-        by: "mean", the mean over its T tokens, so that only the differences between tokens are lost; "zero"; another
-            picture (1 or B, C, H, W), as the model takes it, whose output is used instead (resample ablation); or a
-            function of the layer's outputs, (B, h, T, d) to the same shape, such as their mean over a batch.
+        by: "token mean", the mean over its T tokens, so that only the differences between tokens are lost; "zero"; the
+            result of `mean_activations`, its mean over a data set (mean ablation); another picture (1 or B, C, H, W),
+            as the model takes it, whose output is used (resample ablation); or a function of (B, h, T, d).
 
     Raises:
-        TypeError, ValueError: an index that is not an int of at least 0, or an unknown `by`.
+        TypeError, ValueError: an index that is not an int of at least 0, or an unknown `by`; when the model runs, means
+            of another model, or that do not fit the size of the pictures or the number of tokens.
 
-    Source: Michel et al. 2019 (arXiv:1905.10650), with zeros.
+    Source: Michel et al. 2019 (arXiv:1905.10650), with zeros; Wang et al. 2022 (arXiv:2211.00593), with means over a
+        data set.
     """
     return _of_heads("without_head", "heads", layer, head, by)
 
 
-def reweighted(layer: Places, head: Places, by: By = "mean") -> Intervention:
+def reweighted(layer: Places, head: Places, by: By = "token mean") -> Intervention:
     """Replaces the attention weights of heads, (B, h, T, T), and keeps their values.
 
     Args:
         layer, head: counted from 0; several, or a slice, are replaced together.
-        by: "mean", for every query the mean of all T rows; another picture, whose weights are used (attention pattern
-            patching); or a function of the layer's weights, (B, h, T, T) to the same shape. A row must sum to 1.
+        by: "token mean", for every query the mean of all T rows; the result of `mean_activations`, whose weights are
+            means over a data set; another picture, whose weights are used (attention pattern patching); or a function
+            of the layer's weights, (B, h, T, T) to the same shape. A row must sum to 1.
 
     Raises:
         TypeError, ValueError: as `without_head`; when the model runs, rows that are not at least 0 or do not sum to 1.
@@ -64,8 +68,8 @@ def without_branch(layer: Places, branch: str, by: By = "zero") -> Intervention:
     Args:
         layer: counted from 0; or several.
         branch: "attention" or "mlp".
-        by: "zero", so that the tokens pass by unchanged; "mean", over the T tokens; another picture, or a function
-            of (B, T, D), as in `without_head`.
+        by: "zero", so that the tokens pass by unchanged; "token mean"; the result of `mean_activations`; another
+            picture, or a function of (B, T, D), as in `without_head`.
 
     Raises:
         TypeError, ValueError: as `without_head`, or an unknown branch.
@@ -74,7 +78,7 @@ def without_branch(layer: Places, branch: str, by: By = "zero") -> Intervention:
     """
     BRANCH("branch", branch)
     name = f"without_branch({shown(layer)}, {branch!r})"
-    return Intervention(name, branch, need_places("layer", layer), _filling(by), _pictures(by))
+    return Intervention(name, branch, need_places("layer", layer), _filling(by, branch), _pictures(by))
 
 
 def without_layer(layer: Places, by: By = "zero") -> Intervention:
@@ -89,7 +93,7 @@ def without_layer(layer: Places, by: By = "zero") -> Intervention:
     Source: Veit et al. 2016 (arXiv:1605.06431), who delete layers of residual networks.
     """
     name = f"without_layer({shown(layer)})"
-    return Intervention(name, "layer", need_places("layer", layer), _filling(by), _pictures(by))
+    return Intervention(name, "layer", need_places("layer", layer), _filling(by, "layer"), _pictures(by))
 
 
 def hide(patches: Places, layers: Places = ALL) -> Intervention:
@@ -254,7 +258,7 @@ def among(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> 
 def _of_heads(kind: str, place: str, layer: Places, head: Places, by: By) -> Intervention:
     # place: "heads", (B, h, T, d), or "weights", (B, h, T, T).
     name = f"{kind}({shown(layer)}, {shown(head)})"
-    places, fill = need_places("head", head), _filling(by)
+    places, fill = need_places("head", head), _filling(by, place)
 
     def change(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
         where = torch.tensor(among("head", places, x.shape[1], name), device=x.device)
@@ -266,8 +270,10 @@ def _of_heads(kind: str, place: str, layer: Places, head: Places, by: By) -> Int
     return Intervention(name, place, need_places("layer", layer), change, _pictures(by))
 
 
-def _filling(by: By) -> Callable[[torch.Tensor, RunningLayer], torch.Tensor]:
+def _filling(by: By, place: str) -> Callable[[torch.Tensor, RunningLayer], torch.Tensor]:
     # The function from the present value (..., T, d) to the one that replaces it.
+    if isinstance(by, MeanActivations):
+        return by.filling(place)
     if isinstance(by, torch.Tensor):
         check_axes("by", by, "(B, C, H, W)")
         return _other

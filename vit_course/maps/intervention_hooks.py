@@ -93,7 +93,7 @@ class InterventionHooks:
         changes = self.changes[index]
         if self.changing.learning:
             changes = [one for one in changes if one.pictures is self.pictures]
-        changed = self.changing.enter(RunningLayer(index, path, block, tokens, changes, self._find_tokens))
+        changed = self.changing.enter(RunningLayer(index, path, block, tokens, changes, self._find_tokens, self.size))
         if changed is tokens:
             return None
         for other in ACTIVE.changing:  # that started the layer with the unchanged tokens

@@ -36,6 +36,7 @@ class RunningLayer:
     tokens: torch.Tensor  # (B, T, D): the residual stream, to which the branches add
     changes: list["Intervention"]
     find_tokens: Callable[[int], Tokens]  # T -> which of them are patches
+    image_size: tuple[int, int] | None = None  # (H, W) of the pictures; None where only a part of the model runs
     other: torch.Tensor | None = None  # the value for another picture at the present place
     entered: torch.Tensor | None = None
     hidden: torch.Tensor | None = None  # (1 or B, 1, T, T)

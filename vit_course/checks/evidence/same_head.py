@@ -9,17 +9,17 @@ from vit_course.checks.tools.experiments import choice, made_again, reported, wh
 from vit_course.checks.tools.mistakes import Slip, refuse
 from vit_course.maps import effects
 
-SETTINGS = ("mean", "zero")
+SETTINGS = ("token mean", "zero")
 WORDS = ("neither", "the photograph", "the replacement", "both")
 
 
 def same_head(answer, draw):
-    """`answer()` -> {"photographs", "mean": [a head for each], "zero": [...], "conclusion"}, three or more."""
+    """`answer()` -> {"photographs", "token mean": [a head for each], "zero": [...], "conclusion"}, three or more."""
     heads = dict(read=wholes, high=71, what="number of a head")
     received, names, found = reported(answer, SETTINGS, "conclusion", photographs=data.photographs(), **heads)
     said = choice(received["conclusion"], "conclusion", WORDS)
     photograph = any(len(set(each)) > 1 for each in found.values())
-    replacement = found["mean"] != found["zero"]
+    replacement = found["token mean"] != found["zero"]
     if said != WORDS[photograph + 2 * replacement]:
         refuse(CONCLUSION, dict(said=said, photograph=photograph, replacement=replacement))
     made_again(found, {"photograph": names}, _first, draw, near=0, runs=2, slips=AGAIN)
@@ -42,7 +42,7 @@ AGAIN = [
     Slip(
         "exchanged",
         "This is the head that comes first with the other of the two replacements.",
-        lambda setting, source: _first("zero" if setting == "mean" else "mean", source),
+        lambda setting, source: _first("zero" if setting == "token mean" else "token mean", source),
     ),
     Slip(
         "smallest-effect",

@@ -10,7 +10,7 @@ export function key(change) {
   return names.get(change);
 }
 
-export function headOut(layer, head, by = "mean") {
+export function headOut(layer, head, by = "token mean") {
   return { kind: "head", layer, head, by };
 }
 

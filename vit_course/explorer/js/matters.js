@@ -86,7 +86,7 @@ export class Matters {
 
   say({ panel, q }, values) {
     const known = values.filter((value) => !Number.isNaN(value));
-    const by = this.state.get("by") === "mean" ? "its mean over all tokens" : "zeros";
+    const by = this.state.get("by") === "token mean" ? "the mean over its tokens" : "zeros";
     const how = `One head at a time is removed: its output is replaced by ${by}. Each number says how much the output of the model changes for ${called(panel, q)} (1 − cosine: 0 is no change).`;
     if (!known.length) return how;
     const best = values.indexOf(Math.max(...known)), few = known.filter((value) => value < SMALL).length;
@@ -97,7 +97,7 @@ export class Matters {
   }
 
   control(panel, q, values) {
-    const other = ofToken(panel, headChanges(panel, this.state.get("by") === "mean" ? "zero" : "mean"), q);
+    const other = ofToken(panel, headChanges(panel, this.state.get("by") === "token mean" ? "zero" : "token mean"), q);
     const found = rankCorrelation(values, other);
     return Number.isNaN(found) ? "" : ` With the other replacement, the order of the heads has a rank correlation of ${found.toFixed(2)} with this one (1: the same order).`;
   }

@@ -69,7 +69,7 @@ class Card {
   }
 }
 
-// -> inputs of the first block for the trial: a noise picture, with a head replaced by its mean and a patch hidden.
+// -> inputs of the first block for the trial: a noise picture, with a head replaced by the mean over its tokens and a patch hidden.
 async function trial(engine) {
   const [size] = engine.sizes, noise = Float32Array.from({ length: 3 * size * size }, (_, i) => Math.sin(i * i));
   const { tokens: [tokens] } = await engine.begin(noise, size);

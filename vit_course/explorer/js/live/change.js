@@ -1,8 +1,8 @@
 // Interventions in a running model: their format, the plan for the engine, and the result. No page, worker or model.
 //
 // An intervention is one of
-//   {kind: "head", layer, head, by: "mean" | "zero"}      its output, before the projection, replaced by its mean over
-//                                                         the tokens (the default) or by zeros
+//   {kind: "head", layer, head, by}                       its output, before the projection, replaced by the mean over
+//                                                         its tokens ("token mean", the default) or by "zero"
 //   {kind: "hide", patches: [...], layers: [...]}         no token may read these patches, numbered row by row from 0,
 //                                                         in these layers (all, when none are named)
 //   {kind: "branch", layer, branch: "attention" | "mlp"}  the branch adds nothing
@@ -23,7 +23,7 @@
 //     panel, data  the changed model's panel for the explorer, if maps were asked for; otherwise undefined
 // A change applies to the picture whose answer came last.
 
-const BRANCHES = ["attention", "mlp"], WAYS = ["mean", "zero"];
+const BRANCHES = ["attention", "mlp"], WAYS = ["token mean", "zero"];
 
 function need(ok, words) {
   if (!ok) throw new RangeError(words);
@@ -39,11 +39,11 @@ function oneOf(what, value, list) {
 }
 
 const HOW = {
-  head({ layer, head, by = "mean" }, of, { heads }) {
+  head({ layer, head, by = "token mean" }, of, { heads }) {
     within("head", head, heads);
     oneOf("the way", by, WAYS);
     of(layer, "heads", () => new Float32Array(heads).fill(1))[head] = 0;
-    of(layer, "means", () => new Float32Array(heads))[head] = by === "mean" ? 1 : 0;
+    of(layer, "means", () => new Float32Array(heads))[head] = by === "token mean" ? 1 : 0;
   },
 
   hide({ patches, layers }, of, { layers: all, tokens, prefix }) {
