@@ -11,6 +11,7 @@ from PIL import Image
 
 from vit_course._support.files.check_tensors import check_names
 from vit_course._support.files.json_files import naming, need_path, read_json
+from vit_course._support.inputs.class_names import names_by_number, names_of_timm
 from vit_course._support.inputs.extras import MissingPackage, extra
 from vit_course.pretrained.convert import convert_huggingface, load_timm, load_torchvision, resize
 from vit_course.pretrained.metadata import STILL_RECORDED, of_huggingface, of_huggingface_config, of_timm
@@ -95,15 +96,9 @@ def _from_timm(name: str) -> Loaded:
 
 
 def _names_of_timm(model: Any) -> list[str] | None:
-    from timm.data import ImageNetInfo, infer_imagenet_subset
-
-    config = model.pretrained_cfg
-    if names := config.get("label_names"):
-        described = config.get("label_descriptions") or {}
-        return [described.get(name, name) for name in names]
-    if subset := infer_imagenet_subset(model):
-        return ImageNetInfo(subset).label_descriptions()
-    is_projection = "_clip_" in config["architecture"] and model.num_classes in EMBEDDINGS
+    if names := names_of_timm(model):
+        return names
+    is_projection = "_clip_" in model.pretrained_cfg["architecture"] and model.num_classes in EMBEDDINGS
     return None if is_projection else []
 
 
@@ -135,7 +130,7 @@ def _from_huggingface(name: str) -> Loaded:
     preprocess = Preprocessing.from_huggingface(processor.to_dict(), isinstance(processor, TorchvisionBackend))
     _check_same(preprocess, lambda picture: processor(picture, return_tensors="pt")["pixel_values"])
     ours = convert_huggingface(state, of_huggingface(model))
-    labels = [config.id2label[i] for i in sorted(config.id2label)] if "Classification" in kind else None
+    labels = names_by_number(config.id2label, kind) if "Classification" in kind else None
     return Loaded(ours, preprocess, labels, config.model_type in ANY_SIZE)
 
 
