@@ -160,7 +160,7 @@ def test_what_the_head_reads_is_asked_for_where_the_weights_do_not_say():
     headless = {key: value for key, value in state.items() if not key.startswith("head.")}
     close(pretrained.load_timm(headless, num_heads=3).features(images), token.forward_features(images))
     no_token = OF_TIMM["mean after the norm"]
-    with pytest.raises(ValueError, match="^key 'cls_token' is missing: the head is said to read a class token"):
+    with pytest.raises(ValueError, match=r"^key 'cls_token' is missing: the head is said to read a class token"):
         pretrained.load_timm(no_token.make(**no_token.options).state_dict(), num_heads=3, pool="cls")
 
 

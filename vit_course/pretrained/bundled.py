@@ -59,6 +59,8 @@ def load(name: str | Path, image_size: Size = None) -> ViT:
     with naming(path):
         if "config" not in metadata:
             check_no_adapter(state)
+            if library_of_name(path.parent) is not None:
+                raise ValueError(f"its config.json is in the folder beside it: give the folder, {path.parent}")
             hint = whose_names(OURS, state)
             raise ValueError(f"it holds no ViTConfig, so it is not a checkpoint of a vit_course ViT{hint}: {WANTED}")
         model = build(config_of(metadata["config"]), state)

@@ -156,9 +156,9 @@ def _opened(
     if not isinstance(weights, nn.Module):
         return _agreed(Metadata(), **given), need_state_dict(weights)
     state = need_state_dict(weights.state_dict())
+    if library_of(state) is None and (prefix := prefix_of(state)):
+        raise ValueError(f"this is a {type(weights).__name__} around a model: give that, model.{prefix[:-1]}")
     with hinting(library, state):
-        if library_of(state) is None and (prefix := prefix_of(state)):
-            raise ValueError(f"this is a {type(weights).__name__} around a model: give its {prefix[:-1]}")
         return _agreed(read(weights), **given), state
 
 

@@ -12,7 +12,7 @@ from vit_course.pretrained.libraries import LIBRARIES, SIGNS, Library, library_o
 
 # The names that PEFT and others give to the parts of a layer with LoRA.
 ADAPTERS = r"(^|\.)(lora_\w+|base_layer)(\.|$)"
-MERGED = "merge the adapters first: with PEFT, model.merge_and_unload() gives the model to load"
+MERGED = "with PEFT, model.merge_and_unload() gives the model to load"
 
 
 def need_state_dict(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -48,10 +48,12 @@ def check_no_adapter(keys: Iterable[str]) -> None:
     if adapters and all(key in adapters for key in keys):
         raise ValueError(
             f"all weights, such as {adapters[0]!r}, are those of LoRA adapters, without the model that they change: "
-            f"put them on it, and {MERGED}"
+            f"put them on it and merge both; {MERGED}"
         )
     if adapters:
-        raise ValueError(f"key {adapters[0]!r} belongs to a layer with a LoRA adapter: {MERGED}")
+        raise ValueError(
+            f"key {adapters[0]!r} belongs to a layer with a LoRA adapter: merge the adapters first; {MERGED}"
+        )
 
 
 @contextmanager
