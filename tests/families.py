@@ -36,24 +36,26 @@ class OfTimm:
 HEADLESS = {"num_classes": 0}
 MEAN = {"class_token": False, "global_pool": "avg"}
 SCALED = {"init_values": 1e-3}
+TOKEN = {"num_heads": 3, "pool": "cls"}  # what the head reads
 OF_TIMM = {
-    "ViT": OfTimm(),
+    "ViT": OfTimm(said=TOKEN),
     "DINO, MAE": OfTimm(options=HEADLESS),
     "distilled DeiT": OfTimm(partial(timm_vit, VisionTransformerDistilled)),
-    "DeiT III": OfTimm(options={**SCALED, "no_embed_class": True}),
+    "DeiT III": OfTimm(options={**SCALED, "no_embed_class": True}, said=TOKEN),
     "DINOv2": OfTimm(options={**SCALED, **HEADLESS}),
     "DINOv2 with registers": OfTimm(options={**SCALED, **HEADLESS, "reg_tokens": 4, "no_embed_class": True}),
-    "registers, a head": OfTimm(options={**SCALED, "reg_tokens": 2, "no_embed_class": True}),
-    "registers with positions": OfTimm(options={**SCALED, "reg_tokens": 3}),
+    "registers, a head": OfTimm(options={**SCALED, "reg_tokens": 2, "no_embed_class": True}, said=TOKEN),
+    "registers with positions": OfTimm(options={**SCALED, "reg_tokens": 3}, said=TOKEN),
     "mean before the norm": OfTimm(options={"global_pool": "avg"}),
     "mean before the norm, no class token": OfTimm(options=MEAN),
     "mean before the norm, no head": OfTimm(options={**MEAN, **HEADLESS}, said={"num_heads": 3, "gelu": "none"}),
     "mean, registers": OfTimm(options={**MEAN, **SCALED, "reg_tokens": 4, "no_embed_class": True}),
-    "mean after the norm, class token": OfTimm(options={"global_pool": "avg", "fc_norm": False}, alone=False),
+    "mean after the norm, class token": OfTimm(options={"global_pool": "avg", "fc_norm": False},
+                                               said={"num_heads": 3, "pool": "mean"}),
     "mean after the norm": OfTimm(options={**MEAN, "fc_norm": False}),
-    "CLIP": OfTimm(options={"pre_norm": True, "norm_layer": EPSILON}, said={"num_heads": 3, "gelu": "none"}),
+    "CLIP": OfTimm(options={"pre_norm": True, "norm_layer": EPSILON}, said={**TOKEN, "gelu": "none"}),
     "CLIP, quick": OfTimm(options={"pre_norm": True, "norm_layer": EPSILON, "act_layer": QuickGELU},
-                          said={"num_heads": 3, "gelu": "quick"}),
+                          said={**TOKEN, "gelu": "quick"}),
     "SigLIP": OfTimm(options={**MEAN, "global_pool": "map", **HEADLESS, "act_layer": "gelu_tanh"},
                      said={"num_heads": 3, "gelu": "tanh"}),
     "SigLIP, a head and registers": OfTimm(options={**MEAN, "global_pool": "map", "reg_tokens": 2},
@@ -63,7 +65,7 @@ OF_TIMM = {
     "other heads, epsilon and GELU": OfTimm(options={"num_heads": 9, "norm_layer": partial(nn.LayerNorm, eps=0.03),
                                                      "act_layer": "gelu_tanh"}, alone=False),
     "oblong": OfTimm(options={"img_size": (14, 28), "reg_tokens": 4, "no_embed_class": True, **SCALED}, alone=False),
-    "4 channels": OfTimm(options={"in_chans": 4, "qkv_bias": False, **SCALED}),
+    "4 channels": OfTimm(options={"in_chans": 4, "qkv_bias": False, **SCALED}, said=TOKEN),
 }  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def old_torchvision_names(state: dict) -> dict:
 
 
 FROM_TORCHVISION = partial(Published, torchvision_vit, pretrained.load_torchvision, pretrained.to_torchvision)
-FROM_TIMM = partial(Published, timm_vit, pretrained.load_timm, pretrained.to_timm)
+FROM_TIMM = partial(Published, timm_vit, partial(pretrained.load_timm, pool="cls"), pretrained.to_timm)
 FROM_HUGGINGFACE = partial(Published, huggingface_vit, pretrained.load_huggingface, pretrained.to_huggingface)
 FROM_VIT_PYTORCH = partial(Published, vit_pytorch_vit, pretrained.load_vit_pytorch, pretrained.to_vit_pytorch)
 SIZE = 3 * PATCH
@@ -137,3 +137,4 @@ PUBLISHED = {
     ),
 }
 PUBLISHED["timm, DeiT"].make = deit
+PUBLISHED["timm, mean"].load = pretrained.load_timm

@@ -52,17 +52,6 @@ def test_each_library_says_what_its_model_is_made_of(name, wrap):
     assert anatomy.prefix == ("class token", *register)
 
 
-def test_labels_are_in_the_order_of_their_numbers():
-    names = {str(index): f"thing {index}" for index in range(12)}
-    model = huggingface()
-    assert Anatomy(model).labels is None, "LABEL_0 and so on are no names"
-    model.config.id2label = names  # as a config.json has them
-    assert Anatomy(model).labels == [f"thing {index}" for index in range(12)]
-    model.config.id2label = {index: name for index, name in names.items() if index != "3"}
-    with pytest.raises(ValueError, match="id2label of ViTForImageClassification has no class 3: give labels="):
-        _ = Anatomy(model).labels
-
-
 @pytest.mark.parametrize("name", MODELS)
 @torch.no_grad()
 def test_a_pass_goes_on_from_what_the_blocks_gave(name):

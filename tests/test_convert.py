@@ -152,14 +152,14 @@ def test_resized_as_timm_resizes(sides):
     side, new = sides  # of the square of patches; 14 and 24 are those of 224 and 384 pixels
     images = torch.randn(2, 3, new * PATCH, new * PATCH)
     theirs = shaken(published.timm_vit(side * PATCH, dynamic_img_size=True))
-    ours = pretrained.resize(pretrained.load_timm(theirs.state_dict(), 3), new * PATCH, antialias=True)
+    ours = pretrained.resize(pretrained.load_timm(theirs.state_dict(), 3, pool="cls"), new * PATCH, antialias=True)
     assert not ours.training and ours.config.image_size == (new * PATCH, new * PATCH)
     torch.testing.assert_close(ours(images), theirs(images), atol=1e-5, rtol=0)
     # And as its models of a fixed size take a checkpoint of another.
     fixed = published.timm_vit(new * PATCH).eval()
     fixed.load_state_dict(checkpoint_filter_fn(theirs.state_dict(), fixed))
     torch.testing.assert_close(ours(images), fixed(images), atol=1e-5, rtol=0)
-    plain = pretrained.resize(pretrained.load_timm(theirs.state_dict(), 3), new * PATCH)
+    plain = pretrained.resize(pretrained.load_timm(theirs.state_dict(), 3, pool="cls"), new * PATCH)
     assert (plain.positions.table - fixed.pos_embed).abs().max() > 1e-2
 
 

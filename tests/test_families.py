@@ -2,6 +2,7 @@
 
 import re
 
+import published
 import pytest
 import timm
 import torch
@@ -130,9 +131,53 @@ def test_a_model_that_says_otherwise_than_the_argument(given, message):
 
 @pytest.mark.parametrize("name", ["CLIP", "SigLIP", "SigLIP, mean"])
 def test_an_activation_that_may_be_one_of_two_is_asked_for(name):
-    state = OF_TIMM[name].make(**OF_TIMM[name].options).state_dict()
+    case = OF_TIMM[name]
+    state = case.make(**case.options).state_dict()
     with pytest.raises(ValueError, match=r"which GELU it has: give gelu='none' or '(quick|tanh)', or the model"):
-        pretrained.load_timm(state, num_heads=3)
+        pretrained.load_timm(state, **{name: value for name, value in case.said.items() if name != "gelu"})
+
+
+@torch.no_grad()
+def test_what_the_head_reads_is_asked_for_where_the_weights_do_not_say():
+    case = OF_TIMM["mean after the norm, class token"]
+    mean, token = (shaken(case.make(**options)) for options in (case.options, {}))
+    assert {key: value.shape for key, value in mean.state_dict().items()} == {
+        key: value.shape for key, value in token.state_dict().items()
+    }
+    images = images_for(pretrained.load_timm(token))
+    for theirs, pool in ((mean, "mean"), (token, "cls")):
+        state = theirs.state_dict()
+        with pytest.raises(
+            ValueError, match=r"the class token or the mean of the patches: give pool='cls' or 'mean', or"
+        ):
+            pretrained.load_timm(state, num_heads=3)
+        close(pretrained.load_timm(state, num_heads=3, pool=pool)(images), theirs(images))
+        assert pretrained.load_timm(theirs, pool=pool).config == pretrained.load_timm(theirs).config
+    with pytest.raises(ValueError, match="pool is 'cls', and the model has 'mean'"):
+        pretrained.load_timm(mean, pool="cls")
+    with pytest.raises(ValueError, match="pool must be 'cls' or 'mean', got 'map'"):
+        pretrained.load_timm(state, num_heads=3, pool="map")
+    headless = {key: value for key, value in state.items() if not key.startswith("head.")}
+    close(pretrained.load_timm(headless, num_heads=3).features(images), token.forward_features(images))
+    no_token = OF_TIMM["mean after the norm"]
+    with pytest.raises(ValueError, match=r"^key 'cls_token' is missing: the head is said to read a class token"):
+        pretrained.load_timm(no_token.make(**no_token.options).state_dict(), num_heads=3, pool="cls")
+
+
+def test_what_the_head_of_an_older_vit_pytorch_reads():
+    state = published.vit_pytorch_vit().state_dict()
+    assert pretrained.load_vit_pytorch(state, 3).config.pool == "cls", "of this version only with pool='cls'"
+    older = state | {key: state[key][None] for key in ("cls_token", "pos_embedding")}  # with pool="mean" as well
+    with pytest.raises(ValueError, match=r"the class token or the mean of the patches: give pool='cls' or 'mean'$"):
+        pretrained.load_vit_pytorch(older, 3)
+    ours, expected = pretrained.load_vit_pytorch(older, 3, pool="cls"), pretrained.load_vit_pytorch(state, 3)
+    assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), expected.parameters(), strict=True))
+    with pytest.raises(
+        ValueError, match="the mean of the class token and the patches; ours averages the patches alone"
+    ):
+        pretrained.load_vit_pytorch(older, 3, pool="mean")
+    mean = published.vit_pytorch_vit(pool="mean").state_dict()
+    assert pretrained.load_vit_pytorch(mean, 3, pool="mean").config.pool == "mean"
 
 
 @pytest.mark.thorough

@@ -11,7 +11,7 @@ from torch import nn
 
 from vit_course.explorer import explore
 from vit_course.explorer.predictions import MOST_CLASSES
-from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.wrapped import Wrapped
 from vit_course.pretrained import Pretrained
 from vit_course.pretrained.bundled import AsTrained
 from vit_course.vit import ViT, ViTConfig
@@ -127,6 +127,6 @@ def test_labels(image):
     theirs = shaken(torchvision.models.VisionTransformer(224, 112, 1, 2, 12, 20))
     said = explore(theirs, torch.rand(3, 32, 32), entry)._panels[0]["says"]
     assert set(said["labels"]) < set(entry.meta["categories"])
-    names = Anatomy(timm.create_model("vit_tiny_patch16_224", depth=1)).labels
+    names = Wrapped(timm.create_model("vit_tiny_patch16_224", depth=1)).labels
     assert names[281] == "tabby" and len(names) == 1000
-    assert Anatomy(model).labels is None
+    assert Wrapped(model).labels is None

@@ -216,8 +216,11 @@ def test_a_part_of_a_model_with_two_towers():
     parts = dict(sizes, vocab_size=30, max_position_embeddings=9), dict(sizes, image_size=42, patch_size=7)
     model = transformers.CLIPModel(transformers.CLIPConfig(text_config=parts[0], vision_config=parts[1])).eval()
     images, words = torch.randn(1, 3, 42, 42), torch.arange(9)[None]
-    with pytest.raises(ValueError, match="of different shapes"):
-        recorded(model, images, call=lambda x: model(input_ids=words, pixel_values=x)).stacked()
+    for batch in (words, words.expand(2, -1)):  # as many texts as pictures, or more, as in zero-shot classification
+        with pytest.raises(
+            ValueError, match=r"^CLIPModel has two towers, .*: take the one for pictures, model\.vision_model"
+        ):
+            recorded(model, images, call=lambda x, ids=batch: model(input_ids=ids, pixel_values=x)).stacked()
     for one in (model, model.vision_model):
         maps = recorded(one, images, call=lambda x: model.vision_model(x))
         assert maps.stacked().shape == (1, 2, 2, 37, 37) and maps.tokens().prefix == CLASS

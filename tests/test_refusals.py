@@ -68,7 +68,7 @@ def test_the_number_of_heads():
     with pytest.raises(ValueError, match=r"^the number of heads is not in the weights: give num_heads, or the model"):
         pretrained.load_timm(state)
     with pytest.raises(ValueError, match=r"hidden_dim 36 is not a multiple of num_heads 5"):
-        pretrained.load_timm(state, 5)
+        pretrained.load_timm(state, 5, pool="cls")
 
 
 @pytest.mark.parametrize("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])

@@ -16,7 +16,7 @@ from vit_course.explorer.arguments import check_callable, check_has_numbers, nee
 from vit_course.explorer.changes import Changes, family, need_families
 from vit_course.explorer.comparison import CHANGE, changed, link_of
 from vit_course.explorer.drawn_area import cut_to_patches
-from vit_course.explorer.predictions import predicted_words
+from vit_course.explorer.predictions import names_in, predicted_words
 from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, preprocessing_of, preprocessing_of_model
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
@@ -24,6 +24,7 @@ from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass, evaluated, run
 from vit_course.maps.recording import RecordedMaps, record_attention
 from vit_course.maps.tokens import Tokens, need_prefix
+from vit_course.maps.wrapped import Wrapped
 from vit_course.pretrained.pretrained_model import Pretrained, none_fits
 from vit_course.vit import ViT
 
@@ -56,8 +57,10 @@ def explore(
     torchvision's weights, a processor of Hugging Face's. Any other function, such as `dataset.normalise`, gets a batch
     (1, C, H, W) in the model's size, of bytes for a picture, and of the given type for a tensor. By default a picture,
     or a tensor of bytes, is prepared as the `pretrained_cfg` of a timm model or the processor next to the weights of a
-    Hugging Face model says; floats go in unchanged. The explorer shows the image as the model's patches see it, without
-    pixels at its edge that belong to no patch, and hatched where the model pads it; a note says so.
+    Hugging Face model says; floats go in unchanged. For a wrapper, such as `nn.DataParallel`, a compiled model or one
+    with adapters, the model inside says it, if a test run shows that it is given the wrapper's images as they are; and
+    its classes are those of the wrapper if its output is. The explorer shows the image as the model's patches see it,
+    without pixels at its edge that belong to no patch, and hatched where the model pads it; a note says so.
 
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`
@@ -195,9 +198,11 @@ def _run_on(
         if isinstance(answered, torch.Tensor):
             need_finite("what the model says", answered)
         none = none_fits(model, answer) if isinstance(answer, torch.Tensor) else None
+        inside, unnamed = Wrapped(model), ""
         if labels is None:
-            labels = anatomy.labels or _categories(preprocess)
-        says = None if seen is None else predicted_words(seen, images, answer, labels, none)
+            labels, unnamed = names_in(inside, preprocess, answer)
+        known = dict(num_classes=inside.num_classes, unnamed=unnamed)
+        says = None if seen is None else predicted_words(seen, images, answer, labels, none, **known)
     features = None if seen is None else seen.features
     image, whole, note = cut_to_patches(prepared, order.geometry)
     panel: dict[str, Any] = {
@@ -210,12 +215,6 @@ def _run_on(
     given = (model, preprocess, prepared, grid, prefix, labels)
     panel["changes"] = Changes(model, prepared.given, lambda: _run_on(*given).panel)
     return _Run(model, preprocess, prepared, panel, order)
-
-
-def _categories(preprocess: object) -> list[str] | None:
-    # The names of the classes, from an entry of torchvision's weights.
-    meta = getattr(preprocess, "meta", None)
-    return list(meta["categories"]) if isinstance(meta, dict) and "categories" in meta else None
 
 
 def _record(anatomy: Anatomy, images: torch.Tensor) -> tuple[RecordedMaps, ForwardPass | None, Any]:
@@ -264,7 +263,7 @@ def upload(
     model, preprocess = _parts(model, preprocess)
     need_grid(grid)
     need_prefix(prefix)
-    size = Anatomy(model).image_size
+    size = Wrapped(model).image_size
     way = preprocessing_of_model(model) if preprocess is None else preprocessing_of(preprocess)
     treatment = "upright and as its preprocessing crops it"
     if way is None:

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import torch
 
 from vit_course.maps.active_interventions import unrecorded
+from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.forward_pass import ForwardPass
+from vit_course.maps.wrapped import Wrapped
 
 MOST_CLASSES = 5  # whose curves are drawn
 
@@ -18,6 +20,8 @@ def predicted_words(
     labels: Sequence[str] | None,
     none: str | None = None,
     most: int = MOST_CLASSES,
+    num_classes: int | None = None,
+    unnamed: str = "",
 ) -> dict | None:
     """Returns what an `AttentionExplorer` takes as `says`, or None if the model's output is not known to be logits.
 
@@ -30,6 +34,8 @@ def predicted_words(
         labels: the names of the classes; None to number them, empty if the outputs are not classes.
         none: the result of `none_fits` for the answer.
         most: how many classes to include.
+        num_classes: how many logits the model says that it gives, None if it does not say so.
+        unnamed: why the classes are numbered, for a reader who expects names.
 
     Raises:
         ValueError: the numbers of labels and of classes differ.
@@ -37,7 +43,7 @@ def predicted_words(
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens" (LessWrong), for language models; for Vision
     Transformers Vilas, Schaumlöffel & Roig 2023 (arXiv:2310.18969).
     """
-    logits = _class_logits(seen.model, answer, labels)
+    logits = _class_logits(answer, labels, num_classes)
     if logits is None or len(seen.outputs) != len(seen.blocks):
         return None
     count = logits.shape[1]
@@ -46,7 +52,7 @@ def predicted_words(
         raise ValueError(f"the model has {count} classes, and {len(names)} labels were given")
     tokens = torch.cat(seen.tokens())  # (L + 1, T, D): the output of each layer as a picture of the batch
     try:
-        with unrecorded():
+        with EAGER, unrecorded():  # a compiled model would be compiled anew
             read = seen.continued(images.expand(len(tokens), -1, -1, -1), [tokens] * len(seen.blocks))
     except (RuntimeError, TypeError, IndexError, ValueError):  # a model that takes only one picture at a time
         return None
@@ -56,18 +62,48 @@ def predicted_words(
         "labels": [str(names[index]) for index in best.tolist()],
         "probabilities": lens[-1, best].tolist(),
         "lens": lens[:, best].tolist(),
-        "about": f"the model's own head, for {count} classes",
+        "about": f"the model's own head, for {count} classes"
+        + f", which have numbers because {unnamed}" * bool(unnamed),
     }
     return said if none is None else said | {"none": none}
 
 
-def _class_logits(model: torch.nn.Module, answer: object, labels: Sequence[str] | None) -> torch.Tensor | None:
+def names_in(inside: Wrapped, preprocess: object, answer: object) -> tuple[list[str] | None, str]:
+    """The names of the classes, or None, and why the names of a library's model are not taken, else "".
+
+    Args:
+        inside: of the model.
+        preprocess: of the pictures; an entry of torchvision's weights has names too.
+        answer: what the model returned.
+
+    Raises:
+        ValueError: an `id2label` in which a class is missing.
+    """
+    changed = inside.changes_output
+    try:
+        names = inside.labels
+    except ValueError as error:
+        if changed:
+            return None, changed
+        raise ValueError(f"{error}: give labels=") from error
+    meta = getattr(preprocess, "meta", None)
+    if names is None and isinstance(meta, dict) and "categories" in meta:
+        names = list(meta["categories"])
+    logits = getattr(answer, "logits", answer)
+    count = logits.shape[-1] if isinstance(logits, torch.Tensor) and logits.ndim == 2 else None
+    if names is None or changed:
+        return None, changed if names and changed else ""
+    if count not in (None, len(names)):
+        return None, f"the names that are known are those of {len(names)} others"
+    return names, ""
+
+
+def _class_logits(answer: object, labels: Sequence[str] | None, num_classes: int | None) -> torch.Tensor | None:
     # -> (1, num_classes), or None. A tensor of this shape may be an embedding, so that it counts as logits only if its
     # name, the model's number of classes, or labels confirm it.
     named = isinstance(getattr(answer, "logits", None), torch.Tensor)
     logits = answer.logits if named else answer
     if not isinstance(logits, torch.Tensor) or logits.ndim != 2 or logits.shape[1] < 2:
         return None
-    said = getattr(getattr(model, "config", model), "num_classes", None) or getattr(model, "num_classes", None)
-    known = named or said == logits.shape[1] or labels
+    known = named or num_classes == logits.shape[1] or labels
     return logits if known and labels != [] else None

@@ -13,13 +13,12 @@ from torch import nn
 
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.explorer.arguments import need_batch, need_image
-from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.wrapped import Wrapped
 from vit_course.pretrained.bundled import AsTrained
 from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.vit import ViT
 
-# Libraries whose published models were trained on normalised images; only timm's models say by which mean and std.
-LIBRARIES = ("timm", "transformers", "torchvision")
+# By library whose published models were trained on normalised images; only timm's models say by which mean and std.
 ADVICE = {
     "transformers": "its processor, as AutoImageProcessor.from_pretrained gives it",
     "torchvision": "its weights' entry, such as torchvision.models.ViT_B_16_Weights.DEFAULT",
@@ -63,21 +62,21 @@ def prepare(model: nn.Module, image, preprocess: Callable | None) -> Prepared:
         picture = open_picture(image) if is_picture else _picture(image)
         given = need_batch(_called(way, picture, "a picture"))
         return Prepared(_undone(given[0], way.mean, way.std), given, _whole(picture, way))
-    anatomy = Anatomy(model)
-    size = anatomy.image_size
+    inside = Wrapped(model)
+    size = inside.image_size
     whole = None
     if is_picture:
         picture = open_picture(image)
         whole = _whole(picture, size)
         image = open_image(picture, size)
-        if anatomy.channels == 1:  # a model of grey images, such as the digits
+        if inside.anatomy.channels == 1:  # a model of grey images, such as the digits
             image = image.float().mean(dim=0, keepdim=True).round().to(torch.uint8)  # (1, H, W)
     if size is not None and tuple(image.shape[1:]) != size:
         resized = nn.functional.interpolate(image[None].float(), size, mode="bilinear", antialias=True)[0]
         image = resized.round().to(torch.uint8) if image.dtype == torch.uint8 else resized
     shown = image / 255 if image.dtype == torch.uint8 else image  # (C, H, W)
     if preprocess is None:
-        _warn_of_shares(model, shown)
+        _warn_of_shares(inside, shown)
         return Prepared(_stretched(shown), shown[None], whole)
     # A bare Normalize takes only floats.
     batch = shown[None] if type(preprocess).__name__ == "Normalize" else image[None]
@@ -122,23 +121,27 @@ def preprocessing_of_model(model: nn.Module) -> Callable | None:
     Raises:
         ValueError: a library's model whose preprocessing is not known.
     """
-    if (anatomy := Anatomy(model)).timm_config is not None:
-        return _of_timm(anatomy, anatomy.timm_config)
-    name = getattr(model, "name_or_path", "")
-    if name and "transformers" in sys.modules:
+    inside = Wrapped(model)
+    if inside.timm_config is not None:
+        return _of_timm(inside, inside.timm_config)
+    if inside.checkpoint is not None and "transformers" in sys.modules:
         from transformers import AutoImageProcessor
 
         try:  # the model was loaded from a folder or the cache, so its processor is there too
-            return _HuggingFace(AutoImageProcessor.from_pretrained(name, local_files_only=True))
+            return _HuggingFace(AutoImageProcessor.from_pretrained(inside.checkpoint, local_files_only=True))
         except (OSError, ValueError, ImportError):
             pass
     library = _library(model)
-    if library is not None:
+    if library is None:
+        return None
+    if inside.changes_images:
         raise ValueError(
-            f"{type(model).__name__} does not say how it wants a picture cropped and normalised: give preprocess=, "
-            f"{ADVICE[library]}"
+            f"{inside.changes_images}, so that it is not known how it wants a picture cropped and normalised: give "
+            f"preprocess=, from a picture to what {inside.name} takes"
         )
-    return None
+    raise ValueError(
+        f"{inside.name} does not say how it wants a picture cropped and normalised: give preprocess=, {ADVICE[library]}"
+    )
 
 
 class _HuggingFace:
@@ -169,12 +172,12 @@ class _Transform:
         return image[None] if isinstance(image, torch.Tensor) and image.ndim == 3 else image
 
 
-def _of_timm(anatomy: Anatomy, config: Mapping) -> Callable:
-    size = anatomy.image_size or tuple(config.get("input_size") or (3, 224, 224))[1:]
-    channels = anatomy.channels
+def _of_timm(inside: Wrapped, config: Mapping) -> Callable:
+    size = inside.image_size or tuple(config.get("input_size") or (3, 224, 224))[1:]
+    channels = inside.anatomy.channels
     if len(config["mean"]) != channels:
         raise ValueError(
-            f"{anatomy.name} takes images of {channels} channels, but says how those of {len(config['mean'])} "
+            f"{inside.name} takes images of {channels} channels, but says how those of {len(config['mean'])} "
             "are normalised: give preprocess="
         )
     if size[0] == size[1] or config.get("crop_mode") == "squash":
@@ -184,16 +187,18 @@ def _of_timm(anatomy: Anatomy, config: Mapping) -> Callable:
 
 def _library(model: nn.Module) -> str | None:
     roots = (type(module).__module__.partition(".")[0] for module in model.modules())
-    return next((root for root in roots if root in LIBRARIES), None)
+    return next((root for root in roots if root in ADVICE), None)
 
 
-def _warn_of_shares(model: nn.Module, image: torch.Tensor) -> None:
-    if image.min() < 0 or image.max() > 1 or not (isinstance(model, ViT) or _library(model)):
+def _warn_of_shares(inside: Wrapped, image: torch.Tensor) -> None:
+    ours = isinstance(inside.published, ViT)
+    known = ours or _library(inside.anatomy.model)
+    if image.min() < 0 or image.max() > 1 or not known or inside.changes_images:
         return
-    config = Anatomy(model).timm_config
+    config = inside.timm_config
     if config is not None and not any(config["mean"]) and set(config["std"]) == {1}:
         return
-    hint = ", such as that of pretrained.load_run" if isinstance(model, ViT) else ""
+    hint = ", such as that of pretrained.load_run" if ours else ""
     warnings.warn(
         "the image goes to the model as numbers from 0 to 1, but models like this one are trained on normalised ones: "
         f"give preprocess={hint}",

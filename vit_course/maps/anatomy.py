@@ -1,8 +1,6 @@
-"""What a Vision Transformer of any library is made of: its layers, its tokens, its patches, its size, its classes."""
+"""What a Vision Transformer of any library is made of: its layers, its tokens, its patches."""
 
 import re
-import sys
-from collections.abc import Mapping
 from functools import cached_property
 from itertools import takewhile
 from typing import Any
@@ -12,6 +10,7 @@ from torch import nn
 from vit_course._support.inputs.rules import is_int
 from vit_course.config import ViTConfig
 from vit_course.maps.patch_geometry import PatchGeometry, find_geometry, pair
+from vit_course.vit import ViT
 
 # Patterns for the names of classes and attributes: of attention layers, and of helper layers that are not attention.
 ATTENDS, HELPS = r"att(n|ention)|xca", r"output|norm|drop|mask|bias|embed|proj|softmax"
@@ -25,6 +24,8 @@ PREFIX = (
 SUFFIX = r"det_tokens?|detection_tokens"
 # Libraries whose models have that order. In other models only a lone class token is known to come first.
 KNOWN = ("timm", "transformers", "torchvision", "dinov2", "dinov3")
+
+LIBRARIES = ("timm", "transformers", "torchvision")
 
 
 class Anatomy:
@@ -143,56 +144,56 @@ class Anatomy:
         return find_geometry(list(self.paths), stem, image_size, grid)
 
     @cached_property
+    def around(self) -> dict[str, nn.Module]:
+        """The modules, by path and from the outermost in, that hold all layers and a convolution before them.
+
+        Wrappers are among them, the two backbones of a model are not.
+        """
+        # Each layer without its number and what follows. An attention pooling has no number, and may stand outside.
+        lists = [found[1][:-1] for path in self.attention if (found := re.match(r"(.*\.|)[^.]*\d\.", path))]
+        inside = lists[0] if lists else ""
+        while not all(is_inside(path, inside) for path in lists):
+            inside = inside.rpartition(".")[0]
+        convolutions = [path for path, module in self.model.named_modules() if isinstance(module, nn.Conv2d)]
+        before = [path for path in convolutions if not is_inside(path, inside)] or convolutions
+        while inside and before and not any(is_inside(path, inside) for path in before):
+            inside = inside.rpartition(".")[0]
+        return {path: self.model.get_submodule(path) for path in holders(inside)}
+
+    @cached_property
+    def inside(self) -> str:
+        """The path of the model inside all wrappers: the outermost of a library, or else the innermost of `around`."""
+        return next((path for path, module in self.around.items() if library_of(module)), list(self.around)[-1])
+
+    @cached_property
+    def projection(self) -> str | None:
+        """The path of the first convolution of the model inside all wrappers, or None if it has none."""
+        modules = self.around[self.inside].named_modules(prefix=self.inside)
+        return next((path for path, module in modules if isinstance(module, nn.Conv2d)), None)
+
+    @cached_property
+    def stated_size(self) -> tuple[str, tuple[int, int] | None]:
+        """The path of the module that states the size of its images, or of the one that holds it, and that (H, W)."""
+        for path, module in self.around.items():
+            if size := _size(module):
+                return path, size
+        model = self.around[self.inside]
+        sizes = [size for part in model.modules() if (size := _size(part))]
+        # In a library's model of several stages the first one counts; others may hold two backbones.
+        known = library_of(model) is not None or len(set(sizes)) == 1
+        return self.inside, sizes[0] if sizes and known else None
+
+    @property
     def image_size(self) -> tuple[int, int] | None:
-        """(H, W) of the images that the model was made for."""
-        for module in self.paths:
-            # The attributes in which the four code bases store it.
-            places = ((getattr(module, "config", None), "image_size"), (module, "image_size"), (module, "img_size"))
-            for owner, name in places:
-                if size := pair(getattr(owner, name, None)):
-                    return size
-        return None
+        """(H, W) of the images that the model, or the one inside a wrapper, was made for; `Wrapped` tests it."""
+        return self.stated_size[1]
 
     @cached_property
     def channels(self) -> int:
-        """The number of image channels: that of our config, else of the first convolution; 3 if there is none."""
+        """The number of image channels: that of our config, else of `projection`; 3 if there is none."""
         if self.config is not None:
             return self.config.in_channels
-        return next((module.in_channels for module in self.paths if isinstance(module, nn.Conv2d)), 3)
-
-    @cached_property
-    def timm_config(self) -> Mapping[str, Any] | None:
-        """timm's description of the images that the model was trained on."""
-        for module in self.paths:
-            config = getattr(module, "pretrained_cfg", None)
-            if isinstance(config, Mapping) and config.get("mean") and config.get("std"):
-                return config
-        return None
-
-    @cached_property
-    def labels(self) -> list[str] | None:
-        """The names of the classes.
-
-        Raises:
-            ValueError: an `id2label` in which a class is missing.
-        """
-        names = getattr(getattr(self.model, "config", None), "id2label", None)  # Hugging Face's
-        if isinstance(names, dict) and names:
-            by_number = {str(index): str(name) for index, name in names.items()}
-            if absent := [index for index in range(len(names)) if str(index) not in by_number]:
-                raise ValueError(f"id2label of {self.name} has no class {absent[0]}: give labels=")
-            ordered = [by_number[str(index)] for index in range(len(names))]
-            return None if ordered[0] == "LABEL_0" else ordered
-        config = getattr(self.model, "pretrained_cfg", None)
-        if not isinstance(config, Mapping) or "timm" not in sys.modules:
-            return None
-        if config.get("label_names"):
-            return list(config["label_names"])
-        from timm.data import ImageNetInfo, infer_imagenet_subset
-
-        subset = infer_imagenet_subset(self.model) if getattr(self.model, "num_classes", 0) else None
-        # Only the first of several synonyms.
-        return [name.split(",")[0] for name in ImageNetInfo(subset).label_descriptions()] if subset else None
+        return 3 if self.projection is None else self.model.get_submodule(self.projection).in_channels
 
     def _parameters(self, pattern: str) -> dict[str, nn.Parameter]:
         # Matches the last part of a name. The query of a pooling head, after the last layer, is not a prefix token.
@@ -213,6 +214,39 @@ def is_inside(path: str, of: str) -> bool:
     return not of or f"{path}.".startswith(f"{of}.")
 
 
+def own(module: nn.Module, name: str) -> Any:
+    """Returns an attribute of the module itself, not one that a wrapper passes on from the model inside; else None."""
+    try:
+        return object.__getattribute__(module, name)
+    except AttributeError:
+        return None
+
+
+def own_config(module: nn.Module) -> Any:
+    """Returns the config of a module; None without, and for one that only shares that of a library's model inside."""
+    config = own(module, "config")
+    inside = (part for part in module.modules() if part is not module)
+    shared = config is not None and library_of(module) is None and any(own(part, "config") is config for part in inside)
+    return None if shared else config
+
+
+def library_of(module: nn.Module) -> str | None:
+    """Returns the library of a model's class, or of a class that it is derived from; "vit_course" for ours, or None."""
+    if isinstance(module, ViT):
+        return "vit_course"
+    places = [kind.__module__ for kind in type(module).__mro__]
+    return next((library for library in LIBRARIES if any(p.startswith(f"{library}.model") for p in places)), None)
+
+
+def holders(path: str) -> list[str]:
+    """The paths of the modules that hold the one at `path`, from the outermost in, and `path` itself.
+
+    "a.b" -> ["", "a", "a.b"]
+    """
+    parts = path.split(".") if path else []
+    return [".".join(parts[:end]) for end in range(len(parts) + 1)]
+
+
 def numbered(name: str, count: int) -> tuple[str, ...]:
     """("register", 2) -> ("register 1", "register 2")"""
     return tuple(f"{name} {number}" for number in range(1, count + 1))
@@ -221,3 +255,9 @@ def numbered(name: str, count: int) -> tuple[str, ...]:
 def few(paths: list[str]) -> str:
     """Joins the first three of many names, and adds how many more there are."""
     return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+
+
+def _size(module: nn.Module) -> tuple[int, int] | None:
+    # The attributes in which the four code bases store it.
+    config = getattr(own_config(module), "image_size", None)
+    return pair(config) or pair(own(module, "image_size")) or pair(own(module, "img_size"))

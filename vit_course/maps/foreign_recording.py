@@ -11,13 +11,14 @@ import torch
 from torch import nn
 
 from vit_course.maps.active_interventions import is_recorded, outside_interventions, paused_interventions
-from vit_course.maps.anatomy import Anatomy, few, is_plain
+from vit_course.maps.anatomy import Anatomy, few, is_inside, is_plain
 from vit_course.maps.attention_tracer import AttentionTracer
 from vit_course.maps.module_calls import Call, CallStack
 from vit_course.maps.recorded_attention import HOOKS, JoinedHeads, RecordedAttention
 
 OVER_CHANNELS = r"xca|crosscov|cross_cov|channel"
 POOLS = r"pool"
+TOWERS = r"vision_model|vision_tower|visual"  # the names of the part for pictures in models of pictures and text
 
 
 class _Eager:
@@ -226,6 +227,12 @@ class ForeignRecording:
 
     def reason(self) -> str | None:
         """Returns why the maps do not cover the whole encoder and the whole image, or None if they do."""
+        tower = next((path for path in self.anatomy.paths.values() if re.search(rf"(^|\.)({TOWERS})$", path)), None)
+        if tower is not None and any(not is_inside(path, tower) for path in self.places):
+            return (
+                f"{self.anatomy.name} has two towers, one for pictures and one for text, with attention over other "
+                f"tokens: take the one for pictures, model.{tower}"
+            )
         if self.odd:
             return self.odd[0]
         if unseen := self.unseen():

@@ -19,11 +19,17 @@ from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.pretrained.pretrained_model import Pretrained
 from vit_course.pretrained.probing import with_head
 from vit_course.pretrained.published import NAMED, library_of_name, load_published
-from vit_course.pretrained.state_dicts import whose_names
+from vit_course.pretrained.state_dicts import check_no_adapter, whose_names
 from vit_course.vit import ViT
 
 # The file that shows what a folder holds: a training run, a published ViT that is shipped, or a linear head for one.
 RUN, PUBLISHED, HEAD = "best.safetensors", "model.safetensors", "head.safetensors"
+
+WANTED = (
+    f"give the folder of a run or its {RUN}, or a folder with a config.json that timm or transformers has saved. "
+    "Weights in a file alone get there through their model: load_state_dict, and then model.save_pretrained(folder) of "
+    "transformers or timm.models.save_for_hf(model, folder); or they go into ours by pretrained.load_timm and its like"
+)
 
 Size = int | tuple[int, int] | None
 
@@ -52,8 +58,11 @@ def load(name: str | Path, image_size: Size = None) -> ViT:
     state, metadata = load_weights(path)
     with naming(path):
         if "config" not in metadata:
+            check_no_adapter(state)
+            if library_of_name(path.parent) is not None:
+                raise ValueError(f"its config.json is in the folder beside it: give the folder, {path.parent}")
             hint = whose_names(OURS, state)
-            raise ValueError(f"it holds no ViTConfig, so it is not a checkpoint of a vit_course ViT{hint}")
+            raise ValueError(f"it holds no ViTConfig, so it is not a checkpoint of a vit_course ViT{hint}: {WANTED}")
         model = build(config_of(metadata["config"]), state)
     return model if image_size is None else resize(model, image_size)
 
@@ -164,7 +173,14 @@ def find(name: str | Path) -> Path:
             f"{path} is a folder without {RUN}, which a training writes there, and without a config.json of timm or "
             "transformers"
         )
+    if path.is_file() and path.suffix != ".safetensors" and not _is_safetensors(path):
+        raise ValueError(f"{path} is no safetensors file and is not opened, because others may run code: {WANTED}")
     return path
+
+
+def _is_safetensors(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(9)[8:] == b"{"  # after the length of the header
 
 
 def _is_published(name: str | Path) -> bool:

@@ -23,10 +23,11 @@ from vit_course.pretrained.libraries import (
     TORCHVISION_1,
     VIT_PYTORCH,
     Library,
+    library_of,
 )
 from vit_course.pretrained.metadata import Metadata, of_huggingface, of_timm, of_torchvision
 from vit_course.pretrained.sizes import read_config
-from vit_course.pretrained.state_dicts import hinting, need_state_dict
+from vit_course.pretrained.state_dicts import hinting, need_state_dict, prefix_of
 from vit_course.pretrained.variants import VariantConfig, new_model
 from vit_course.vit import ViT
 
@@ -60,6 +61,7 @@ def load_timm(
     num_heads: int | None = None,
     num_classes: int | None = None,
     gelu: str | None = None,
+    pool: str | None = None,
 ) -> ViT:
     """As `load_torchvision`, for timm's `VisionTransformer`.
 
@@ -72,11 +74,13 @@ def load_timm(
         weights, num_heads, num_classes: as in `load_torchvision`.
         gelu: "none", "tanh" or "quick" for CLIP's; needed for a state dict of CLIP or SigLIP, where both
             are published; otherwise the exact GELU is taken. Not needed for a model.
+        pool: what the head reads, "cls", the class token, or "mean", that of the patches; needed for a state dict with
+            a class token and a head, where both are possible. Not needed for a model.
 
     Raises:
         ValueError: as `load_torchvision`; or a model with parts that ours does not have.
     """
-    metadata, state = _opened(weights, of_timm, TIMM, num_heads=num_heads, gelu=gelu)
+    metadata, state = _opened(weights, of_timm, TIMM, num_heads=num_heads, gelu=gelu, pool=pool)
     return convert(DINOV2_AUTHORS if "register_tokens" in state else TIMM, state, metadata, num_classes)
 
 
@@ -96,7 +100,11 @@ def load_huggingface(
 
 
 def load_vit_pytorch(
-    state_dict: Weights, num_heads: int | None = None, num_classes: int | None = None, in_channels: int = 3
+    state_dict: Weights,
+    num_heads: int | None = None,
+    num_classes: int | None = None,
+    in_channels: int = 3,
+    pool: str | None = None,
 ) -> ViT:
     """As `load_torchvision`, for the state dict of a `ViT` of vit-pytorch.
 
@@ -104,9 +112,12 @@ def load_vit_pytorch(
 
     Args:
         in_channels: C, which cannot be read from the shapes either.
+        pool: "cls" where the head reads the class token. Older versions have this token with pool="mean" too, which
+            then averages it with the patches, and ours does not do that; needed for weights of such a version, whose
+            token has three axes.
     """
     check_arguments(in_channels=in_channels)
-    metadata = _agreed(Metadata(), num_heads=num_heads)
+    metadata = _agreed(Metadata(), num_heads=num_heads, pool=pool)
     return convert(VIT_PYTORCH, need_state_dict(state_dict), metadata, num_classes, in_channels)
 
 
@@ -145,6 +156,8 @@ def _opened(
     if not isinstance(weights, nn.Module):
         return _agreed(Metadata(), **given), need_state_dict(weights)
     state = need_state_dict(weights.state_dict())
+    if library_of(state) is None and (prefix := prefix_of(state)):
+        raise ValueError(f"this is a {type(weights).__name__} around a model: give that, model.{prefix[:-1]}")
     with hinting(library, state):
         return _agreed(read(weights), **given), state
 
@@ -194,21 +207,34 @@ def convert(
             raise ValueError(
                 f"num_classes is for weights without a head, and these have key {library.keys(HEAD[0])[0]!r}"
             )
-        config = _completed(library, config, metadata, headless=bool(fresh) or not config.num_classes)
+        config = _completed(library, config, metadata, state, headless=bool(fresh) or not config.num_classes)
         made = new_model(config) if fresh and config.num_classes else unfilled(config)
         model = made.to(tensors["patch_embedding.projection.weight"].dtype)
     model.load_state_dict(tensors, strict=not fresh)
     return model.eval()
 
 
-def _completed(library: Library, config: ViTConfig, metadata: Metadata, headless: bool) -> ViTConfig:
+def _completed(library: Library, config: ViTConfig, metadata: Metadata, weights: Weights, headless: bool) -> ViTConfig:
     # Adds the number of heads and the activation, which the weights do not show but every output depends on.
     if metadata.num_heads is None:
         raise ValueError("the number of heads is not in the weights: give num_heads, or the model itself")
+    if metadata.pool is None and not headless and _pool_is_open(library, config, weights):
+        raise ValueError(
+            "the weights do not say what their head reads, the class token or the mean of the patches: give pool='cls' "
+            "or 'mean'" + ", or the model itself" * (library.name == "timm")
+        )
     gelu = metadata.gelu or _usual_gelu(library, config, headless)
     if gelu == "quick":
         return VariantConfig(**{**config.to_dict(), "num_heads": metadata.num_heads, "quick_gelu": True})
     return changed(config, num_heads=metadata.num_heads, gelu=gelu)
+
+
+def _pool_is_open(library: Library, config: ViTConfig, weights: Weights) -> bool:
+    # Whether the same names and shapes are those of models whose heads read different tokens.
+    if config.pool != "cls" or getattr(config, "reads", "pool") != "pool":
+        return False
+    older = library.name == "vit-pytorch" and weights[library.tokens["class_token.token"]].ndim == 3
+    return library.name == "timm" or older
 
 
 def _usual_gelu(library: Library, config: ViTConfig, headless: bool) -> str:

@@ -11,7 +11,9 @@ from PIL import Image
 
 from vit_course._support.files.check_tensors import check_names
 from vit_course._support.files.json_files import naming, need_path, read_json
+from vit_course._support.inputs.class_names import names_by_number, names_of_timm
 from vit_course._support.inputs.extras import MissingPackage, extra
+from vit_course._support.inputs.rules import shown
 from vit_course.pretrained.convert import convert_huggingface, load_timm, load_torchvision, resize
 from vit_course.pretrained.metadata import STILL_RECORDED, of_huggingface, of_huggingface_config, of_timm
 from vit_course.pretrained.preprocessing import Preprocessing
@@ -20,6 +22,7 @@ from vit_course.vit import ViT
 
 NAMED = "timm:NAME, hf:NAME or torchvision:NAME"
 TITLES = {"timm": "timm", "hf": "Hugging Face", "torchvision": "torchvision"}
+ADAPTER = "adapter_config.json"
 # Where the names of a library are listed.
 LISTED = {
     "timm": "timm.list_models(pretrained=True) lists its names",
@@ -49,16 +52,30 @@ def library_of_name(name: str | Path) -> tuple[str, str] | None:
         name: as "timm:NAME", "hf:NAME" and "torchvision:NAME", or a folder that timm or transformers has saved.
 
     Raises:
-        ValueError: a folder whose config.json cannot be read.
+        ValueError: a folder whose config.json cannot be read, or that holds an adapter.
     """
     library, colon, rest = str(name).partition(":")
-    if colon and library in LOADERS:
+    named = bool(colon) and library in LOADERS
+    _check_no_adapter(Path(rest) if named else need_path(name))
+    if named:
         return library, rest
     config = need_path(name) / "config.json"
     content = read_json(config) if config.is_file() else {}
     if "architecture" in content:
         return "timm", f"local-dir:{name}"
     return ("hf", str(name)) if "model_type" in content else None
+
+
+def _check_no_adapter(folder: Path) -> None:
+    # PEFT saves adapters without the model that they change.
+    if (folder / ADAPTER).is_file():
+        of = read_json(folder / ADAPTER).get("base_model_name_or_path")
+        raise ValueError(
+            f"{folder} holds an adapter without the model that it changes" + f", {shown(of)}" * (of is not None) + ": "
+            f"put it on that model and merge both, with PEFT by PeftModel.from_pretrained(model, {str(folder)!r})"
+            ".merge_and_unload(), save what this returns, and the processor, into a folder by save_pretrained, and "
+            "give that folder"
+        )
 
 
 def load_published(name: str | Path, image_size: int | tuple[int, int] | None = None) -> Pretrained:
@@ -95,15 +112,9 @@ def _from_timm(name: str) -> Loaded:
 
 
 def _names_of_timm(model: Any) -> list[str] | None:
-    from timm.data import ImageNetInfo, infer_imagenet_subset
-
-    config = model.pretrained_cfg
-    if names := config.get("label_names"):
-        described = config.get("label_descriptions") or {}
-        return [described.get(name, name) for name in names]
-    if subset := infer_imagenet_subset(model):
-        return ImageNetInfo(subset).label_descriptions()
-    is_projection = "_clip_" in config["architecture"] and model.num_classes in EMBEDDINGS
+    if names := names_of_timm(model):
+        return names
+    is_projection = "_clip_" in model.pretrained_cfg["architecture"] and model.num_classes in EMBEDDINGS
     return None if is_projection else []
 
 
@@ -135,7 +146,7 @@ def _from_huggingface(name: str) -> Loaded:
     preprocess = Preprocessing.from_huggingface(processor.to_dict(), isinstance(processor, TorchvisionBackend))
     _check_same(preprocess, lambda picture: processor(picture, return_tensors="pt")["pixel_values"])
     ours = convert_huggingface(state, of_huggingface(model))
-    labels = [config.id2label[i] for i in sorted(config.id2label)] if "Classification" in kind else None
+    labels = names_by_number(config.id2label, kind) if "Classification" in kind else None
     return Loaded(ours, preprocess, labels, config.model_type in ANY_SIZE)
 
 

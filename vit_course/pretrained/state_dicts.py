@@ -1,5 +1,6 @@
 """Checks of state dicts, with messages for those that are not a ViT's."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -9,12 +10,16 @@ from torch import nn
 from vit_course._support.files.check_tensors import check_all_dense
 from vit_course.pretrained.libraries import LIBRARIES, SIGNS, Library, library_of
 
+# The names that PEFT and others give to the parts of a layer with LoRA.
+ADAPTERS = r"(^|\.)(lora_\w+|base_layer)(\.|$)"
+MERGED = "with PEFT, model.merge_and_unload() gives the model to load"
+
 
 def need_state_dict(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Checks a state dict and returns a copy; its tensors are detached and share their memory.
 
     Raises:
-        ValueError: not a dict of tensors by name, an empty one, or a tensor that is not dense.
+        ValueError: not a dict of tensors by name, an empty one, one with adapters, or a tensor that is not dense.
     """
     if not isinstance(state_dict, Mapping):
         raise ValueError(f"give a state dict, as model.state_dict() gives it, not a {type(state_dict).__name__}")
@@ -25,8 +30,30 @@ def need_state_dict(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.T
             if isinstance(value, kind) and not (isinstance(key, str) and isinstance(value, torch.Tensor)):
                 inside = f": is the state dict inside it? Give what lies under {key!r}" if kind is not object else ""
                 raise ValueError(f"key {key!r} holds a {type(value).__name__}, not a tensor{inside}")
+    check_no_adapter(state_dict)
     check_all_dense(state_dict)
     return {key: value.detach() for key, value in state_dict.items()}
+
+
+def check_no_adapter(keys: Iterable[str]) -> None:
+    """Checks that no weights are those of LoRA adapters, which change the layers that they belong to.
+
+    Raises:
+        ValueError: there are some, naming the first.
+
+    Source: Hu et al. 2021, "LoRA" (arXiv:2106.09685).
+    """
+    keys = list(keys)
+    adapters = [key for key in keys if re.search(ADAPTERS, key)]
+    if adapters and all(key in adapters for key in keys):
+        raise ValueError(
+            f"all weights, such as {adapters[0]!r}, are those of LoRA adapters, without the model that they change: "
+            f"put them on it and merge both; {MERGED}"
+        )
+    if adapters:
+        raise ValueError(
+            f"key {adapters[0]!r} belongs to a layer with a LoRA adapter: merge the adapters first; {MERGED}"
+        )
 
 
 @contextmanager
