@@ -10,7 +10,8 @@ from timm.models import create_feature_extractor
 from torch import nn
 from torch.nn.attention import flex_attention as flex
 from torch.utils.checkpoint import checkpoint
-from tutorial_models import GRID, ROWS, SEEN, SIZE, Tutorial
+from tutorial_attention import SEEN
+from tutorial_models import GRID, ROWS, SIZE, Tutorial
 
 from vit_course.maps import attention_gradients, interpret, record_attention
 

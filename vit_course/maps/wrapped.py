@@ -13,8 +13,9 @@ from vit_course._support.inputs.class_names import names_by_number, names_of_tim
 from vit_course._support.inputs.rules import is_int
 from vit_course.maps.active_interventions import paused_interventions, unrecorded
 from vit_course.maps.anatomy import Anatomy, holders, is_inside, library_of, own, own_config
-from vit_course.maps.foreign_recording import EAGER, pictures_in
+from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.forward_pass import evaluated, run
+from vit_course.maps.module_calls import pictures_in
 from vit_course.maps.recorded_attention import HOOKS
 
 T = TypeVar("T")
