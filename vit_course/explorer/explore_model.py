@@ -199,8 +199,10 @@ def _run_on(
         inside, unnamed = Wrapped(model), ""
         if labels is None:
             labels, unnamed = names_in(inside, preprocess, answer)
-        known = dict(num_classes=inside.num_classes, unnamed=unnamed)
-        says = None if seen is None else predicted_words(seen, images, answer, labels, none, **known)
+        says = None
+        if seen is not None:
+            num_classes = inside.num_classes if labels is None else None  # names are enough
+            says = predicted_words(seen, images, answer, labels, none, num_classes=num_classes, unnamed=unnamed)
     features = None if seen is None else seen.features
     panel: dict[str, Any] = {
         **dict(maps=maps, image=prepared.shown, grid=order.grid, prefix=order.prefix),
