@@ -5,6 +5,7 @@ import timm
 import torch
 import torchvision
 import transformers
+from architectures import ROWS
 from published import shaken
 from torch import nn
 
@@ -50,6 +51,12 @@ def test_each_library_says_what_its_model_is_made_of(name, wrap):
     assert anatomy.grid((8, 16)) == (2, 4)
     register = ("register 1",) if name in ("ours", "timm") else ()
     assert anatomy.prefix == ("class token", *register)
+
+
+@pytest.mark.parametrize(("name", "size"), [("timm Twins", (64, 64)), ("timm EfficientFormer", None)])
+def test_a_model_of_stages_takes_the_images_of_its_first(name, size):
+    anatomy = Anatomy(nn.DataParallel(ROWS[name].make()))
+    assert anatomy.image_size == size and anatomy.channels == 3 and anatomy.inside == "module"
 
 
 @pytest.mark.parametrize("name", MODELS)

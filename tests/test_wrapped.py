@@ -80,11 +80,16 @@ def test_hugging_faces_processor_and_words_are_found_inside(wrap, tmp_path):
     assert words < set(THINGS.values()) and about == "the model's own head, for 12 classes"
 
 
+class PassingNormalised(Passing, Normalised):
+    """Passes on what the model inside says of itself, but not the images."""
+
+
 CHANGED = {
     "normalised": Normalised,
     "a list": lambda model: nn.Sequential(torchvision.transforms.Normalize([0.5] * 3, [0.2] * 3), model),
     "tiles": Tiled,
     "augmented": Flipped,
+    "that passes on": PassingNormalised,
     "grey": Grey,
 }
 
@@ -168,7 +173,7 @@ def test_of_our_model_and_of_one_of_no_library():
     assert Wrapped(nn.DataParallel(ours)).image_size == (16, 24) and Wrapped(nn.DataParallel(ours)).num_classes == 3
     with pytest.warns(UserWarning, match=r"numbers from 0 to 1, .*pretrained\.load_run"):
         explore(nn.DataParallel(ours), torch.rand(3, 16, 24))
-    assert Wrapped(Tiled(ours)).image_size is None
+    assert Wrapped(Tiled(ours)).image_size is None and Wrapped(Tiled(ours, config=ours.config)).image_size is None
     stated = Around(ours, image_size=32)
     assert Wrapped(stated).image_size == (32, 32), "what the outermost says of itself is not tested"
     broken = Around(ours)

@@ -201,8 +201,10 @@ def _run_on(
         inside, unnamed = Wrapped(model), ""
         if labels is None:
             labels, unnamed = names_in(inside, preprocess, answer)
-        known = dict(num_classes=inside.num_classes, unnamed=unnamed)
-        says = None if seen is None else predicted_words(seen, images, answer, labels, none, **known)
+        says = None
+        if seen is not None:
+            num_classes = inside.num_classes if labels is None else None  # names are enough
+            says = predicted_words(seen, images, answer, labels, none, num_classes=num_classes, unnamed=unnamed)
     features = None if seen is None else seen.features
     image, whole, note = cut_to_patches(prepared, order.geometry)
     panel: dict[str, Any] = {
