@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from vit_course.config import ViTConfig
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.recorded_attention import HOOKS
+from vit_course.maps.running import Skipped, first_tensor, run
 
 
 class ForwardPass:
@@ -69,21 +69,6 @@ class ForwardPass:
             self.features = x.detach().clone()
 
 
-class Skipped:
-    """Replaces the `forward` of a block by a stored output, in the thread that made this object."""
-
-    def __init__(self, forward: Callable, output: object):
-        self.forward, self.output, self.thread = forward, output, threading.get_ident()
-
-    def __call__(self, *args, **kwargs):
-        return self.output if self.here else self.forward(*args, **kwargs)
-
-    @property
-    def here(self) -> bool:
-        """Whether this is the thread that skips the block."""
-        return threading.get_ident() == self.thread
-
-
 @contextmanager
 def evaluated(model: nn.Module) -> Iterator[None]:
     """Context manager that puts a model into eval mode, and restores the mode of each module afterwards."""
@@ -94,17 +79,6 @@ def evaluated(model: nn.Module) -> Iterator[None]:
     finally:
         for module, mode in training.items():
             module.training = mode
-
-
-def run(model: nn.Module, images: torch.Tensor) -> Any:
-    """Runs the model and returns its output, or its tokens if it is ours and has no head."""
-    config = getattr(model, "config", None)
-    return model.features(images) if isinstance(config, ViTConfig) and not config.num_classes else model(images)
-
-
-def first_tensor(output: object) -> torch.Tensor:
-    """Returns the tokens from the output of a block, which may be a tuple."""
-    return output[0] if isinstance(output, tuple) else output
 
 
 def logits_of(out: object) -> torch.Tensor:

@@ -39,7 +39,7 @@ def without_head(layer: Places, head: Places, by: By = "mean") -> Intervention:
 
     Source: Michel et al. 2019 (arXiv:1905.10650), with zeros.
     """
-    return _of_heads("without_head", "heads", layer, head, by)
+    return of_parts(f"without_head({shown(layer)}, {shown(head)})", "heads", layer, head, by)
 
 
 def reweighted(layer: Places, head: Places, by: By = "mean") -> Intervention:
@@ -55,7 +55,7 @@ def reweighted(layer: Places, head: Places, by: By = "mean") -> Intervention:
 
     Source: Jain and Wallace 2019 (arXiv:1902.10186), who permute the weights and look at the output.
     """
-    return _of_heads("reweighted", "weights", layer, head, by)
+    return of_parts(f"reweighted({shown(layer)}, {shown(head)})", "weights", layer, head, by)
 
 
 def without_branch(layer: Places, branch: str, by: By = "zero") -> Intervention:
@@ -251,14 +251,14 @@ def among(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> 
     return list(places)
 
 
-def _of_heads(kind: str, place: str, layer: Places, head: Places, by: By) -> Intervention:
-    # place: "heads", (B, h, T, d), or "weights", (B, h, T, T).
-    name = f"{kind}({shown(layer)}, {shown(head)})"
-    places, fill = need_places("head", head), _filling(by)
+def of_parts(name: str, place: str, layer: Places, parts: Places, by: By) -> Intervention:
+    """Replaces some of the heads at a place (B, h, T, ...), or some of the "neurons" (B, T, M)."""
+    what, axis = ("neuron", 2) if place == "neurons" else ("head", 1)
+    places, fill = need_places(what, parts), _filling(by)
 
     def change(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
-        where = torch.tensor(among("head", places, x.shape[1], name), device=x.device)
-        changed = x.index_copy(1, where, fill(x, at)[:, where].to(x))
+        where = torch.tensor(among(what, places, x.shape[axis], name), device=x.device)
+        changed = x.index_copy(axis, where, fill(x, at).index_select(axis, where).to(x))
         if place == "weights" and not sums_to_one(changed):
             raise ValueError(f"{name}: each row of the weights must be at least 0 and sum to 1, as a softmax makes it")
         return changed
