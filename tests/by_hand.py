@@ -55,6 +55,13 @@ def eager_timm() -> nn.Module:
 
 OURS = Library(lambda: ViT(CONFIG), "encoder.blocks", "attention", "projection", "mlp")
 TIMM = Library(lambda: published.timm_vit((14, 21)), "blocks", "attn", "proj", "mlp")
+VIT_PYTORCH = Library(
+    lambda: published.vit_pytorch_vit((14, 21)),
+    "transformer.layers",
+    "0",
+    "to_out.0",
+    "1",
+)
 HUGGINGFACE = Library(
     lambda: published.huggingface_vit(image_size=[14, 21]), "vit.layers", "attention", "o_proj", "mlp"
 )
@@ -182,9 +189,7 @@ def projected(library: Library, attention: nn.Module, x: torch.Tensor) -> list[t
     return [one.unflatten(2, (HEADS, WIDTH)).transpose(1, 2) for one in qkv]
 
 
-def attended(
-    library: Library, attention: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor
-) -> torch.Tensor:
+def attended(library: Library, attention: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """Three of (B, h, T, d) -> (B, T, D)"""
     heads = (q @ k.mT / WIDTH**0.5).softmax(dim=-1) @ v
     return attention.get_submodule(library.projection)(heads.transpose(1, 2).flatten(2))

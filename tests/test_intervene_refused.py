@@ -2,7 +2,6 @@
 
 import by_hand
 import families
-import published
 import pytest
 import torch
 from by_hand import OURS, TIMM
@@ -88,7 +87,6 @@ def test_models_without_layers_that_could_be_told():
     for model, message in (
         (nn.Linear(2, 2), "Linear has no numbered modules that each hold one attention"),
         (OURS.model().encoder.blocks[0], "EncoderBlock has no numbered modules"),
-        (published.vit_pytorch_vit(), "ViT has no numbered modules that each hold one attention and are called as"),
         (clip, r"several parts of the model, text_model.encoder.layers, vision_model.encoder.layers: change one of"),
     ):
         with pytest.raises(ValueError, match=message), intervene(model, [without_head(0, 0)]):

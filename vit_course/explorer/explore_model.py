@@ -215,11 +215,13 @@ def _categories(preprocess: object) -> list[str] | None:
     return list(meta["categories"]) if isinstance(meta, dict) and "categories" in meta else None
 
 
-def _record(anatomy: Anatomy, images: torch.Tensor) -> tuple[RecordedMaps, ForwardPass | None, Any]:
+def _record(
+    anatomy: Anatomy, images: torch.Tensor, traced: bool = True
+) -> tuple[RecordedMaps, ForwardPass | None, Any]:
     # (1, C, H, W) -> the recorded attention, the tokens between the layers (None if they cannot be traced), the output.
     model = anatomy.model
     try:
-        seen = ForwardPass(anatomy)
+        seen = ForwardPass(anatomy) if traced else None
     except ValueError:  # attention can be recorded, but the layers cannot be traced
         seen = None
     listening = nullcontext() if seen is None else seen.listening()
@@ -227,6 +229,8 @@ def _record(anatomy: Anatomy, images: torch.Tensor) -> tuple[RecordedMaps, Forwa
         with torch.no_grad(), listening, record_attention(model) as recorded:
             answer = run(model, images)
     except Exception as error:  # a foreign model may raise anything
+        if seen is not None and seen.apart:  # how its layers run is seen only now
+            return _record(anatomy, images, traced=False)
         if isinstance(model, ViT) and isinstance(error, ValueError):  # our own model's message is clear already
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]

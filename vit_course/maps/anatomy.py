@@ -56,9 +56,8 @@ class Anatomy:
         found = {}
         for module, path in self.paths.items():
             names = [getattr(module, "original_name", type(module).__name__), path.rpartition(".")[2]]
-            attends = any(re.search(ATTENDS, name, re.IGNORECASE) for name in names)
             helps = any(re.search(HELPS, name, re.IGNORECASE) for name in names)
-            if attends and not helps and not is_plain(module) and any(p.ndim > 1 for p in module.parameters()):
+            if any(map(attends, names)) and not helps and not is_plain(module) and _has_matrices(module):
                 found[path] = module
         holders = {path for path in found for other in found if other != path and is_inside(other, path)}
         return {path: module for path, module in found.items() if path not in holders}
@@ -67,8 +66,12 @@ class Anatomy:
     def blocks(self) -> dict[str, nn.Module]:
         """The layers of the encoder by path, in order: the numbered modules that contain one attention layer each.
 
+        A layer that is no module of its own, because its attention and its MLP stand in a list, or each in a list of
+        its own, is a `nn.ModuleList` of its parts.
+
         Raises:
-            ValueError: there are none, or several parts of the model have such layers.
+            ValueError: there are none; several parts of the model have such layers; or a layer has several attention
+                modules, as where each head is one.
         """
         blocks = {}
         for path in self.attention:
@@ -80,13 +83,22 @@ class Anatomy:
                     blocks[start] = self.model.get_submodule(start)
                     break
         parents = sorted({path.rpartition(".")[0] for path in blocks})
-        if len(parents) > 1:
-            raise ValueError(f"attention runs in several parts of the model, {few(parents)}: change one of them")
-        if not blocks or any(isinstance(block, (nn.ModuleList, nn.ModuleDict)) for block in blocks.values()):
+        if not blocks:
             raise ValueError(
-                f"{self.name} has no numbered modules that each hold one attention and are called as a layer, "
-                "tokens (B, T, D) in and out, so that nothing can be changed there"
+                f"{self.name} has no numbered modules that each hold one attention, so that nothing can be changed there"
             )
+        if len(parents) > 1:
+            for parent in parents:
+                self._check_no_block(re.match(r"((.*?\.)?\d+)(\.|$)", parent))
+            raise ValueError(f"attention runs in several parts of the model, {few(parents)}: change one of them")
+        if not all(self._attends_alone(path, block) for path, block in blocks.items()):
+            return blocks
+        lists = self._lists_beside(parents[0], len(blocks))
+        if any(_has_matrices(each) for each in lists if each is not self.model.get_submodule(parents[0])):
+            return {path: nn.ModuleList(row) for path, row in zip(blocks, zip(*lists, strict=True), strict=True)}
+        holder = re.match(r"(.*)\.", parents[0])
+        if holder and any(map(attends, (type(self.model.get_submodule(holder[1])).__name__, holder[1].split(".")[-1]))):
+            self._check_no_block(holder)
         return blocks
 
     @cached_property
@@ -188,6 +200,27 @@ class Anatomy:
         # Only the first of several synonyms.
         return [name.split(",")[0] for name in ImageNetInfo(subset).label_descriptions()] if subset else None
 
+    def _check_no_block(self, found: re.Match | None) -> None:
+        # Raises if a path was found, of a module that holds several attention modules.
+        if found:
+            inside = [path for path in self.attention if is_inside(path, found[1])]
+            raise ValueError(
+                f"there are several attention modules in one block, {found[1]}: {few(inside)}; each may be a head, a "
+                "branch or a layer, so that nothing can be changed there"
+            )
+
+    def _attends_alone(self, path: str, block: nn.Module) -> bool:
+        # Whether a numbered module has no matrix outside its attention.
+        return not isinstance(block, (nn.ModuleList, nn.ModuleDict)) and not any(
+            parameter.ndim > 1 and not any(is_inside(f"{path}.{name}", of) for of in self.attention)
+            for name, parameter in block.named_parameters()
+        )
+
+    def _lists_beside(self, parent: str, count: int) -> list[nn.ModuleList]:
+        # The lists of `count` modules in the module that holds `parent`, which is one of them.
+        beside = self.model.get_submodule(parent.rpartition(".")[0]).children()
+        return [each for each in beside if isinstance(each, nn.ModuleList) and len(each) == count]
+
     def _parameters(self, pattern: str) -> dict[str, nn.Parameter]:
         # Matches the last part of a name. The query of a pooling head, after the last layer, is not a prefix token.
         return {
@@ -195,6 +228,18 @@ class Anatomy:
             for path, parameter in self.model.named_parameters()
             if re.fullmatch(pattern, path.rpartition(".")[2]) and not re.search(r"head|pool|decoder", path)
         }
+
+
+def attends(name: str) -> bool:
+    """Whether the name of a class or an attribute is that of attention."""
+    return re.search(ATTENDS, name, re.IGNORECASE) is not None
+
+
+def parts_of(block: nn.Module) -> list[nn.Module]:
+    """The modules that a layer of `Anatomy.blocks` consists of, if it is a list of them and no module that is called."""
+    if not isinstance(block, (nn.ModuleList, nn.ModuleDict)):
+        return []
+    return [part for child in block.children() for part in parts_of(child) or [child]]
 
 
 def is_plain(module: nn.Module) -> bool:
@@ -223,3 +268,7 @@ def _pair(size: object) -> tuple[int, int] | None:
     if isinstance(sides, (tuple, list)) and len(sides) == 2 and all(is_int(side) and side > 0 for side in sides):
         return tuple(sides)
     return None
+
+
+def _has_matrices(module: nn.Module) -> bool:
+    return any(parameter.ndim > 1 for parameter in module.parameters())

@@ -133,7 +133,12 @@ class AttentionPlaces(TorchFunctionMode):
     def _multiplied(self, args: tuple, kwargs: dict, left: torch.Tensor, right: torch.Tensor) -> tuple[tuple, dict]:
         # The arguments of a product of queries and keys, or of weights and values, with what is changed.
         now = self.running
-        if left is right or left.ndim != 4 or right.ndim != 4 or any(isinstance(x, nn.Parameter) for x in (left, right)):
+        if (
+            left is right
+            or left.ndim != 4
+            or right.ndim != 4
+            or any(isinstance(x, nn.Parameter) for x in (left, right))
+        ):
             return args, kwargs
         if is_among(left, now.weights):
             told = left.shape[:3] == right.shape[:3]

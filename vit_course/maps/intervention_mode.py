@@ -4,20 +4,26 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from vit_course.maps.attention_places import AttentionPlaces, swapped
 from vit_course.maps.attention_tracer import SOFTMAXES, flat
 from vit_course.maps.running_layer import NEEDED, Intervention, RunningLayer
 
 ADDITIONS = {"add", "add_", "__add__", "__radd__", "__iadd__"}
-__all__ = ["Intervention", "InterventionMode", "RunningLayer"]
 
 
 class InterventionMode(AttentionPlaces):
-    """Changes what PyTorch's functions compute in the running layer, which `InterventionHooks` sets."""
+    """Changes what PyTorch's functions compute in the running layer, which `InterventionHooks` sets.
 
-    def __init__(self) -> None:
+    Args:
+        model: which is changed.
+        changes: the index of a layer -> the interventions there.
+    """
+
+    def __init__(self, model: nn.Module, changes: dict[int, list[Intervention]]):
         super().__init__()
+        self.model, self.changes = model, changes
         self.busy = False  # inside one of our own calls, or interventions are paused
 
     def enter(self, running: RunningLayer) -> torch.Tensor:
@@ -58,8 +64,9 @@ class InterventionMode(AttentionPlaces):
             return func(*args, **kwargs)
         self.busy = True
         try:
-            for one in self.running.original:
-                args, kwargs = swapped(args, kwargs, one, self.running.start)
+            if (start := self.running.start) is not None:
+                for one in self.running.original:
+                    args, kwargs = swapped(args, kwargs, one, start)
             return self._call(func, getattr(func, "__name__", ""), args, kwargs)
         finally:
             self.busy = False
@@ -93,7 +100,11 @@ class InterventionMode(AttentionPlaces):
             args, kwargs = swapped(args, kwargs, branch, changed)
             now.attended = False
         now.tokens = func(*args, **kwargs)
-        # A layer that is no module of its own ends with an addition; what `add_` returns is not what the model goes on
-        # with, so that such a layer has no end.
-        ends = now.parts is not None and not now.parts and name != "add_"
-        return self.leave(now.tokens) if ends else now.tokens
+        if now.parts is None or now.parts:
+            return now.tokens
+        output = self.leave(now.tokens)  # a layer that is no module of its own ends with an addition
+        if name == "add_":  # after which the model may go on with the tensor that it added to
+            for one in (now.tokens, *now.original):
+                if one is not output and one.shape == output.shape:
+                    one.copy_(output)
+        return output
