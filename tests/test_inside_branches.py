@@ -12,8 +12,8 @@ import transformers
 from by_hand import LIBRARIES, OURS
 from published import shaken
 from test_intervene import mean
-from test_recording import hooks
 from test_intervene_refused import Net
+from test_recording import hooks
 from torch import nn
 
 from vit_course import attention

@@ -85,7 +85,7 @@ class Anatomy:
         parents = sorted({path.rpartition(".")[0] for path in blocks})
         if not blocks:
             raise ValueError(
-                f"{self.name} has no numbered modules that each hold one attention, so that nothing can be changed there"
+                f"{self.name} has no numbered modules that each hold one attention, so nothing can be changed there"
             )
         if len(parents) > 1:
             for parent in parents:
@@ -236,7 +236,7 @@ def attends(name: str) -> bool:
 
 
 def parts_of(block: nn.Module) -> list[nn.Module]:
-    """The modules that a layer of `Anatomy.blocks` consists of, if it is a list of them and no module that is called."""
+    """The modules that a layer of `Anatomy.blocks` is a list of; none, if the layer is a module that is called."""
     if not isinstance(block, (nn.ModuleList, nn.ModuleDict)):
         return []
     return [part for child in block.children() for part in parts_of(child) or [child]]

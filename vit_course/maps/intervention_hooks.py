@@ -9,8 +9,8 @@ from torch import nn
 
 from vit_course.maps.active_interventions import ACTIVE, unrecorded
 from vit_course.maps.anatomy import Anatomy, few, parts_of
-from vit_course.maps.foreign_recording import sizes_in
 from vit_course.maps.attention_places import swapped
+from vit_course.maps.foreign_recording import sizes_in
 from vit_course.maps.intervention_mode import Intervention, InterventionMode, RunningLayer
 from vit_course.maps.running import Skipped, first_tensor, run
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
