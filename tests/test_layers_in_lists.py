@@ -196,7 +196,7 @@ def test_a_pass_and_what_follows(pair):
         for skipped in (1, 3):  # after all its blocks, or after one, the model no longer knows which picture it saw
             close(seen[-1].continued(y, seen[-1].outputs[:skipped]), out)
         close(seen[-1].continued(y, []), model(y))
-    for one, other in zip(seen[0].tokens() + [seen[0].features], seen[1].tokens() + [seen[1].features], strict=True):
+    for one, other in zip(*([*each.tokens(), each.features] for each in seen), strict=True):
         close(one, other)
     assert len(seen[0].tokens()) == 4
 

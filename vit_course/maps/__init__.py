@@ -1,6 +1,8 @@
 """Attention maps of any Vision Transformer: record, interpret, compare with controls, and test by interventions."""
 
 from vit_course.maps import controls, interpret
+from vit_course.maps.activation_cache import run_with_cache
+from vit_course.maps.attribution import Attribution, head_attribution
 from vit_course.maps.effects import Effects, effects
 from vit_course.maps.inside_branches import replaced, without_neurons
 from vit_course.maps.intervene import (
@@ -13,11 +15,14 @@ from vit_course.maps.intervene import (
     without_head,
     without_layer,
 )
+from vit_course.maps.logit_lens import logit_lens
 from vit_course.maps.recording import RecordedMaps, attention_gradients, record_attention
 from vit_course.maps.tokens import Tokens
+from vit_course.maps.value_weighted import value_weighted
 
 __all__ = [
-    "Effects", "RecordedMaps", "Tokens", "attention_gradients", "controls", "cut", "effects", "hide", "interpret",
-    "intervene", "patched", "record_attention", "replaced", "reweighted", "without_branch",
-    "without_head", "without_layer", "without_neurons",
+    "Attribution", "Effects", "RecordedMaps", "Tokens", "attention_gradients", "controls", "cut", "effects",
+    "head_attribution", "hide", "interpret", "intervene", "logit_lens", "patched", "record_attention", "replaced",
+    "reweighted", "run_with_cache", "value_weighted", "without_branch", "without_head", "without_layer",
+    "without_neurons",
 ]  # fmt: skip

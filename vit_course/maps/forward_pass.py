@@ -69,6 +69,16 @@ class ForwardPass:
         with _skipped(self.blocks, outputs):
             return run(self.model, images)
 
+    def read(self, images: torch.Tensor, tokens: torch.Tensor) -> Any:
+        """Returns the output of what follows the blocks, such as the last norm and the head, for tokens (B, T, D).
+
+        Args:
+            images: (B, C, H, W), from which a model may take the size of its batch.
+            tokens: in place of those that leave the last block.
+        """
+        outputs = [(tokens, *one[1:]) if isinstance(one, tuple) else tokens for one in self.outputs]
+        return self.continued(images, outputs)
+
     def _heard(self) -> list[Intervention]:
         def enter(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
             self._enter(at.block, (x,), {})

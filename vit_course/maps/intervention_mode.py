@@ -87,7 +87,7 @@ class InterventionMode(AttentionPlaces):
         return self.open(func, name, args, kwargs, inputs)
 
     def _are_neurons(self, x: torch.Tensor, weight: torch.Tensor) -> bool:
-        # Whether a linear layer takes an inner width M back to the width D of the tokens, after the attention was added.
+        # Whether a linear layer takes an inner width M back to the width D of the tokens, behind the attention.
         now, width = self.running, self.running.tokens.shape[2]
         inner = x.ndim == 3 and x.shape[:2] == now.tokens.shape[:2] and x.shape[2] != width
         return inner and len(weight) == width and now.met["attention"] > 0

@@ -278,7 +278,7 @@ def attention_gradients(
             watched.anatomy, watched.by_layer, watched.sizes, watched
         ).stacked()  # raises if the maps are not whole
         weights = [layer[0].weights() for layer in watched.by_layer]
-        _check_classes(classes, logits)
+        check_classes(classes, logits)
         picked = logits.gather(1, classes[:, None]).sum()  # images are independent: one backward pass for all
         try:
             gradients = torch.autograd.grad(picked, weights)
@@ -287,7 +287,8 @@ def attention_gradients(
     return torch.stack(weights, dim=1).detach(), need_finite("gradients", torch.stack(gradients, dim=1))
 
 
-def _check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:
+def check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:
+    """Checks the indices of one logit for each image."""
     if len(classes) != len(logits):
         raise ValueError(f"there are {len(logits)} images and {len(classes)} classes")
     if classes.dtype != torch.int64 or classes.device != logits.device:

@@ -11,7 +11,7 @@ from vit_course.maps.tokens import Tokens
 
 QUERIES_AND_KEYS = (
     "computes its attention in a way in which no queries and keys can be told: PyTorch's scaled_dot_product_attention, "
-    "multi_head_attention_forward without extra keys and padding masks, or one product of queries (B, h, T, d) and keys "
+    "multi_head_attention_forward without extra keys and padding masks, or a product of queries (B, h, T, d) and keys "
     "(B, h, d, T) is needed, once a layer"
 )
 NEEDED = {
