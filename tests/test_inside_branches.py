@@ -19,6 +19,8 @@ from torch import nn
 from vit_course import attention
 from vit_course.maps import hide, intervene, record_attention, replaced, reweighted, without_head, without_neurons
 
+pytestmark = pytest.mark.slow
+
 PLACES = ("queries", "keys", "values")
 SINGLE = dict(rtol=1e-5, atol=1e-6)  # of Hugging Face's eager attention, whose softmax is in float32
 close = partial(torch.testing.assert_close, rtol=1e-10, atol=1e-10)
@@ -179,6 +181,18 @@ def test_layers_of_another_kind(how, refused):
         else:
             with intervene(model, [one]):
                 assert not torch.allclose(model(x), model(x) * 0)
+
+
+@torch.no_grad()
+def test_products_as_einsum():
+    x = torch.randn(2, 5, 36)
+    model, other = Net("einsum"), Net("")
+    other.load_state_dict(model.state_dict())
+    for place in PLACES:
+        for by in ("zero", "mean", lambda y: y.roll(1, 2)):
+            with intervene(model, [replaced(place, 1, [0, 2], by)]), intervene(other, [replaced(place, 1, [0, 2], by)]):
+                found, expected = model(x), other(x)
+            close(found, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_what_is_refused():

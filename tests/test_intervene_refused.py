@@ -113,6 +113,9 @@ class Attention(nn.Module):
             weights = weights / weights.sum(-1, keepdim=True)
         elif self.how == "flat":
             weights = (q @ k.mT).flatten(0, 1).softmax(-1).unflatten(0, (-1, 3))
+        elif self.how == "einsum":
+            weights = torch.einsum("bhid, bhjd -> bhij", q, k).softmax(-1)
+            return torch.einsum("... i j, ... j d -> ... i d", weights, v).transpose(1, 2).flatten(2)
         else:
             weights = (q @ k.mT).softmax(-1)
         if self.how == "twice":

@@ -1,6 +1,7 @@
 """Changes what PyTorch computes in the attention of a layer: queries, keys, values, weights and outputs of heads."""
 
 import inspect
+import re
 from collections.abc import Callable
 
 import torch
@@ -12,6 +13,8 @@ from vit_course.maps.attention_tracer import PRODUCTS, SPECIAL, flat, given, wei
 from vit_course.maps.running_layer import Intervention, RunningLayer
 
 MATMULS = {"matmul", "__matmul__"}  # products of two operands (..., n, m) and (..., m, k), in this order
+# The forms of products, with the letters b, h, i, j, d in the order in which they come.
+EINSUMS = {"bhij,bhdj->bhid": "scores", "bhij,bhjd->bhid": "heads"}
 
 
 class AttentionPlaces(TorchFunctionMode):
@@ -117,8 +120,8 @@ class AttentionPlaces(TorchFunctionMode):
     def open(self, func: Callable, name: str, args: tuple, kwargs: dict, inputs: list[torch.Tensor]):
         """Calls a function that may be a step of attention that is computed openly, with what is changed."""
         now = self.running
-        if name in MATMULS and len(inputs) == 2:
-            args, kwargs = self._multiplied(args, kwargs, *inputs)
+        if len(inputs) == 2 and (kind := _kind_of_product(name, args)):
+            args, kwargs = self._multiplied(args, kwargs, *inputs, kind)
         result = func(*args, **kwargs)
         weights = next((one for one in inputs if is_among(one, now.weights)), None)
         if weights is None:
@@ -130,26 +133,25 @@ class AttentionPlaces(TorchFunctionMode):
         now.weights += [one for one in flat((result,)) if isinstance(one, torch.Tensor) and one.ndim > 2]
         return result
 
-    def _multiplied(self, args: tuple, kwargs: dict, left: torch.Tensor, right: torch.Tensor) -> tuple[tuple, dict]:
+    def _multiplied(
+        self, args: tuple, kwargs: dict, left: torch.Tensor, right: torch.Tensor, kind: str
+    ) -> tuple[tuple, dict]:
         # The arguments of a product of queries and keys, or of weights and values, with what is changed.
         now = self.running
-        if (
-            left is right
-            or left.ndim != 4
-            or right.ndim != 4
-            or any(isinstance(x, nn.Parameter) for x in (left, right))
-        ):
+        if left is right or any(one.ndim != 4 or isinstance(one, nn.Parameter) for one in (left, right)):
             return args, kwargs
         if is_among(left, now.weights):
-            told = left.shape[:3] == right.shape[:3]
+            told = kind != "scores" and left.shape[:3] == right.shape[:3]
             return swapped(args, kwargs, right, self.changed("values", right)) if told else (args, kwargs)
         batch, length = now.tokens.shape[:2]
-        keys = right.mT
-        if is_among(right, now.weights) or left.shape != keys.shape or (len(left), left.shape[2]) != (batch, length):
+        keys = right.mT if kind == "matmul" else right
+        told = kind != "heads" and not is_among(right, now.weights) and left.shape == keys.shape
+        if not told or (len(left), left.shape[2]) != (batch, length):
             return args, kwargs
         args, kwargs = swapped(args, kwargs, left, self.changed("queries", left))
         changed = self.changed("keys", keys)
-        return (args, kwargs) if changed is keys else swapped(args, kwargs, right, changed.mT)
+        new = right if changed is keys else changed.mT if kind == "matmul" else changed
+        return swapped(args, kwargs, right, new)
 
     def _reweighed(self, weights: torch.Tensor) -> torch.Tensor:
         weights = self.changed("weights", weights)
@@ -191,6 +193,17 @@ class AttentionPlaces(TorchFunctionMode):
         if weights is None or not wanted:
             return out, None
         return out, weights.mean(dim=1) if call.get("average_attn_weights", True) else weights
+
+
+def _kind_of_product(name: str, args: tuple) -> str | None:
+    # "matmul"; or of an einsum, whether it makes "scores" of queries and keys, or "heads" of weights and values.
+    if name in MATMULS:
+        return "matmul"
+    if name != "einsum" or not isinstance(args[0], str):
+        return None
+    written = args[0].replace(" ", "").replace("...", "BH")
+    letters = dict(zip(dict.fromkeys(re.sub(r"\W", "", written)), "bhijdxyz", strict=False))
+    return EINSUMS.get("".join(letters.get(one, one) for one in written))
 
 
 def is_among(x: torch.Tensor, several: list[torch.Tensor]) -> bool:

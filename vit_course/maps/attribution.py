@@ -1,6 +1,8 @@
 """Direct attribution of a logit: the sum of what each head, each MLP, the embeddings and the biases add to it."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -99,7 +101,9 @@ class _FixedScales(TorchFunctionMode):
         """Starts a further pass, with the same scales in the same order."""
         self.used = 0
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self, func: Callable, types: Sequence[type], args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
         name = getattr(func, "__name__", "")
         if name not in ("layer_norm", "rms_norm"):
             return func(*args, **(kwargs or {}))

@@ -185,10 +185,10 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     the end, even after an exception. Only this model is changed, and only in the thread that opened the block.
 
     Args:
-        model: any that `record_attention` records and whose layers are numbered modules, tokens (B, T, D) in and out:
-            ours, torchvision's, timm's, Hugging Face's.
-        interventions: made by `without_head`, `reweighted`, `without_branch`, `without_layer`, `hide`, `cut` or
-            `patched`.
+        model: any that `record_attention` records and whose layers are numbered, tokens (B, T, D) in and out: ours,
+            torchvision's, timm's, Hugging Face's, vit-pytorch's.
+        interventions: made by `without_head`, `replaced`, `reweighted`, `without_branch`, `without_neurons`,
+            `without_layer`, `hide`, `cut` or `patched`.
 
     Yields:
         The model.

@@ -69,6 +69,7 @@ class InterventionHooks:
     def _begin(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
         if self._here():
             self.ran.clear()
+            self.changing.stale.clear()
             self.changing.running = None  # the last pass may have stopped between the parts of a layer
             self.size = next(iter(sizes_in((*args, *kwargs.values()))), None)
 

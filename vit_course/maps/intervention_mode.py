@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.maps.attention_places import AttentionPlaces, swapped
+from vit_course.maps.attention_places import AttentionPlaces, is_among, swapped
 from vit_course.maps.attention_tracer import SOFTMAXES, flat
 from vit_course.maps.running_layer import NEEDED, Intervention, RunningLayer
 
@@ -25,6 +25,7 @@ class InterventionMode(AttentionPlaces):
         super().__init__()
         self.model, self.changes = model, changes
         self.busy = False  # inside one of our own calls, or interventions are paused
+        self.stale: list[torch.Tensor] = []  # what a layer was to change in place, which could not be
 
     def enter(self, running: RunningLayer) -> torch.Tensor:
         """Starts a layer and returns its input tokens (B, T, D), changed if asked for."""
@@ -60,6 +61,12 @@ class InterventionMode(AttentionPlaces):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        name = getattr(func, "__name__", "")
+        if self.stale and name != "__get__" and any(is_among(one, self.stale) for one in args):  # more than their shape
+            raise ValueError(
+                f"{type(self.model).__name__} adds to its tokens in place and goes on with them, so that they cannot "
+                "be replaced by those of more pictures"
+            )
         if self.running is None or self.busy:
             return func(*args, **kwargs)
         self.busy = True
@@ -67,7 +74,7 @@ class InterventionMode(AttentionPlaces):
             if (start := self.running.start) is not None:
                 for one in self.running.original:
                     args, kwargs = swapped(args, kwargs, one, start)
-            return self._call(func, getattr(func, "__name__", ""), args, kwargs)
+            return self._call(func, name, args, kwargs)
         finally:
             self.busy = False
 
@@ -105,6 +112,8 @@ class InterventionMode(AttentionPlaces):
         output = self.leave(now.tokens)  # a layer that is no module of its own ends with an addition
         if name == "add_":  # after which the model may go on with the tensor that it added to
             for one in (now.tokens, *now.original):
-                if one is not output and one.shape == output.shape:
+                if one.shape != output.shape:
+                    self.stale.append(one)
+                elif one is not output:
                     one.copy_(output)
         return output
