@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import published
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from vit_course.attention import attention_weights
@@ -54,6 +55,13 @@ def eager_timm() -> nn.Module:
 
 OURS = Library(lambda: ViT(CONFIG), "encoder.blocks", "attention", "projection", "mlp")
 TIMM = Library(lambda: published.timm_vit((14, 21)), "blocks", "attn", "proj", "mlp")
+VIT_PYTORCH = Library(
+    lambda: published.vit_pytorch_vit((14, 21)),
+    "transformer.layers",
+    "0",
+    "to_out.0",
+    "1",
+)
 HUGGINGFACE = Library(
     lambda: published.huggingface_vit(image_size=[14, 21]), "vit.layers", "attention", "o_proj", "mlp"
 )
@@ -166,3 +174,28 @@ def without_columns(library: Library, model: nn.Module, layer: int, head: int, b
     with torch.no_grad():
         projection.weight[:, head * WIDTH : (head + 1) * WIDTH] *= by
     return changed
+
+
+def projected(library: Library, attention: nn.Module, x: torch.Tensor) -> list[torch.Tensor]:
+    """(B, T, D) -> queries, keys and values, each (B, h, T, d), by the projections of a library's attention."""
+    if isinstance(attention, nn.MultiheadAttention):
+        qkv = F.linear(x, attention.in_proj_weight, attention.in_proj_bias).chunk(3, dim=-1)
+    elif hasattr(attention, "qkv"):
+        qkv = attention.qkv(x).chunk(3, dim=-1)
+    elif hasattr(attention, "to_qkv"):
+        qkv = attention.to_qkv(attention.norm(x)).chunk(3, dim=-1)
+    else:
+        qkv = [getattr(attention, f"{name}_proj")(x) for name in "qkv"]
+    return [one.unflatten(2, (HEADS, WIDTH)).transpose(1, 2) for one in qkv]
+
+
+def attended(library: Library, attention: nn.Module, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    """Three of (B, h, T, d) -> (B, T, D)"""
+    heads = (q @ k.mT / WIDTH**0.5).softmax(dim=-1) @ v
+    return attention.get_submodule(library.projection)(heads.transpose(1, 2).flatten(2))
+
+
+def last_linear(library: Library, model: nn.Module, layer: int) -> nn.Linear:
+    """The linear layer that the neurons of a layer enter."""
+    mlp = library.block(model, layer).get_submodule(library.mlp)
+    return [module for module in mlp.modules() if isinstance(module, nn.Linear)][-1]

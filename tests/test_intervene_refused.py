@@ -2,7 +2,6 @@
 
 import by_hand
 import families
-import published
 import pytest
 import torch
 from by_hand import OURS, TIMM
@@ -88,7 +87,6 @@ def test_models_without_layers_that_could_be_told():
     for model, message in (
         (nn.Linear(2, 2), "Linear has no numbered modules that each hold one attention"),
         (OURS.model().encoder.blocks[0], "EncoderBlock has no numbered modules"),
-        (published.vit_pytorch_vit(), "ViT has no numbered modules that each hold one attention and are called as"),
         (clip, r"several parts of the model, text_model.encoder.layers, vision_model.encoder.layers: change one of"),
     ):
         with pytest.raises(ValueError, match=message), intervene(model, [without_head(0, 0)]):
@@ -115,6 +113,9 @@ class Attention(nn.Module):
             weights = weights / weights.sum(-1, keepdim=True)
         elif self.how == "flat":
             weights = (q @ k.mT).flatten(0, 1).softmax(-1).unflatten(0, (-1, 3))
+        elif self.how == "einsum":
+            weights = torch.einsum("bhid, bhjd -> bhij", q, k).softmax(-1)
+            return torch.einsum("... i j, ... j d -> ... i d", weights, v).transpose(1, 2).flatten(2)
         else:
             weights = (q @ k.mT).softmax(-1)
         if self.how == "twice":

@@ -21,8 +21,9 @@ from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, prepro
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import ForwardPass, evaluated, run
+from vit_course.maps.forward_pass import ForwardPass, evaluated
 from vit_course.maps.recording import RecordedMaps, record_attention
+from vit_course.maps.running import run
 from vit_course.maps.tokens import Tokens, need_prefix
 from vit_course.maps.wrapped import Wrapped
 from vit_course.pretrained.pretrained_model import Pretrained, none_fits
@@ -219,11 +220,13 @@ def _run_on(
     return _Run(model, preprocess, prepared, panel, order)
 
 
-def _record(anatomy: Anatomy, images: torch.Tensor) -> tuple[RecordedMaps, ForwardPass | None, Any]:
+def _record(
+    anatomy: Anatomy, images: torch.Tensor, traced: bool = True
+) -> tuple[RecordedMaps, ForwardPass | None, Any]:
     # (1, C, H, W) -> the recorded attention, the tokens between the layers (None if they cannot be traced), the output.
     model = anatomy.model
     try:
-        seen = ForwardPass(anatomy)
+        seen = ForwardPass(anatomy) if traced else None
     except ValueError:  # attention can be recorded, but the layers cannot be traced
         seen = None
     listening = nullcontext() if seen is None else seen.listening()
@@ -231,6 +234,8 @@ def _record(anatomy: Anatomy, images: torch.Tensor) -> tuple[RecordedMaps, Forwa
         with torch.no_grad(), listening, record_attention(model) as recorded:
             answer = run(model, images)
     except Exception as error:  # a foreign model may raise anything
+        if seen is not None and seen.apart:  # how its layers run is seen only now
+            return _record(anatomy, images, traced=False)
         if isinstance(model, ViT) and isinstance(error, ValueError):  # our own model's message is clear already
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]

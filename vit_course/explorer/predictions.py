@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import torch
 
-from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.forward_pass import ForwardPass
+from vit_course.maps.logit_lens import lens_of
 from vit_course.maps.wrapped import Wrapped
 
 MOST_CLASSES = 5  # whose curves are drawn
@@ -40,8 +39,7 @@ def predicted_words(
     Raises:
         ValueError: the numbers of labels and of classes differ.
 
-    Source: nostalgebraist 2020, "interpreting GPT: the logit lens" (LessWrong), for language models; for Vision
-    Transformers Vilas, Schaumlöffel & Roig 2023 (arXiv:2310.18969).
+    Source: as `vit_course.maps.logit_lens`.
     """
     logits = _class_logits(answer, labels, num_classes)
     if logits is None or len(seen.outputs) != len(seen.blocks):
@@ -50,13 +48,10 @@ def predicted_words(
     names = [f"class {index}" for index in range(count)] if labels is None else list(labels)
     if len(names) != count:
         raise ValueError(f"the model has {count} classes, and {len(names)} labels were given")
-    tokens = torch.cat(seen.tokens())  # (L + 1, T, D): the output of each layer as a picture of the batch
     try:
-        with EAGER, unrecorded():  # a compiled model would be compiled anew
-            read = seen.continued(images.expand(len(tokens), -1, -1, -1), [tokens] * len(seen.blocks))
+        lens = lens_of(seen, images)[0].float().softmax(dim=1)  # (L + 1, num_classes)
     except (RuntimeError, TypeError, IndexError, ValueError):  # a model that takes only one picture at a time
         return None
-    lens = getattr(read, "logits", read).float().softmax(dim=1)  # (L + 1, num_classes)
     best = lens[-1].topk(min(most, count)).indices
     said = {
         "labels": [str(names[index]) for index in best.tolist()],

@@ -9,11 +9,11 @@ from torch import nn
 
 from vit_course._support.inputs.rules import is_int
 from vit_course.config import ViTConfig
+from vit_course.maps.blocks import find_attention, find_blocks
+from vit_course.maps.module_paths import holders, is_inside
 from vit_course.maps.patch_geometry import PatchGeometry, find_geometry, pair
 from vit_course.vit import ViT
 
-# Patterns for the names of classes and attributes: of attention layers, and of helper layers that are not attention.
-ATTENDS, HELPS = r"att(n|ention)|xca", r"output|norm|drop|mask|bias|embed|proj|softmax"
 # Readable names of the tokens before the patches, and patterns for the names of their parameters, in the order of the
 # sequence: DeiT's distillation token (arXiv:2012.12877) and the registers (arXiv:2309.16588) follow the class token.
 PREFIX = (
@@ -55,42 +55,17 @@ class Anatomy:
 
     @cached_property
     def attention(self) -> dict[str, nn.Module]:
-        """The attention layers by path, recognised by their names, without modules that only contain such a layer."""
-        found = {}
-        for module, path in self.paths.items():
-            names = [getattr(module, "original_name", type(module).__name__), path.rpartition(".")[2]]
-            attends = any(re.search(ATTENDS, name, re.IGNORECASE) for name in names)
-            helps = any(re.search(HELPS, name, re.IGNORECASE) for name in names)
-            if attends and not helps and not is_plain(module) and any(p.ndim > 1 for p in module.parameters()):
-                found[path] = module
-        holders = {path for path in found for other in found if other != path and is_inside(other, path)}
-        return {path: module for path, module in found.items() if path not in holders}
+        """The attention layers by path, as `find_attention` finds them."""
+        return find_attention(self.paths)
 
     @cached_property
     def blocks(self) -> dict[str, nn.Module]:
-        """The layers of the encoder by path, in order: the numbered modules that contain one attention layer each.
+        """The layers of the encoder by path, in order, as `find_blocks` finds them.
 
         Raises:
-            ValueError: there are none, or several parts of the model have such layers.
+            ValueError: as `find_blocks`.
         """
-        blocks = {}
-        for path in self.attention:
-            parts = path.split(".")
-            starts = [".".join(parts[:end]) for end in range(1, len(parts) + 1) if parts[end - 1][-1:].isdigit()]
-            # An attention pooling after the layers has no number, so it is left out.
-            for start in starts:
-                if sum(is_inside(other, start) for other in self.attention) == 1:
-                    blocks[start] = self.model.get_submodule(start)
-                    break
-        parents = sorted({path.rpartition(".")[0] for path in blocks})
-        if len(parents) > 1:
-            raise ValueError(f"attention runs in several parts of the model, {few(parents)}: change one of them")
-        if not blocks or any(isinstance(block, (nn.ModuleList, nn.ModuleDict)) for block in blocks.values()):
-            raise ValueError(
-                f"{self.name} has no numbered modules that each hold one attention and are called as a layer, "
-                "tokens (B, T, D) in and out, so that nothing can be changed there"
-            )
-        return blocks
+        return find_blocks(self.model, list(self.attention))
 
     @cached_property
     def prefix(self) -> tuple[str, ...] | None:
@@ -204,16 +179,6 @@ class Anatomy:
         }
 
 
-def is_plain(module: nn.Module) -> bool:
-    """Whether a module is one of PyTorch's own layers, other than `nn.MultiheadAttention`."""
-    return type(module).__module__.startswith("torch.nn") and not isinstance(module, nn.MultiheadAttention)
-
-
-def is_inside(path: str, of: str) -> bool:
-    """Whether the module at `path` is the module at `of`, or a part of it."""
-    return not of or f"{path}.".startswith(f"{of}.")
-
-
 def own(module: nn.Module, name: str) -> Any:
     """Returns an attribute of the module itself, not one that a wrapper passes on from the model inside; else None."""
     try:
@@ -238,23 +203,9 @@ def library_of(module: nn.Module) -> str | None:
     return next((library for library in LIBRARIES if any(p.startswith(f"{library}.model") for p in places)), None)
 
 
-def holders(path: str) -> list[str]:
-    """The paths of the modules that hold the one at `path`, from the outermost in, and `path` itself.
-
-    "a.b" -> ["", "a", "a.b"]
-    """
-    parts = path.split(".") if path else []
-    return [".".join(parts[:end]) for end in range(len(parts) + 1)]
-
-
 def numbered(name: str, count: int) -> tuple[str, ...]:
     """("register", 2) -> ("register 1", "register 2")"""
     return tuple(f"{name} {number}" for number in range(1, count + 1))
-
-
-def few(paths: list[str]) -> str:
-    """Joins the first three of many names, and adds how many more there are."""
-    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
 def _size(module: nn.Module) -> tuple[int, int] | None:

@@ -19,8 +19,8 @@ from vit_course.maps.baseline import Baseline, Of
 from vit_course.maps.forward_pass import check_evaluated
 from vit_course.maps.interpret import mean_and_error
 from vit_course.maps.intervene import By, hide, without_branch, without_head, without_layer
-from vit_course.maps.intervention_mode import Intervention
 from vit_course.maps.mean_activations import mean_activations
+from vit_course.maps.running_layer import Intervention
 
 KIND = one_of("heads", "patches", "branches", "layers")
 BRANCHES = ("attention", "mlp")

@@ -11,9 +11,11 @@ import torch
 from torch import nn
 
 from vit_course.maps.active_interventions import is_recorded, outside_interventions, paused_interventions
-from vit_course.maps.anatomy import Anatomy, few, is_inside, is_plain
+from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import AttentionTracer
+from vit_course.maps.blocks import is_plain
 from vit_course.maps.module_calls import Call, CallStack
+from vit_course.maps.module_paths import few, is_inside
 from vit_course.maps.recorded_attention import HOOKS, JoinedHeads, RecordedAttention
 
 OVER_CHANNELS = r"xca|crosscov|cross_cov|channel"

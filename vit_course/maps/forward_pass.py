@@ -8,9 +8,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from vit_course.config import ViTConfig
 from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.blocks import parts_of
+from vit_course.maps.intervene import ALL, intervene
 from vit_course.maps.recorded_attention import HOOKS
+from vit_course.maps.running import Skipped, first_tensor, run
+from vit_course.maps.running_layer import Intervention, RunningLayer
 
 
 class ForwardPass:
@@ -18,6 +21,8 @@ class ForwardPass:
 
     Args:
         anatomy: of the model.
+
+    The blocks of some models, as vit-pytorch's, are no modules of their own; they are heard as interventions are made.
 
     `entered` are the tokens (B, T, D) that enter the first block, `outputs` the return values of the blocks, and
     `features` the tokens (B, T, D) after the last block and, if there is one, the last norm: the output of the last
@@ -27,6 +32,7 @@ class ForwardPass:
     def __init__(self, anatomy: Anatomy):
         self.model = anatomy.model
         self.blocks = list(anatomy.blocks.values())
+        self.apart = any(map(parts_of, self.blocks))
         inside = {module for block in self.blocks for module in block.modules()}
         self.behind = [self.blocks[-1], *(module for module in anatomy.paths if module not in inside)]
         self.entered: torch.Tensor | None = None
@@ -36,6 +42,10 @@ class ForwardPass:
     @contextmanager
     def listening(self, to_blocks: bool = True) -> Iterator[None]:
         """Records what the model computes in this thread inside the with block; without `to_blocks` only `features`."""
+        if self.apart:
+            with intervene(self.model, self._heard()), _hooked(self.behind, self._follow):
+                yield
+            return
         blocks = self.blocks if to_blocks else []
         with (
             _hooked(blocks[:1], self._enter, before=True),
@@ -49,9 +59,41 @@ class ForwardPass:
         return [] if self.entered is None else [self.entered, *map(first_tensor, self.outputs)]
 
     def continued(self, images: torch.Tensor, outputs: list) -> Any:
-        """Runs the model with its first blocks skipped: these outputs stand in for them. Returns the model's output."""
+        """Runs the model with its first blocks skipped: these outputs stand in for them. Returns the model's output.
+
+        Blocks that are no modules of their own run, and the last of the outputs replaces theirs.
+        """
+        if self.apart:
+            put = Intervention("continued", "output", (len(outputs) - 1,), lambda *_: outputs[-1].clone())
+            with intervene(self.model, [put] if outputs else []):
+                return run(self.model, images)
         with _skipped(self.blocks, outputs):
             return run(self.model, images)
+
+    def read(self, images: torch.Tensor, tokens: torch.Tensor) -> Any:
+        """Returns the output of what follows the blocks, such as the last norm and the head, for tokens (B, T, D).
+
+        Args:
+            images: (B, C, H, W), from which a model may take the size of its batch.
+            tokens: in place of those that leave the last block.
+        """
+        outputs = [(tokens, *one[1:]) if isinstance(one, tuple) else tokens for one in self.outputs]
+        return self.continued(images, outputs)
+
+    def _heard(self) -> list[Intervention]:
+        def enter(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
+            self._enter(at.block, (x,), {})
+            return x
+
+        def leave(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
+            self._leave(at.block, (), x)
+            self._follow(self.blocks[at.index], (), x)
+            return x
+
+        return [
+            Intervention("ForwardPass", "tokens", (0,), enter, heard=True),
+            Intervention("ForwardPass", "output", ALL, leave, heard=True),
+        ]
 
     def _enter(self, block: nn.Module, args: tuple, kwargs: dict) -> None:
         tokens = next((x for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor)), None)
@@ -67,21 +109,6 @@ class ForwardPass:
             self.features is not None and isinstance(x, torch.Tensor) and x.shape == self.features.shape
         ):
             self.features = x.detach().clone()
-
-
-class Skipped:
-    """Replaces the `forward` of a block by a stored output, in the thread that made this object."""
-
-    def __init__(self, forward: Callable, output: object):
-        self.forward, self.output, self.thread = forward, output, threading.get_ident()
-
-    def __call__(self, *args, **kwargs):
-        return self.output if self.here else self.forward(*args, **kwargs)
-
-    @property
-    def here(self) -> bool:
-        """Whether this is the thread that skips the block."""
-        return threading.get_ident() == self.thread
 
 
 @contextmanager
@@ -100,17 +127,6 @@ def check_evaluated(model: nn.Module) -> None:
     """Raises a `ValueError` for a model in training mode."""
     if model.training:
         raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")
-
-
-def run(model: nn.Module, images: torch.Tensor) -> Any:
-    """Runs the model and returns its output, or its tokens if it is ours and has no head."""
-    config = getattr(model, "config", None)
-    return model.features(images) if isinstance(config, ViTConfig) and not config.num_classes else model(images)
-
-
-def first_tensor(output: object) -> torch.Tensor:
-    """Returns the tokens from the output of a block, which may be a tuple."""
-    return output[0] if isinstance(output, tuple) else output
 
 
 def logits_of(out: object) -> torch.Tensor:

@@ -7,9 +7,10 @@ import torch
 from torch import nn
 
 from vit_course._support.inputs.tensors import check_axes, check_module, check_tensor, need_finite
-from vit_course.maps.anatomy import Anatomy, few
+from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.foreign_recording import ForeignRecording
 from vit_course.maps.forward_pass import logits_of
+from vit_course.maps.module_paths import few
 from vit_course.maps.recording import RecordedMaps
 
 
@@ -46,7 +47,7 @@ def attention_gradients(
         maps.stacked()  # raises if the maps are not whole
         parts = [layer[0].parts for layer in watched.by_layer]
         weights = [part.weights() for layer in parts for part in layer]
-        _check_classes(classes, logits)
+        check_classes(classes, logits)
         picked = logits.gather(1, classes[:, None]).sum()  # images are independent: one backward pass for all
         try:
             gradients = torch.autograd.grad(picked, weights)
@@ -84,7 +85,7 @@ def _why_none(anatomy: Anatomy) -> str:
     )
 
 
-def _check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:
+def check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:
     if len(classes) != len(logits):
         raise ValueError(f"there are {len(logits)} images and {len(classes)} classes")
     if classes.dtype != torch.int64 or classes.device != logits.device:

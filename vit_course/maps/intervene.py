@@ -14,9 +14,9 @@ from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import sums_to_one
 from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.intervention_hooks import InterventionHooks
-from vit_course.maps.intervention_mode import Intervention, RunningLayer
 from vit_course.maps.means import MeanActivations
 from vit_course.maps.recorded_attention import HOOKS
+from vit_course.maps.running_layer import Intervention, RunningLayer
 
 # An index, several, or a slice.
 Places = int | Sequence[int] | torch.Tensor | slice
@@ -42,7 +42,7 @@ def without_head(layer: Places, head: Places, by: By = "token mean") -> Interven
     Source: Michel et al. 2019 (arXiv:1905.10650), with zeros; Wang et al. 2022 (arXiv:2211.00593), with means over a
         data set.
     """
-    return _of_heads("without_head", "heads", layer, head, by)
+    return of_parts(f"without_head({shown(layer)}, {shown(head)})", "heads", layer, head, by)
 
 
 def reweighted(layer: Places, head: Places, by: By = "token mean") -> Intervention:
@@ -59,7 +59,7 @@ def reweighted(layer: Places, head: Places, by: By = "token mean") -> Interventi
 
     Source: Jain and Wallace 2019 (arXiv:1902.10186), who permute the weights and look at the output.
     """
-    return _of_heads("reweighted", "weights", layer, head, by)
+    return of_parts(f"reweighted({shown(layer)}, {shown(head)})", "weights", layer, head, by)
 
 
 def without_branch(layer: Places, branch: str, by: By = "zero") -> Intervention:
@@ -189,10 +189,10 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     the end, even after an exception. Only this model is changed, and only in the thread that opened the block.
 
     Args:
-        model: any that `record_attention` records and whose layers are numbered modules, tokens (B, T, D) in and out:
-            ours, torchvision's, timm's, Hugging Face's.
-        interventions: made by `without_head`, `reweighted`, `without_branch`, `without_layer`, `hide`, `cut` or
-            `patched`.
+        model: any that `record_attention` records and whose layers are numbered, tokens (B, T, D) in and out: ours,
+            torchvision's, timm's, Hugging Face's, vit-pytorch's.
+        interventions: made by `without_head`, `replaced`, `reweighted`, `without_branch`, `without_neurons`,
+            `without_layer`, `hide`, `cut` or `patched`.
 
     Yields:
         The model.
@@ -255,14 +255,14 @@ def among(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> 
     return list(places)
 
 
-def _of_heads(kind: str, place: str, layer: Places, head: Places, by: By) -> Intervention:
-    # place: "heads", (B, h, T, d), or "weights", (B, h, T, T).
-    name = f"{kind}({shown(layer)}, {shown(head)})"
-    places, fill = need_places("head", head), _filling(by, place)
+def of_parts(name: str, place: str, layer: Places, parts: Places, by: By) -> Intervention:
+    """Replaces some of the heads at a place (B, h, T, ...), or some of the "neurons" (B, T, M)."""
+    what, axis = ("neuron", 2) if place == "neurons" else ("head", 1)
+    places, fill = need_places(what, parts), _filling(by, place)
 
     def change(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
-        where = torch.tensor(among("head", places, x.shape[1], name), device=x.device)
-        changed = x.index_copy(1, where, fill(x, at)[:, where].to(x))
+        where = torch.tensor(among(what, places, x.shape[axis], name), device=x.device)
+        changed = x.index_copy(axis, where, fill(x, at).index_select(axis, where).to(x))
         if place == "weights" and not sums_to_one(changed):
             raise ValueError(f"{name}: each row of the weights must be at least 0 and sum to 1, as a softmax makes it")
         return changed

@@ -9,9 +9,13 @@ from torch import nn
 
 from vit_course.maps.active_interventions import ACTIVE, unrecorded
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import Skipped, first_tensor, run
-from vit_course.maps.intervention_mode import Intervention, InterventionMode, RunningLayer, swapped
+from vit_course.maps.attention_places import swapped
+from vit_course.maps.blocks import parts_of
+from vit_course.maps.intervention_mode import InterventionMode
 from vit_course.maps.module_calls import pictures_in, sizes_in
+from vit_course.maps.module_paths import few
+from vit_course.maps.running import Skipped, first_tensor, run
+from vit_course.maps.running_layer import Intervention, RunningLayer
 from vit_course.maps.tokens import Tokens, check_whole, find_tokens
 
 
@@ -27,7 +31,7 @@ class InterventionHooks:
         self.anatomy = anatomy
         self.changes = changes
         self.layers = list(anatomy.blocks.items())
-        self.changing = InterventionMode()
+        self.changing = InterventionMode(anatomy.model, changes)
         self.thread = threading.get_ident()
         self.pictures: torch.Tensor | None = None  # those that `learn` is running
         self.ran: set[int] = set()
@@ -43,10 +47,15 @@ class InterventionHooks:
             if module not in inside and not isinstance(module, torch.jit.ScriptModule)
         ]
         hooks.append(self.anatomy.model.register_forward_hook(self._end))
-        for index in self.changes:
-            block = self.layers[index][1]
-            hooks.append(block.register_forward_pre_hook(partial(self._enter, index), with_kwargs=True))
-            hooks.append(block.register_forward_hook(partial(self._leave, index), always_call=True))
+        for index, (_, block) in enumerate(self.layers):
+            # Layers that are no modules of their own must be seen to run one after another.
+            if (parts := parts_of(block)) and self.changes:
+                for part in parts:
+                    hooks.append(part.register_forward_pre_hook(partial(self._enter_part, index), with_kwargs=True))
+                    hooks.append(part.register_forward_hook(partial(self._leave_part, index), always_call=True))
+            elif index in self.changes:
+                hooks.append(block.register_forward_pre_hook(partial(self._enter, index), with_kwargs=True))
+                hooks.append(block.register_forward_hook(partial(self._leave, index), always_call=True))
         return hooks
 
     def learn(self) -> None:
@@ -69,13 +78,18 @@ class InterventionHooks:
             return
         if module is self.anatomy.model:
             self.ran.clear()
+            self.changing.stale.clear()
+            self.changing.running = None  # the last pass may have stopped between the parts of a layer
             self.size = None
         pictures = pictures_in((*args, *kwargs.values()))
         if pictures and (module is self.anatomy.model or pictures[0].shape[1] == self.anatomy.channels):
             self.size = sizes_in(pictures)[0]
 
     def _end(self, module: nn.Module, args: tuple, output: object) -> None:
-        if self._here() and (left := sorted(self.changes.keys() - self.ran)):
+        if not self._here():
+            return
+        self._check_ended()
+        if left := sorted(self.changes.keys() - self.ran):
             path = self.layers[left[0]][0]
             raise ValueError(f"layer {left[0]} ({path}) did not run as a module, so that nothing was changed there")
 
@@ -90,16 +104,54 @@ class InterventionHooks:
         if tokens is None or tokens.ndim != 3:
             shape = None if tokens is None else tuple(tokens.shape)
             raise ValueError(f"layer {index} ({path}) takes {shape}, where tokens (B, T, D) are needed")
-        changes = self.changes[index]
+        changes = self.changes.get(index, [])
         if self.changing.learning:
             changes = [one for one in changes if one.pictures is self.pictures]
-        changed = self.changing.enter(RunningLayer(index, path, block, tokens, changes, self._find_tokens, self.size))
+        running = RunningLayer(index, path, block, tokens, changes, self._find_tokens, self.size)
+        if parts := parts_of(block):
+            running.parts = set(parts)
+        for other in ACTIVE.changing:  # that changed the tokens already
+            if other.running is not None and other.running.start is tokens:
+                running.original += other.running.original
+        changed = self.changing.enter(running)
+        if running.parts is not None:
+            running.original, running.start = [*running.original, tokens], changed
         if changed is tokens:
             return None
         for other in ACTIVE.changing:  # that started the layer with the unchanged tokens
             if other.running is not None and other.running.tokens is tokens:
                 other.running.tokens = other.running.entered = changed
+                if other.running.parts is not None:
+                    other.running.start = changed
         return swapped(args, kwargs, tokens, changed)
+
+    def _enter_part(self, index: int, part: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
+        # The first part that is called starts the layer.
+        if not self._here():
+            return None
+        if (running := self.changing.running) is not None and running.index == index:
+            return None
+        self._check_ended(self.anatomy.paths[part])
+        return self._enter(index, self.layers[index][1], args, kwargs)
+
+    def _leave_part(self, index: int, part: nn.Module, args: tuple, output: Any) -> None:
+        running = self.changing.running
+        if self._here() and running is not None and running.parts is not None:
+            running.parts.discard(part)  # after the last of them, an addition ends the layer
+            if output is None:
+                self.changing.running = None
+
+    def _check_ended(self, before: str = "the end") -> None:
+        # Raises if a layer that is no module of its own still runs.
+        if (running := self.changing.running) is None or running.parts is None:
+            return
+        self.changing.running = None
+        parts = [self.anatomy.paths[part] for part in parts_of(running.block)]
+        raise ValueError(
+            f"layer {running.index} consists of {few(parts)}, and no addition of the last one's output to its tokens, "
+            f"as tokens + part(tokens), was seen before {before}: its end is not known, or several attention modules "
+            "run in one block, so that nothing can be changed there"
+        )
 
     def _leave(self, index: int, block: nn.Module, args: tuple, output: Any) -> Any:
         if not self._here() or self.changing.running is None:
@@ -107,6 +159,11 @@ class InterventionHooks:
         if output is None:  # the block has raised an exception
             self.changing.running = None
             return None
+        if block in self.anatomy.attention.values() and not self.changing.running.met["attention"]:
+            raise ValueError(
+                f"{self.layers[index][0]} is the attention of a layer, or a part of it, and no layer: nothing is added "
+                "to its tokens, so that nothing can be changed there"
+            )
         changed = self.changing.leave(first_tensor(output))
         return (changed, *output[1:]) if isinstance(output, tuple) else changed
 

@@ -13,10 +13,11 @@ from vit_course._support.inputs.rules import one_of
 from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, need_finite
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import check_evaluated, run
+from vit_course.maps.forward_pass import check_evaluated
 from vit_course.maps.intervene import ALL, intervene
-from vit_course.maps.intervention_mode import Intervention, RunningLayer
 from vit_course.maps.means import MeanActivations
+from vit_course.maps.running import run
+from vit_course.maps.running_layer import Intervention, RunningLayer
 
 PLACES = ("heads", "attention", "mlp", "layer", "weights")
 PLACE = one_of(*PLACES)

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from vit_course.maps.intervention_mode import RunningLayer
+from vit_course.maps.running_layer import RunningLayer
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,9 +10,10 @@ import torch
 from torch import nn
 
 from vit_course.maps.active_interventions import paused_interventions, unrecorded
-from vit_course.maps.anatomy import Anatomy, few
+from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.forward_pass import evaluated
+from vit_course.maps.module_paths import few
 from vit_course.maps.patch_geometry import PatchGeometry
 from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.tokens import Tokens, find_tokens

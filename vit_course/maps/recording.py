@@ -11,10 +11,11 @@ from torch import nn
 from vit_course._support.inputs.tensors import check_module, need_finite
 from vit_course.attention import SelfAttention
 from vit_course.maps.active_interventions import changes_in, is_recorded, paused_interventions
-from vit_course.maps.anatomy import Anatomy, few
+from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import weights_of
 from vit_course.maps.foreign_recording import ForeignRecording
 from vit_course.maps.module_calls import sizes_in
+from vit_course.maps.module_paths import few
 from vit_course.maps.probe_tokens import find_probed_tokens
 from vit_course.maps.recorded_attention import (
     HOOKS,

@@ -12,11 +12,13 @@ from torch import nn
 from vit_course._support.inputs.class_names import names_by_number, names_of_timm
 from vit_course._support.inputs.rules import is_int
 from vit_course.maps.active_interventions import paused_interventions, unrecorded
-from vit_course.maps.anatomy import Anatomy, holders, is_inside, library_of, own, own_config
+from vit_course.maps.anatomy import Anatomy, library_of, own, own_config
 from vit_course.maps.foreign_recording import EAGER
-from vit_course.maps.forward_pass import evaluated, run
+from vit_course.maps.forward_pass import evaluated
 from vit_course.maps.module_calls import pictures_in
+from vit_course.maps.module_paths import holders, is_inside
 from vit_course.maps.recorded_attention import HOOKS
+from vit_course.maps.running import run
 
 T = TypeVar("T")
 

@@ -1,0 +1,150 @@
+"""Direct attribution of a logit: the sum of what each head, each MLP, the embeddings and the biases add to it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from vit_course._support.inputs.tensors import check_axes
+from vit_course.maps.activation_cache import EMBEDDINGS
+from vit_course.maps.active_interventions import unrecorded
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.forward_pass import ForwardPass, logits_of
+from vit_course.maps.gradients import check_classes
+from vit_course.maps.running import run
+from vit_course.maps.through_projections import cached, check_sum, through_projections
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The parts of one logit of each of B images, which add up to it.
+
+    Args:
+        heads: (B, L, h), what each head adds.
+        attention_bias: (B, L), what the bias of each output projection adds.
+        mlps: (B, L), what each MLP adds.
+        embeddings: (B,), what the tokens that enter the first layer add.
+        bias: (B,), what the biases of the last norm and of the head add.
+    """
+
+    heads: torch.Tensor
+    attention_bias: torch.Tensor
+    mlps: torch.Tensor
+    embeddings: torch.Tensor
+    bias: torch.Tensor
+
+    def total(self) -> torch.Tensor:
+        """Returns the sum of all parts, (B,): the logit."""
+        return self.heads.sum((1, 2)) + self.attention_bias.sum(1) + self.mlps.sum(1) + self.embeddings + self.bias
+
+
+def head_attribution(model: nn.Module, images: torch.Tensor, classes: torch.Tensor) -> Attribution:
+    """(B, C, H, W), (B,) -> `Attribution`: what each head, (B, L, h), and each other part adds to one logit
+
+    The tokens after the last layer are a sum: of those that enter the first layer, and of what each head, each bias and
+    each MLP adds. What follows, the last norm and the head, is linear, if the scale of the norm is taken as it is for
+    this image. So the logit is the sum of what is read from each part. This is the direct way alone: what a head
+    changes in later layers counts as theirs. For the difference of two logits, subtract the parts of one from those of
+    the other. Takes h + 5 forward passes and a backward one through what follows the layers.
+
+    Args:
+        model: as in `intervene`, in eval mode.
+        images: as the model takes them.
+        classes: the index of one logit for each image, int64.
+
+    Raises:
+        TypeError, ValueError: as `value_weighted`; a model without logits, or a class out of range; layers that do
+            more than to add attention and MLP; or a model in which more follows them than norms, means and linear
+            layers, such as a pooling by attention.
+
+    Source: Elhage et al. 2021, "A mathematical framework for transformer circuits" (transformer-circuits.pub); Nanda &
+        Bloom 2022, TransformerLens.
+    """
+    check_axes("classes", classes, "(B,)")
+    with torch.no_grad():
+        cache, layers = cached(model, images, "heads", "attention", "mlp")
+        attention = [cache[f"blocks.{layer}.attention"] for layer in range(layers)]
+        mlps = [cache[f"blocks.{layer}.mlp"] for layer in range(layers)]
+        heads = [cache[f"blocks.{layer}.heads"] for layer in range(layers)]
+        added, bias = through_projections(model, images, heads, cache)
+        for layer, f in enumerate(added):
+            what = f"the attention of layer {layer} is not the sum of what its heads add"
+            check_sum(what, f.sum(dim=1) + bias[layer], attention[layer])
+    last, reading, rest = _read_linearly(model, images, classes)
+    parts = torch.stack([cache[EMBEDDINGS], *attention, *mlps]).sum(dim=0)
+    check_sum("the layers add more to the tokens than attention and MLP", parts, last)
+
+    def read(part: torch.Tensor) -> torch.Tensor:  # (B, T, D) or (B, h, T, D) -> (B,) or (B, h)
+        return torch.einsum("b...td,btd->b...", part, reading)
+
+    return Attribution(
+        torch.stack([read(f) for f in added], dim=1),
+        torch.stack([read(one) for one in bias], dim=1),
+        torch.stack([read(one) for one in mlps], dim=1),
+        read(cache[EMBEDDINGS]),
+        rest,
+    )
+
+
+class _FixedScales(TorchFunctionMode):
+    """Computes norms with the scales of the first pass, so that they are linear in what they are given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scales: list[torch.Tensor] = []
+        self.used = 0
+
+    def again(self) -> None:
+        """Starts a further pass, with the same scales in the same order."""
+        self.used = 0
+
+    def __torch_function__(
+        self, func: Callable, types: Sequence[type], args: tuple = (), kwargs: dict | None = None
+    ) -> Any:
+        name = getattr(func, "__name__", "")
+        if name not in ("layer_norm", "rms_norm"):
+            return func(*args, **(kwargs or {}))
+        order = ("input", "normalized_shape", "weight", *(["bias"] if name == "layer_norm" else []), "eps")
+        call = dict(zip(order, args, strict=False)) | (kwargs or {})
+        x = call["input"]
+        axes = tuple(range(-len(call["normalized_shape"]), 0))
+        if name == "layer_norm":
+            x = x - x.mean(axes, keepdim=True)
+        if self.used == len(self.scales):
+            eps = call.get("eps", 1e-5 if name == "layer_norm" else None)
+            size = x.pow(2).mean(axes, keepdim=True) + (torch.finfo(x.dtype).eps if eps is None else eps)
+            self.scales.append(size.rsqrt().detach())
+        x, self.used = x * self.scales[self.used], self.used + 1
+        x = x if call.get("weight") is None else x * call["weight"]
+        return x if call.get("bias") is None else x + call["bias"]
+
+
+def _read_linearly(
+    model: nn.Module, images: torch.Tensor, classes: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    # The tokens x after the last layer and a linear reading of them, both (B, T, D), and the rest (B,): the logits are
+    # (reading * x).sum() + rest.
+    seen, fixed = ForwardPass(Anatomy(model)), _FixedScales()
+    with torch.inference_mode(False), unrecorded():
+        images = images.clone()
+        with torch.no_grad(), seen.listening():
+            logits = logits_of(run(model, images))
+        check_classes(classes, logits)
+
+        def read(tokens: torch.Tensor) -> torch.Tensor:
+            fixed.again()
+            with fixed:
+                return logits_of(seen.read(images, tokens)).gather(1, classes.clone()[:, None])[:, 0]
+
+        last = seen.tokens()[-1].clone()
+        with torch.enable_grad():
+            logit = read(last.requires_grad_())
+            (reading,) = torch.autograd.grad(logit.sum(), last)
+        with torch.no_grad():
+            last, rest = last.detach(), read(torch.zeros_like(last))
+            what = "the logit is no linear function of the tokens after the last layer, the scales of the norms fixed"
+            check_sum(what, (reading * last).sum((1, 2)) + rest, logit)
+    return last, reading, rest

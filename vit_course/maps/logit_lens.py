@@ -1,0 +1,46 @@
+"""Logit lens: a model's own last norm and head, applied after every layer."""
+
+import torch
+from torch import nn
+
+from vit_course._support.inputs.tensors import check_floats, check_module, need_finite
+from vit_course.maps.active_interventions import unrecorded
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.foreign_recording import EAGER
+from vit_course.maps.forward_pass import ForwardPass, logits_of
+from vit_course.maps.running import run
+
+
+@torch.no_grad()
+def logit_lens(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
+    """(B, C, H, W) -> (B, L + 1, num_classes)
+
+    The logits after each layer, as if no further layer followed: what comes behind the layers, such as the last norm
+    and the head, reads the tokens that enter the first layer, and those that leave each. The last are the model's own.
+
+    Args:
+        model: any with layers that `intervene` finds, and a head.
+        images: as the model takes them.
+
+    Raises:
+        TypeError: not a module.
+        ValueError: a model without such layers or without logits.
+
+    Source: nostalgebraist 2020, "interpreting GPT: the logit lens" (LessWrong), for language models; for Vision
+    Transformers Vilas, Schaumlöffel & Roig 2023 (arXiv:2310.18969).
+    """
+    check_module("model", model)
+    check_floats("images", images)
+    seen = ForwardPass(Anatomy(model))
+    with seen.listening():
+        logits_of(run(model, images))
+    return need_finite("logits", lens_of(seen, images))
+
+
+def lens_of(seen: ForwardPass, images: torch.Tensor) -> torch.Tensor:
+    """(B, C, H, W) -> (B, L + 1, num_classes), as `logit_lens`, from a forward pass over these images."""
+    tokens = torch.stack(seen.tokens(), dim=1)  # (B, L + 1, T, D)
+    several = images.repeat_interleave(tokens.shape[1], dim=0)
+    with EAGER, unrecorded():  # a compiled model would be compiled anew
+        logits = logits_of(seen.read(several, tokens.flatten(0, 1)))
+    return logits.unflatten(0, tokens.shape[:2])

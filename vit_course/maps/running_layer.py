@@ -1,0 +1,91 @@
+"""An intervention, and the layer that is running with it."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import nn
+
+from vit_course.maps.tokens import Tokens
+
+QUERIES_AND_KEYS = (
+    "computes its attention in a way in which no queries and keys can be told: PyTorch's scaled_dot_product_attention, "
+    "multi_head_attention_forward without extra keys and padding masks, or a product of queries (B, h, T, d) and keys "
+    "(B, h, d, T) is needed, once a layer"
+)
+NEEDED = {
+    "scores": "computes its attention in a way in which no key can be hidden: PyTorch's scaled_dot_product_attention, "
+    "multi_head_attention_forward or softmax is needed, once a layer",
+    "weights": "computes its attention in a way in which no weights can be replaced: the same is needed as for "
+    "hidden keys, and none of the extra keys and padding masks of nn.MultiheadAttention",
+    "heads": "computes its attention in a way in which no head can be told: PyTorch's scaled_dot_product_attention, "
+    "multi_head_attention_forward, or a softmax times values (B, h, T, d) is needed, once a layer",
+    "queries": QUERIES_AND_KEYS,
+    "keys": QUERIES_AND_KEYS,
+    "values": "computes its attention in a way in which no values can be told: the same is needed as for heads, and "
+    "none of the extra keys and padding masks of nn.MultiheadAttention",
+    "neurons": "has no neurons that could be told: after the attention has been added, one linear layer is needed that "
+    "takes tokens (B, T, M) back to (B, T, D), with M other than D",
+    "attention": "does not add its attention to its tokens once, as tokens + attention(norm(tokens))",
+    "mlp": "does not add its MLP to its tokens once, after its attention, as tokens + mlp(norm(tokens))",
+}
+
+
+@dataclass(eq=False)
+class RunningLayer:
+    """The layer that is running, and the state that interventions use."""
+
+    index: int
+    path: str
+    block: nn.Module
+    tokens: torch.Tensor  # (B, T, D): the residual stream, to which the branches add
+    changes: list["Intervention"]
+    find_tokens: Callable[[int], Tokens]  # T -> which of them are patches
+    image_size: tuple[int, int] | None = None  # (H, W) of the pictures; None where only a part of the model runs
+    other: torch.Tensor | None = None  # the value for another picture at the present place
+    entered: torch.Tensor | None = None
+    hidden: torch.Tensor | None = None  # (1 or B, 1, T, T)
+    replaced: torch.Tensor | None = None  # (B, h, T, T): the weights that are used instead of the layer's own
+    weights: list[torch.Tensor] = field(default_factory=list)  # from an explicit softmax, not yet multiplied by values
+    attended: bool = False  # whether attention ran since the last addition
+    met: Counter[str] = field(default_factory=Counter)  # how often each place was reached
+    # Where the layer is no module of its own: its parts that have not run yet, and what the model itself still has as
+    # the tokens that enter, where they were changed.
+    parts: set[nn.Module] | None = None
+    original: list[torch.Tensor] = field(default_factory=list)
+    start: torch.Tensor | None = None  # the changed ones
+
+
+@dataclass(frozen=True, eq=False)
+class Intervention:
+    """A change of what a model computes in some of its layers, made by `without_head` and its like.
+
+    Args:
+        name: the call that made it, for messages.
+        place: the "tokens" (B, T, D) that enter a layer; its "queries", "keys" and "values" (B, h, T, d); the "scores",
+            as a mask (B, 1, T, T) that is True where a key is hidden; the "weights" (B, h, T, T); the outputs of the
+            "heads" (B, h, T, d); the "neurons" (B, T, M) that enter the last linear layer of the MLP; what the
+            "attention", the "mlp" or the whole "layer" adds to the tokens, (B, T, D); or the "output" (B, T, D).
+        layers: an index, several, or a slice.
+        change: a function from the present value and the running layer to the new value.
+        pictures: other pictures, whose values in the unchanged model become `RunningLayer.other`.
+        row: the index of the only image of the batch that is changed; None for all of them.
+        heard: whether `change` only hears the value and returns it as it is.
+    """
+
+    name: str
+    place: str
+    layers: tuple[int, ...] | slice
+    change: Callable[[torch.Tensor, RunningLayer], torch.Tensor]
+    pictures: torch.Tensor | None = None
+    row: int | None = None
+    heard: bool = False
+
+    def apply(self, x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
+        """Returns the changed x, a new tensor of the same shape."""
+        if self.row is None:
+            return self.change(x, at)
+        rows, changed = slice(self.row, self.row + 1), x.clone()
+        changed[rows] = self.change(x[rows], at)
+        return changed

@@ -1,0 +1,80 @@
+"""What each head adds to the tokens, through its part of the output projection, in a model of any library."""
+
+import torch
+from torch import nn
+
+from vit_course._support.inputs.tensors import check_floats, check_module
+from vit_course.maps.activation_cache import EMBEDDINGS, run_with_cache
+from vit_course.maps.active_interventions import unrecorded
+from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.intervene import ALL, intervene
+from vit_course.maps.running import run
+from vit_course.maps.running_layer import Intervention, RunningLayer
+
+Cache = dict[str, torch.Tensor]
+
+
+def cached(model: nn.Module, images: torch.Tensor, *places: str) -> tuple[Cache, int]:
+    """(B, C, H, W) -> the activations at these places of each layer, and the embeddings; the number L of layers
+
+    Raises:
+        TypeError, ValueError: as `run_with_cache`; or a model in training mode.
+    """
+    check_module("model", model)
+    check_floats("images", images)
+    if model.training:
+        raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")
+    with unrecorded():
+        cache = run_with_cache(model, images, [EMBEDDINGS, *(f"blocks.*.{place}" for place in places)])[1]
+    return cache, len(Anatomy(model).blocks)
+
+
+def through_projections(
+    model: nn.Module, images: torch.Tensor, heads: list[torch.Tensor], cache: Cache
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """L of (B, h, T, d) -> L of (B, h, T, D), L of (B, T, D)
+
+    What these outputs of heads add to the tokens, each by itself, and what the attention adds without any. No names of
+    modules are needed: what follows the heads is linear but for a bias, so it is heard with all heads but one at zero.
+    Then the branch is replaced by its true value, so that the next layer sees the tokens that it saw before.
+
+    Args:
+        model, images: as in `run_with_cache`.
+        heads: the outputs of the heads of each layer.
+        cache: has the attention of each layer, from these images.
+
+    Raises:
+        ValueError: layers with different numbers of heads.
+    """
+    counts = sorted({one.shape[1] for one in heads})
+    if len(counts) > 1:
+        raise ValueError(f"layers have different numbers of heads, {counts}, so that they make no table")
+    found: list[list[torch.Tensor]] = []
+
+    def put(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
+        alone = torch.arange(counts[0], device=x.device) == len(found) - 1
+        return heads[at.index].to(x) * alone[:, None, None]
+
+    def hear(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
+        found[-1].append(x.detach().clone())
+        return cache[f"blocks.{at.index}.attention"]
+
+    changes = [Intervention("one head", "heads", ALL, put), Intervention("one head", "attention", ALL, hear)]
+    with unrecorded(), intervene(model, changes):
+        for _ in range(counts[0] + 1):  # the last time none is left
+            found.append([])
+            run(model, images)
+    bias = found.pop()
+    added = [torch.stack(every, dim=1) for every in zip(*found, strict=True)]
+    return [f - zero[:, None] for f, zero in zip(added, bias, strict=True)], bias
+
+
+def check_sum(what: str, found: torch.Tensor, true: torch.Tensor) -> None:
+    """Checks that parts add up to the whole, as far as the numbers are exact.
+
+    Raises:
+        ValueError: they do not.
+    """
+    slack = min(max(1e4 * torch.finfo(true.dtype).eps, 1e-9), 0.05)
+    if not (found - true).abs().max() <= slack * true.abs().max():
+        raise ValueError(f"{what}, so that there are no parts that add up to it")
