@@ -62,7 +62,7 @@ def test_queries_keys_and_values(name, place, limit, monkeypatch):
     theirs = by_hand.projected(library, own, by_hand.came_in(library, model, 1, library.attention, picture))[at]
     for by, fill in (
         ("zero", torch.zeros_like),
-        ("mean", lambda x: x.mean(dim=2, keepdim=True).expand_as(x)),
+        ("token mean", lambda x: x.mean(dim=2, keepdim=True).expand_as(x)),
         (picture, theirs.expand_as),
         (lambda x: x.roll(1, 2), lambda x: x.roll(1, 2)),
     ):
@@ -108,7 +108,7 @@ def test_neurons(name):
     assert theirs[0].shape[2] in (20, 72)
     for by, fill in (
         ("zero", torch.zeros_like),
-        ("mean", mean),
+        ("token mean", mean),
         (picture, theirs[0].expand_as),
         (lambda x: -x, lambda x: -x),
     ):
@@ -142,7 +142,7 @@ def test_neurons_of_other_kinds(name):
     last = [module for module in block.mlp.modules() if isinstance(module, nn.Linear)][-1]
     ends = []
     block.register_forward_hook(lambda *given: ends.append(given[2]))
-    with intervene(model, [without_neurons(1, slice(2, None), "mean")]):
+    with intervene(model, [without_neurons(1, slice(2, None), "token mean")]):
         model(images)
     hook = last.register_forward_pre_hook(lambda _, x: (torch.cat((x[0][..., :2], mean(x[0][..., 2:])), dim=2),))
     model(images)
@@ -173,7 +173,7 @@ CANNOT = {"queries": "no queries and keys can be told", "keys": "no queries and 
 def test_layers_of_another_kind(how, refused):
     model, x = Net(how), torch.randn(2, 5, 36)
     for place in (*PLACES, "neurons"):  # an MLP of one layer has none
-        one = without_neurons([0, 1], 3) if place == "neurons" else replaced(place, [0, 1], 1, "mean")
+        one = without_neurons([0, 1], 3) if place == "neurons" else replaced(place, [0, 1], 1, "token mean")
         if place in refused or place == "neurons":
             layer = 0 if place == "neurons" else 1
             with pytest.raises(ValueError, match=rf"layer {layer} .*{CANNOT[place]}"), intervene(model, [one]):
@@ -189,7 +189,7 @@ def test_products_as_einsum():
     model, other = Net("einsum"), Net("")
     other.load_state_dict(model.state_dict())
     for place in PLACES:
-        for by in ("zero", "mean", lambda y: y.roll(1, 2)):
+        for by in ("zero", "token mean", lambda y: y.roll(1, 2)):
             with intervene(model, [replaced(place, 1, [0, 2], by)]), intervene(other, [replaced(place, 1, [0, 2], by)]):
                 found, expected = model(x), other(x)
             close(found, expected, rtol=1e-5, atol=1e-6)
