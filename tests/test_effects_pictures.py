@@ -10,7 +10,6 @@ from by_hand import HEADS, LAYERS, LIBRARIES, OURS, TIMM
 from test_effects import quietly, untouched
 
 from vit_course.maps import Effects, effects, mean_activations
-from vit_course.maps.interpret import mean_and_error
 
 HEADS_OF_ALL = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
 
@@ -106,15 +105,6 @@ def test_the_error_is_that_of_the_mean_over_pictures():
     # The means of the pictures are 1.5, 5.5 and 5, so that their mean is 4, with the error sqrt(4.75 / 3).
     said = "effects of 2 heads on token 3, 3 of 3 pictures: 4 ± 1 on average, 5 ± 2 at most, at [0, 1]"
     assert str(several) == said
-    per_picture = torch.randn(6, 3, 4)
-    mean, error = mean_and_error(per_picture)
-    torch.testing.assert_close(error, ((per_picture - mean).square().sum(dim=0) / 5 / 6).sqrt())
-    repeated = per_picture[:, None].expand(6, 50, 3, 4)  # fifty numbers of each picture that say the same
-    torch.testing.assert_close(mean_and_error(repeated.mean(dim=1))[1], error)
-    assert mean_and_error(torch.ones(1))[1].isnan()
-    for wrong in (torch.ones(0, 3), torch.tensor(1.0)):
-        with pytest.raises(ValueError, match=r"per_picture must be \(B, ...\) with at least one picture"):
-            mean_and_error(wrong)
 
 
 @pytest.mark.parametrize(("passes", "whole", "done"), [(1, 0, 3), (3, 1, 9), (4, 1, 9), (5, 1, 9), (7, 3, 27)])

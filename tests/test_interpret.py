@@ -5,7 +5,15 @@ import torch
 
 from vit_course.config import ViTConfig
 from vit_course.maps.controls import permute_labels, random_weights, shuffle_patches
-from vit_course.maps.interpret import attention_distance, mask_score, patch_part, pointing_game, relevance, rollout
+from vit_course.maps.interpret import (
+    attention_distance,
+    mask_score,
+    mean_and_error,
+    patch_part,
+    pointing_game,
+    relevance,
+    rollout,
+)
 from vit_course.vit import ViT
 
 B, L, h, GRID = 2, 3, 4, (2, 3)
@@ -239,3 +247,15 @@ def test_permuted_labels_are_as_many_of_each_on_other_images():
     assert 0.1 < (permuted == labels).double().mean() < 0.3  # chance is 0.2
     assert torch.equal(permuted, permute_labels(labels, seed=3))
     assert not torch.equal(permuted, permute_labels(labels, seed=4))
+
+
+def test_the_error_of_a_mean_over_pictures_counts_each_picture_once():
+    per_picture = torch.randn(6, 3, 4)
+    mean, error = mean_and_error(per_picture)
+    torch.testing.assert_close(error, ((per_picture - mean).square().sum(dim=0) / 5 / 6).sqrt())
+    repeated = per_picture[:, None].expand(6, 50, 3, 4)  # fifty numbers of each picture that say the same
+    torch.testing.assert_close(mean_and_error(repeated.mean(dim=1))[1], error)
+    assert mean_and_error(torch.ones(1))[1].isnan()
+    for wrong in (torch.ones(0, 3), torch.tensor(1.0)):
+        with pytest.raises(ValueError, match=r"per_picture must be \(B, ...\) with at least one picture"):
+            mean_and_error(wrong)

@@ -52,7 +52,7 @@ def mean_activations(
         TypeError, ValueError: as `intervene`; or images that are not (N, C, H, W), a model in training mode, an unknown
             place, one that the model does not have, or activations that are not finite.
 
-    Source: Wang et al. 2022 (arXiv:2211.00593), section 2.1, who take the mean over a reference distribution.
+    Source: Wang et al. 2022 (arXiv:2211.00593), who take the mean over a reference distribution.
     """
     check_module("model", model)
     check_floats("images", images)

@@ -44,7 +44,7 @@ class MeanActivations:
         return partial(self._fill, place)
 
     def _fill(self, place: str, x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
-        if all(layer is not at.block for layer in self.layers[at.index : at.index + 1]):
+        if at.index >= len(self.layers) or self.layers[at.index] is not at.block:
             raise ValueError(f"by has the means of another model: its layer {at.index} is not the one that runs here")
         if at.image_size not in (None, self.image_size):
             sizes = " and ".join(f"{height} x {width}" for height, width in (self.image_size, at.image_size))
