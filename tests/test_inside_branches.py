@@ -153,6 +153,16 @@ def test_neurons_of_other_kinds(name):
     assert (found - before).abs().max() > 1e-3
 
 
+@torch.no_grad()
+def test_other_linear_layers_have_no_neurons():
+    model, images = shaken(published.vit_pytorch_vit((14, 21), dim_head=16)), torch.randn(2, 3, 14, 21)
+    for _, mlp in model.transformer.layers:  # heads of 48 in all, and an MLP of three layers
+        mlp.net = nn.Sequential(mlp.net[0], nn.Linear(36, 24), nn.GELU(), nn.Linear(24, 20), nn.GELU(), mlp.net[4])
+    found = changed(model, [without_neurons(1, 19)], images)
+    model.transformer.layers[1][1].net[5].weight[:, 19] = 0
+    close(found, model(images), rtol=1e-5, atol=1e-6)
+
+
 CANNOT = {"queries": "no queries and keys can be told", "keys": "no queries and keys can be told",
           "values": "no values can be told", "neurons": "has no neurons that could be told"}  # fmt: skip
 

@@ -86,6 +86,29 @@ class AddedTo(InLists):
         return self.norm(x)
 
 
+class Residual(nn.Module):
+    def __init__(self, branch):
+        super().__init__()
+        self.branch = branch
+
+    def forward(self, x):
+        return self.branch(x) + x
+
+
+class InResiduals(nn.Module):
+    """The same in pairs of modules that add by themselves, as in older versions of vit-pytorch."""
+
+    def __init__(self, layers, norm):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.ModuleList(map(Residual, pair)) for pair in layers)
+        self.norm = norm
+
+    def forward(self, x):
+        for attention, mlp in self.layers:
+            x = mlp(attention(x))
+        return self.norm(x)
+
+
 def simple(size):
     sizes = dict(num_classes=5, dim=36, depth=3, heads=3, dim_head=12, mlp_dim=20)
     return vit_pytorch.SimpleViT(image_size=size, patch_size=7, **sizes)
@@ -101,6 +124,7 @@ def same(model, kind):
 KINDS = {
     "vit-pytorch": lambda model: model,
     "vit-pytorch, in lists": lambda model: same(model, InLists),
+    "vit-pytorch, in residuals": lambda model: same(model, InResiduals),
     "vit-pytorch, added to": lambda model: same(model, AddedTo),
 }
 MODELS = {"ViT": published.vit_pytorch_vit, "SimpleViT": simple}

@@ -134,12 +134,20 @@ class InterventionHooks:
         self._check_ended(self.anatomy.paths[part])
         return self._enter(index, self.layers[index][1], args, kwargs)
 
-    def _leave_part(self, index: int, part: nn.Module, args: tuple, output: Any) -> None:
+    def _leave_part(self, index: int, part: nn.Module, args: tuple, output: Any) -> torch.Tensor | None:
         running = self.changing.running
-        if self._here() and running is not None and running.parts is not None:
-            running.parts.discard(part)  # after the last of them, an addition ends the layer
-            if output is None:
-                self.changing.running = None
+        if not self._here() or running is None or running.parts is None:
+            return None
+        running.parts.discard(part)  # after the last of them, an addition ends the layer
+        if output is None:
+            self.changing.running = None
+        if running.parts or output is not running.tokens or not _has_added(running):
+            return None
+        changed = self.changing.leave(output)  # or the last part did the addition itself
+        for other in ACTIVE.changing:
+            if other.running is not None and other.running.tokens is output:
+                other.running.tokens = changed
+        return changed
 
     def _check_ended(self, before: str = "the end") -> None:
         # Raises if a layer that is no module of its own still runs.
@@ -159,7 +167,7 @@ class InterventionHooks:
         if output is None:  # the block has raised an exception
             self.changing.running = None
             return None
-        if block in self.anatomy.attention.values() and not self.changing.running.met["attention"]:
+        if block in self.anatomy.attention.values() and not _has_added(self.changing.running):
             raise ValueError(
                 f"{self.layers[index][0]} is the attention of a layer, or a part of it, and no layer: nothing is added "
                 "to its tokens, so that nothing can be changed there"
@@ -174,3 +182,8 @@ class InterventionHooks:
             check_whole(self.anatomy, *key)
             self.known[key] = find_tokens(*key, self.anatomy)
         return self.known[key]
+
+
+def _has_added(running: RunningLayer) -> bool:
+    # Whether a branch has been added to the tokens of the layer.
+    return running.met["attention"] + running.met["mlp"] > 0
