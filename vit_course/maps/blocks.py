@@ -92,10 +92,15 @@ def attends(name: str) -> bool:
 
 
 def parts_of(block: nn.Module) -> list[nn.Module]:
-    """The modules that a layer of `Anatomy.blocks` is a list of; none, if the layer is a module that is called."""
+    """The modules that a layer of `find_blocks` is a list of; none, if the layer is a module that is called."""
     if not isinstance(block, (nn.ModuleList, nn.ModuleDict)):
         return []
     return [part for child in block.children() for part in parts_of(child) or [child]]
+
+
+def first_part(block: nn.Module) -> nn.Module:
+    """The module by which a layer of `find_blocks` is known: itself, or the first of those that it is a list of."""
+    return next(iter(parts_of(block)), block)
 
 
 def is_plain(module: nn.Module) -> bool:

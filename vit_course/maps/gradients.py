@@ -86,6 +86,11 @@ def _why_none(anatomy: Anatomy) -> str:
 
 
 def check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:
+    """Checks that classes (B,) are indices of logits (B, num_classes), one for each image.
+
+    Raises:
+        ValueError: more or fewer classes than images, another dtype or device, or an index out of range.
+    """
     if len(classes) != len(logits):
         raise ValueError(f"there are {len(logits)} images and {len(classes)} classes")
     if classes.dtype != torch.int64 or classes.device != logits.device:

@@ -36,6 +36,7 @@ class InterventionHooks:
         self.pictures: torch.Tensor | None = None  # those that `learn` is running
         self.ran: set[int] = set()
         self.size: tuple[int, int] | None = None
+        self.entered = False  # a layer has run since these images: the next ones belong to another pass
         self.known: dict[tuple, Tokens] = {}
 
     def put_on(self) -> list:
@@ -82,8 +83,9 @@ class InterventionHooks:
             self.changing.running = None  # the last pass may have stopped between the parts of a layer
             self.size = None
         pictures = pictures_in((*args, *kwargs.values()))
-        if pictures and (module is self.anatomy.model or pictures[0].shape[1] == self.anatomy.channels):
-            self.size = sizes_in(pictures)[0]
+        first = self.size is None or self.entered
+        if first and pictures and (module is self.anatomy.model or pictures[0].shape[1] == self.anatomy.channels):
+            self.size, self.entered = sizes_in(pictures)[0], False
 
     def _end(self, module: nn.Module, args: tuple, output: object) -> None:
         if not self._here():
@@ -97,6 +99,7 @@ class InterventionHooks:
         if not self._here():
             return None
         self.ran.add(index)
+        self.entered = True
         if isinstance(block.forward, Skipped) and block.forward.here:
             return None
         path = self.layers[index][0]

@@ -13,6 +13,7 @@ from vit_course._support.inputs.rules import one_of
 from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, need_finite
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.blocks import first_part
 from vit_course.maps.forward_pass import check_evaluated
 from vit_course.maps.intervene import ALL, intervene
 from vit_course.maps.means import MeanActivations
@@ -64,7 +65,7 @@ def mean_activations(
     for place in places or (None,):
         PLACE("places", place)
     check_evaluated(model)
-    layers = tuple(Anatomy(model).blocks.values())
+    layers = tuple(map(first_part, Anatomy(model).blocks.values()))
     sums: dict[str, list[torch.Tensor]] = {place: [] for place in places}
     reading = [Intervention(f"mean_activations of {one!r}", one, ALL, partial(_add, sums[one])) for one in places]
     bar = tqdm(total=len(images), desc="pictures", leave=False, file=sys.stdout, disable=not progress)
