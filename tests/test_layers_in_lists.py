@@ -150,7 +150,8 @@ def changes(picture, tokens):
     slices = slice(1, None)
     return [
         [without_head(1, 2)], [without_head(slices, 0, picture)], [reweighted(2, 1)], [reweighted(0, [0, 2], picture)],
-        [without_branch(1, "attention")], [without_branch([0, 2], "mlp", "token mean")], [without_branch(1, "mlp", picture)],
+        [without_branch(1, "attention")], [without_branch([0, 2], "mlp", "token mean")],
+        [without_branch(1, "mlp", picture)],
         [without_layer(1)], [without_layer(2, picture)], [without_layer(0, lambda x: x.roll(1, 1))],
         [hide(2)], [hide([0, 3], slices)], [cut(0, slice(2, 5), 1)], [patched([2, 3], 1, picture)],
         [patched(0, 0, picture), patched(1, 2, torch.ones(1, tokens, 36))], [without_neurons(1, 3)],
