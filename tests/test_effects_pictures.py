@@ -103,7 +103,7 @@ def test_the_error_is_that_of_the_mean_over_pictures():
     assert several.values.tolist() == [[3, 5]]
     torch.testing.assert_close(several.error, torch.tensor([[2 / 3**0.5, 3 / 3**0.5]]))
     # The means of the pictures are 1.5, 5.5 and 5, so that their mean is 4, with the error sqrt(4.75 / 3).
-    said = "effects of 2 heads on token 3, 3 of 3 pictures: 4 ± 1 on average, 5 ± 2 at most, at [0, 1]"
+    said = "effects of 2 heads on token 3, 3 of 3 pictures: 4 ± 1 on average, the strongest 5 ± 2, at [0, 1]"
     assert str(several) == said
 
 

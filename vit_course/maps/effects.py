@@ -85,7 +85,7 @@ class Effects:
             (self.values.flatten()[at], self.error.flatten()[at]),
         )
         average, most = (f"{value:.2g} ± {error:.1g}" for value, error in pairs)
-        return f"{text}: {average} on average, {most} at most, at {place}"
+        return f"{text}: {average} on average, the strongest {most}, at {place}"
 
 
 def effects(
