@@ -9,7 +9,7 @@ import pytest
 import timm
 import torch
 import transformers
-from by_hand import LIBRARIES, OURS
+from by_hand import OURS, VIT_PYTORCH
 from published import shaken
 from test_intervene import mean
 from test_intervene_refused import Net
@@ -21,6 +21,7 @@ from vit_course.maps import hide, intervene, record_attention, replaced, reweigh
 
 pytestmark = pytest.mark.slow
 
+LIBRARIES = by_hand.LIBRARIES | {"vit-pytorch": VIT_PYTORCH}
 PLACES = ("queries", "keys", "values")
 SINGLE = dict(rtol=1e-5, atol=1e-6)  # of Hugging Face's eager attention, whose softmax is in float32
 close = partial(torch.testing.assert_close, rtol=1e-10, atol=1e-10)

@@ -61,6 +61,25 @@ def test_several_attention_modules_in_one_block(make, message):
         pass
 
 
+class LoneBlock(nn.Module):
+    """A layer that holds its heads itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleList(AttentionHead(12) for _ in range(3))
+
+    def forward(self, x):
+        return x + torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+def test_heads_are_seen_not_to_be_layers_when_they_run():
+    model, x = LoneBlock(), torch.randn(2, 5, 36)
+    for one in (without_layer(0), without_head(2, 0), patched(0, 1, torch.ones(1, 5, 36))):
+        message = r"heads\.\d adds nothing to its tokens, .* one of several attention modules in one block \(heads\.0, "
+        with pytest.raises(ValueError, match=message), intervene(model, [one]):
+            model(x)
+
+
 def test_branches_beside_each_other_are_seen_when_they_run():
     model = timm.create_model("vit_small_patch16_18x2_224", depth=1, **SIZES).eval()
     x = torch.randn(2, 3, 16, 24)
