@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+import torch
 import transformers
 from conftest import ROOT
 from PIL import Image
@@ -82,3 +83,20 @@ def test_a_recipe_runs_as_it_stands(run, tmp_path, number, page, grid, names):
         assert made["maps"].shape == (1, 12, 3, count, count)
         assert made["tokens"].grid == grid and list(made["tokens"].prefix) == names
         np.testing.assert_allclose(explorer.attention(), made["maps"][0, 11, 0, 1], atol=1e-6)
+
+
+def test_what_is_said_of_ones_own_model_runs_offline(capsys):
+    text = (ROOT / "docs" / "own_model.md").read_text(encoding="utf-8")
+    part = text.partition("<!-- offline -->")[2].partition("<!-- end of offline -->")[0]
+    printed = re.search(r"```\n(RecordedMaps.*?\n)```", part)[1]
+    names: dict = {}
+    exec("".join(re.findall(r"```python\n(.*?)```", part, re.DOTALL)), names)
+    assert capsys.readouterr().out == printed
+    model, images, found = names["model"], names["images"], names["found"]
+    assert names["attention"].shape == (3, 4, 3, 37, 37)
+    assert (names["tokens"].pixels(36), names["tokens"].area) == ((80, 80, 96, 96), (0, 0, 96, 96))
+    assert found.values.shape == found.error.shape == (4, 3) and found.each.shape == (3, 4, 3)
+    assert not torch.allclose(names["changed"], model(images))
+    assert names["cache"]["blocks.3.heads"].shape == (3, 3, 37, 64) and "blocks.3" in names["cache"]
+    assert names["lens"].shape == (3, 5, 10) and names["lengths"].shape == (3, 4, 3, 37, 37)
+    torch.testing.assert_close(names["parts"].total(), names["lens"][:, -1, 3], rtol=0, atol=1e-4)

@@ -7,6 +7,7 @@ from vit_course._support.inputs.tensors import check_floats, check_module
 from vit_course.maps.activation_cache import EMBEDDINGS, run_with_cache
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.forward_pass import check_evaluated
 from vit_course.maps.intervene import ALL, intervene
 from vit_course.maps.running import run
 from vit_course.maps.running_layer import Intervention, RunningLayer
@@ -22,8 +23,7 @@ def cached(model: nn.Module, images: torch.Tensor, *places: str) -> tuple[Cache,
     """
     check_module("model", model)
     check_floats("images", images)
-    if model.training:
-        raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")
+    check_evaluated(model)
     with unrecorded():
         cache = run_with_cache(model, images, [EMBEDDINGS, *(f"blocks.*.{place}" for place in places)])[1]
     return cache, len(Anatomy(model).blocks)
