@@ -157,8 +157,8 @@ class InterventionHooks:
             return None
         if block in self.anatomy.attention.values() and not _has_added(self.changing.running):
             raise ValueError(
-                f"{self.layers[index][0]} adds nothing to its tokens, so it is no layer, but the attention of one, or one "
-                f"of several attention modules in one block ({few(list(self.anatomy.attention))}): nothing can be "
+                f"{self.layers[index][0]} adds nothing to its tokens, so it is no layer, but the attention of one, or "
+                f"one of several attention modules in one block ({few(list(self.anatomy.attention))}): nothing can be "
                 "changed there"
             )
         changed = self.changing.leave(first_tensor(output))
