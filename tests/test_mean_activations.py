@@ -13,10 +13,13 @@ from vit_course.maps import (
     intervene,
     mean_activations,
     record_attention,
+    replaced,
     reweighted,
+    run_with_cache,
     without_branch,
     without_head,
     without_layer,
+    without_neurons,
 )
 
 
@@ -123,6 +126,23 @@ def test_half_precision_is_added_up_in_single_precision():
         assert model(images[:2].bfloat16()).dtype == torch.bfloat16
 
 
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_means_inside_the_branches(name, float64):
+    library = LIBRARIES[name]
+    model, images, places = library.model(), library.images(5), ("queries", "keys", "values", "neurons")
+    means = means_of(model, images, places, batch_size=2)
+    with torch.no_grad():
+        cache = run_with_cache(model, images)[1]
+        for place in places:
+            torch.testing.assert_close(means.values[place][1], cache[f"blocks.1.{place}"].mean(dim=0))
+        one = replaced("values", 1, slice(None), means)
+        with intervene(model, [one, without_neurons(1, slice(None), means)]):
+            used = run_with_cache(model, images)[1]
+    for place in ("values", "neurons"):
+        there = means.values[place][1]
+        torch.testing.assert_close(used[f"blocks.1.{place}"], there.expand(5, *there.shape))
+
+
 def test_means_that_do_not_belong_here():
     model, images = OURS.model(), OURS.images()
     means = means_of(model, images)
@@ -152,8 +172,8 @@ def test_what_it_refuses():
     for given, options, message in (
         (images[0], {}, r"images must have 4 axes \(N, C, H, W\), got shape \(3, 14, 21\)"),
         (images[:0], {}, "images must be at least one picture"),
-        (images, {"places": ["head"]}, "places must be 'heads', 'attention', 'mlp', 'layer' or 'weights', got 'head'"),
-        (images, {"places": []}, "places must be 'heads', 'attention', 'mlp', 'layer' or 'weights', got None"),
+        (images, {"places": ["head"]}, "places must be 'heads', .* 'values' or 'neurons', got 'head'"),
+        (images, {"places": []}, "places must be 'heads', .* 'values' or 'neurons', got None"),
         (images, {"batch_size": 0}, "batch_size must be at least 1, got 0"),
         (images * torch.inf, {}, "mean activations must be finite"),
     ):

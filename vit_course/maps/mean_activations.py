@@ -21,7 +21,7 @@ from vit_course.maps.running import run
 from vit_course.maps.running_layer import Intervention, RunningLayer
 
 PLACES = ("heads", "attention", "mlp", "layer", "weights")
-PLACE = one_of(*PLACES)
+PLACE = one_of(*PLACES, "queries", "keys", "values", "neurons")
 
 
 def mean_activations(
@@ -43,9 +43,9 @@ def mean_activations(
     Args:
         model: as in `intervene`, in eval mode; interventions that are active take part.
         images: pictures of the data set, as the model takes them.
-        places: where, of "heads", "attention", "mlp", "layer" and "weights"; by default everywhere. In a model with
-            parallel branches, for example, there is no "mlp" to be told from the attention; and the weights are large,
-            L h T^2 numbers.
+        places: where; by default "heads", "attention", "mlp", "layer" and "weights", and there are "queries", "keys",
+            "values" and "neurons". In a model with parallel branches, for example, there is no "mlp" to be told from
+            the attention; and the weights are large, L h T^2 numbers.
         batch_size: how many pictures run at once.
         progress: a bar on standard output.
 

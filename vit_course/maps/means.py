@@ -17,8 +17,9 @@ class MeanActivations:
 
     Args:
         values: the means by place, a list with one tensor for each of the L layers: outputs of the "heads" (h, T, d);
-            attention "weights" (h, T, T); what the "attention", the "mlp" or the whole "layer" adds to the tokens,
-            (T, D). `torch.stack(means.values["heads"])` is (L, h, T, d).
+            attention "weights" (h, T, T); "queries", "keys" and "values" (h, T, d); "neurons" (T, M); what the
+            "attention", the "mlp" or the whole "layer" adds to the tokens, (T, D). `torch.stack(means.values["heads"])`
+            is (L, h, T, d).
         count: of how many pictures.
         image_size: (H, W) of the pictures.
         layers: the layers of the model that has run, each as its `first_part`.
