@@ -184,7 +184,7 @@ def test_what_no_patch_sees_is_shown_dark_beside_a_frame(opened):
 
 
 @NEEDS_CHROMIUM
-@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (850, "dark"), (1280, "light")])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), *thoroughly((850, "dark"), (1280, "light"))])
 def test_everybody_can_read_what_is_said_of_the_edges(opened, width, scheme):
     model = padding() if scheme == "dark" else Sized(8, 8).eval()
     image = torch.rand(3, 43, 50)

@@ -130,7 +130,12 @@ KINDS = {
 MODELS = {"ViT": published.vit_pytorch_vit, "SimpleViT": simple}
 
 
-@pytest.fixture(params=[(model, kind) for model in MODELS for kind in KINDS], ids=": ".join)
+# Each kind once every day.
+PAIRS = [("ViT", kind) for kind in KINDS]
+MORE = [pytest.param(("SimpleViT", kind), marks=pytest.mark.thorough) for kind in KINDS]
+
+
+@pytest.fixture(params=[*PAIRS, *MORE], ids=": ".join)
 def pair(request):
     """A model whose layers are no modules, and the same whose layers are."""
     model, kind = request.param
