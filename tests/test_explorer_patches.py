@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import timm
 import torch
+from conftest import thoroughly
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, choose, opening, photograph, pixels, violations
 from PIL import Image
 from sent import picture_of, section
