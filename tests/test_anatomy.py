@@ -74,3 +74,8 @@ def test_a_pass_goes_on_from_what_the_blocks_gave(name):
         again = seen.continued(other, seen.outputs[:skipped])
         torch.testing.assert_close(getattr(again, "logits", again), logits)
     assert not any(module._forward_hooks or "forward" in vars(module) for module in model.modules())
+
+
+def test_a_model_of_one_layer_in_a_list_is_no_layer():
+    model = nn.Sequential(nn.Identity(), timm.create_model("vit_tiny_patch16_224", img_size=32, depth=1))
+    assert list(Anatomy(model).blocks) == ["1.blocks.0"]

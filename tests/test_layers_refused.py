@@ -80,6 +80,20 @@ def test_heads_are_seen_not_to_be_layers_when_they_run():
             model(x)
 
 
+def test_what_such_a_head_gives_is_not_shown_as_tokens():
+    class Patches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.project, self.block = nn.Conv2d(3, 36, 8, 8), LoneBlock()
+
+        def forward(self, images):
+            return self.block(self.project(images).flatten(2).mT)
+
+    panel = explore(Patches(), torch.rand(3, 16, 24), preprocess=lambda x: x)._panels[0]
+    assert (panel["layers"], panel["heads"], panel["width"]) == (1, 3, 24)
+    assert "features" not in [section["name"] for section in panel["sections"]]
+
+
 def test_branches_beside_each_other_are_seen_when_they_run():
     model = timm.create_model("vit_small_patch16_18x2_224", depth=1, **SIZES).eval()
     x = torch.randn(2, 3, 16, 24)

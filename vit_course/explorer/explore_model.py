@@ -241,7 +241,7 @@ def _record(
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         hint = "; it has several parts, explore model.vision_model" if hasattr(model, "vision_model") else ""
         raise ValueError(f"the model cannot take images of shape {tuple(images.shape)}: {reason}{hint}") from error
-    return recorded, seen, answer
+    return recorded, seen if seen is not None and seen.whole else None, answer
 
 
 def upload(

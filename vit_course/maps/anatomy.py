@@ -65,7 +65,7 @@ class Anatomy:
         Raises:
             ValueError: as `find_blocks`.
         """
-        return find_blocks(self.model, list(self.attention))
+        return find_blocks(self.model, list(self.attention), self.projection)
 
     @cached_property
     def prefix(self) -> tuple[str, ...] | None:

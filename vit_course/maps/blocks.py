@@ -22,11 +22,16 @@ def find_attention(paths: dict[nn.Module, str]) -> dict[str, nn.Module]:
     return {path: module for path, module in found.items() if path not in holders}
 
 
-def find_blocks(model: nn.Module, attention: list[str]) -> dict[str, nn.Module]:
+def find_blocks(model: nn.Module, attention: list[str], projection: str | None = None) -> dict[str, nn.Module]:
     """Finds the layers of the encoder by path, in order: the numbered modules that contain one attention layer each.
 
     A layer that is no module of its own, because its attention and its MLP stand in a list, or each in a list of
     its own, is a `nn.ModuleList` of its parts.
+
+    Args:
+        model: any ViT.
+        attention: the paths of its attention layers.
+        projection: the path of its patch projection: what holds that too is a model in a list, and no layer.
 
     Raises:
         ValueError: there are none; several parts of the model have such layers; or a layer has several attention
@@ -36,6 +41,7 @@ def find_blocks(model: nn.Module, attention: list[str]) -> dict[str, nn.Module]:
     for path in attention:
         parts = path.split(".")
         starts = [".".join(parts[:end]) for end in range(1, len(parts) + 1) if parts[end - 1][-1:].isdigit()]
+        starts = [start for start in starts if projection is None or not is_inside(projection, start)] or starts
         # An attention pooling after the layers has no number, so it is left out.
         for start in starts:
             if sum(is_inside(other, start) for other in attention) == 1:

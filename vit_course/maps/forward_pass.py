@@ -58,6 +58,13 @@ class ForwardPass:
         """Returns L + 1 tensors (B, T, D): the tokens that enter the first block, and the outputs of the L blocks."""
         return [] if self.entered is None else [self.entered, *map(first_tensor, self.outputs)]
 
+    @property
+    def whole(self) -> bool:
+        """Whether every block has given tokens of the shape that entered, which heads taken for blocks do not."""
+        tokens = self.tokens()
+        shapes = {x.shape if isinstance(x, torch.Tensor) else None for x in tokens}
+        return len(tokens) == len(self.blocks) + 1 and len(shapes) == 1
+
     def continued(self, images: torch.Tensor, outputs: list) -> Any:
         """Runs the model with its first blocks skipped: these outputs stand in for them. Returns the model's output.
 
