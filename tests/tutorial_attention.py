@@ -88,6 +88,35 @@ class ModuleForEachHead(nn.Module):
         return self.out(torch.cat([head(x) for head in self.heads], dim=2))
 
 
+class NormForEachHead(ModuleForEachHead):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.LayerNorm(WIDTH)
+
+    def forward(self, x):
+        return self.out(torch.cat([head(self.norm(x)) for head in self.heads], dim=2))
+
+
+class WideHead(Head):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(WIDTH // HEADS, WIDTH)
+
+    def forward(self, x):
+        return self.out(super().forward(x))
+
+
+class SumOfHeads(NormForEachHead):
+    """Each head has its part of the output projection, so that its output looks like that of a layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleList(WideHead() for _ in range(HEADS))
+
+    def forward(self, x):
+        return sum(head(self.norm(x)) for head in self.heads)
+
+
 class HeadOfPart(nn.Module):
     def __init__(self):
         super().__init__()

@@ -18,7 +18,9 @@ from tutorial_attention import (
     LoopOverMatrices,
     Lora,
     ModuleForEachHead,
+    NormForEachHead,
     OnParts,
+    SumOfHeads,
     keep,
 )
 
@@ -236,6 +238,8 @@ ROWS = {
     "one head": Row(blocks(partial(Attention, 1)), heads=1),
     "a module for each head": Row(blocks(ModuleForEachHead)),
     "a module for each head, on its part of the tokens": Row(blocks(OnParts)),
+    "a norm for each head": Row(blocks(NormForEachHead)),
+    "a sum of heads": Row(blocks(SumOfHeads), refused="heads.0 and blocks.0.attn.heads.1 attend to equal tokens"),
     "a loop over heads": Row(blocks(LoopOverHeads), refused="blocks.0.attn attends in a loop"),
     "a loop over matrices": Row(blocks(LoopOverMatrices), refused="blocks.0.attn attends in a loop"),
     "adds in place": Row(partial(Tutorial, InPlace)),

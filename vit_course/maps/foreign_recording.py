@@ -111,7 +111,7 @@ class ForeignRecording:
         kept = self.doubtful.pop(module, None)
         if kept is not None and self._over_channels(module, kept.weights(), args, kwargs):
             self.odd.append(f"{self._path(module)} attends over channels and not over tokens")
-        self.calls.leave(module)
+        self.calls.leave(module, rest[-1])
         self.tracer.idle = not self.calls.running
 
     def _seen(self, kept: RecordedAttention, changed: str, values: torch.Tensor | None) -> None:
@@ -162,22 +162,23 @@ class ForeignRecording:
     def _add(self, path: str, kept: RecordedAttention) -> None:
         # Adds an attention to its layer: that of the module beside it, if it is one of several heads.
         calls = self.calls
-        beside = calls.sibling() if len(kept.shape) == 4 else None
-        if beside is not None:
-            before, now = beside
-            if (
-                len(before.layers) > 1
-                or now.layers
-                or kept.shape[-2:] != self.by_layer[min(before.layers)][-1].shape[-2:]
-            ):
-                here, there = (self._path(call.module) for call in (before, now))
-                self.odd.append(f"{here} and {there} attend to the same tokens side by side: record one of them")
-                beside = None
+        pair = calls.siblings() if len(kept.shape) == 4 else None
+        stands = pair[1].stands(pair[0]) if pair else "behind"
+        if pair and stands != "behind":
+            before, now = pair
+            square = self.by_layer[min(before.layers)][-1].shape[-2:]
+            if stands == "unclear" or len(before.layers) > 1 or now.layers or kept.shape[-2:] != square:
+                there, here = (self._path(call.module) for call in pair)
+                self.odd.append(
+                    f"{there} and {here} attend to equal tokens, and nothing says whether they are heads, layers or "
+                    "two models: record one of them"
+                )
+                stands = "behind"
         if any(call.is_second_part for call in calls.running):
             part = next(call.module for call in calls.running if call.is_second_part)
             self.odd.append(f"{self._path(part)} looks at the images after another part has: record one of them")
-        if beside is not None:
-            number = min(beside[0].layers)
+        if pair and stands == "beside":
+            number = min(pair[0].layers)
             layer = self.by_layer[number]
             layer[-1] = JoinedHeads([*layer[-1].parts, kept])
         else:

@@ -1,6 +1,7 @@
 """The calls of modules while a model runs: they tell the heads of a layer from layers, and one pass from the next."""
 
 from collections import Counter
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,12 +15,14 @@ class Call:
         given: its first argument that is a tensor, or None.
 
     `layers` are the numbers of the attention layers that were computed inside, `own` how many of them by the module
-    itself, `last` the last finished call inside in which attention was computed. `is_second_part` says that the module
-    is given the images of the pass after another part of the model has attended to them.
+    itself, `last` the last finished call inside in which attention was computed, and `output` the first tensor that the
+    module has returned. `is_second_part` says that the module is given the images of the pass after another part of the
+    model has attended to them.
     """
 
     def __init__(self, module: nn.Module, given: torch.Tensor | None):
         self.module, self.given = module, given
+        self.output: torch.Tensor | None = None
         self.layers: set[int] = set()
         self.own = 0
         self.last: Call | None = None
@@ -32,17 +35,30 @@ class Call:
         elif given is not None and any(module.children()):  # a module without parts has no attention layer inside
             self._copy = given.clone()
 
-    def is_beside(self, other: "Call") -> bool:
-        """Whether both modules were given the same tokens (B, T, D), or parts of them, as the heads of a layer are."""
-        mine, others = self.given, other.given
-        if mine is None or others is None or mine.ndim != 3 or others.ndim != 3:
-            return False
-        if mine.untyped_storage().data_ptr() != others.untyped_storage().data_ptr():
-            return False
-        # Layers in a loop may write what they add into the same tensor.
-        if others.is_inference():
-            return other._copy is not None and torch.equal(others, other._copy)
-        return others._version == other._version
+    def stands(self, before: "Call") -> str:
+        """How this call stands to one before it: "beside" it, as the heads of a layer do, "behind" it, or "unclear".
+
+        Modules beside each other are given the same tokens (B, T, D), or parts of them. If the tokens are only equal,
+        as where each head is given a norm of its own, a head is known by its output, which has fewer numbers than its
+        tokens. A layer that adds nothing yet gives the next one equal tokens, too, but as its output.
+        """
+        mine, others, gave = self.given, before.given, before.output
+        if mine is None or others is None or mine.ndim != 3 or others.ndim != 3 or before._has_changed():
+            return "behind"
+        if _storage(mine) == _storage(others):
+            return "beside"
+        if mine.shape != others.shape or gave is None or _storage(mine) == _storage(gave):
+            return "behind"
+        if not torch.equal(mine, others):
+            return "behind"
+        return "beside" if gave.shape[-1] < others.shape[-1] else "unclear"
+
+    def _has_changed(self) -> bool:
+        # Whether its tokens were changed in place since, as by layers in a loop that add to the same tensor.
+        assert self.given is not None
+        if self.given.is_inference():
+            return self._copy is None or not torch.equal(self.given, self._copy)
+        return self.given._version != self._version
 
 
 class CallStack:
@@ -76,12 +92,14 @@ class CallStack:
             self.looking.add(module)
         self.running.append(call)
 
-    def leave(self, module: nn.Module) -> None:
+    def leave(self, module: nn.Module, output: Any = None) -> None:
         """Removes the last call of the module, and any inside it that ended with an exception."""
         while self.running:
             call = self.running.pop()
             if call.module is module:
                 call.last = None  # which frees its tokens
+                returned = output if isinstance(output, (tuple, list)) else (output,)
+                call.output = next((x for x in returned if isinstance(x, torch.Tensor)), None)
                 if self.running and call.layers:
                     self.running[-1].last = call
                 return
@@ -91,12 +109,10 @@ class CallStack:
         self.seen[path] += 1
         return self.seen[path] - 1
 
-    def sibling(self) -> tuple[Call, Call] | None:
-        """Returns the last finished call with attention in it and the present one that stands beside it, if any."""
-        for outer, inner in zip(reversed(self.running[:-1]), reversed(self.running[1:]), strict=True):
-            if outer.last is not None:
-                return (outer.last, inner) if inner.is_beside(outer.last) else None
-        return None
+    def siblings(self) -> tuple[Call, Call] | None:
+        """Returns the last finished call with attention in it, and the present one in the same module, if there are."""
+        pairs = zip(reversed(self.running[:-1]), reversed(self.running[1:]), strict=True)
+        return next(((outer.last, inner) for outer, inner in pairs if outer.last is not None), None)
 
     def _begin(self, pictures: list[torch.Tensor]) -> None:
         self.seen: Counter[str] = Counter()
@@ -104,6 +120,10 @@ class CallStack:
         self.batch = len(pictures[0]) if pictures else None
         self.shape = pictures[0].shape[1:] if pictures else None
         self.sizes += sizes_in(pictures)
+
+
+def _storage(x: torch.Tensor) -> int:
+    return x.untyped_storage().data_ptr()
 
 
 def pictures_in(values: tuple | list) -> list[torch.Tensor]:
