@@ -12,7 +12,7 @@ SEEN: list[torch.Tensor] = []
 
 def keep(weights: torch.Tensor) -> torch.Tensor:
     """(B, h, T, T) or (B, T, T), kept and returned."""
-    SEEN.append(weights.detach().clone())
+    SEEN.append(weights.data.clone())  # not by detach, behind which no model is tested
     return weights
 
 
@@ -95,6 +95,17 @@ class NormForEachHead(ModuleForEachHead):
 
     def forward(self, x):
         return self.out(torch.cat([head(self.norm(x)) for head in self.heads], dim=2))
+
+
+class OwnNormForEachHead(ModuleForEachHead):
+    def __init__(self):
+        super().__init__()
+        self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(HEADS))
+        for norm in self.norms:
+            nn.init.normal_(norm.weight)  # as after a training, so that the heads are given different tokens
+
+    def forward(self, x):
+        return self.out(torch.cat([head(norm(x)) for head, norm in zip(self.heads, self.norms, strict=True)], dim=2))
 
 
 class WideHead(Head):

@@ -30,6 +30,8 @@ HARMLESS = {
 }  # fmt: skip
 # Functions whose outputs are tokens again and no attention scores.
 TOKENS_AGAIN = {"linear", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "group_norm", "rms_norm"}
+# Functions behind which autograd follows nothing.
+CUTS = {"detach", "detach_", "_set_grad_enabled"}
 
 # Arguments of `F.multi_head_attention_forward` that the fused `F.scaled_dot_product_attention` does not have.
 SPECIAL = (
@@ -65,6 +67,8 @@ class AttentionTracer(TorchFunctionMode):
         self.openly = openly
         self.paused = False
         self.idle = False  # no part of the model is running; set by `ForeignRecording`
+        self.result = None  # of the last call
+        self.cuts = False  # whether the model cut the graph of autograd
         self.origins = WeakIdKeyDictionary()
         self.told = WeakIdKeyDictionary()
 
@@ -74,8 +78,9 @@ class AttentionTracer(TorchFunctionMode):
             return func(*args, **kwargs)
         if func is F.scaled_dot_product_attention:
             return self._fused(func, args, kwargs)
-        result = func(*args, **kwargs)  # calls inside this one are not intercepted
+        self.result = result = func(*args, **kwargs)  # calls inside this one are not intercepted
         name = getattr(func, "__name__", "")
+        self.cuts = self.cuts or name in CUTS
         if func is F.multi_head_attention_forward:
             self.seen(_projected(func, args, kwargs), "", None)
         elif name == "flex_attention":
@@ -90,7 +95,7 @@ class AttentionTracer(TorchFunctionMode):
             weights = weights_of(**call)
             self.seen(RecordedAttention(weights.shape, weights=weights), "", call["value"])
             return weights @ call["value"]
-        result = func(*args, **kwargs)
+        self.result = result = func(*args, **kwargs)
         if call.get("attn_mask") is None and not call.get("is_causal"):
             q, k = call["query"], call["key"]
             if call.get("enable_gqa"):  # several heads of queries share one of keys

@@ -98,14 +98,14 @@ class ForeignRecording:
 
     # While another thread registers or removes these hooks, PyTorch may call them without the kwargs.
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
-        if not is_recorded(self.thread):
+        if not self._hears():
             return
         self.calls.enter(module, (*args, *(kwargs or {}).values()))
         self.tracer.idle = False
         self.ran.add(self._path(module))
 
     def _leave(self, module: nn.Module, args: tuple, *rest: Any) -> None:
-        if not is_recorded(self.thread):
+        if not self._hears():
             return
         kwargs = rest[0] if len(rest) > 1 else {}
         kept = self.doubtful.pop(module, None)
@@ -187,9 +187,13 @@ class ForeignRecording:
                 self.by_layer.append([])
                 self.places.append(path)
             self.by_layer[number].append(kept)
+        calls.orders[-1].append(number)
         for call in calls.running:
             call.layers.add(number)
         self.sequences.append((kept.shape[0], calls.batch))
+
+    def _hears(self) -> bool:
+        return is_recorded(self.thread)
 
     def _path(self, module: nn.Module) -> str:
         # A replica of a module, such as one per GPU, has no path: its class stands for it.

@@ -74,6 +74,7 @@ class CallStack:
         self.first: nn.Module | None = None
         self.batch: int | None = None  # the number of images in the present pass, if known
         self.sizes: list[tuple[int, int]] = []  # (H, W) of the images of each pass
+        self.orders: list[list[int]] = []  # the layers of each pass, in the order in which they attended
         self._begin([])
 
     def enter(self, module: nn.Module, values: tuple) -> None:
@@ -120,6 +121,7 @@ class CallStack:
         self.batch = len(pictures[0]) if pictures else None
         self.shape = pictures[0].shape[1:] if pictures else None
         self.sizes += sizes_in(pictures)
+        self.orders.append([])
 
 
 def _storage(x: torch.Tensor) -> int:

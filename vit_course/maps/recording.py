@@ -16,6 +16,7 @@ from vit_course.maps.attention_tracer import weights_of
 from vit_course.maps.foreign_recording import ForeignRecording
 from vit_course.maps.module_calls import sizes_in
 from vit_course.maps.module_paths import few
+from vit_course.maps.probe_layers import check_layers
 from vit_course.maps.probe_tokens import find_probed_tokens
 from vit_course.maps.recorded_attention import (
     HOOKS,
@@ -167,6 +168,7 @@ class RecordedMaps:
         num_tokens = shapes.pop()[-1]
         if self._watched:
             check_whole(self._anatomy, num_tokens, self._size())
+            check_layers(self._watched, self._size())
         return num_tokens
 
     def _size(self) -> tuple[int, int] | None:
