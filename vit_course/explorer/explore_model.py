@@ -21,9 +21,9 @@ from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, prepro
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import ForwardPass, evaluated
+from vit_course.maps.forward_pass import ForwardPass
 from vit_course.maps.recording import RecordedMaps, record_attention
-from vit_course.maps.running import run
+from vit_course.maps.running import evaluated, run
 from vit_course.maps.tokens import Tokens, need_prefix
 from vit_course.maps.wrapped import Wrapped
 from vit_course.pretrained.pretrained_model import Pretrained, none_fits

@@ -12,11 +12,15 @@ from vit_course.maps.intervention_mode import InterventionMode
 
 
 class _Active(threading.local):
-    """The modes of this thread, the outermost first; `unrecorded` while it runs a model for its own use."""
+    """The modes of this thread, the outermost first.
+
+    `unrecorded` while it runs a model for its own use, `paused` while that is the model without interventions.
+    """
 
     def __init__(self) -> None:
         self.changing: list[InterventionMode] = []
         self.unrecorded = False
+        self.paused = False
 
 
 ACTIVE = _Active()
@@ -45,12 +49,14 @@ def outside_interventions() -> Iterator[None]:
 @contextmanager
 def paused_interventions() -> Iterator[None]:
     """Switches the active interventions off inside the with block."""
-    before = [(changing, changing.busy) for changing in ACTIVE.changing]
+    before, paused = [(changing, changing.busy) for changing in ACTIVE.changing], ACTIVE.paused
+    ACTIVE.paused = True
     for changing, _ in before:
         changing.busy = True
     try:
         yield
     finally:
+        ACTIVE.paused = paused
         for changing, busy in before:
             changing.busy = busy
 

@@ -12,9 +12,10 @@ from vit_course._support.inputs.tensors import need_finite
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass, logits_of
 from vit_course.maps.intervene import ALL, among, intervene, need_places
+from vit_course.maps.probe_tokens import find_probed_tokens
 from vit_course.maps.running import run
 from vit_course.maps.running_layer import Intervention, RunningLayer
-from vit_course.maps.tokens import Tokens, find_tokens
+from vit_course.maps.tokens import Tokens
 
 # What is measured: "logits", "class token" or another token by name or index; or a function of what the model returns
 # for n rows to n numbers, or one such function for each picture.
@@ -58,7 +59,7 @@ class Baseline:
     def tokens(self) -> Tokens:
         """Returns the order of the sequence: prefix tokens and patches."""
         height, width = self.images.shape[2:]
-        return find_tokens(self.before.tokens()[0].shape[1], (height, width), self.anatomy)
+        return find_probed_tokens(self.before.tokens()[0].shape[1], (height, width), self.anatomy)
 
     def _count(self, x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
         self.heads.append(x.shape[1])  # (B, h, T, d)

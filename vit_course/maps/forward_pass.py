@@ -118,24 +118,6 @@ class ForwardPass:
             self.features = x.detach().clone()
 
 
-@contextmanager
-def evaluated(model: nn.Module) -> Iterator[None]:
-    """Context manager that puts a model into eval mode, and restores the mode of each module afterwards."""
-    training = {module: module.training for module in model.modules()}
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, mode in training.items():
-            module.training = mode
-
-
-def check_evaluated(model: nn.Module) -> None:
-    """Raises a `ValueError` for a model in training mode."""
-    if model.training:
-        raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")
-
-
 def logits_of(out: object) -> torch.Tensor:
     """Returns the logits (B, num_classes) from the output of a model of any library.
 

@@ -14,9 +14,10 @@ from vit_course.maps.blocks import parts_of
 from vit_course.maps.intervention_mode import InterventionMode
 from vit_course.maps.module_calls import pictures_in, sizes_in
 from vit_course.maps.module_paths import few
+from vit_course.maps.probe_tokens import find_probed_tokens
 from vit_course.maps.running import Skipped, first_tensor, run
 from vit_course.maps.running_layer import Intervention, RunningLayer
-from vit_course.maps.tokens import Tokens, check_whole, find_tokens
+from vit_course.maps.tokens import Tokens, check_whole
 
 
 class InterventionHooks:
@@ -71,7 +72,7 @@ class InterventionHooks:
                 self.pictures, self.changing.learning = None, False
 
     def _here(self) -> bool:
-        return threading.get_ident() == self.thread
+        return threading.get_ident() == self.thread and not ACTIVE.paused
 
     def _begin(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
         # The images are given to the model or, where only a part of it is called, to its embedding.
@@ -184,7 +185,7 @@ class InterventionHooks:
         key = num_tokens, self.size or (config.height_width if config else None)
         if key not in self.known:
             check_whole(self.anatomy, *key)
-            self.known[key] = find_tokens(*key, self.anatomy)
+            self.known[key] = find_probed_tokens(*key, self.anatomy)
         return self.known[key]
 
 

@@ -14,10 +14,9 @@ from vit_course._support.inputs.tensors import check_axes, check_floats, check_m
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.blocks import first_part
-from vit_course.maps.forward_pass import check_evaluated
 from vit_course.maps.intervene import ALL, intervene
 from vit_course.maps.means import MeanActivations
-from vit_course.maps.running import run
+from vit_course.maps.running import check_evaluated, run
 from vit_course.maps.running_layer import Intervention, RunningLayer
 
 PLACES = ("heads", "attention", "mlp", "layer", "weights")

@@ -6,11 +6,10 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import nn
 
-from vit_course.maps.active_interventions import paused_interventions, unrecorded
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.foreign_recording import ForeignRecording
-from vit_course.maps.forward_pass import evaluated
 from vit_course.maps.recorded_attention import RecordedAttention
+from vit_course.maps.trial_run import trial_run
 
 # For each attention of a pass, in their order, the earlier ones of which it reads something.
 Reads = list[set[int]]
@@ -89,13 +88,7 @@ class _Linked(ForeignRecording):
 def _probed(anatomy: Anatomy, image_size: tuple[int, int]) -> Reads | None:
     linked, model = _Linked(anatomy), anatomy.model
     try:
-        with (
-            torch.inference_mode(False),
-            torch.enable_grad(),
-            evaluated(model),
-            unrecorded(),
-            paused_interventions(),
-        ):
+        with torch.inference_mode(False), torch.enable_grad(), trial_run(model):
             image = torch.randn(1, anatomy.channels, *image_size, generator=torch.Generator().manual_seed(0))
             like = next(model.parameters(), image)
             with linked.watching():

@@ -9,14 +9,12 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import nn
 
-from vit_course.maps.active_interventions import paused_interventions, unrecorded
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.foreign_recording import EAGER
-from vit_course.maps.forward_pass import evaluated
 from vit_course.maps.module_paths import few
 from vit_course.maps.patch_geometry import PatchGeometry
 from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.tokens import Tokens, find_tokens
+from vit_course.maps.trial_run import trial_run
 from vit_course.vit import ViT
 
 STRENGTH = 4.0  # of a change, in standard deviations of the random images
@@ -127,7 +125,7 @@ def _tokens_of(anatomy: Anatomy, images: torch.Tensor) -> torch.Tensor | None:
         hooks = [layer.register_forward_pre_hook(hook, with_kwargs=True) for layer in layers]
     try:
         # A compiled model is run as it is written, so that it can be left in the middle.
-        with EAGER, evaluated(model), unrecorded(), paused_interventions():
+        with trial_run(model):
             model(images)
     except _Arrived:
         pass

@@ -1,7 +1,8 @@
-"""Runs a model of any library, or a block that is skipped."""
+"""Runs a model of any library, in eval mode for a while, or with a block that is skipped."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -34,3 +35,21 @@ def run(model: nn.Module, images: torch.Tensor) -> Any:
 def first_tensor(output: object) -> torch.Tensor:
     """Returns the tokens from the output of a block, which may be a tuple."""
     return output[0] if isinstance(output, tuple) else output
+
+
+@contextmanager
+def evaluated(model: nn.Module) -> Iterator[None]:
+    """Context manager that puts a model into eval mode, and restores the mode of each module afterwards."""
+    training = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in training.items():
+            module.training = mode
+
+
+def check_evaluated(model: nn.Module) -> None:
+    """Raises a `ValueError` for a model in training mode."""
+    if model.training:
+        raise ValueError("the model is in training mode, in which dropout changes it too: call model.eval() first")

@@ -7,9 +7,8 @@ from vit_course._support.inputs.tensors import check_floats, check_module
 from vit_course.maps.activation_cache import EMBEDDINGS, run_with_cache
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.forward_pass import check_evaluated
 from vit_course.maps.intervene import ALL, intervene
-from vit_course.maps.running import run
+from vit_course.maps.running import check_evaluated, run
 from vit_course.maps.running_layer import Intervention, RunningLayer
 
 Cache = dict[str, torch.Tensor]

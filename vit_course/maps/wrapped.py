@@ -11,14 +11,12 @@ from torch import nn
 
 from vit_course._support.inputs.class_names import names_by_number, names_of_timm
 from vit_course._support.inputs.rules import is_int
-from vit_course.maps.active_interventions import paused_interventions, unrecorded
 from vit_course.maps.anatomy import Anatomy, library_of, own, own_config
-from vit_course.maps.foreign_recording import EAGER
-from vit_course.maps.forward_pass import evaluated
 from vit_course.maps.module_calls import pictures_in
 from vit_course.maps.module_paths import holders, is_inside
 from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.running import run
+from vit_course.maps.trial_run import trial_run
 
 T = TypeVar("T")
 
@@ -154,7 +152,7 @@ def _heard(anatomy: Anatomy, image: torch.Tensor) -> _Heard:
     last = anatomy.projection or list(anatomy.around)[-1]
     modules = {path: model.get_submodule(path) for path in holders(last)[1:]}
     try:
-        with EAGER, evaluated(model), unrecorded(), paused_interventions(), _overheard(modules, calls):
+        with trial_run(model), _overheard(modules, calls):
             logits = _logits(run(model, images.clone()))
     except Exception:  # a foreign model may raise anything, and then nothing is confirmed
         return _Heard(images, [], None)

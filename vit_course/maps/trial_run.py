@@ -1,0 +1,29 @@
+"""A run of somebody's model that leaves nothing behind, to test what is believed of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+from vit_course.maps.active_interventions import paused_interventions, unrecorded
+from vit_course.maps.foreign_recording import EAGER
+from vit_course.maps.running import evaluated
+
+
+@contextmanager
+def trial_run(model: nn.Module) -> Iterator[None]:
+    """Runs the model in eval mode, uncompiled, unchanged and unrecorded inside the with block.
+
+    Afterwards its modes, its buffers, such as a queue that its forward fills, and the state of PyTorch's random numbers
+    are as before.
+    """
+    buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    with torch.random.fork_rng(devices=[]), EAGER, evaluated(model), unrecorded(), paused_interventions():
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for buffer, before in buffers:
+                    if not buffer.is_inference():
+                        buffer.copy_(before)
