@@ -92,9 +92,9 @@ class AttentionTracer(TorchFunctionMode):
     def _fused(self, func, args, kwargs):
         call = inspect.signature(weights_of).bind(*args, **kwargs).arguments
         if self.openly:
-            weights = weights_of(**call)
-            self.seen(RecordedAttention(weights.shape, weights=weights), "", call["value"])
-            return weights @ call["value"]
+            weights, value = weights_of(**call), call["value"]
+            self.seen(RecordedAttention(weights.shape, weights=weights), "", value)
+            return weights @ value.repeat_interleave(weights.shape[-3] // value.shape[-3], dim=-3)
         self.result = result = func(*args, **kwargs)
         if call.get("attn_mask") is None and not call.get("is_causal"):
             q, k = call["query"], call["key"]
@@ -152,7 +152,7 @@ class AttentionTracer(TorchFunctionMode):
         elif weighing:
             place = next(place for place, one in enumerate(inputs) if self.origins.get(one) is weighing[0])
             self._met_values(weighing[0], inputs[place], inputs[1 - place])
-        elif sums_to_one(inputs[0]):
+        elif inputs[1] not in self.origins and sums_to_one(inputs[0]):  # in linear attention that is a product
             self.seen(self._copied(inputs[0]), "", inputs[1])
         else:
             self.origins[result] = Scores()

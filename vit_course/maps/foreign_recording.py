@@ -100,7 +100,7 @@ class ForeignRecording:
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:
         if not self._hears():
             return
-        self.calls.enter(module, (*args, *(kwargs or {}).values()))
+        self.calls.enter(module, args, kwargs or {})
         self.tracer.idle = False
         self.ran.add(self._path(module))
 
@@ -129,7 +129,7 @@ class ForeignRecording:
         if len(shape) == 2 and shape[0] != shape[1]:
             return  # a mixture of class vectors
         owner.own += 1
-        if re.search(OVER_CHANNELS, " ".join((*kinds, path)), re.IGNORECASE):
+        if re.search(OVER_CHANNELS, " ".join((*kinds[1:], path)), re.IGNORECASE):  # not the name of the whole model
             self.odd.append(f"{path} attends over channels and not over tokens")
         elif changed:
             self.odd.append(
@@ -150,7 +150,7 @@ class ForeignRecording:
                 f"{path} attends from {shape[2]} to {shape[3]} tokens: a class token alone, a decoder "
                 "or pooled keys have no map of all tokens to all"
             )
-        elif shape[2] not in _lengths(owner.given, shape[2], self.calls.shape):
+        elif shape[2] not in _lengths(owner.given, shape, self.calls.shape):
             self.shorter.append(
                 f"{path} attends over {shape[2]} parts, where {_shape(owner.given)} came in: over channels, windows or "
                 "pooled tokens"
@@ -283,15 +283,16 @@ def _shape(given: torch.Tensor | None) -> tuple[int, ...]:
     return () if given is None else tuple(given.shape)
 
 
-def _lengths(given: torch.Tensor | None, default: int, images: torch.Size | None) -> set[int]:
+def _lengths(given: torch.Tensor | None, weights: torch.Size, images: torch.Size | None) -> set[int]:
     # The possible numbers of tokens in (B, T, D) or (T, B, D), in heads (B, h, T, d), or in a feature map with channels
     # first or last. A module that is given the images themselves may make any number of them.
     shape = _shape(given)
     if len(shape) == 3:
         return set(shape[:2])
     if len(shape) != 4 or shape[1:] == images:
-        return {default}
-    return {shape[2], shape[1] * shape[2], shape[2] * shape[3]}
+        return {weights[2]}
+    heads = {shape[2]} if shape[1] == weights[1] else set()
+    return heads | {shape[1] * shape[2], shape[2] * shape[3]}
 
 
 def _pattern(path: str) -> str:

@@ -1,7 +1,6 @@
 """The gradients of a logit with respect to the attention weights of all layers."""
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 import torch
 from torch import nn
@@ -11,6 +10,7 @@ from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.foreign_recording import ForeignRecording
 from vit_course.maps.forward_pass import logits_of
 from vit_course.maps.module_paths import few
+from vit_course.maps.recorded_attention import RecordedAttention
 from vit_course.maps.recording import RecordedMaps
 
 
@@ -46,24 +46,22 @@ def attention_gradients(
         maps = RecordedMaps(watched.anatomy, watched.by_layer, watched.calls.sizes, watched)
         maps.stacked()  # raises if the maps are not whole
         parts = [layer[0].parts for layer in watched.by_layer]
-        weights = [part.weights() for layer in parts for part in layer]
+        weights = [part.computed() for layer in parts for part in layer]
         check_classes(classes, logits)
         picked = logits.gather(1, classes[:, None]).sum()  # images are independent: one backward pass for all
         try:
-            gradients = torch.autograd.grad(picked, weights)
+            slopes = torch.autograd.grad(picked, weights)
         except RuntimeError as error:
             raise ValueError(_why_none(watched.anatomy)) from error
-    counts = [len(layer) for layer in parts]
-    stacked, slopes = (
-        torch.stack([torch.cat(layer, dim=1) for layer in _split(values, counts)], dim=1)
-        for values in (weights, gradients)
-    )
-    return stacked.detach(), need_finite("gradients", slopes)
+    stacked, gradients = (_by_layer(parts, values) for values in (weights, slopes))
+    return stacked.detach(), need_finite("gradients", gradients)
 
 
-def _split(values: Sequence[torch.Tensor], counts: list[int]) -> Iterator[Sequence[torch.Tensor]]:
+def _by_layer(parts: list[Sequence[RecordedAttention]], values: Sequence[torch.Tensor]) -> torch.Tensor:
+    # One tensor for each part of each layer, (B, h, T, T) or (B, T, T) -> (B, L, h, T, T)
     rest = iter(values)
-    return (list(islice(rest, count)) for count in counts)
+    layers = [torch.cat([next(rest).view(part.shape) for part in layer], dim=1) for layer in parts]
+    return torch.stack(layers, dim=1)
 
 
 def _why_none(anatomy: Anatomy) -> str:

@@ -1,6 +1,7 @@
 """The calls of modules while a model runs: they tell the heads of a layer from layers, and one pass from the next."""
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -73,22 +74,25 @@ class CallStack:
         self.running: list[Call] = []
         self.first: nn.Module | None = None
         self.batch: int | None = None  # the number of images in the present pass, if known
+        self.keyword: str | None = None  # by which the model is given its images, if not by their place
         self.sizes: list[tuple[int, int]] = []  # (H, W) of the images of each pass
         self.orders: list[list[int]] = []  # the layers of each pass, in the order in which they attended
         self._begin([])
 
-    def enter(self, module: nn.Module, values: tuple) -> None:
+    def enter(self, module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> None:
         """Adds a call with these arguments."""
+        values = (*args, *kwargs.values())
         pictures = pictures_in(values)
         call = Call(module, next((x for x in values if isinstance(x, torch.Tensor)), None))
         if not self.running and (module is self.model or self.first in (None, module, self.model)):
             self.first = module
-            self._begin(pictures)
+            self._begin(pictures, values)
+            self.keyword = next((name for name, x in kwargs.items() if pictures and x is pictures[0]), None)
         elif pictures and self.seen:
             if module in self.looking:  # two images one after the other, as in a Siamese model
                 self._begin(pictures)
             else:
-                call.is_second_part = pictures[0].shape[1:] == self.shape
+                call.is_second_part = self.shape is not None and pictures[0].shape[2:] == self.shape[1:]
         if pictures:
             self.looking.add(module)
         self.running.append(call)
@@ -115,17 +119,30 @@ class CallStack:
         pairs = zip(reversed(self.running[:-1]), reversed(self.running[1:]), strict=True)
         return next(((outer.last, inner) for outer, inner in pairs if outer.last is not None), None)
 
-    def _begin(self, pictures: list[torch.Tensor]) -> None:
+    def _begin(self, pictures: list[torch.Tensor], values: Any = ()) -> None:
         self.seen: Counter[str] = Counter()
         self.looking: set[nn.Module] = set()  # modules that were given images in this pass
-        self.batch = len(pictures[0]) if pictures else None
+        # Images may also come in a list or a dict, and a video has one axis more.
+        batches = [len(x) for x in pictures or _tensors_in(values) if x.ndim > 3]
+        self.batch = batches[0] if batches else None
         self.shape = pictures[0].shape[1:] if pictures else None
         self.sizes += sizes_in(pictures)
         self.orders.append([])
 
 
 def _storage(x: torch.Tensor) -> int:
-    return x.untyped_storage().data_ptr()
+    try:
+        return x.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):  # a nested tensor, or one of torch.func
+        return id(x)
+
+
+def _tensors_in(values: Any) -> list[torch.Tensor]:
+    # All tensors in the arguments of a call, which may be lists and dicts.
+    if isinstance(values, torch.Tensor):
+        return [values]
+    values = values.values() if isinstance(values, Mapping) else values
+    return [x for value in values for x in _tensors_in(value)] if isinstance(values, Iterable) else []
 
 
 def pictures_in(values: tuple | list) -> list[torch.Tensor]:

@@ -52,6 +52,15 @@ class RecordedAttention:
         with in_full_precision(q):  # also if they are requested under autocast
             return attention_weights(q, k)
 
+    def computed(self) -> torch.Tensor:
+        """Returns the weights as the model computed them, whose gradients autograd knows; (B, T, S) of a single head.
+
+        Raises:
+            ValueError: as `weights`.
+        """
+        self._check_unchanged()
+        return self.weights() if self._weights is None else self._weights
+
     def queries_and_keys(self) -> Pair | None:
         """Returns queries and keys, in float32 if the model has 16 bits, or None if only weights were seen.
 
