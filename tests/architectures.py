@@ -18,7 +18,7 @@ from torch import nn
 
 CLASS, DISTILLED = ("class token",), ("class token", "distillation token")
 LAYERS, HEADS = 3, 2
-OTHER_TOKENS, WINDOWS, STAGES = "attends from", "numbers of sequences", "of different shapes"
+OTHER_TOKENS, WINDOWS, STAGES = "attends from", "sequences, where images were", "of different shapes"
 CHANNELS, AXES = "over channels", "B, h, T, T. is needed"
 
 

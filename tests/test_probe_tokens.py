@@ -150,6 +150,9 @@ def test_a_recording_says_what_was_tested_or_why_not():
         said[name] = repr(recorded)
     begin = "RecordedMaps: 2 layers of 2 heads over 25 tokens of 2 images; "
     assert said["tested"] == begin + "class token, then 6 x 4 patches of 8 x 8 pixels, tested on the model"
-    assert said["not tested"] == begin + "class token, then 6 x 4 patches, as the model says: it could not be tested"
+    assert said["not tested"] == (
+        f"{begin[:-2]}, not tested to be layers; class token, then 6 x 4 patches, as the model says: it could not be "
+        "tested"
+    )
     assert said["refused"].startswith(begin + "which of them are patches is not known: Tutorial was tested")
     assert said["nothing"].startswith("RecordedMaps: no maps, because nothing was recorded")

@@ -49,8 +49,13 @@ def predicted_words(
     if len(names) != count:
         raise ValueError(f"the model has {count} classes, and {len(names)} labels were given")
     try:
-        lens = lens_of(seen, images)[0].float().softmax(dim=1)  # (L + 1, num_classes)
-    except (RuntimeError, TypeError, IndexError, ValueError):  # a model that takes only one picture at a time
+        lens = lens_of(seen, images, logits)[0].float().softmax(dim=1)  # (L + 1, num_classes)
+    except (
+        RuntimeError,
+        TypeError,
+        IndexError,
+        ValueError,
+    ):  # it takes one picture, or its head reads more
         return None
     best = lens[-1].topk(min(most, count)).indices
     said = {

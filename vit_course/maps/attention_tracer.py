@@ -71,6 +71,7 @@ class AttentionTracer(TorchFunctionMode):
         self.cuts = False  # whether the model cut the graph of autograd
         self.origins = WeakIdKeyDictionary()
         self.told = WeakIdKeyDictionary()
+        self.mixtures = WeakIdKeyDictionary()
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -152,8 +153,10 @@ class AttentionTracer(TorchFunctionMode):
         elif weighing:
             place = next(place for place, one in enumerate(inputs) if self.origins.get(one) is weighing[0])
             self._met_values(weighing[0], inputs[place], inputs[1 - place])
-        elif inputs[1] not in self.origins and sums_to_one(inputs[0]):  # in linear attention that is a product
-            self.seen(self._copied(inputs[0]), "", inputs[1])
+        elif inputs[1] not in self.origins and sums_to_one(inputs[0]):
+            # Linear attention (arXiv:1812.01243) multiplies its queries by a mixture of values.
+            self.seen(self._copied(inputs[0]), "linear attention" if inputs[1] in self.mixtures else "", inputs[1])
+            self.mixtures[result] = True
         else:
             self.origins[result] = Scores()
 

@@ -132,6 +132,7 @@ def _read_linearly(
         images = images.clone()
         with torch.no_grad(), seen.listening():
             logits = logits_of(run(model, images))
+        seen.check_whole()
         check_classes(classes, logits)
 
         def read(tokens: torch.Tensor) -> torch.Tensor:

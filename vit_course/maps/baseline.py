@@ -37,6 +37,7 @@ class Baseline:
         self.before = ForwardPass(self.anatomy)
         with intervene(model, counted), self.before.listening():
             out = run(model, images)
+        self.before.check_whole()
         self.end = self._end(self.before, out, list(range(len(images))))
 
     def changed(

@@ -255,8 +255,8 @@ class ForeignRecording:
             counts = sorted({count for count, _ in self.sequences})
             images = " or ".join(str(n) for n in sorted({images for _, images in self.sequences if images}))
             return (
-                f"layers saw different numbers of sequences, {counts}, where images were {images}: a model of windows "
-                "or of several resolutions, such as Swin, has no maps over the whole image"
+                f"layers saw {' or '.join(map(str, counts))} sequences, where images were {images}: a model of "
+                "windows, frames or several resolutions, such as Swin, or of heads before images, has no such maps"
             )
         if self.shorter:
             return self.shorter[0]

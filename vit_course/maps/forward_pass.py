@@ -37,6 +37,7 @@ class ForwardPass:
         self.behind = [self.blocks[-1], *(module for module in anatomy.paths if module not in inside)]
         self.entered: torch.Tensor | None = None
         self.outputs: list = []
+        self.calls = 0  # of blocks
         self.features: torch.Tensor | None = None
 
     @contextmanager
@@ -60,10 +61,18 @@ class ForwardPass:
 
     @property
     def whole(self) -> bool:
-        """Whether every block has given tokens of the shape that entered, which heads taken for blocks do not."""
+        """Whether every block has run once and given tokens of the shape that entered, which heads do not."""
         tokens = self.tokens()
         shapes = {x.shape if isinstance(x, torch.Tensor) else None for x in tokens}
-        return len(tokens) == len(self.blocks) + 1 and len(shapes) == 1
+        return len(tokens) == self.calls + 1 == len(self.blocks) + 1 and len(shapes) == 1
+
+    def check_whole(self) -> None:
+        """Raises a `ValueError` if `whole` is False."""
+        if not self.whole:
+            raise ValueError(
+                f"the layers of {type(self.model).__name__} do not each run once in a pass, with tokens (B, T, D) in "
+                "and out, so that no pass can go on from them"
+            )
 
     def continued(self, images: torch.Tensor, outputs: list) -> Any:
         """Runs the model with its first blocks skipped: these outputs stand in for them. Returns the model's output.
@@ -107,13 +116,17 @@ class ForwardPass:
         self.entered, self.outputs = None if tokens is None else tokens.detach().clone(), []
 
     def _leave(self, block: nn.Module, args: tuple, output: Any) -> None:
+        self.calls += 1
+        if not isinstance(first_tensor(output), torch.Tensor):
+            self.outputs.append(None)
+            return
         x = first_tensor(output).detach().clone()  # the next block may add to it in place
         self.outputs.append((x, *output[1:]) if isinstance(output, tuple) else x)
 
     def _follow(self, module: nn.Module, args: tuple, output: Any) -> None:
         x = first_tensor(output)
-        if module is self.blocks[-1] or (
-            self.features is not None and isinstance(x, torch.Tensor) and x.shape == self.features.shape
+        if isinstance(x, torch.Tensor) and (
+            module is self.blocks[-1] or (self.features is not None and x.shape == self.features.shape)
         ):
             self.features = x.detach().clone()
 

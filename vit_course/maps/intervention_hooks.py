@@ -37,6 +37,7 @@ class InterventionHooks:
         self.pictures: torch.Tensor | None = None  # those that `learn` is running
         self.ran: set[int] = set()
         self.size: tuple[int, int] | None = None
+        self.inside = False  # the whole model is running, and not a part of it alone
         self.entered = False  # a layer has run since these images: the next ones belong to another pass
         self.known: dict[tuple, Tokens] = {}
 
@@ -79,6 +80,7 @@ class InterventionHooks:
         if not self._here():
             return
         if module is self.anatomy.model:
+            self.inside = True
             self.ran.clear()
             self.changing.stale.clear()
             self.changing.running = None  # the last pass may have stopped between the parts of a layer
@@ -92,6 +94,7 @@ class InterventionHooks:
         if not self._here():
             return
         self._check_ended()
+        self.inside = False
         if left := sorted(self.changes.keys() - self.ran):
             path = self.layers[left[0]][0]
             raise ValueError(f"layer {left[0]} ({path}) did not run as a module, so that nothing was changed there")
@@ -99,6 +102,11 @@ class InterventionHooks:
     def _enter(self, index: int, block: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
         if not self._here():
             return None
+        once = all(not one.heard and one.pictures is None for one in self.changes.get(index, []))
+        if self.inside and index in self.ran and not once:
+            raise ValueError(
+                f"layer {index} ({self.layers[index][0]}) runs more than once in a pass, so that it has no one value"
+            )
         self.ran.add(index)
         self.entered = True
         if isinstance(block.forward, Skipped) and block.forward.here:
@@ -177,7 +185,14 @@ class InterventionHooks:
                 f"one of several attention modules in one block ({few(list(self.anatomy.attention))}): nothing can be "
                 "changed there"
             )
-        changed = self.changing.leave(first_tensor(output))
+        tokens = first_tensor(output)
+        if not isinstance(tokens, torch.Tensor) or tokens.shape != self.changing.running.tokens.shape:
+            found = tuple(tokens.shape) if isinstance(tokens, torch.Tensor) else type(tokens).__name__
+            wanted = tuple(self.changing.running.tokens.shape)
+            raise ValueError(
+                f"layer {index} ({self.layers[index][0]}) returns {found} first, where tokens {wanted} are needed"
+            )
+        changed = self.changing.leave(tokens)
         return (changed, *output[1:]) if isinstance(output, tuple) else changed
 
     def _find_tokens(self, num_tokens: int) -> Tokens:

@@ -9,6 +9,7 @@ from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.forward_pass import ForwardPass, logits_of
 from vit_course.maps.running import run
+from vit_course.maps.through_projections import check_sum
 
 
 @torch.no_grad()
@@ -24,7 +25,7 @@ def logit_lens(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
 
     Raises:
         TypeError: not a module.
-        ValueError: a model without such layers or without logits.
+        ValueError: a model without such layers or without logits, or one whose head reads more than the last tokens.
 
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens" (LessWrong), for language models; for Vision
     Transformers Vilas, Schaumlöffel & Roig 2023 (arXiv:2310.18969).
@@ -33,14 +34,21 @@ def logit_lens(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     check_floats("images", images)
     seen = ForwardPass(Anatomy(model))
     with seen.listening():
-        logits_of(run(model, images))
-    return need_finite("logits", lens_of(seen, images))
+        logits = logits_of(run(model, images))
+    return need_finite("logits", lens_of(seen, images, logits))
 
 
-def lens_of(seen: ForwardPass, images: torch.Tensor) -> torch.Tensor:
-    """(B, C, H, W) -> (B, L + 1, num_classes), as `logit_lens`, from a forward pass over these images."""
+def lens_of(seen: ForwardPass, images: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+    """(B, C, H, W) -> (B, L + 1, num_classes), as `logit_lens`, from a forward pass that gave these logits.
+
+    Raises:
+        ValueError: as `logit_lens`.
+    """
+    seen.check_whole()
     tokens = torch.stack(seen.tokens(), dim=1)  # (B, L + 1, T, D)
     several = images.repeat_interleave(tokens.shape[1], dim=0)
     with EAGER, unrecorded():  # a compiled model would be compiled anew
-        logits = logits_of(seen.read(several, tokens.flatten(0, 1)))
-    return logits.unflatten(0, tokens.shape[:2])
+        lens = logits_of(seen.read(several, tokens.flatten(0, 1))).unflatten(0, tokens.shape[:2])
+    what = "the head does not read the tokens after the last layer alone"
+    check_sum(what, lens[:, -1], logits)
+    return lens

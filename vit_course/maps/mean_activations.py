@@ -66,7 +66,9 @@ def mean_activations(
     check_evaluated(model)
     layers = tuple(map(first_part, Anatomy(model).blocks.values()))
     sums: dict[str, list[torch.Tensor]] = {place: [] for place in places}
-    reading = [Intervention(f"mean_activations of {one!r}", one, ALL, partial(_add, sums[one])) for one in places]
+    reading = [
+        Intervention(f"mean_activations of {one!r}", one, ALL, partial(_add, sums[one]), heard=True) for one in places
+    ]
     bar = tqdm(total=len(images), desc="pictures", leave=False, file=sys.stdout, disable=not progress)
     with torch.no_grad(), unrecorded(), intervene(model, reading), bar:
         for batch in images.split(batch_size):

@@ -13,7 +13,7 @@ from vit_course.maps.trial_run import trial_run
 
 # For each attention of a pass, in their order, the earlier ones of which it reads something.
 Reads = list[set[int]]
-_found: WeakKeyDictionary[nn.Module, dict[tuple[int, int], Reads | None]] = WeakKeyDictionary()
+_found: WeakKeyDictionary[nn.Module, dict[tuple[int, int], Reads | str | None]] = WeakKeyDictionary()
 
 
 def check_layers(watched: ForeignRecording, image_size: tuple[int, int] | None) -> None:
@@ -29,6 +29,8 @@ def check_layers(watched: ForeignRecording, image_size: tuple[int, int] | None) 
         ValueError: two layers of which neither reads what the other gives, or two heads of which one does.
     """
     reads = None if image_size is None else probe_layers(watched.anatomy, image_size, watched.calls.keyword)
+    if isinstance(reads, str):
+        raise ValueError(f"{watched.anatomy.name} was tested with one image: {reads}")
     for order in watched.calls.orders:
         if reads is None or len(order) != len(reads):
             continue
@@ -37,6 +39,12 @@ def check_layers(watched: ForeignRecording, image_size: tuple[int, int] | None) 
                 one_layer, follows = order[first] == order[second], first in reads[second]
                 if one_layer == follows:
                     raise ValueError(_message(watched, order[first], order[second], follows))
+
+
+def are_tested(watched: ForeignRecording, image_size: tuple[int, int] | None) -> bool:
+    """Whether `check_layers` could test the layers of every pass of a recording."""
+    reads = None if image_size is None else probe_layers(watched.anatomy, image_size, watched.calls.keyword)
+    return isinstance(reads, list) and all(len(order) in (0, len(reads)) for order in watched.calls.orders)
 
 
 def _message(watched: ForeignRecording, first: int, second: int, follows: bool) -> str:
@@ -49,7 +57,7 @@ def _message(watched: ForeignRecording, first: int, second: int, follows: bool) 
     )
 
 
-def probe_layers(anatomy: Anatomy, image_size: tuple[int, int], keyword: str | None = None) -> Reads | None:
+def probe_layers(anatomy: Anatomy, image_size: tuple[int, int], keyword: str | None = None) -> Reads | str | None:
     """Which attentions read something of which earlier ones, found once for each model and size of image.
 
     One random image runs through the model, and in the graph that autograd keeps a way is searched from the result of
@@ -61,7 +69,7 @@ def probe_layers(anatomy: Anatomy, image_size: tuple[int, int], keyword: str | N
         keyword: by which the model is given its images, if not by their place.
 
     Returns:
-        None if the model cannot be run in this way, or not everything can be followed.
+        None if the model cannot be run in this way, or not everything can be followed; or why there are no maps.
     """
     known = _found.setdefault(anatomy.model, {})
     if image_size not in known:
@@ -86,7 +94,7 @@ class _Linked(ForeignRecording):
         self.nodes.append(result.grad_fn if isinstance(result, torch.Tensor) else None)
 
 
-def _probed(anatomy: Anatomy, image_size: tuple[int, int], keyword: str | None) -> Reads | None:
+def _probed(anatomy: Anatomy, image_size: tuple[int, int], keyword: str | None) -> Reads | str | None:
     linked, model = _Linked(anatomy), anatomy.model
     try:
         with torch.inference_mode(False), torch.enable_grad(), trial_run(model):
@@ -97,6 +105,8 @@ def _probed(anatomy: Anatomy, image_size: tuple[int, int], keyword: str | None) 
                 model(image) if keyword is None else model(**{keyword: image})
     except Exception:  # a foreign model may raise anything, and then nothing is known
         return None
+    if linked.by_layer and (reason := linked.reason()):
+        return reason
     count = len(next(filter(None, linked.calls.orders), []))  # of the first pass: a Siamese model has two
     nodes = linked.nodes[:count]
     if linked.tracer.cuts or not nodes or None in nodes:

@@ -81,10 +81,11 @@ def _probed(anatomy: Anatomy, geometry: PatchGeometry, corners: bool) -> Order |
     image = torch.randn(1, anatomy.channels, *geometry.image_size, generator=generator)
     images = torch.cat([image, image + STRENGTH * changed[:, None]])  # (2 bits + 2, C, H, W)
     like = next(anatomy.model.parameters(), image)
-    tokens = _tokens_of(anatomy, images.to(like.device, like.dtype))
-    if tokens is None:
+    # The last image is the first one again, whose tokens are the same unless the model draws random numbers.
+    tokens = _tokens_of(anatomy, torch.cat([images, images[:1]]).to(like.device, like.dtype))
+    if tokens is None or not torch.allclose(tokens[-1], tokens[0], rtol=1e-3, atol=1e-3):
         return None
-    tokens = tokens.float()
+    tokens = tokens[:-1].float()
     distance = (tokens[1:] - tokens[:1]).abs().amax(dim=2)  # (2 bits + 1, T)
     differs = distance > 1e-3 * distance[:-1].max()
     pairs = differs[:-1].unflatten(0, (-1, 2))  # (bits, 2, T)
@@ -137,10 +138,12 @@ def _tokens_of(anatomy: Anatomy, images: torch.Tensor) -> torch.Tensor | None:
                 each.remove()
     if not arrived or arrived[0].ndim != 3:
         return None
-    tokens = arrived[0]
-    if len(tokens) == len(images):
-        return tokens
-    return tokens.transpose(0, 1) if tokens.shape[1] == len(images) else None  # (T, B, D)
+    tokens, count = arrived[0], len(images)
+    if len(tokens) != count:
+        return tokens.transpose(0, 1) if tokens.shape[1] == count else None  # (T, B, D)
+    # As many tokens as images may stand in either order: the last image is the first one again.
+    turned = tokens.shape[1] == count and not torch.allclose(tokens[-1], tokens[0], rtol=1e-3, atol=1e-3)
+    return tokens.transpose(0, 1) if turned else tokens
 
 
 def find_probed_tokens(
@@ -171,7 +174,8 @@ def find_probed_tokens(
     if order is None or len(order.patches) != num_tokens:  # it could not be tested
         return _doubtful(found)
     _check_order(order, anatomy.name, found)
-    return replace(_tested_place(order, anatomy, image_size, found), tested=True)
+    placed = _tested_place(order, anatomy, image_size, found)
+    return replace(placed, tested=SEVERAL not in order.patches[found.num_prefix :])
 
 
 def _check_order(order: Order, name: str, found: Tokens) -> None:

@@ -16,7 +16,7 @@ from vit_course.maps.attention_tracer import weights_of
 from vit_course.maps.foreign_recording import ForeignRecording
 from vit_course.maps.module_calls import sizes_in
 from vit_course.maps.module_paths import few
-from vit_course.maps.probe_layers import check_layers
+from vit_course.maps.probe_layers import are_tested, check_layers
 from vit_course.maps.probe_tokens import find_probed_tokens
 from vit_course.maps.recorded_attention import (
     HOOKS,
@@ -79,6 +79,8 @@ class RecordedMaps:
             return f"RecordedMaps: no maps, because {error}"
         images, heads = sum(kept.shape[0] for kept in self._kept[0]), self._kept[0][0].shape[1]
         recorded = f"RecordedMaps: {len(self._kept)} layers of {heads} heads over {count} tokens of {images} images"
+        if self._watched and not are_tested(self._watched, self._size()):
+            recorded += ", not tested to be layers"
         try:
             return f"{recorded}; {self.tokens()}"
         except ValueError as error:
