@@ -155,10 +155,10 @@ from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 real = pictures.open_image
-def noted(path, size=None):
+def noted(path, *options):
     with Path(f"opened-{os.environ.get('RANK', '0')}.txt").open("a") as file:
         file.write(f"{path}\\n")
-    return real(path, size)
+    return real(path, *options)
 dataset = data.folder("images", image_size=(12, 8), on_disk=True)
 sets.open_image = noted
 data.seed_everything(0)
