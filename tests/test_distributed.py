@@ -178,10 +178,11 @@ if os.environ.get("RANK", "0") == "0":
 def images(tmp_path):
     """61 pictures of two classes, three of them damaged, of which only the second process opens one."""
     folder = write_pictures(tmp_path / "images", 61)
-    for name in ("class1/03.png", "class0/30.png"):
-        (folder / name).write_bytes((folder / name).read_bytes()[:40])
+    for name, end in (("class1/03.png", 40), ("class0/30.png", 45)):  # of different lengths, or they would be copies
+        (folder / name).write_bytes((folder / name).read_bytes()[:end])
     # Not a training image, which all processes open for the mean.
-    Path(data.folder(folder, 8, on_disk=True).validation.paths[1]).write_bytes(b"")
+    alone = Path(data.folder(folder, 8, on_disk=True).validation.paths[1])
+    alone.write_bytes(alone.read_bytes()[:50])
     (tmp_path / "script.py").write_text(SCRIPT)
     return tmp_path
 
