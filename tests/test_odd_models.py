@@ -73,6 +73,19 @@ def test_images_given_by_name():
     assert "not tested to be layers" not in repr(maps) and maps.stacked().shape == (2, 2, HEADS, 13, 13)
 
 
+class Loose(Tutorial):
+    """Takes its pictures in a dict, words, and an iterator."""
+
+    def forward(self, batch, mode, numbers):
+        assert mode == "eval" and list(numbers) == [1, 2]
+        return super().forward(batch["picture"][0])
+
+
+def test_words_and_iterators_are_left_to_the_model():
+    maps = recorded(Loose().eval(), {"picture": [torch.randn(2, 3, *SIZE)]}, "eval", iter([1, 2]))
+    assert maps.stacked().shape == (2, 2, HEADS, 13, 13) and "not tested to be layers" in repr(maps)
+
+
 class Frames(Tutorial):
     """Takes a video (B, C, F, H, W) as pictures."""
 

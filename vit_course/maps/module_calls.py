@@ -1,7 +1,7 @@
 """The calls of modules while a model runs: they tell the heads of a layer from layers, and one pass from the next."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -140,11 +140,11 @@ def _storage(x: torch.Tensor) -> int:
 
 
 def _tensors_in(values: Any) -> list[torch.Tensor]:
-    # All tensors in the arguments of a call, which may be lists and dicts.
+    # All tensors in the arguments of a call, which may be lists and dicts. An iterator is left to the model.
     if isinstance(values, torch.Tensor):
         return [values]
-    values = values.values() if isinstance(values, Mapping) else values
-    return [x for value in values for x in _tensors_in(value)] if isinstance(values, Iterable) else []
+    values = list(values.values()) if isinstance(values, Mapping) else values
+    return [x for value in values for x in _tensors_in(value)] if isinstance(values, (list, tuple)) else []
 
 
 def pictures_in(values: tuple | list) -> list[torch.Tensor]:

@@ -18,8 +18,9 @@ def trial_run(model: nn.Module) -> Iterator[None]:
     Afterwards its modes, its buffers, such as a queue that its forward fills, and the state of PyTorch's random numbers
     are as before.
     """
+    cards = {parameter.device for parameter in model.parameters() if parameter.device.type == "cuda"}
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
-    with torch.random.fork_rng(devices=[]), EAGER, evaluated(model), unrecorded(), paused_interventions():
+    with torch.random.fork_rng(devices=list(cards)), EAGER, evaluated(model), unrecorded(), paused_interventions():
         try:
             yield
         finally:
