@@ -9,7 +9,7 @@ from torch import nn
 
 from vit_course._support.inputs.class_names import names_by_number, names_of_timm
 from vit_course.explorer import explore
-from vit_course.maps.wrapped import Wrapped
+from vit_course.maps.wrapped_models import Wrapped
 from vit_course.pretrained import load_run
 
 NAMES = [f"thing {number}" for number in range(12)]

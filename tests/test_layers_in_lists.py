@@ -27,7 +27,7 @@ from vit_course.maps import (
     without_neurons,
 )
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.blocks import parts_of
+from vit_course.maps.encoder_blocks import parts_of
 from vit_course.maps.forward_pass import ForwardPass
 
 pytestmark = pytest.mark.slow

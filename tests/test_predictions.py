@@ -11,7 +11,7 @@ from torch import nn
 
 from vit_course.explorer import explore
 from vit_course.explorer.predictions import MOST_CLASSES
-from vit_course.maps.wrapped import Wrapped
+from vit_course.maps.wrapped_models import Wrapped
 from vit_course.pretrained import Pretrained
 from vit_course.pretrained.bundled import AsTrained
 from vit_course.vit import ViT, ViTConfig

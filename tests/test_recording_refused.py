@@ -12,7 +12,7 @@ from test_recording import recorded
 from torch import nn
 
 from vit_course.attention import SelfAttention
-from vit_course.maps.gradients import attention_gradients
+from vit_course.maps.attention_gradients import attention_gradients
 
 SIZES = dict(img_size=(48, 32), patch_size=8, depth=3, embed_dim=12, num_heads=2, num_classes=5)
 GRID, T, CLASS = (6, 4), 25, ("class token",)

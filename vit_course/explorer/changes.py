@@ -14,11 +14,11 @@ from tqdm import tqdm
 
 from vit_course._support.inputs.rules import one_of, shown
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.baseline import Baseline
+from vit_course.maps.effect_baseline import Baseline
 from vit_course.maps.effects import blocks_of
 from vit_course.maps.intervene import ALL, hide, intervene, without_branch, without_head
-from vit_course.maps.running import evaluated
-from vit_course.maps.running_layer import Intervention
+from vit_course.maps.intervention import Intervention
+from vit_course.maps.run_model import evaluated
 
 Change = list[dict]  # interventions in the form of live/change.js, such as {"kind": "head", "layer": 3, "head": 4}
 FAMILY = one_of("token mean", "zero", "patches")

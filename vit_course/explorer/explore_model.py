@@ -15,17 +15,17 @@ from vit_course.data.pictures import Picture
 from vit_course.explorer.arguments import check_callable, check_has_numbers, need_grid, need_titles
 from vit_course.explorer.changes import Changes, family, need_families
 from vit_course.explorer.comparison import CHANGE, changed, link_of
-from vit_course.explorer.drawn_area import cut_to_patches
 from vit_course.explorer.predictions import names_in, predicted_words
 from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, preprocessing_of, preprocessing_of_model
+from vit_course.explorer.seen_area import cut_to_patches
 from vit_course.explorer.upload import PictureUpload
 from vit_course.explorer.widget import AttentionExplorer
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass
 from vit_course.maps.recording import RecordedMaps, record_attention
-from vit_course.maps.running import evaluated, run
+from vit_course.maps.run_model import evaluated, run
 from vit_course.maps.tokens import Tokens, need_prefix
-from vit_course.maps.wrapped import Wrapped
+from vit_course.maps.wrapped_models import Wrapped
 from vit_course.pretrained.pretrained_model import Pretrained, none_fits
 from vit_course.vit import ViT
 

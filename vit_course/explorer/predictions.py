@@ -6,7 +6,7 @@ import torch
 
 from vit_course.maps.forward_pass import ForwardPass
 from vit_course.maps.logit_lens import lens_of
-from vit_course.maps.wrapped import Wrapped
+from vit_course.maps.wrapped_models import Wrapped
 
 MOST_CLASSES = 5  # whose curves are drawn
 

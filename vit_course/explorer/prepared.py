@@ -13,7 +13,7 @@ from torch import nn
 
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.explorer.arguments import need_batch, need_image
-from vit_course.maps.wrapped import Wrapped
+from vit_course.maps.wrapped_models import Wrapped
 from vit_course.pretrained.bundled import AsTrained
 from vit_course.pretrained.preprocessing import Preprocessing
 from vit_course.vit import ViT

@@ -2,10 +2,8 @@
 
 from vit_course.maps import controls, interpret
 from vit_course.maps.activation_cache import run_with_cache
-from vit_course.maps.attribution import Attribution, head_attribution
+from vit_course.maps.attention_gradients import attention_gradients
 from vit_course.maps.effects import Effects, effects
-from vit_course.maps.gradients import attention_gradients
-from vit_course.maps.inside_branches import replaced, without_neurons
 from vit_course.maps.intervene import (
     cut,
     hide,
@@ -16,12 +14,14 @@ from vit_course.maps.intervene import (
     without_head,
     without_layer,
 )
+from vit_course.maps.intervene_in_branches import replaced, without_neurons
+from vit_course.maps.logit_attribution import Attribution, head_attribution
 from vit_course.maps.logit_lens import logit_lens
 from vit_course.maps.mean_activations import mean_activations
-from vit_course.maps.means import MeanActivations
 from vit_course.maps.recording import RecordedMaps, record_attention
+from vit_course.maps.stored_means import MeanActivations
 from vit_course.maps.tokens import Tokens
-from vit_course.maps.value_weighted import value_weighted
+from vit_course.maps.value_weighted_maps import value_weighted
 
 __all__ = [
     "Attribution", "Effects", "MeanActivations", "RecordedMaps", "Tokens", "attention_gradients", "controls", "cut",

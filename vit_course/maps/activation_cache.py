@@ -13,8 +13,8 @@ from vit_course._support.inputs.tensors import check_floats, check_module
 from vit_course.maps.active_interventions import ACTIVE
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.intervene import among, intervene
-from vit_course.maps.running import run
-from vit_course.maps.running_layer import Intervention, RunningLayer
+from vit_course.maps.intervention import Intervention, RunningLayer
+from vit_course.maps.run_model import run
 
 PLACES = ("queries", "keys", "values", "weights", "heads", "attention", "neurons", "mlp")
 EMBEDDINGS = "embeddings"

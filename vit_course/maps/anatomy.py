@@ -9,7 +9,7 @@ from torch import nn
 
 from vit_course._support.inputs.rules import is_int
 from vit_course.config import ViTConfig
-from vit_course.maps.blocks import find_attention, find_blocks
+from vit_course.maps.encoder_blocks import find_attention, find_blocks
 from vit_course.maps.module_paths import holders, is_inside
 from vit_course.maps.patch_geometry import PatchGeometry, find_geometry, pair
 from vit_course.vit import ViT

@@ -15,12 +15,12 @@ from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import is_int, one_of, shown
 from vit_course._support.inputs.tensors import check_floats, check_module, need_finite
 from vit_course.maps.active_interventions import unrecorded
-from vit_course.maps.baseline import Baseline, Of
+from vit_course.maps.effect_baseline import Baseline, Of
 from vit_course.maps.interpret import mean_and_error
 from vit_course.maps.intervene import By, hide, without_branch, without_head, without_layer
+from vit_course.maps.intervention import Intervention
 from vit_course.maps.mean_activations import mean_activations
-from vit_course.maps.running import check_evaluated
-from vit_course.maps.running_layer import Intervention
+from vit_course.maps.run_model import check_evaluated
 
 KIND = one_of("heads", "patches", "branches", "layers")
 BRANCHES = ("attention", "mlp")

@@ -13,7 +13,7 @@ from torch import nn
 from vit_course.maps.active_interventions import is_recorded, outside_interventions, paused_interventions
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import AttentionTracer
-from vit_course.maps.blocks import is_plain
+from vit_course.maps.encoder_blocks import is_plain
 from vit_course.maps.module_calls import Call, CallStack
 from vit_course.maps.module_paths import few, is_inside
 from vit_course.maps.recorded_attention import HOOKS, JoinedHeads, RecordedAttention

@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.blocks import parts_of
+from vit_course.maps.encoder_blocks import parts_of
 from vit_course.maps.intervene import ALL, intervene
+from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.recorded_attention import HOOKS
-from vit_course.maps.running import Skipped, first_tensor, run
-from vit_course.maps.running_layer import Intervention, RunningLayer
+from vit_course.maps.run_model import Skipped, first_tensor, run
 
 
 class ForwardPass:

@@ -13,10 +13,10 @@ from vit_course.maps.active_interventions import active
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import sums_to_one
 from vit_course.maps.foreign_recording import EAGER
+from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.intervention_hooks import InterventionHooks
-from vit_course.maps.means import MeanActivations
 from vit_course.maps.recorded_attention import HOOKS
-from vit_course.maps.running_layer import Intervention, RunningLayer
+from vit_course.maps.stored_means import MeanActivations
 
 # An index, several, or a slice.
 Places = int | Sequence[int] | torch.Tensor | slice

@@ -9,14 +9,14 @@ from torch import nn
 
 from vit_course.maps.active_interventions import ACTIVE, unrecorded
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.attention_places import swapped
-from vit_course.maps.blocks import parts_of
+from vit_course.maps.attention_interventions import swapped
+from vit_course.maps.encoder_blocks import parts_of
+from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.intervention_mode import InterventionMode
 from vit_course.maps.module_calls import pictures_in, sizes_in
 from vit_course.maps.module_paths import few
 from vit_course.maps.probe_tokens import find_probed_tokens
-from vit_course.maps.running import Skipped, first_tensor, run
-from vit_course.maps.running_layer import Intervention, RunningLayer
+from vit_course.maps.run_model import Skipped, first_tensor, run
 from vit_course.maps.tokens import Tokens, check_whole
 
 

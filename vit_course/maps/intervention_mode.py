@@ -6,14 +6,14 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vit_course.maps.attention_places import AttentionPlaces, is_among, swapped
+from vit_course.maps.attention_interventions import AttentionInterventions, is_among, swapped
 from vit_course.maps.attention_tracer import SOFTMAXES, flat
-from vit_course.maps.running_layer import NEEDED, Intervention, RunningLayer
+from vit_course.maps.intervention import NEEDED, Intervention, RunningLayer
 
 ADDITIONS = {"add", "add_", "__add__", "__radd__", "__iadd__"}
 
 
-class InterventionMode(AttentionPlaces):
+class InterventionMode(AttentionInterventions):
     """Changes what PyTorch's functions compute in the running layer, which `InterventionHooks` sets.
 
     Args:

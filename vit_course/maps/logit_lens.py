@@ -5,11 +5,11 @@ from torch import nn
 
 from vit_course._support.inputs.tensors import check_floats, check_module, need_finite
 from vit_course.maps.active_interventions import unrecorded
+from vit_course.maps.added_by_heads import check_sum
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.forward_pass import ForwardPass, logits_of
-from vit_course.maps.running import run
-from vit_course.maps.through_projections import check_sum
+from vit_course.maps.run_model import run
 
 
 @torch.no_grad()

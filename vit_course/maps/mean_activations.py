@@ -13,11 +13,11 @@ from vit_course._support.inputs.rules import one_of
 from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, need_finite
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.blocks import first_part
+from vit_course.maps.encoder_blocks import first_part
 from vit_course.maps.intervene import ALL, intervene
-from vit_course.maps.means import MeanActivations
-from vit_course.maps.running import check_evaluated, run
-from vit_course.maps.running_layer import Intervention, RunningLayer
+from vit_course.maps.intervention import Intervention, RunningLayer
+from vit_course.maps.run_model import check_evaluated, run
+from vit_course.maps.stored_means import MeanActivations
 
 PLACES = ("heads", "attention", "mlp", "layer", "weights")
 PLACE = one_of(*PLACES, "queries", "keys", "values", "neurons")

@@ -8,7 +8,7 @@ from torch import nn
 
 from vit_course.maps.active_interventions import paused_interventions, unrecorded
 from vit_course.maps.foreign_recording import EAGER
-from vit_course.maps.running import evaluated
+from vit_course.maps.run_model import evaluated
 
 
 @contextmanager

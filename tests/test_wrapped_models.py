@@ -31,7 +31,7 @@ from wrappers import (
 from vit_course.explorer import explore, upload
 from vit_course.explorer.prepared import prepare
 from vit_course.maps import controls, effects
-from vit_course.maps.wrapped import Wrapped
+from vit_course.maps.wrapped_models import Wrapped
 from vit_course.vit import ViT, ViTConfig
 
 PICTURE = Image.fromarray(np.random.default_rng(0).integers(0, 256, (60, 100, 3), np.uint8))

@@ -7,7 +7,7 @@ from test_recording import CONFIG, MODELS
 
 from vit_course import attention
 from vit_course.attention import AttentionHead, SelfAttention, attention_weights
-from vit_course.maps.gradients import attention_gradients
+from vit_course.maps.attention_gradients import attention_gradients
 from vit_course.vit import ViT
 
 

@@ -10,14 +10,14 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from vit_course.maps.attention_tracer import PRODUCTS, SPECIAL, flat, given, weights_of
-from vit_course.maps.running_layer import Intervention, RunningLayer
+from vit_course.maps.intervention import Intervention, RunningLayer
 
 MATMULS = {"matmul", "__matmul__"}  # products of two operands (..., n, m) and (..., m, k), in this order
 # The forms of products, with the letters b, h, i, j, d in the order in which they come.
 EINSUMS = {"bhij,bhdj->bhid": "scores", "bhij,bhjd->bhid": "heads"}
 
 
-class AttentionPlaces(TorchFunctionMode):
+class AttentionInterventions(TorchFunctionMode):
     """Changes attention, however it is computed: by a fused call, by `nn.MultiheadAttention` or step by step."""
 
     def __init__(self) -> None:

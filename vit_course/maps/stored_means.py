@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import nn
 
-from vit_course.maps.blocks import first_part
-from vit_course.maps.running_layer import RunningLayer
+from vit_course.maps.encoder_blocks import first_part
+from vit_course.maps.intervention import RunningLayer
 
 
 @dataclass(frozen=True, eq=False, repr=False)

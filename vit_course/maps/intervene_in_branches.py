@@ -2,7 +2,7 @@
 
 from vit_course._support.inputs.rules import one_of, shown
 from vit_course.maps.intervene import By, Places, of_parts
-from vit_course.maps.running_layer import Intervention
+from vit_course.maps.intervention import Intervention
 
 PLACE = one_of("queries", "keys", "values")
 

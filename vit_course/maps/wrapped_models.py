@@ -15,7 +15,7 @@ from vit_course.maps.anatomy import Anatomy, library_of, own, own_config
 from vit_course.maps.module_calls import pictures_in
 from vit_course.maps.module_paths import holders, is_inside
 from vit_course.maps.recorded_attention import HOOKS
-from vit_course.maps.running import run
+from vit_course.maps.run_model import run
 from vit_course.maps.trial_run import trial_run
 
 T = TypeVar("T")

@@ -11,11 +11,11 @@ from torch.overrides import TorchFunctionMode
 from vit_course._support.inputs.tensors import check_axes
 from vit_course.maps.activation_cache import EMBEDDINGS
 from vit_course.maps.active_interventions import unrecorded
+from vit_course.maps.added_by_heads import cached, check_sum, through_projections
 from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.attention_gradients import check_classes
 from vit_course.maps.forward_pass import ForwardPass, logits_of
-from vit_course.maps.gradients import check_classes
-from vit_course.maps.running import run
-from vit_course.maps.through_projections import cached, check_sum, through_projections
+from vit_course.maps.run_model import run
 
 
 @dataclass(frozen=True)

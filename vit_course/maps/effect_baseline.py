@@ -12,9 +12,9 @@ from vit_course._support.inputs.tensors import need_finite
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass, logits_of
 from vit_course.maps.intervene import ALL, among, intervene, need_places
+from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.probe_tokens import find_probed_tokens
-from vit_course.maps.running import run
-from vit_course.maps.running_layer import Intervention, RunningLayer
+from vit_course.maps.run_model import run
 from vit_course.maps.tokens import Tokens
 
 # What is measured: "logits", "class token" or another token by name or index; or a function of what the model returns

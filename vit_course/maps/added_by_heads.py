@@ -8,8 +8,8 @@ from vit_course.maps.activation_cache import EMBEDDINGS, run_with_cache
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.intervene import ALL, intervene
-from vit_course.maps.running import check_evaluated, run
-from vit_course.maps.running_layer import Intervention, RunningLayer
+from vit_course.maps.intervention import Intervention, RunningLayer
+from vit_course.maps.run_model import check_evaluated, run
 
 Cache = dict[str, torch.Tensor]
 
