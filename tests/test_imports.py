@@ -20,8 +20,8 @@ TORCH_ONLY = (
     *(f"maps.{name}" for name in (
         "recording", "forward_pass", "foreign_recording", "attention_tracer", "recorded_attention", "tokens",
         "interpret", "controls", "intervention_mode", "active_interventions", "intervention_hooks", "intervene",
-        "running", "running_layer", "attention_places", "inside_branches", "activation_cache", "logit_lens",
-        "through_projections", "value_weighted", "attribution",
+        "run_model", "intervention", "attention_interventions", "intervene_in_branches", "activation_cache",
+        "logit_lens", "added_by_heads", "value_weighted_maps", "logit_attribution",
     )),
     "training.convnet",
 )  # fmt: skip

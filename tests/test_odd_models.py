@@ -70,7 +70,10 @@ class ByName(Tutorial):
 
 def test_images_given_by_name():
     maps = recorded(ByName().eval(), pixel_values=torch.randn(2, 3, *SIZE))
-    assert "not tested to be layers" not in repr(maps) and maps.stacked().shape == (2, 2, HEADS, 13, 13)
+    assert repr(maps).endswith(
+        "13 tokens of 2 images; class token, then 4 x 3 patches of 8 x 8 pixels, tested on the model"
+    )
+    assert maps.stacked().shape == (2, 2, HEADS, 13, 13)
 
 
 class Loose(Tutorial):

@@ -50,13 +50,8 @@ def predicted_words(
         raise ValueError(f"the model has {count} classes, and {len(names)} labels were given")
     try:
         lens = lens_of(seen, images, logits)[0].float().softmax(dim=1)  # (L + 1, num_classes)
-    except (
-        RuntimeError,
-        TypeError,
-        IndexError,
-        ValueError,
-    ):  # it takes one picture, or its head reads more
-        return None
+    except (RuntimeError, TypeError, IndexError, ValueError):
+        return None  # a model that takes one picture at a time, or whose head reads more than the last tokens
     best = lens[-1].topk(min(most, count)).indices
     said = {
         "labels": [str(names[index]) for index in best.tolist()],

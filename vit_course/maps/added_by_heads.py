@@ -74,6 +74,11 @@ def check_sum(what: str, found: torch.Tensor, true: torch.Tensor) -> None:
     Raises:
         ValueError: they do not.
     """
-    slack = min(max(1e4 * torch.finfo(true.dtype).eps, 1e-9), 0.05)
-    if not (found - true).abs().max() <= slack * true.abs().max():
+    if not is_close(found, true):
         raise ValueError(f"{what}, so that there are no parts that add up to it")
+
+
+def is_close(found: torch.Tensor, true: torch.Tensor) -> bool:
+    """Whether two tensors are equal as far as the numbers are exact, measured by the largest of them."""
+    slack = min(max(1e4 * torch.finfo(true.dtype).eps, 1e-9), 0.05)
+    return bool((found - true).abs().max() <= slack * true.abs().max())

@@ -5,6 +5,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any
 
+import torch
 from torch import nn
 
 from vit_course._support.inputs.rules import is_int
@@ -41,6 +42,7 @@ class Anatomy:
     def __init__(self, model: nn.Module):
         self.model = model
         self.paths = {module: path for path, module in model.named_modules()}
+        self.keyword: str | None = None  # by which the model is given its images, if not by their place
 
     @property
     def name(self) -> str:
@@ -101,6 +103,10 @@ class Anatomy:
     def shuffles(self) -> bool:
         """Whether the model is Hugging Face's MAE, which leaves patches out at random and shuffles the others."""
         return any(type(module).__name__ == "ViTMAEEmbeddings" for module in self.paths)
+
+    def run(self, images: torch.Tensor) -> Any:
+        """Runs the model on images (B, C, H, W), given as it was given them before, and returns its output."""
+        return self.model(images) if self.keyword is None else self.model(**{self.keyword: images})
 
     def grid(self, image_size: tuple[int, int]) -> tuple[int, int] | None:
         """Returns (rows, columns) of the patches for an image of size (H, W), or None if they are not known."""

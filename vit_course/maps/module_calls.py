@@ -92,9 +92,7 @@ class CallStack:
             if module in self.looking:  # two images one after the other, as in a Siamese model
                 self._begin(pictures)
             else:
-                channels, *sides = pictures[0].shape[1:]
-                same = self.shape is not None and tuple(sides) == tuple(self.shape[1:])
-                call.is_second_part = same and channels <= 4  # more are those of a feature map
+                call.is_second_part = pictures[0].shape[1:] == self.shape
         if pictures:
             self.looking.add(module)
         self.running.append(call)

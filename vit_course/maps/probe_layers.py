@@ -28,7 +28,7 @@ def check_layers(watched: ForeignRecording, image_size: tuple[int, int] | None) 
     Raises:
         ValueError: two layers of which neither reads what the other gives, or two heads of which one does.
     """
-    reads = None if image_size is None else probe_layers(watched.anatomy, image_size, watched.calls.keyword)
+    reads = None if image_size is None else probe_layers(watched.anatomy, image_size)
     if isinstance(reads, str):
         raise ValueError(f"{watched.anatomy.name} was tested with one image: {reads}")
     for order in watched.calls.orders:
@@ -43,7 +43,7 @@ def check_layers(watched: ForeignRecording, image_size: tuple[int, int] | None) 
 
 def are_tested(watched: ForeignRecording, image_size: tuple[int, int] | None) -> bool:
     """Whether `check_layers` could test the layers of every pass of a recording."""
-    reads = None if image_size is None else probe_layers(watched.anatomy, image_size, watched.calls.keyword)
+    reads = None if image_size is None else probe_layers(watched.anatomy, image_size)
     return isinstance(reads, list) and all(len(order) in (0, len(reads)) for order in watched.calls.orders)
 
 
@@ -57,7 +57,7 @@ def _message(watched: ForeignRecording, first: int, second: int, follows: bool) 
     )
 
 
-def probe_layers(anatomy: Anatomy, image_size: tuple[int, int], keyword: str | None = None) -> Reads | str | None:
+def probe_layers(anatomy: Anatomy, image_size: tuple[int, int]) -> Reads | str | None:
     """Which attentions read something of which earlier ones, found once for each model and size of image.
 
     One random image runs through the model, and in the graph that autograd keeps a way is searched from the result of
@@ -66,14 +66,13 @@ def probe_layers(anatomy: Anatomy, image_size: tuple[int, int], keyword: str | N
     Args:
         anatomy: of the model.
         image_size: (H, W)
-        keyword: by which the model is given its images, if not by their place.
 
     Returns:
         None if the model cannot be run in this way, or not everything can be followed; or why there are no maps.
     """
     known = _found.setdefault(anatomy.model, {})
     if image_size not in known:
-        known[image_size] = _probed(anatomy, image_size, keyword)
+        known[image_size] = _probed(anatomy, image_size)
     return known[image_size]
 
 
@@ -94,15 +93,14 @@ class _Linked(ForeignRecording):
         self.nodes.append(result.grad_fn if isinstance(result, torch.Tensor) else None)
 
 
-def _probed(anatomy: Anatomy, image_size: tuple[int, int], keyword: str | None) -> Reads | str | None:
+def _probed(anatomy: Anatomy, image_size: tuple[int, int]) -> Reads | str | None:
     linked, model = _Linked(anatomy), anatomy.model
     try:
         with torch.inference_mode(False), torch.enable_grad(), trial_run(model):
             image = torch.randn(1, anatomy.channels, *image_size, generator=torch.Generator().manual_seed(0))
             like = next(model.parameters(), image)
             with linked.watching():
-                image = image.to(like.device, like.dtype).requires_grad_()
-                model(image) if keyword is None else model(**{keyword: image})
+                anatomy.run(image.to(like.device, like.dtype).requires_grad_())
     except Exception:  # a foreign model may raise anything, and then nothing is known
         return None
     if linked.by_layer and (reason := linked.reason()):

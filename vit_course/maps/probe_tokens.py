@@ -120,14 +120,13 @@ def _tokens_of(anatomy: Anatomy, images: torch.Tensor) -> torch.Tensor | None:
             arrived.append(given.detach())
             raise _Arrived
 
-    model = anatomy.model
     layers = [each for each in anatomy.attention.values() if not isinstance(each, torch.jit.ScriptModule)]
     with HOOKS:
         hooks = [layer.register_forward_pre_hook(hook, with_kwargs=True) for layer in layers]
     try:
         # A compiled model is run as it is written, so that it can be left in the middle.
-        with trial_run(model):
-            model(images)
+        with trial_run(anatomy.model):
+            anatomy.run(images)
     except _Arrived:
         pass
     except Exception:  # a foreign model may raise anything, and then nothing is known

@@ -170,8 +170,9 @@ class RecordedMaps:
         num_tokens = shapes.pop()[-1]
         if self._watched:
             check_whole(self._anatomy, num_tokens, self._size())
-            if self._watched.calls.shape is not None:
-                self._anatomy.channels = self._watched.calls.shape[0]  # as the model was given them
+            calls = self._watched.calls
+            if calls.shape is not None:  # the model is tested as it was run
+                self._anatomy.channels, self._anatomy.keyword = calls.shape[0], calls.keyword
             check_layers(self._watched, self._size())
         return num_tokens
 

@@ -77,25 +77,20 @@ class Wrapped:
     @property
     def changes_images(self) -> str | None:
         """A sentence that says why what the model of a library says of its images does not hold, or None if it does."""
-        if self.published is None:
-            return self._several
-        if not (path := self.anatomy.inside) or self._takes_images(path):
-            return None
-        return f"{self.name} does not hand on its images as they are to the {type(self.published).__name__} inside"
+        return self._unlike(self._takes_images, "{} does not hand on its images as they are to the {} inside")
 
     @property
     def changes_output(self) -> str | None:
         """A sentence that says why the classes are not those of the model of a library, or None if they are."""
-        if self.published is None:
-            return self._several
-        if not (path := self.anatomy.inside) or self._gives_output(path):
-            return None
-        return f"the output of {self.name} is not that of the {type(self.published).__name__} inside"
+        return self._unlike(self._gives_output, "the output of {} is not that of the {} inside")
 
-    @property
-    def _several(self) -> str | None:
-        models = any(_timm_config(module) or _hugging_face_config(module) for module in self.anatomy.paths)
-        return f"no model inside {self.name} holds all its attention layers" if models else None
+    def _unlike(self, holds: Callable[[str], bool], why: str) -> str | None:
+        # Why what the model of a library says does not hold for the whole, or None.
+        if self.published is None:
+            models = any(_timm_config(module) or _hugging_face_config(module) for module in self.anatomy.paths)
+            return f"no model inside {self.name} holds all its attention layers" if models else None
+        inside = self.anatomy.inside
+        return None if not inside or holds(inside) else why.format(self.name, type(self.published).__name__)
 
     def _said(self, ask: Callable[[nn.Module], T | None], holds: Callable[[str], bool]) -> T | None:
         # What the outermost module says that says anything, if it holds for the whole.
