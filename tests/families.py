@@ -36,7 +36,7 @@ class OfTimm:
 HEADLESS = {"num_classes": 0}
 MEAN = {"class_token": False, "global_pool": "avg"}
 SCALED = {"init_values": 1e-3}
-TOKEN = {"num_heads": 3, "pool": "cls"}  # what the head reads
+TOKEN, AVERAGE = {"num_heads": 3, "pool": "cls"}, {"num_heads": 3, "pool": "mean"}  # what the head reads
 OF_TIMM = {
     "ViT": OfTimm(said=TOKEN),
     "DINO, MAE": OfTimm(options=HEADLESS),
@@ -46,13 +46,12 @@ OF_TIMM = {
     "DINOv2 with registers": OfTimm(options={**SCALED, **HEADLESS, "reg_tokens": 4, "no_embed_class": True}),
     "registers, a head": OfTimm(options={**SCALED, "reg_tokens": 2, "no_embed_class": True}, said=TOKEN),
     "registers with positions": OfTimm(options={**SCALED, "reg_tokens": 3}, said=TOKEN),
-    "mean before the norm": OfTimm(options={"global_pool": "avg"}),
-    "mean before the norm, no class token": OfTimm(options=MEAN),
+    "mean before the norm": OfTimm(options={"global_pool": "avg"}, said=AVERAGE),
+    "mean before the norm, no class token": OfTimm(options=MEAN, said=AVERAGE),
     "mean before the norm, no head": OfTimm(options={**MEAN, **HEADLESS}, said={"num_heads": 3, "gelu": "none"}),
-    "mean, registers": OfTimm(options={**MEAN, **SCALED, "reg_tokens": 4, "no_embed_class": True}),
-    "mean after the norm, class token": OfTimm(options={"global_pool": "avg", "fc_norm": False},
-                                               said={"num_heads": 3, "pool": "mean"}),
-    "mean after the norm": OfTimm(options={**MEAN, "fc_norm": False}),
+    "mean, registers": OfTimm(options={**MEAN, **SCALED, "reg_tokens": 4, "no_embed_class": True}, said=AVERAGE),
+    "mean after the norm, class token": OfTimm(options={"global_pool": "avg", "fc_norm": False}, said=AVERAGE),
+    "mean after the norm": OfTimm(options={**MEAN, "fc_norm": False}, said=AVERAGE),
     "CLIP": OfTimm(options={"pre_norm": True, "norm_layer": EPSILON}, said={**TOKEN, "gelu": "none"}),
     "CLIP, quick": OfTimm(options={"pre_norm": True, "norm_layer": EPSILON, "act_layer": QuickGELU},
                           said={**TOKEN, "gelu": "quick"}),

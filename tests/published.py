@@ -137,4 +137,4 @@ PUBLISHED = {
     ),
 }
 PUBLISHED["timm, DeiT"].make = deit
-PUBLISHED["timm, mean"].load = pretrained.load_timm
+PUBLISHED["timm, mean"].load = partial(pretrained.load_timm, pool="mean")

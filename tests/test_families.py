@@ -137,6 +137,23 @@ def test_an_activation_that_may_be_one_of_two_is_asked_for(name):
         pretrained.load_timm(state, **{name: value for name, value in case.said.items() if name != "gelu"})
 
 
+ASKED = "give pool='cls' if it is the class token, 'mean' if it is the mean of the patches"
+
+
+def test_weights_do_not_say_whether_their_head_reads_a_mean_or_a_maximum():
+    for options in ({}, {"class_token": False}):
+        mean, maximum = (published.timm_vit(global_pool=pool, **options) for pool in ("avg", "max"))
+        assert mean.state_dict().keys() == maximum.state_dict().keys()
+        with pytest.raises(ValueError, match=f"what their head reads: {ASKED}"):
+            pretrained.load_timm(maximum.state_dict(), num_heads=3)
+        with pytest.raises(ValueError, match="global_pool is 'max'"):
+            pretrained.load_timm(maximum)
+        shaken(mean)
+        ours, images = pretrained.load_timm(mean.state_dict(), num_heads=3, pool="mean"), torch.randn(2, 3, 21, 21)
+        with torch.no_grad():
+            close(ours(images), mean(images))
+
+
 @torch.no_grad()
 def test_what_the_head_reads_is_asked_for_where_the_weights_do_not_say():
     case = OF_TIMM["mean after the norm, class token"]
@@ -147,9 +164,7 @@ def test_what_the_head_reads_is_asked_for_where_the_weights_do_not_say():
     images = images_for(pretrained.load_timm(token))
     for theirs, pool in ((mean, "mean"), (token, "cls")):
         state = theirs.state_dict()
-        with pytest.raises(
-            ValueError, match=r"the class token or the mean of the patches: give pool='cls' or 'mean', or"
-        ):
+        with pytest.raises(ValueError, match=f"what their head reads: {ASKED}, or the model itself"):
             pretrained.load_timm(state, num_heads=3)
         close(pretrained.load_timm(state, num_heads=3, pool=pool)(images), theirs(images))
         assert pretrained.load_timm(theirs, pool=pool).config == pretrained.load_timm(theirs).config
@@ -168,7 +183,7 @@ def test_what_the_head_of_an_older_vit_pytorch_reads():
     state = published.vit_pytorch_vit().state_dict()
     assert pretrained.load_vit_pytorch(state, 3).config.pool == "cls", "of this version only with pool='cls'"
     older = state | {key: state[key][None] for key in ("cls_token", "pos_embedding")}  # with pool="mean" as well
-    with pytest.raises(ValueError, match=r"the class token or the mean of the patches: give pool='cls' or 'mean'$"):
+    with pytest.raises(ValueError, match=f"what their head reads: {ASKED}$"):
         pretrained.load_vit_pytorch(older, 3)
     ours, expected = pretrained.load_vit_pytorch(older, 3, pool="cls"), pretrained.load_vit_pytorch(state, 3)
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), expected.parameters(), strict=True))

@@ -181,7 +181,7 @@ WAYS = {"scores": "no key can be hidden", "weights": "no weights can be replaced
         ("twice", {"scores", "weights"}),
         ("values twice", {"heads"}),
         ("values first", {"heads"}),
-        ("parallel", {"mlp"}),
+        ("parallel", {"attention", "mlp"}),
         ("norm behind", {"mlp"}),
         ("two", {"mlp"}),
     ],
@@ -201,6 +201,56 @@ def test_a_layer_of_another_kind(how, refused):
         with intervene(model, [without_layer([0, 1])]):
             assert torch.equal(model(x.clone()), x)
         assert torch.equal(model(x.clone()), before) and hooks(model) == 0
+
+
+class LastAttention(Block):
+    """Computes its attention first, and adds it last."""
+
+    def forward(self, x):
+        attention, mlp = self.attention(self.norm(x)), self.mlp(self.norm(x))
+        return x + mlp + attention
+
+
+class Scaled(Block):
+    def forward(self, x):
+        x = torch.add(x, self.attention(self.norm(x)), alpha=0.5)
+        return torch.add(x, self.mlp(self.norm(x)), alpha=2)
+
+
+class Joined(Block):
+    """Projects attention and MLP together, as the Transformers with one matrix for both do."""
+
+    def __init__(self, how):
+        super().__init__(how)
+        self.both = nn.Linear(72, 36)
+
+    def forward(self, x):
+        y = self.norm(x)
+        return x + self.both(torch.cat([self.attention(y), self.mlp(y)], dim=2))
+
+
+@pytest.mark.parametrize(("kind", "scale"), [(LastAttention, 1), (Scaled, 0.5)])
+def test_a_branch_is_known_by_what_it_was_computed_from(kind, scale):
+    model, x, by = Net(""), torch.randn(2, 5, 36), []
+    model.layers = model.layers[:1].append(kind(""))
+    with torch.no_grad():
+        z = model.layers[0](x)
+        attention = model.layers[1].attention(model.layers[1].norm(z))
+        whole = model(x)
+        with intervene(model, [without_branch(1, "attention", lambda a: by.append(a) or a)]):
+            torch.testing.assert_close(model(x), whole)
+        torch.testing.assert_close(by[0], scale * attention)
+        with intervene(model, [without_branch(1, "attention")]):
+            mlp = model.layers[1].mlp(model.layers[1].norm(z))
+            torch.testing.assert_close(model(x), z + (2 if kind is Scaled else 1) * mlp)
+
+
+def test_a_matrix_for_both_branches_leaves_neither_alone():
+    model = Net("")
+    model.layers = model.layers[:1].append(Joined(""))
+    for branch in ("attention", "mlp"):
+        with pytest.raises(ValueError, match="does not add its"), intervene(model, [without_branch(1, branch)]):
+            model(torch.randn(2, 5, 36))
 
 
 def test_as_many_tokens_as_channels_are_recorded_as_they_are_used():

@@ -1,12 +1,13 @@
 """Models that are easily taken for something else: each recorded and changed right, or refused with the reason."""
 
 import math
+import warnings
 
 import pytest
 import torch
 from torch import nn
 from tutorial_attention import HEADS, WIDTH, Attention
-from tutorial_models import ROWS, SIZE, SharedBlock, Tutorial, blocks
+from tutorial_models import ROWS, SIZE, Block, SharedBlock, Tutorial, blocks
 
 from vit_course.maps import (
     attention_gradients,
@@ -61,6 +62,37 @@ class AsWideAsTokens(Linear):
 def test_linear_attention_has_no_maps(kind):
     with pytest.raises(ValueError, match=r"attends from 8 to 13|values \(linear attention\)"):
         recorded(blocks(kind)().eval(), torch.randn(2, 3, *SIZE)).stacked()
+
+
+class Mixer(Attention):
+    """Attention whose name does not say so."""
+
+
+class Unnamed(Block):
+    def __init__(self):
+        super().__init__(Mixer)
+        self.mix = self.attn
+        del self.attn
+
+    def forward(self, x):
+        x = x + self.mix(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+@pytest.mark.parametrize("kind", ["without a name", "quantized"])
+@pytest.mark.parametrize("order", ["cp", "pc"])
+def test_tokens_are_tested_at_the_layers_that_attended(kind, order):
+    model = Tutorial(Unnamed if kind == "without a name" else Block, order).eval()
+    if kind == "quantized":
+        with warnings.catch_warnings(action="ignore"):  # PyTorch leaves this kind behind
+            model = torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
+    maps = recorded(model, torch.randn(2, 3, *SIZE))
+    assert maps.stacked().shape == (2, 2, HEADS, 13, 13)
+    if order == "cp":
+        assert maps.tokens().tested
+    else:
+        with pytest.raises(ValueError, match="was tested: 1 of 13 tokens .class token. were expected to come first"):
+            maps.tokens()
 
 
 class ByName(Tutorial):

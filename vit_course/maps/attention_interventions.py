@@ -52,7 +52,6 @@ class AttentionInterventions(TorchFunctionMode):
         """Calls `F.scaled_dot_product_attention` with what is changed."""
         now = self.running
         call = inspect.signature(weights_of).bind(*args, **kwargs).arguments
-        now.attended = True
         batch, length = now.tokens.shape[:2]
         q, k = call["query"], call["key"]
         if q.ndim != 4 or len(q) != batch or q.shape[2] != length or k.shape[2] != length:
@@ -76,7 +75,6 @@ class AttentionInterventions(TorchFunctionMode):
         """
         now = self.running
         call = inspect.signature(func).bind(*args, **kwargs).arguments
-        now.attended = True
         batch, length = now.tokens.shape[:2]
         if call["query"].shape[:2] != (length, batch) or len(call["key"]) != length:
             return func(*args, **kwargs)
@@ -104,7 +102,6 @@ class AttentionInterventions(TorchFunctionMode):
     def softmax(self, func: Callable, args: tuple, kwargs: dict, scores: torch.Tensor) -> torch.Tensor:
         """Calls a softmax over scores (B, h, T, T), and returns the weights, with what is changed."""
         now = self.running
-        now.attended = True
         if now.hidden is not None:
             now.met["scores"] += 1
             args, kwargs = swapped(args, kwargs, scores, scores.masked_fill(now.hidden, -torch.inf))

@@ -7,7 +7,7 @@ from torch import nn
 from vit_course.maps.module_paths import few, is_inside
 
 # Patterns for the names of classes and attributes: of attention layers, and of helper layers that are not attention.
-ATTENDS, HELPS = r"att(n|ention)|xca", r"output|norm|drop|mask|bias|embed|proj|softmax"
+ATTENDS, HELPS = r"att(n|ention)|xca|^w?mh?sa", r"output|norm|drop|mask|bias|embed|proj|softmax"
 
 
 def find_attention(paths: dict[nn.Module, str]) -> dict[str, nn.Module]:

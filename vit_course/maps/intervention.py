@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import nn
+from torch.utils.weak import WeakIdKeyDictionary
 
 from vit_course.maps.tokens import Tokens
 
@@ -48,7 +49,8 @@ class RunningLayer:
     hidden: torch.Tensor | None = None  # (1 or B, 1, T, T)
     replaced: torch.Tensor | None = None  # (B, h, T, T): the weights that are used instead of the layer's own
     weights: list[torch.Tensor] = field(default_factory=list)  # from an explicit softmax, not yet multiplied by values
-    attended: bool = False  # whether attention ran since the last addition
+    # What was computed from the weights of the attention, until it is added to the tokens.
+    attention: WeakIdKeyDictionary = field(default_factory=WeakIdKeyDictionary)
     met: Counter[str] = field(default_factory=Counter)  # how often each place was reached
     # Where the layer is no module of its own: its parts that have not run yet, and what the model itself still has as
     # the tokens that enter, where they were changed.

@@ -10,7 +10,8 @@ from vit_course.maps.attention_interventions import AttentionInterventions, is_a
 from vit_course.maps.attention_tracer import SOFTMAXES, flat
 from vit_course.maps.intervention import NEEDED, Intervention, RunningLayer
 
-ADDITIONS = {"add", "add_", "__add__", "__radd__", "__iadd__"}
+ATTENTION = (F.scaled_dot_product_attention, F.multi_head_attention_forward)
+ADDITIONS, JOINS = {"add", "add_", "__add__", "__radd__", "__iadd__"}, {"cat", "concat", "concatenate", "stack"}
 
 
 class InterventionMode(AttentionInterventions):
@@ -74,7 +75,9 @@ class InterventionMode(AttentionInterventions):
             if (start := self.running.start) is not None:
                 for one in self.running.original:
                     args, kwargs = swapped(args, kwargs, one, start)
-            return self._call(func, name, args, kwargs)
+            result = self._call(func, name, args, kwargs)
+            self._follow(func, name, (*args, *kwargs.values()), result)
+            return result
         finally:
             self.busy = False
 
@@ -93,6 +96,21 @@ class InterventionMode(AttentionInterventions):
             args, kwargs = swapped(args, kwargs, inputs[0], self.changed("neurons", inputs[0]))
         return self.open(func, name, args, kwargs, inputs)
 
+    def _follow(self, func: Callable, name: str, given: tuple, result: object) -> None:
+        # Marks what is computed from the weights of the attention, as far as the addition to the tokens.
+        now = self.running
+        if now is None or result is now.tokens:
+            return
+        inputs = [one for one in flat(given) if isinstance(one, torch.Tensor)]
+        if func not in ATTENTION and not any(one in now.attention or is_among(one, now.weights) for one in inputs):
+            return
+        for one in flat((result,)):
+            if isinstance(one, torch.Tensor) and one.is_floating_point():
+                now.attention[one] = True
+        beside = [one for one in inputs if one.ndim == 3 and one.shape[:2] == now.tokens.shape[:2]]
+        if name in ADDITIONS | JOINS and not all(one in now.attention for one in beside):
+            now.met["attention"] += 1  # together with something else, so that it cannot be told when it is added
+
     def _are_neurons(self, x: torch.Tensor, weight: torch.Tensor) -> bool:
         # Whether a linear layer takes an inner width M back to the width D of the tokens, behind the attention.
         now, width = self.running, self.running.tokens.shape[2]
@@ -103,9 +121,11 @@ class InterventionMode(AttentionInterventions):
         now = self.running
         branch = next((one for one in args if one is not now.tokens), None)
         if isinstance(branch, torch.Tensor) and branch.shape == now.tokens.shape:
-            changed = self.changed("attention" if now.attended else "mlp", branch)
-            args, kwargs = swapped(args, kwargs, branch, changed)
-            now.attended = False
+            place = "attention" if branch in now.attention else "mlp"
+            if (scale := kwargs.get("alpha", 1)) != 1 and branch is args[1]:  # torch.add(tokens, branch, alpha=scale)
+                branch = branch * scale
+                args, kwargs = (args[0], branch), {}
+            args, kwargs = swapped(args, kwargs, branch, self.changed(place, branch))
         now.tokens = func(*args, **kwargs)
         if now.parts is None or now.parts:
             return now.tokens

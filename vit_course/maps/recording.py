@@ -173,6 +173,9 @@ class RecordedMaps:
             calls = self._watched.calls
             if calls.shape is not None:  # the model is tested as it was run
                 self._anatomy.channels, self._anatomy.keyword = calls.shape[0], calls.keyword
+            if not self._anatomy.attention:  # layers whose names say nothing, or which are quantized
+                modules = {path: module for module, path in self._anatomy.paths.items()}
+                self._anatomy.attention = {path: modules[path] for path in self._watched.places if path in modules}
             check_layers(self._watched, self._size())
         return num_tokens
 

@@ -75,7 +75,7 @@ def load_timm(
         gelu: "none", "tanh" or "quick" for CLIP's; needed for a state dict of CLIP or SigLIP, where both
             are published; otherwise the exact GELU is taken. Not needed for a model.
         pool: what the head reads, "cls", the class token, or "mean", that of the patches; needed for a state dict with
-            a class token and a head, where both are possible. Not needed for a model.
+            a head, unless two heads or an attention pooling say it. Not needed for a model.
 
     Raises:
         ValueError: as `load_torchvision`; or a model with parts that ours does not have.
@@ -220,8 +220,8 @@ def _completed(library: Library, config: ViTConfig, metadata: Metadata, weights:
         raise ValueError("the number of heads is not in the weights: give num_heads, or the model itself")
     if metadata.pool is None and not headless and _pool_is_open(library, config, weights):
         raise ValueError(
-            "the weights do not say what their head reads, the class token or the mean of the patches: give pool='cls' "
-            "or 'mean'" + ", or the model itself" * (library.name == "timm")
+            "the weights do not say what their head reads: give pool='cls' if it is the class token, 'mean' if it is the "
+            "mean of the patches" + ", or the model itself" * (library.name == "timm")
         )
     gelu = metadata.gelu or _usual_gelu(library, config, headless)
     if gelu == "quick":
@@ -231,10 +231,13 @@ def _completed(library: Library, config: ViTConfig, metadata: Metadata, weights:
 
 def _pool_is_open(library: Library, config: ViTConfig, weights: Weights) -> bool:
     # Whether the same names and shapes are those of models whose heads read different tokens.
-    if config.pool != "cls" or getattr(config, "reads", "pool") != "pool":
-        return False
-    older = library.name == "vit-pytorch" and weights[library.tokens["class_token.token"]].ndim == 3
-    return library.name == "timm" or older
+    if library.name == "timm":  # also a maximum, which ours does not have
+        return getattr(config, "reads", "pool") in ("pool", "patches")
+    return (
+        library.name == "vit-pytorch"
+        and config.pool == "cls"
+        and weights[library.tokens["class_token.token"]].ndim == 3
+    )
 
 
 def _usual_gelu(library: Library, config: ViTConfig, headless: bool) -> str:
