@@ -91,7 +91,7 @@ def test_tokens_are_tested_at_the_layers_that_attended(kind, order):
     if order == "cp":
         assert maps.tokens().tested
     else:
-        with pytest.raises(ValueError, match="was tested: 1 of 13 tokens .class token. were expected to come first"):
+        with pytest.raises(ValueError, match=r"was tested: 1 of 13 tokens .class token. were expected to come"):
             maps.tokens()
 
 

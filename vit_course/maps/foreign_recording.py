@@ -18,8 +18,9 @@ from vit_course.maps.module_calls import Call, CallStack
 from vit_course.maps.module_paths import few, is_inside
 from vit_course.maps.recorded_attention import HOOKS, JoinedHeads, RecordedAttention
 
-OVER_CHANNELS = r"xca|crosscov|cross_cov|channel"
-POOLS = r"pool"
+OVER_CHANNELS, POOLS = r"xca|crosscov|cross_cov|channel", r"pool"
+# No attention is computed in these layers, and no image is cut.
+PLAIN_LAYERS = (nn.Linear, nn.LayerNorm, nn.Dropout, nn.Identity, nn.GELU, nn.ReLU, nn.SiLU, nn.Softmax)
 TOWERS = r"vision_model|vision_tower|visual"  # the names of the part for pictures in models of pictures and text
 
 
@@ -83,12 +84,12 @@ class ForeignRecording:
         """Records what the model computes inside the with block, compiled or not; afterwards no hook is left."""
         hooks = []
         with HOOKS:
-            for module in self.anatomy.paths:
-                if not isinstance(module, torch.jit.ScriptModule):  # which takes no hooks
+            for module, path in self.anatomy.paths.items():
+                scripted = isinstance(module, torch.jit.ScriptModule)  # which takes no hooks
+                if not scripted and (not path or type(module) not in PLAIN_LAYERS):
                     hooks.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
                     hooks.append(module.register_forward_hook(self._leave, with_kwargs=True, always_call=True))
         try:
-            # A compiled model would not show its function calls.
             with EAGER, self.tracer, outside_interventions():
                 yield
         finally:
@@ -122,14 +123,14 @@ class ForeignRecording:
         if len(kept.shape) == 3 and kept.shape[0] == self.calls.batch:
             kept = kept.one_head()
         shape = kept.shape
-        kinds = [type(call.module).__name__ for call in self.calls.running]
-        near = " ".join(kinds[1:][-3:] + path.split(".")[-2:])
+        kinds = [type(call.module).__name__ for call in self.calls.running[1:]]  # not the name of the whole model
+        near = " ".join(kinds[-3:] + path.split(".")[-2:])
         if shape[-1] != shape[-2] and re.search(POOLS, near, re.IGNORECASE):
             return  # attention pooling, as at the end of SigLIP, is not a layer of the encoder
         if len(shape) == 2 and shape[0] != shape[1]:
             return  # a mixture of class vectors
         owner.own += 1
-        if re.search(OVER_CHANNELS, " ".join((*kinds[1:], path)), re.IGNORECASE):  # not the name of the whole model
+        if re.search(OVER_CHANNELS, " ".join((*kinds, path)), re.IGNORECASE):
             self.odd.append(f"{path} attends over channels and not over tokens")
         elif changed:
             self.odd.append(

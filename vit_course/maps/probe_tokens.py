@@ -27,11 +27,13 @@ DRAWN = "Maps can be drawn only where all other tokens come first, and then the 
 class Order(NamedTuple):
     """What a probe found: for each token its patch, counted row by row, `NOTHING` or `SEVERAL`.
 
-    `beyond` has the tokens that changed with pixels that no patch is said to see.
+    `beyond` has the tokens that changed with pixels that no patch is said to see. `own` says whether each of the last
+    tokens, one for each patch, changed with its own patch, whatever else it changed with.
     """
 
     patches: tuple[int, ...]
     beyond: tuple[int, ...]
+    own: bool
 
 
 _found: WeakKeyDictionary[nn.Module, dict[tuple, Order | None]] = WeakKeyDictionary()
@@ -42,7 +44,7 @@ class _Arrived(Exception):
 
 
 def probe_order(
-    anatomy: Anatomy, image_size: tuple[int, int], grid: tuple[int, int], corners: bool = True
+    anatomy: Anatomy, image_size: tuple[int, int], grid: tuple[int, int], corners: tuple[int, ...] = (0, 1)
 ) -> Order | None:
     """Which patch each token shows, found on the model itself, once for each size and grid.
 
@@ -54,8 +56,9 @@ def probe_order(
         anatomy: of the model.
         image_size: (H, W)
         grid: (rows, columns) of patches.
-        corners: whether two opposite corners of a patch change, if it is known to cover just its cell, so that a grid
-            is also found to be wrong that is off by a pixel; otherwise, its middle changes.
+        corners: which pixels of a patch change, if it is known to cover just its cell: 0 for that at its top left, 1
+            for that at its bottom right. Thus a grid is also found to be wrong that is off by a pixel. Of other
+            patches the middle changes.
 
     Returns:
         None if the model cannot be run in this way: it takes other arguments, or has no attention layer that can be
@@ -65,12 +68,12 @@ def probe_order(
     key = (image_size, grid, corners)
     if key not in known:
         geometry = anatomy.geometry(image_size, grid)
-        known[key] = None if geometry is None else _probed(anatomy, geometry, corners and geometry.apart)
+        known[key] = None if geometry is None else _probed(anatomy, geometry, corners if geometry.apart else ())
     return known[key]
 
 
 @torch.no_grad()
-def _probed(anatomy: Anatomy, geometry: PatchGeometry, corners: bool) -> Order | None:
+def _probed(anatomy: Anatomy, geometry: PatchGeometry, corners: tuple[int, ...]) -> Order | None:
     count = geometry.grid[0] * geometry.grid[1]
     numbers = torch.arange(count)
     digits = [(numbers >> place) & 1 == 1 for place in range(max(1, (count - 1).bit_length()))]  # (N,) each
@@ -93,16 +96,18 @@ def _probed(anatomy: Anatomy, geometry: PatchGeometry, corners: bool) -> Order |
     one = (pairs.sum(dim=1) == 1).all(dim=0) & (found < count)
     none = ~pairs.any(dim=0).any(dim=0)
     patches = torch.where(none, NOTHING, torch.where(one, found, SEVERAL))
-    return Order(tuple(patches.tolist()), tuple(differs[-1].nonzero().flatten().tolist()))
+    enough = pairs.shape[2] >= count
+    own = enough and bool(torch.where(torch.stack(digits), *pairs[:, :, -count:].unbind(1)).all())
+    return Order(tuple(patches.tolist()), tuple(differs[-1].nonzero().flatten().tolist()), own)
 
 
-def _owners(geometry: PatchGeometry, corners: bool) -> torch.Tensor:
+def _owners(geometry: PatchGeometry, corners: tuple[int, ...]) -> torch.Tensor:
     # -> (H, W): the patch with which a pixel is to change, or -1.
     owner = torch.full(geometry.image_size, -1)
     numbers = torch.arange(geometry.grid[0] * geometry.grid[1]).view(geometry.grid)
     rows, columns = (torch.tensor(geometry.cells(axis)) for axis in (0, 1))  # (rows, 2), (columns, 2)
-    for end in (0, 1):
-        row, column = (each[:, end] if corners else (each.sum(dim=1) + 1) // 2 for each in (rows, columns))
+    middle = [(each.sum(dim=1) + 1) // 2 for each in (rows, columns)]
+    for row, column in [(rows[:, corner], columns[:, corner]) for corner in corners] or [middle]:
         owner[row[:, None], column] = numbers
     return owner
 
@@ -203,10 +208,10 @@ def _tested_place(order: Order, anatomy: Anatomy, image_size: tuple[int, int], f
         return found
     mixed, beyond = SEVERAL in order.patches[first:], any(token >= first for token in order.beyond)
     wrong = beyond and not mixed
-    if mixed and geometry.apart and (middles := probe_order(anatomy, image_size, found.grid, corners=False)):
-        # The corners of its cell change several tokens, and its middle one: the cell lies beside the patch.
-        both = zip(order.patches[first:], middles.patches[first:], strict=True)
-        wrong = any(by_corners == SEVERAL != by_middle for by_corners, by_middle in both)
+    if mixed and geometry.apart:
+        # Where patches overlap, a token sees more than its cell; where they lie beside their cells, not all of it.
+        alone = [probe_order(anatomy, image_size, found.grid, (corner,)) for corner in (0, 1)]
+        wrong = not all(each is None or each.own for each in alone)
     if wrong:
         (height, width), (tall, wide) = image_size, geometry.size
         raise ValueError(

@@ -220,8 +220,8 @@ def _completed(library: Library, config: ViTConfig, metadata: Metadata, weights:
         raise ValueError("the number of heads is not in the weights: give num_heads, or the model itself")
     if metadata.pool is None and not headless and _pool_is_open(library, config, weights):
         raise ValueError(
-            "the weights do not say what their head reads: give pool='cls' if it is the class token, 'mean' if it is the "
-            "mean of the patches" + ", or the model itself" * (library.name == "timm")
+            "the weights do not say what their head reads: give pool='cls' if it is the class token, 'mean' if it is "
+            "the mean of the patches" + ", or the model itself" * (library.name == "timm")
         )
     gelu = metadata.gelu or _usual_gelu(library, config, headless)
     if gelu == "quick":
