@@ -192,13 +192,11 @@ def _shipped(folder: Path, image_size: Size) -> Pretrained:
     # A published ViT with Hugging Face's names, or such a ViT with a linear head.
     content = read_json(folder / "head.json") if (folder / HEAD).exists() else None
     backbone = names()[content["backbone"]] if content else folder
-    state, _ = load_weights(backbone / PUBLISHED)
-    state = {key: value.float() for key, value in state.items()}  # its matrices are stored in half precision
-    model = load_huggingface(state, num_heads=read_json(backbone / "config.json")["num_attention_heads"])
     preprocess = Preprocessing.from_huggingface(read_json(folder / "preprocessor_config.json"))
     if image_size is not None:
         preprocess = preprocess.at(image_size)
-    model, class_names = resize(model, preprocess.image_size or model.config.height_width), []
+    model, class_names = _backbone(backbone), []
+    model = resize(model, preprocess.image_size or model.config.height_width)
     if content:
         state, _ = load_weights(folder / HEAD)
         class_names = content["class_names"]
@@ -209,3 +207,10 @@ def _shipped(folder: Path, image_size: Size) -> Pretrained:
         model = with_head(model, head)
         object.__setattr__(model.head, "none_below", content.get("none_below"))  # `none_fits` reads it
     return Pretrained(model, preprocess, class_names)
+
+
+def _backbone(folder: Path) -> ViT:
+    # The matrices are stored in half precision; what was read is freed before the model is resized, which copies it.
+    state, _ = load_weights(folder / PUBLISHED)
+    heads = read_json(folder / "config.json")["num_attention_heads"]
+    return load_huggingface({key: value.float() for key, value in state.items()}, num_heads=heads)
