@@ -9,9 +9,9 @@ import pytest
 from conftest import ROOT
 
 from vit_course.checks import EXERCISES
-from vit_course.teaching.classroom import isolation, submission
-from vit_course.teaching.classroom.graded import Graded
-from vit_course.teaching.classroom.process import LearnerProcess, Limits
+from vit_course.teaching.classroom import grade_submission, isolation
+from vit_course.teaching.classroom.grading_cell import Graded
+from vit_course.teaching.classroom.learner_process import LearnerProcess, Limits
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +74,7 @@ def graded(folder, *cells):
             seeds = (1_234_567_890, 1_098_765_432)
             cell.source = Graded(exercise.name, exercise.name.split(".")[1], seeds, exercise.points).source
             cell.metadata["nbgrader"] = {"grade": True}
-    verdicts = submission.Submission(made, folder, isolation.Unprotected()).grade()
+    verdicts = grade_submission.Submission(made, folder, isolation.Unprotected()).grade()
     return {verdict.graded.name: verdict for verdict in verdicts}, [text_of(cell) for cell in made.cells]
 
 
@@ -179,7 +179,7 @@ def test_outputs_of_strange_types_are_left_out():
     strange = [5, {"output_type": []}, {"output_type": "display_data", "data": [], "metadata": {}}]
     strange += [{"output_type": "stream", "name": [], "text": "x"}, {"output_type": "error", "traceback": None}]
     good = {"output_type": "stream", "name": "stdout", "text": "x"}
-    assert submission._outputs([*strange, good], 3) == ([good], 3)
+    assert grade_submission._outputs([*strange, good], 3) == ([good], 3)
 
 
 @pytest.fixture(scope="module", params=[*isolation.WAYS, "unprotected"])

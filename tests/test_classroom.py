@@ -16,11 +16,11 @@ from small_class import ALL, ASSIGNMENT, POINTS, Submission, cell_of, chapters, 
 
 from vit_course.__main__ import main
 from vit_course.checks import EXERCISES
-from vit_course.teaching.classroom import grades
+from vit_course.teaching.classroom import export_marks
 from vit_course.teaching.classroom.course import make_course
 from vit_course.teaching.classroom.exercises import exercises_of
-from vit_course.teaching.classroom.grading import FeedbackPage
 from vit_course.teaching.classroom.isolation import NOT_PROTECTED, choose
+from vit_course.teaching.classroom.nbgrader_settings import FeedbackPage
 from vit_course.teaching.classroom.workflow import gradebook_of
 
 LIMITS = "--unprotected --jobs 2 --memory 2 --processes 150 --cell-seconds 20"
@@ -198,7 +198,7 @@ def test_what_cannot_be_read_any_more_keeps_no_old_mark_and_nbgrader_alone_grade
     assert "1 graded, 0 not graded" in again.stdout and "half: 12 points" in again.stdout
     with gradebook_of(course.folder) as gradebook:
         grade = gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half")
-        (mark,) = grades.marks(gradebook, students=["half"])
+        (mark,) = export_marks.marks(gradebook, students=["half"])
         assert mark.points == 12 - grade.auto_score + 0.5 and grade.needs_manual_grade
 
 
@@ -264,6 +264,12 @@ def test_a_damaged_gradebook_and_settings_that_fail_are_named(tmp_path, capsys):
     (course / "nbgrader_config.py").write_text("1 / 0")
     assert main(["classroom", "export", str(course)]) == 2
     assert "nbgrader_config.py cannot be run: ZeroDivisionError" in capsys.readouterr().err
+    (course / "nbgrader_config.py").write_text("from vit_course.classroom.grading import configure\n")
+    assert main(["classroom", "export", str(course)]) == 2
+    assert (
+        "is of another version of the course: vit_course.classroom is now "
+        "vit_course.teaching.classroom.nbgrader_settings, so put that into its line that imports configure"
+    ) in capsys.readouterr().err
 
 
 def test_a_page_of_feedback_keeps_text_and_drops_what_acts():

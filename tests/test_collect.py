@@ -11,7 +11,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from vit_course.teaching.classroom.collect import make_readable
-from vit_course.teaching.classroom.graded import Graded, without_hidden_tests
+from vit_course.teaching.classroom.grading_cell import Graded, without_hidden_tests
 from vit_course.teaching.classroom.isolation import Unprotected
 from vit_course.teaching.classroom.parse_notebook import read_notebook
 from vit_course.teaching.classroom.repair import Wanted, mend

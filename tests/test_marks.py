@@ -10,9 +10,9 @@ from nbgrader.api import Gradebook
 
 from vit_course.__main__ import main
 from vit_course.checks.report import Report
-from vit_course.teaching.classroom import grades, grading
-from vit_course.teaching.classroom.graded import Graded
-from vit_course.teaching.classroom.submission import Verdict, shown
+from vit_course.teaching.classroom import export_marks, nbgrader_settings
+from vit_course.teaching.classroom.grade_submission import Verdict, shown
+from vit_course.teaching.classroom.grading_cell import Graded
 
 # Of nbgrader's own code.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:Object of type")]
@@ -26,7 +26,7 @@ def made(tmp_path_factory):
     """A gradebook's file with one assignment of one check, and three learners; its tables take seconds to make."""
     folder = tmp_path_factory.mktemp("made")
     # The gradebook's tables are made by alembic, which is found on the path.
-    grading.configure(MagicMock(), str(folder / "config.py"))
+    nbgrader_settings.configure(MagicMock(), str(folder / "config.py"))
     with Gradebook(f"sqlite:///{folder / 'gradebook.db'}") as made:
         made.add_assignment("14_several_processes")
         made.add_notebook("14_several_processes", "14_several_processes")
@@ -55,14 +55,14 @@ def save(gradebook: Gradebook, student: str, verdict: Verdict) -> None:
         "notebook": "14_several_processes", "assignment": "14_several_processes", "student": student,
         "db_url": str(gradebook.engine.url),
     }  # fmt: skip
-    grading.SaveVerdicts().preprocess(new_notebook(cells=[cell]), {"nbgrader": about})
+    nbgrader_settings.SaveVerdicts().preprocess(new_notebook(cells=[cell]), {"nbgrader": about})
     gradebook.db.expire_all()
 
 
 def test_what_was_not_judged_is_no_zero(gradebook, tmp_path):
     save(gradebook, "wrong", WRONG)
     save(gradebook, "unjudged", UNJUDGED)
-    found = {one.student["id"]: one for one in grades.marks(gradebook)}
+    found = {one.student["id"]: one for one in export_marks.marks(gradebook)}
     assert [(found[name].state, found[name].points) for name in ("wrong", "unjudged", "absent")] == [
         ("graded", 0.0),
         ("not graded", None),
@@ -70,15 +70,15 @@ def test_what_was_not_judged_is_no_zero(gradebook, tmp_path):
     ]
     assert found["unjudged"].not_graded == ("further-share",)
     with pytest.raises(ValueError, match="the gradebook has no assignment '04'; it has 14_several_processes"):
-        grades.marks(gradebook, ["04"])
+        export_marks.marks(gradebook, ["04"])
 
 
 @pytest.mark.parametrize("form", ["table", "moodle", "canvas"])
 def test_names_are_no_formulas_and_the_gradebook_is_no_place_for_marks(form, gradebook, tmp_path, monkeypatch):
     gradebook.add_student("=cmd", last_name="@SUM(1+1)", first_name="-x", email="+a@example.org")
-    found, path = grades.marks(gradebook), tmp_path / "marks.csv"
+    found, path = export_marks.marks(gradebook), tmp_path / "marks.csv"
     path.touch(0o600)
-    grades.write(found, form, path)
+    export_marks.write(found, form, path)
     with path.open(newline="") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     assert "'=cmd" in cells and any(cell.startswith("'@SUM(1+1)") for cell in cells)
@@ -86,13 +86,13 @@ def test_names_are_no_formulas_and_the_gradebook_is_no_place_for_marks(form, gra
     assert path.stat().st_mode & 0o777 == 0o600
     before, book = path.read_bytes(), tmp_path / "gradebook.db"
     with pytest.raises(ValueError, match=r"gradebook\.db is a database, such as the gradebook: name another file"):
-        grades.write(found, form, book)
-    assert book.read_bytes().startswith(grades.SQLITE)
+        export_marks.write(found, form, book)
+    assert book.read_bytes().startswith(export_marks.SQLITE)
     monkeypatch.setattr(
         "vit_course._support.files.atomic.os.fsync", MagicMock(side_effect=OSError(28, "No space left"))
     )
     with pytest.raises(OSError, match="what was there before is intact"):
-        grades.write(found[:1], form, path)
+        export_marks.write(found[:1], form, path)
     assert path.read_bytes() == before
 
 
@@ -111,5 +111,5 @@ def test_a_mark_by_hand_is_a_mark_and_lateness_costs(gradebook):
     submission = gradebook.find_submission("14_several_processes", "unjudged")
     submission.notebooks[0].late_submission_penalty = 1.0
     gradebook.db.commit()
-    (one,) = grades.marks(gradebook, students=["unjudged"])
+    (one,) = export_marks.marks(gradebook, students=["unjudged"])
     assert (one.state, one.raw, one.points) == ("graded", 3.0, 2.0)

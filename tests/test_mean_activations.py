@@ -184,6 +184,6 @@ def test_what_it_refuses():
     parallel, x = Net("parallel").eval(), torch.randn(2, 1, 5, 36)
     parallel.register_forward_pre_hook(lambda _, given: (given[0][:, 0],))
     assert [*means_of(parallel, x, ["heads", "layer"]).values] == ["heads", "layer"]
-    with pytest.raises(ValueError, match=r"mean_activations of 'mlp': layer 1 \(layers.1\) does not add its MLP"):
+    with pytest.raises(ValueError, match=r"mean_activations of 'attention': layer 1 \(layers.1\) does not add its attention"):
         means_of(parallel, x)
     assert hooks(model) == 0

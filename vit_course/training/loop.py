@@ -17,7 +17,7 @@ from vit_course.training.optimisers import Stepper, warmup_cosine
 from vit_course.training.processes import device_of, engine_for
 from vit_course.training.recipe import TrainingConfig
 from vit_course.training.run_folder import RunFolder
-from vit_course.training.state import RunState
+from vit_course.training.run_state import RunState
 from vit_course.training.supervised import Supervised
 
 

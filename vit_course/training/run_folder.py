@@ -14,11 +14,11 @@ from vit_course._support.files.check_tensors import check_like
 from vit_course._support.files.json_files import naming
 from vit_course._support.files.weights import load_weights, save_weights, write_tensors
 from vit_course.data import Dataset, unreadable
-from vit_course.training.describe import SUPERVISED, check_the_same, described
 from vit_course.training.objective import Objective
 from vit_course.training.processes import Engine, check_the_same_folder, first_alone
 from vit_course.training.recipe import TrainingConfig
-from vit_course.training.state import RunState
+from vit_course.training.run_description import SUPERVISED, check_the_same, described
+from vit_course.training.run_state import RunState
 
 REST = "objective.safetensors"  # next to best.safetensors: the weights of an objective outside its model
 FILES = (

@@ -16,7 +16,7 @@ import nbformat
 
 from vit_course._support.files.course_files import PACKAGE
 from vit_course._support.inputs.rules import harmless
-from vit_course.teaching.classroom.graded import DIGEST, TIMESTAMP
+from vit_course.teaching.classroom.grading_cell import DIGEST, TIMESTAMP
 from vit_course.teaching.classroom.isolation import Limits, Room, Unprotected, libraries
 from vit_course.teaching.classroom.repair import Wanted
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import nbformat
 
 from vit_course.teaching.classroom.exercises import SOLUTION, ExerciseCells, exercises_of, with_holes
-from vit_course.teaching.classroom.graded import Graded
+from vit_course.teaching.classroom.grading_cell import Graded
 
 if TYPE_CHECKING:
     from vit_course.checks.exercise import Exercise
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # The nbgrader_config.py of a new course; a teacher's own settings go below the call.
 CONFIG = '''"""Settings of nbgrader for this course: nbgrader_config.py"""
 
-from vit_course.teaching.classroom.grading import configure
+from vit_course.teaching.classroom.nbgrader_settings import configure
 
 c = get_config()  # noqa: F821
 configure(c, __file__)

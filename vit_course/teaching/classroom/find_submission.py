@@ -15,9 +15,9 @@ import nbformat
 from nbformat.v4 import new_markdown_cell
 
 from vit_course.teaching.classroom.apart.learner import limit
-from vit_course.teaching.classroom.graded import OURS, TIMESTAMP, read
+from vit_course.teaching.classroom.grading_cell import OURS, TIMESTAMP, read
+from vit_course.teaching.classroom.list_files import plain_files
 from vit_course.teaching.classroom.parse_notebook import read_notebook
-from vit_course.teaching.classroom.plain import plain_files
 from vit_course.teaching.classroom.repair import Wanted, defines, is_stub, mend
 
 MOST_FILES, MOST_BYTES = 1000, 500 * 2**20  # in one submission's folder

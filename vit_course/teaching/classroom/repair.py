@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from vit_course.teaching.classroom.graded import read, without_hidden_tests
+from vit_course.teaching.classroom.grading_cell import read, without_hidden_tests
 
 SHOWN = 60  # characters of a name that a learner chose
 

@@ -13,14 +13,15 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
-from vit_course.teaching.classroom import grades, roster
+from vit_course.teaching.classroom import export_marks, roster
 from vit_course.teaching.classroom.collect import AUTOGRADED, READABLE, HandedIn, make_readable
-from vit_course.teaching.classroom.graded import VERDICTS, read
-from vit_course.teaching.classroom.grading import wanted_cells
+from vit_course.teaching.classroom.grading_cell import VERDICTS, read
 from vit_course.teaching.classroom.isolation import Unprotected
+from vit_course.teaching.classroom.nbgrader_settings import wanted_cells
 from vit_course.teaching.classroom.repair import Wanted
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
+SETTINGS = wanted_cells.__module__
 NBGRADERS = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own code begin
 
 
@@ -37,6 +38,11 @@ def gradebook_of(course: Path) -> Iterator[Gradebook]:
         config = PyFileConfigLoader(CONFIG_NAME, path=str(course.resolve())).load_config()
         settings = CourseDirectory(config=config)
     except Exception as error:  # the settings are a Python program, which may raise anything
+        if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("vit_course."):
+            raise ValueError(
+                f"{course / CONFIG_NAME} is of another version of the course: {error.name} is now {SETTINGS}, so put "
+                "that into its line that imports configure"
+            ) from error
         raise ValueError(f"{course / CONFIG_NAME} cannot be run: {type(error).__name__}: {error}") from error
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=NBGRADERS)
@@ -91,13 +97,13 @@ def grade(
     done = _autograde(course, assignment, [*settings, f"--RunApart.isolation={way.name}"])
     with gradebook_of(course) as gradebook:
         _remember(gradebook, course, assignment, handed_in, exercises)
-        found = grades.marks(gradebook, [assignment], students)
+        found = export_marks.marks(gradebook, [assignment], students)
     report = course / REPORTS / f"{assignment}.txt"
     report.parent.mkdir(exist_ok=True)
     report.write_text(_report(course, assignment, found, handed_in), encoding="utf-8")
     print(_summary(found))
     print(f"{report}: every verdict, and everything that was out of order")
-    return int(done != 0 or any(one.state == grades.NOT_GRADED for one in found))
+    return int(done != 0 or any(one.state == export_marks.NOT_GRADED for one in found))
 
 
 def export(course: Path, form: str, path: Path, assignments=(), students=(), missing_is_zero: bool = False) -> str:
@@ -105,7 +111,7 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
 
     Args:
         course: the course folder.
-        form, path, missing_is_zero: see `grades.write`.
+        form, path, missing_is_zero: see `export_marks.write`.
         assignments, students: only these; by default all.
 
     Raises:
@@ -113,8 +119,8 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
         OSError: the file cannot be written.
     """
     with gradebook_of(course) as gradebook:
-        found = grades.marks(gradebook, assignments, students)
-    grades.write(found, form, path, missing_is_zero)
+        found = export_marks.marks(gradebook, assignments, students)
+    export_marks.write(found, form, path, missing_is_zero)
     return f"{path}: {_summary(found)}"
 
 
@@ -173,23 +179,22 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": f"ignore:{NBGRADERS}"}
 
 
-def _summary(found: list[grades.Mark]) -> str:
+def _summary(found: list[export_marks.Mark]) -> str:
     states = [one.state for one in found]
-    lines = [
-        ", ".join(f"{states.count(state)} {state}" for state in (grades.GRADED, grades.NOT_GRADED, grades.MISSING))
-    ]
+    kinds = (export_marks.GRADED, export_marks.NOT_GRADED, export_marks.MISSING)
+    lines = [", ".join(f"{states.count(kind)} {kind}" for kind in kinds)]
     for one in found:
-        if one.state == grades.NOT_GRADED:
+        if one.state == export_marks.NOT_GRADED:
             who, parts = f"{one.student['id']}, {one.assignment}", ", ".join(one.not_graded)
             lines.append(f"  not graded: {who}: {parts} ({one.so_far:g} points without them)")
     return "\n".join(lines)
 
 
-def _report(course: Path, assignment: str, found: list[grades.Mark], handed_in: list[HandedIn]) -> str:
+def _report(course: Path, assignment: str, found: list[export_marks.Mark], handed_in: list[HandedIn]) -> str:
     notes = {one.student: one.notes for one in handed_in}
     parts = [f"{assignment}: {_summary(found)}"]
     for one in found:
-        points = {grades.GRADED: f"{one.so_far:g} of {one.most:g} points"}.get(one.state, one.state)
+        points = {export_marks.GRADED: f"{one.so_far:g} of {one.most:g} points"}.get(one.state, one.state)
         student = one.student["id"]
         name = " ".join(filter(None, (one.student["first_name"], one.student["last_name"])))
         lines = [f"== {student}{f' ({name})' if name else ''}: {points}"]

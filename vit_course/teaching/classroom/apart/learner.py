@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from vit_course.teaching.classroom.plain import plain_files
+from vit_course.teaching.classroom.list_files import plain_files
 
 # Not copied: Python or Jupyter would run these files at the start, or import them in place of a library.
 SHADOWING = ("sitecustomize.py", "usercustomize.py", "vit_course", ".ipython", "ipython_config.py", ".jupyter")

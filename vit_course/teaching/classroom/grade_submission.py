@@ -11,9 +11,9 @@ from nbformat import NotebookNode
 from vit_course.checks import EXERCISES
 from vit_course.checks.report import FAILED, Report
 from vit_course.teaching.classroom.apart.serialization import WireError
-from vit_course.teaching.classroom.graded import NOT_GRADED, Graded, read
+from vit_course.teaching.classroom.grading_cell import NOT_GRADED, Graded, read
 from vit_course.teaching.classroom.isolation import USUAL, Limits
-from vit_course.teaching.classroom.process import Ended, LearnerProcess
+from vit_course.teaching.classroom.learner_process import Ended, LearnerProcess
 from vit_course.teaching.classroom.repair import defines
 
 MOST_STARTS = 12

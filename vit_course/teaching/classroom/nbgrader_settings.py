@@ -26,7 +26,7 @@ from nbgrader.preprocessors import (
 from traitlets import Float, Integer, Unicode
 
 from vit_course.teaching.classroom.course import course_id
-from vit_course.teaching.classroom.graded import NOT_GRADED, VERDICTS, without_hidden_tests
+from vit_course.teaching.classroom.grading_cell import NOT_GRADED, VERDICTS, without_hidden_tests
 from vit_course.teaching.classroom.repair import Wanted
 
 
@@ -63,8 +63,8 @@ class RunApart(NbGraderPreprocessor):
             RuntimeError: the process for the learner's code does not start.
         """
         # Imported here, because nbgrader's other commands read these settings too and do not need PyTorch.
+        from vit_course.teaching.classroom.grade_submission import Submission
         from vit_course.teaching.classroom.isolation import Limits, named
-        from vit_course.teaching.classroom.submission import Submission
 
         way = named(self.isolation)
         limits = Limits(self.memory, self.processes, self.minutes, self.disk, self.cell_seconds)
@@ -166,7 +166,7 @@ def configure(c, config_file: str) -> None:
     c.CourseDirectory.course_id = course_id(Path(course))
     # Not nbgrader's default, which everybody on the machine may write to.
     c.Exchange.root = str(Path(course) / "exchange")
-    c.ExportApp.plugin_class = "vit_course.teaching.classroom.grades.Table"
+    c.ExportApp.plugin_class = "vit_course.teaching.classroom.export_marks.Table"
     c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
     c.RunApart.course = course
     c.Autograde.sanitize_preprocessors = [
