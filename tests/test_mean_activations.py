@@ -184,6 +184,7 @@ def test_what_it_refuses():
     parallel, x = Net("parallel").eval(), torch.randn(2, 1, 5, 36)
     parallel.register_forward_pre_hook(lambda _, given: (given[0][:, 0],))
     assert [*means_of(parallel, x, ["heads", "layer"]).values] == ["heads", "layer"]
-    with pytest.raises(ValueError, match=r"mean_activations of 'attention': layer 1 \(layers.1\) does not add its attention"):
+    said = r"mean_activations of 'attention': layer 1 \(layers.1\) does not add its attention"
+    with pytest.raises(ValueError, match=said):
         means_of(parallel, x)
     assert hooks(model) == 0
