@@ -123,7 +123,7 @@ def test_an_interrupt_keeps_the_pictures_that_are_complete(passes, whole, done):
     hook.remove()
     assert found.done == done and not found.complete and untouched(model)
     there = ~found.each.isnan()
-    torch.testing.assert_close(found.each[there], expected[there], rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(found.each[there], expected[there], rtol=1e-4, atol=3e-6)
     kept = expected[:whole] if whole else expected[:1]
     torch.testing.assert_close(found.values[there.any(dim=0)], kept.mean(dim=0)[there.any(dim=0)], rtol=1e-4, atol=1e-6)
     assert there.flatten(1).all(dim=1).tolist() == [True] * whole + [False] * (5 - whole)
