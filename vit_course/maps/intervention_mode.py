@@ -99,7 +99,7 @@ class InterventionMode(AttentionInterventions):
     def _follow(self, func: Callable, name: str, given: tuple, result: object) -> None:
         # Marks what is computed from the weights of the attention, as far as the addition to the tokens.
         now = self.running
-        if now is None or result is now.tokens:
+        if now is None or result is now.tokens or not self.asked("attention", "mlp", "neurons"):
             return
         inputs = [one for one in flat(given) if isinstance(one, torch.Tensor)]
         if func not in ATTENTION and not any(one in now.attention or is_among(one, now.weights) for one in inputs):

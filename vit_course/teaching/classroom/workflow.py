@@ -13,15 +13,13 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config.loader import PyFileConfigLoader
 
-from vit_course.teaching.classroom import export_marks, roster
+from vit_course.teaching.classroom import export_marks, nbgrader_settings, roster
 from vit_course.teaching.classroom.collect import AUTOGRADED, READABLE, HandedIn, make_readable
 from vit_course.teaching.classroom.grading_cell import VERDICTS, read
 from vit_course.teaching.classroom.isolation import Unprotected
-from vit_course.teaching.classroom.nbgrader_settings import wanted_cells
 from vit_course.teaching.classroom.repair import Wanted
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
-SETTINGS = wanted_cells.__module__
 NBGRADERS = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own code begin
 
 
@@ -40,8 +38,8 @@ def gradebook_of(course: Path) -> Iterator[Gradebook]:
     except Exception as error:  # the settings are a Python program, which may raise anything
         if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("vit_course."):
             raise ValueError(
-                f"{course / CONFIG_NAME} is of another version of the course: {error.name} is now {SETTINGS}, so put "
-                "that into its line that imports configure"
+                f"{course / CONFIG_NAME} is of another version of the course: {error.name} is now "
+                f"{nbgrader_settings.__name__}, so put that into its line that imports configure"
             ) from error
         raise ValueError(f"{course / CONFIG_NAME} cannot be run: {type(error).__name__}: {error}") from error
     with warnings.catch_warnings():
@@ -126,7 +124,7 @@ def export(course: Path, form: str, path: Path, assignments=(), students=(), mis
 
 def _wanted(gradebook: Gradebook, assignment: str) -> list[Wanted]:
     try:
-        return wanted_cells(gradebook.find_notebook(assignment, assignment))
+        return nbgrader_settings.wanted_cells(gradebook.find_notebook(assignment, assignment))
     except MissingEntry:
         raise ValueError(
             f"the gradebook has no assignment {assignment!r}: run `nbgrader generate_assignment {assignment} --create` "
