@@ -15,8 +15,11 @@ from vit_course.teaching.classroom.exercises import exercises_of
 
 ROOT = Path(__file__).parents[1]
 WORDS_A_MINUTE, LINES_A_MINUTE = 130, 8  # of text in a second language; of code that is read
+PREDICTION, FIGURE = 2, 3  # minutes to decide on a guess, and to try a figure that can be dragged
+LIVE = "application/vnd.jupyter.widget-view+json"
 ON_THE_CARD = re.compile(r"\d+ min for the main path, \d+ min of exercises(?:, \d+ min for the \*Deeper\* sections)?")
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+GUESS = re.compile(r"^guess = None", re.MULTILINE)
 HEAD = "| number | name | title | difficulty | minutes | points |\n|---|---|---|---|---|---|\n"
 
 
@@ -44,18 +47,33 @@ def lines(cells: list) -> int:
     return len(re.findall(r"^(?!import |from )\s*\S", "\n".join(shown), re.MULTILINE))
 
 
+def predictions(cells: list) -> int:
+    """The number of cells in which the learner writes a guess."""
+    return sum(cell.cell_type == "code" and bool(GUESS.search(cell.source)) for cell in cells)
+
+
+def figures(cells: list) -> int:
+    """The number of live figures: explorers, and figures to drag."""
+    return sum(any(LIVE in one.get("data", {}) for one in cell.get("outputs", [])) for cell in cells)
+
+
 def is_folded(cell) -> bool:
     """Whether JupyterLab and the site fold the cell's code, because it only draws."""
     return bool(cell.metadata.get("jupyter", {}).get("source_hidden"))
+
+
+def at_work(cells: list) -> float:
+    """The minutes in which the cells are read, their guesses written down and their figures tried."""
+    reading = words(cells) / WORDS_A_MINUTE + lines(cells) / LINES_A_MINUTE
+    return reading + PREDICTION * predictions(cells) + FIGURE * figures(cells)
 
 
 def minutes(notebook) -> tuple[int, int, int]:
     """Returns the minutes (for the main path, for the exercises, for the *Deeper* sections)."""
     found = parts(notebook)
     main = found["before"] + found["after"]
-    reading, deeper = (words(one) / WORDS_A_MINUTE + lines(one) / LINES_A_MINUTE for one in (main, found["deeper"]))
     exercises = sum(EXERCISES[one.name].minutes for one in exercises_of(notebook))
-    return round(reading + notebook.metadata.vit_course.run_minutes), exercises, round(deeper)
+    return round(at_work(main) + notebook.metadata.vit_course.run_minutes), exercises, round(at_work(found["deeper"]))
 
 
 def written() -> dict[Path, str]:

@@ -135,7 +135,7 @@ def test_a_batch_of_nothing_is_augmented_to_nothing():
 @pytest.mark.slow
 def test_crops_are_of_the_photographs_and_no_pixel_is_in_two_parts():
     d = data.crops(44, 22, 11)
-    assert d.class_names == tuple(data.photographs()) and d.image_size == (32, 32)
+    assert len(d.class_names) == 11 and set(d.class_names) < set(data.photographs()) and d.image_size == (32, 32)
     assert torch.equal(d.train.images, data.crops(44, 22, 11).train.images)
     assert not torch.equal(d.train.images, data.crops(44, 22, 11, seed=1).train.images)
     for part, (left, right) in ((d.train, (0, 128)), (d.validation, (128, 192)), (d.test, (128, 192))):

@@ -39,7 +39,6 @@ REACHED = {
     "two_clocks": [
         {"place": [5, 5], "other": [11, 11], "hands": "hand 0"},
         {"place": [13, 22], "other": [6, 19], "hands": "first eight"},
-        {"place": [1, 16], "other": [1, 17], "table": "as one line"},
     ],
     "vote": [{"marked": 5}, {"photograph": "coffee", "covered": [0, 0, 0, 0, 0, 0, 0, 60]}],
 }

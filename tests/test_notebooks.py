@@ -69,19 +69,22 @@ def test_a_chapter_fits_an_evening_its_cells_are_short_and_its_file_is_small(pat
     assert len(before) <= 35
     assert tables.words(before) <= 1_800
     main, _, deeper = tables.minutes(nbformat.read(path, as_version=4))
-    assert main <= 45 and deeper <= 45
+    assert main <= 60 and deeper <= 60
 
 
 @every
 def test_outputs_are_compared_folded_and_numbers(path):
     truths, before = 0, set()
     for cell in cells(path, "code"):
-        tags, predicted = set(cell.metadata.get("tags", [])), "guessed(" in cell.source
+        tags, guesses = set(cell.metadata.get("tags", [])), "guessed(" in cell.source
+        before_a_figure = "guessed(guess)" in cell.source  # which gives the answer itself: nothing to hide here
+        predicted = guesses and not before_a_figure
+        assert before_a_figure <= bool(tables.figures([cell]))
         assert not {"nbval-ignore-output", "nbval-skip"} & tags
         assert all(one.output_type != "error" and one.get("name") != "stderr" for one in cell.outputs)
         drawn_after = "predict" in before and tables.is_folded(cell)  # it paints what was predicted
         assert predicted <= ("predict" in tags) <= (predicted or drawn_after)
-        if predicted:
+        if guesses:
             assert re.search(r"^guess = None  # ", cell.source, re.MULTILINE), "the learner's line"
         if "predict" in tags:
             assert cell.metadata.jupyter.outputs_hidden is True and cell.metadata.get("collapsed") is True

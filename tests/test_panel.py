@@ -262,6 +262,13 @@ def test_a_conclusion_is_judged_by_what_the_numbers_mean(slip):
         (None, "b", "it is b; you wrote no guess"),
         (" B ", "b", "it is b, as you said"),
         ("a", "b", "it is b; you said a"),
+        ("(B)", "b", "it is b, as you said"),
+        ("b)", "b", "it is b, as you said"),
+        ("(a)", "b", "it is b; you said (a)"),
+        # Before a figure, which gives the answer itself.
+        (None, None, "you wrote no guess; the figure has the answer"),
+        (" (c) ", None, "you said (c); the figure has the answer"),
+        (5, None, "you said 5; the figure has the answer"),
     ],
 )
 def test_a_guess_stands_beside_what_was_measured(guess, measured, said):

@@ -558,8 +558,8 @@ def matrix(x: float, middle: float, colours: tuple[str, ...], cell: float = 11, 
 
 
 def numbers(x: float, y: float) -> str:
-    """1, 2, 3 above the bands of the heads."""
-    return "".join(text(x + 22 * number + 11, y, str(number + 1)) for number in range(3))
+    """0, 1, 2 above the bands of the heads."""
+    return "".join(text(x + 22 * number + 11, y, str(number)) for number in range(3))
 
 
 def heads_projection() -> str:
@@ -586,7 +586,7 @@ def one_head(number: int, y: float) -> str:
     names = [text(428 + 36 * place, y - 32, letter) for place, letter in enumerate("qkv")]
     parts = [matrix(417 + 36 * place, y, colour) for place in range(3)]
     flow = [arrow((start, y), (end, y)) for start, end in ((378, 412), (517, 559), (623, 665), (695, 722))]
-    weights = heat(563.5, y - 27.5, 5, 11, HEAD_PATTERNS[number]) + text(591, y - 32, f"head {number + 1}", bold=True)
+    weights = heat(563.5, y - 27.5, 5, 11, HEAD_PATTERNS[number]) + text(591, y - 32, f"head {number}", bold=True)
     return group(*names, *parts, *flow, weights, matrix(669, y, colour))
 
 

@@ -2,11 +2,11 @@
 
     python res/evidence/blocks.py
 
-In each of the eight photographs with an outline, each of the 16 blocks of 4 x 4 patches is hidden in all layers of
+In each photograph with an outline, each of the 16 blocks of 4 x 4 patches is hidden in all layers of
 vit-s14, one at a time. Written to blocks.csv beside this file: one line for each block, row by row, with its effect, by
 `effects` of vit_course.maps.
 
-Half a minute on one core.
+A minute on one core.
 """
 
 from pathlib import Path

@@ -2,19 +2,20 @@
 
     python res/evidence/pasted.py
 
-Each of the eight photographs with an outline gives its object, shrunk to 98 pixels, eight times: pasted into each
-corner twice, on eight other photographs. Each picture is made three times, and only the filling of the outline differs:
+Each photograph with an outline gives its object, shrunk to 98 pixels, four times: pasted once into each corner, on four
+other photographs. Each picture is made four times, and only the filling of the outline differs:
 
 - "object": the object itself.
-- "texture": a piece of the picture of galaxies or of a retina, moved by a random distance; each of the two once in
-  each corner.
 - "pieces": squares of 8 x 8 pixels, cut from the object at random and laid side by side. They have the object's
   colours and its detail, and edges of their own; the object is gone.
+- "texture": squares of 8 x 8 pixels from the background of another photograph, laid side by side.
+- "flat": the mean colour of the object.
 
-Written to pasted.csv beside this file: one line for each picture, with its AUC (`auc` of chapter 09) by several maps:
+Written to pasted.csv beside this file: one line for each picture and filling, with its AUC (`auc` of chapter 09) by
+several maps:
 
-- "head 5": layer 11, head 5 of vit-s14, the best of its 72 heads on the eight photographs.
-- "trained": for each object the head of vit-s14 that is best on the photographs of the other seven.
+- "head 5": layer 11, head 5 of vit-s14.
+- "trained": for each object the head of vit-s14 that is best on the photographs of the others.
 - "random 0" to "random 5": the same choice, for vit-s14 with the numbers of each tensor in a random order.
 - "colour": how far a patch's mean colour is from the median colour. "middle": a map that is bright in the middle.
 
@@ -33,7 +34,7 @@ from vit_course._support.files.atomic import write_csv
 from vit_course.maps import controls
 
 TABLE = Path(__file__).with_name("pasted.csv")
-FILLINGS, TEXTURES = ("object", "texture", "pieces"), ("galaxies", "retina")
+FILLINGS, CORNERS = ("object", "pieces", "texture", "flat"), 4
 SIDE, MARGIN, PIECE = 98, 7, 8  # pixels
 
 
@@ -47,21 +48,21 @@ def shrunk(image: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch
     return cut[:-1], cut[-1] > 0.5
 
 
-def pieces(cut: torch.Tensor, inside: torch.Tensor, draw: np.random.Generator) -> torch.Tensor:
-    """(C, rows, columns), (rows, columns) -> (C, rows, columns): squares of the object in random order."""
-    whole = inside.unfold(0, PIECE, 1).unfold(1, PIECE, 1).all(dim=-1).all(dim=-1)
-    places = whole.nonzero()  # the upper left corners of squares that lie on the object
-    result = torch.zeros_like(cut)
-    for top in range(0, cut.shape[1], PIECE):
-        for left in range(0, cut.shape[2], PIECE):
+def pieces(image: torch.Tensor, allowed: torch.Tensor, size: torch.Size, draw: np.random.Generator) -> torch.Tensor:
+    """(C, H, W), (H, W), (rows, columns) -> (C, rows, columns): squares from where it is allowed, in random order."""
+    whole = allowed.unfold(0, PIECE, 1).unfold(1, PIECE, 1).all(dim=-1).all(dim=-1)
+    places = whole.nonzero()  # the upper left corners of squares that lie inside
+    result = image.new_zeros(len(image), *size)
+    for top in range(0, size[0], PIECE):
+        for left in range(0, size[1], PIECE):
             y, x = places[draw.integers(len(places))]
             room = result[:, top : top + PIECE, left : left + PIECE]
-            room.copy_(cut[:, y : y + room.shape[1], x : x + room.shape[2]])
+            room.copy_(image[:, y : y + room.shape[1], x : x + room.shape[2]])
     return result
 
 
 def pasted(background, fillings: list[torch.Tensor], inside, corner: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """(C, H, W), three of (C, rows, columns), (rows, columns) -> (3, C, H, W), (H, W)."""
+    """(C, H, W), k of (C, rows, columns), (rows, columns) -> (k, C, H, W), (H, W)."""
     rows, columns = inside.shape
     top = (MARGIN, 224 - MARGIN - rows)[corner // 2]
     left = (MARGIN, 224 - MARGIN - columns)[corner % 2]
@@ -75,7 +76,7 @@ def pasted(background, fillings: list[torch.Tensor], inside, corner: int) -> tup
 
 
 def pictures(preprocess: Callable) -> tuple[torch.Tensor, torch.Tensor, list[dict]]:
-    """-> the pictures, (n, 3, C, H, W), their outlines, (n, H, W), and of each the object, background and texture.
+    """-> the pictures, (n, 4, C, H, W), their outlines, (n, H, W), and of each the object, background and texture.
 
     Args:
         preprocess: to images of 224 x 224.
@@ -86,15 +87,18 @@ def pictures(preprocess: Callable) -> tuple[torch.Tensor, torch.Tensor, list[dic
     made, about = [], []
     for i, one in enumerate(photos):
         cut, inside = shrunk(inputs[i], masks[i])
-        others = [name for name in everything if name not in (one.name, *TEXTURES)]
-        order = [str(name) for name in draw.permutation(others)][:8]
-        for number in range(8):
-            background, corner, kind = order[number % len(order)], number % 4, TEXTURES[number // 4]
-            moved = everything[kind].roll(tuple(draw.integers(224, size=2)), dims=(1, 2))
-            texture = moved[:, : inside.shape[0], : inside.shape[1]]
-            three = [cut, texture, pieces(cut, inside, draw)]
-            made.append(pasted(everything[background], three, inside, corner))
-            about.append({"object": one.name, "background": background, "corner": corner, "texture": kind})
+        backgrounds = [str(name) for name in draw.permutation([name for name in everything if name != one.name])]
+        textures = draw.permutation([k for k in range(len(photos)) if k != i])
+        for corner in range(CORNERS):
+            background, k = backgrounds[corner], int(textures[corner])
+            fillings = [
+                cut,
+                pieces(cut, inside, inside.shape, draw),
+                pieces(inputs[k], ~masks[k], inside.shape, draw),
+                cut[:, inside].mean(dim=1)[:, None, None].expand_as(cut),
+            ]
+            made.append(pasted(everything[background], fillings, inside, corner))
+            about.append({"object": one.name, "background": background, "texture": photos[k].name, "corner": corner})
     return *(torch.stack(part) for part in zip(*made, strict=True)), about
 
 
@@ -103,16 +107,16 @@ def main() -> None:
     torch.set_num_threads(1)
     real = pretrained.load_run("vit-s14")
     grid = real.model.config.grid
-    _, inputs, masks = outlined(real.preprocess)  # (8, C, H, W), (8, H, W)
+    _, inputs, masks = outlined(real.preprocess)  # (objects, C, H, W), (objects, H, W)
     made, outlines, about = pictures(real.preprocess)
-    versions = made.unbind(dim=1)  # three of (n, C, H, W)
-    columns = {"middle": [score(middle(grid).expand(len(made), -1, -1), outlines)] * 3}
+    versions = made.unbind(dim=1)  # four of (n, C, H, W)
+    columns = {"middle": [score(middle(grid).expand(len(made), -1, -1), outlines)] * len(FILLINGS)}
     columns["colour"] = [score(colour(some, grid), outlines) for some in versions]
     nets = {"trained": real.model} | {f"random {i}": controls.random_weights(real.model, i) for i in range(6)}
     for name, net in nets.items():
-        heads = best_on_others(score(class_rows(net, inputs), masks))  # (8,)
-        heads = heads.repeat_interleave(8)  # (n,)
-        found = [score(class_rows(net, some), outlines) for some in versions]  # three of (n, L, h)
+        heads = best_on_others(score(class_rows(net, inputs), masks))  # (objects,)
+        heads = heads.repeat_interleave(CORNERS)  # (n,)
+        found = [score(class_rows(net, some), outlines) for some in versions]  # four of (n, L, h)
         columns[name] = [of_heads(one, heads) for one in found]
         if name == "trained":
             columns["head 5"] = [one[:, 11, 5] for one in found]

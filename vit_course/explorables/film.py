@@ -116,7 +116,7 @@ def still(state: dict) -> tuple[Figure, str]:
         ax.imshow(image, cmap="gray")
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set(visible=answer != label, linewidth=3, linestyle="--", edgecolor="#c2410c")
-        ax.set_title(f"{answer}" if answer == label else f"{answer}, not {label}", fontsize=10)
+        ax.set_title(f"{answer}" if answer == label else f"says {answer}, is {label}", fontsize=10)
     right = sum(answer == label for answer, label in zip(found["answers"], runs["labels"], strict=True))
     train, validation = found["now"][:2]
     return fig, (

@@ -15,7 +15,8 @@ from vit_course.explorables.tiny_vit import described, exact, halves, image, pix
 PHOTOGRAPHS = ("cat", "rocket", "coffee")
 BRANCHES = ("attention", "MLP")
 OPEN = [["open", "open"]] * 4
-SHOWN = [*OPEN[:2], ["closed", "open"], *OPEN[3:]]  # the valves of the still picture, unless the reader has turned some
+# The valves of the still picture, unless the reader has turned some: not those that answer the chapter's question.
+SHOWN = [["closed", "open"], *OPEN[1:]]
 
 
 def stream(**state) -> Explorable:

@@ -7,7 +7,6 @@ const [KEPT, MADE] = [48, [37, 37]]; // of the learned table: its width, and the
 const [WIDTH, AXIS] = [384, 96]; // of the sin-cos table: its width, and the number of clocks for one axis
 const DIALS = [0, 1, 2, 3, 4, 5, 6, 7, 24]; // the hands that are drawn, of each axis
 const ALIKE = 20; // degrees: hands at most so far apart count as alike
-const UNLIKE = 0.5; // a cosine similarity
 const CELL = 20;
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 const two = (value) => value.toFixed(2).replace("-", "\u2212");
@@ -237,10 +236,6 @@ export default explorable("two_clocks", TABLE, {
   goals: [
     { text: `Choose hand 0. Find two places, in different rows and columns, that it confuses (angles up to ${ALIKE}\u00b0).`, reached: ({ hands }, answer) => hands === "hand 0" && different(answer) && close(answer) },
     { text: `Choose first eight. Find two different places that these clocks confuse (angles up to ${ALIKE}\u00b0).`, reached: ({ hands }, answer) => hands === "first eight" && `${answer.here}` !== `${answer.there}` && close(answer) },
-    {
-      text: `Resize the table the wrong way and find two neighbours in a row with a learned similarity below ${UNLIKE}.`,
-      reached: (_state, { here, there, learned, at }) => here[0] === there[0] && Math.abs(here[1] - there[1]) === 1 && learned[at] < UNLIKE,
-    },
   ],
   open, compute, view, words, paint,
 });

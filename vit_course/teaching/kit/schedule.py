@@ -42,7 +42,7 @@ def weeks() -> str:
     for week, lessons, paper, home in plan(WEEKS):
         papers = paper.split("; ")
         for number, (lesson, exercise) in enumerate(zip(lessons.split("; "), papers, strict=True), start=1):
-            read = sum(chapter(name).minutes.main for name in _chapters(lesson))
+            read = chapter(_chapters(lesson)[-1]).minutes.main  # of two chapters the first is read at home
             programmed = [int(one.partition(": ")[2]) for one in _exercises(lesson)]
             parts = [read, *([sum(programmed)] if programmed else []), exercise_minutes()[exercise]]
             in_class = f"{' + '.join(map(str, parts))} = {sum(parts)}"
