@@ -10,7 +10,7 @@ from conftest import ROOT
 from sklearn.metrics import roc_auc_score
 from torch import nn
 
-from vit_course import pretrained
+from vit_course import data, pretrained
 from vit_course.config import ViTConfig
 from vit_course.maps import Tokens
 from vit_course.pretrained.bundled import AsTrained
@@ -23,6 +23,7 @@ import measures
 import scores
 
 SIDE = 3 * published.PATCH
+OUTLINED = sum(bool(one.polygons) for one in data.photographs().values())
 
 
 def small(num_classes=3, pool="cls", side=SIDE) -> ViT:
@@ -111,12 +112,16 @@ def test_objects_are_pasted_into_pictures_of_any_size(monkeypatch):
     class_rows = measures.class_rows
     monkeypatch.setattr(measures, "class_rows", lambda net, images: pictured.append(images) or class_rows(net, images))
     found = measures.pasted(case)
-    assert [one.shape for one in pictured[:3]] == [(8, 3, SIDE, SIDE), (64, 3, SIDE, SIDE), (64, 3, SIDE, SIDE)]
+    objects = len(case.images)
+    photographs, *versions = pictured[:5]
+    assert photographs.shape == (objects, 3, SIDE, SIDE) and {len(one) for one in versions} == {4 * objects}
     assert [*found] == [*measures.TESTS[measures.pasted]]
-    changed = (pictured[1] != pictured[2]).any(dim=1).float().mean(dim=(1, 2))  # by what fills the outline alone
-    assert changed.min() > 0.02 and changed.max() < 0.35
-    assert found["pasted texture"].shape == (8,) and found["pasted texture, random"].shape == (2, 8)
-    assert torch.equal(found["pasted object minus texture"], found["pasted object"] - found["pasted texture"])
+    for other, name in zip(versions[1:], ("pieces", "texture", "flat"), strict=True):
+        changed = (versions[0] != other).any(dim=1).float().mean(dim=(1, 2))  # by what fills the outline alone
+        assert changed.min() > 0.02 and changed.max() < 0.35
+        assert found[f"pasted {name}"].shape == (objects,) and found[f"pasted {name}, random"].shape == (2, objects)
+        difference = found["pasted object"] - found[f"pasted {name}"]
+        assert torch.equal(found[f"pasted object minus {name}"], difference)
 
 
 MODELS = {
@@ -147,7 +152,7 @@ def test_models_of_any_library_are_compared(few, name):
         assert (line["value"] == "") == empty == (measures.NO_CLASSES in line["note"])
         assert empty or (0 <= abs(float(line["value"])) <= 1 and float(line["error"]) >= 0)
         assert bool(line["spread"]) == (test.endswith(", random") and "shuffled" not in test)
-        assert empty or line["objects"] == (8 if pictures == "photographs" else 5 if "occl" in test else 7)
+        assert empty or line["objects"] == (OUTLINED if pictures == "photographs" else 5 if "occl" in test else 7)
         assert ("no class token" in line["note"]) == ("token" in name or name == "timm without a head")
     assert all(torch.equal(*two) for two in zip(before, net.parameters(), strict=True))
 

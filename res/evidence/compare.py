@@ -5,7 +5,7 @@
 MODEL is what `pretrained.load_run` takes: a name of the course ("vit-s14"), the folder of a run, or a published
 model (timm:NAME, hf:NAME, torchvision:NAME). Each is tested on two sets of pictures, at its own size:
 
-- "photographs": the eight with an outline, through the model's own preprocessing. A model of 32 x 32 pixels sees them
+- "photographs": those with an outline, through the model's own preprocessing. A model of 32 x 32 pixels sees them
   at 32 x 32, with far fewer patches: the column `grid` says how many, and only lines of one grid can be compared
   with one another.
 - "shapes": the first 500 generated test images with exact masks, resized to the model's size where it is another; the
@@ -26,15 +26,17 @@ Maps are the class token's rows, or the mean rows of the patches in a model with
 - "middle", "colour": no model. "best head minus middle": a difference for each object.
 - "shuffled patches": the best head on pictures whose patches are in another order, three orders, and the head is chosen
   on the others of these; "..., middle" on the same masks, "..., random" by one random model for each order.
-- "pasted object", "pasted texture": the 64 pictures of pasted.py, by the head that is best on the photographs of the
-  other objects. For a model of another size than 224 x 224 they are made at 224 x 224, then resized.
+- "pasted object", "pasted pieces", "pasted texture", "pasted flat": the pictures of pasted.py, by the head that is best
+  on the photographs of the other objects. For a model of another size than 224 x 224 they are made at 224 x 224, then
+  resized. The differences are clustered by object; textures were drawn too, so the error of "minus texture" is too
+  small, and pasted.csv has what the right one needs.
 - "..., random": six copies of the model with the numbers of each tensor in a random order. `value` is their mean,
   `error` that of their mean by object, `spread` the standard deviation between the six.
   "... minus random": a difference for each object.
 
 The table is written after each few lines, and lines that it has are not computed again, so the script may be stopped
 and started. `weights` begins the SHA-256 of the model's numbers: lines of other ones of that name are replaced.
-About twelve minutes on one core for vit-s14, half a minute for a small model.
+About forty minutes on one core for vit-s14, a minute for a small model.
 """
 
 import argparse

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from pasted import pictures
+from pasted import CORNERS, FILLINGS, pictures
 from scores import (
     SMALL,
     best_on_others,
@@ -49,7 +49,7 @@ class Case(NamedTuple):
 
 
 def on_photographs(model: nn.Module, preprocess: Preprocess, classes: bool) -> Case:
-    """The eight photographs with an outline."""
+    """The photographs with an outline."""
     _, images, masks = outlined(preprocess)
     return Case(model, preprocess, classes, next(recorded(model, images[:1]))[1], images, masks, len(images))
 
@@ -145,24 +145,26 @@ def shuffled(case: Case) -> dict[str, Values]:
 
 
 def pasted(case: Case) -> dict[str, Values]:
-    """The object against texture in its outline, in corners of other photographs."""
+    """The object in corners of other photographs, and its outline filled with something else."""
     size, preprocess = case.images.shape[2:], case.preprocess
     if size != (224, 224):
         preprocess = AsTrained((224, 224), preprocess.mean, preprocess.std)
-    made, outlines, _ = pictures(preprocess)  # (64, 3, C, H, W), (64, H, W)
+    made, outlines, _ = pictures(preprocess)  # (n, 4, C, H, W), (n, H, W)
     if size != (224, 224):
         made = F.interpolate(made.flatten(0, 1), size, mode="bilinear", antialias=True).unflatten(0, made.shape[:2])
         outlines = F.interpolate(outlines[:, None].float(), size, mode="area")[:, 0]  # by cover: thin parts stay
 
     def of(net: nn.Module) -> torch.Tensor:
-        heads = best_on_others(score(class_rows(net, case.images), case.masks)).repeat_interleave(8)  # (64,)
-        both = [of_heads(score(class_rows(net, made[:, kind]), outlines), heads) for kind in (0, 1)]
-        return torch.stack(both).unflatten(1, (-1, 8)).mean(dim=2)  # (2, objects)
+        heads = best_on_others(score(class_rows(net, case.images), case.masks)).repeat_interleave(CORNERS)  # (n,)
+        four = [of_heads(score(class_rows(net, some), outlines), heads) for some in made.unbind(dim=1)]
+        return torch.stack(four).unflatten(1, (-1, CORNERS)).mean(dim=2)  # (4, objects)
 
-    own, random = of(case.net), torch.stack([of(net) for net in randoms(case, SEEDS)], dim=1)  # (2, seeds, objects)
-    found = {"pasted object": own[0], "pasted texture": own[1], "pasted object minus texture": own[0] - own[1]}
-    found |= {"pasted object, random": random[0], "pasted texture, random": random[1]}
-    return found | {"pasted object minus texture, random": random[0] - random[1]}
+    own, random = of(case.net), torch.stack([of(net) for net in randoms(case, SEEDS)], dim=1)  # (4, seeds, objects)
+    found = {}
+    for end, four in (("", own), (", random", random)):
+        found |= {f"pasted {name}{end}": values for name, values in zip(FILLINGS, four, strict=True)}
+        found |= {f"pasted object minus {FILLINGS[k]}{end}": four[0] - four[k] for k in (1, 2, 3)}
+    return found
 
 
 # Each with the names of what it gives, to know without it which lines are missing.
@@ -175,7 +177,9 @@ TESTS = {
     occluded: ("occlusion, features", "occlusion, class"),
     shuffled: ("shuffled patches", "shuffled patches, middle", "shuffled patches, random"),
     pasted: tuple(
-        f"pasted {name}{end}" for end in ("", ", random") for name in ("object", "texture", "object minus texture")
+        f"pasted {name}{end}"
+        for end in ("", ", random")
+        for name in (*FILLINGS, *(f"object minus {one}" for one in FILLINGS[1:]))
     ),
 }  # fmt: skip
 PICTURES = {
