@@ -44,7 +44,8 @@ def words(cells: list) -> int:
 def lines(cells: list) -> int:
     """The number of visible lines of code, without folded cells and imports."""
     shown = [cell.source for cell in cells if cell.cell_type == "code" and not is_folded(cell)]
-    return len(re.findall(r"^(?!import |from )\s*\S", "\n".join(shown), re.MULTILINE))
+    code = re.sub(r"^from .* import \([^)]*\)", "", "\n".join(shown), flags=re.MULTILINE)
+    return len(re.findall(r"^(?!import |from )\s*\S", code, re.MULTILINE))
 
 
 def predictions(cells: list) -> int:
