@@ -106,6 +106,17 @@ def test_the_first_sentence_says_what_light_means_and_where_it_falls(opened):
 
 
 @NEEDS_CHROMIUM
+@pytest.mark.parametrize("width", [390, 850, 1280])
+def test_sentences_of_other_lengths_leave_the_buttons_where_they_are(opened, width):
+    page = opened(AttentionExplorer(**random_panel()), width=width)
+    offer = page.get_by_role("button", name="Take the tour")
+    before = offer.bounding_box()
+    page.get_by_role("button", name="class token").hover()
+    says(page, "the class token looks most")
+    assert offer.bounding_box() == before
+
+
+@NEEDS_CHROMIUM
 def test_a_ring_marks_the_strongest_patch(opened):
     maps = planted((3, 0, at(1, 1), {at(5, 7): 0.6}))
     page = opened(AttentionExplorer(maps, torch.full((3, 70, 90), 0.5)))
