@@ -81,7 +81,7 @@ def test_gradients_of_other_peoples_models():
         assert maps.shape == gradients.shape == (2, 3, 3, 7, 7) and gradients.isfinite().all(), name
         frozen = attention_gradients(model.requires_grad_(False), images, classes)
         assert torch.equal(frozen[0], maps) and torch.equal(frozen[1], gradients), name
-    with pytest.raises(ValueError, match="no part in the logits"):
+    with pytest.raises(ValueError, match="no path from the logits to the attention weights"):
         attention_gradients(MODELS["torchvision"][0]().eval(), torch.randn(1, 3, 21, 21), classes[:1])
 
 
@@ -108,7 +108,7 @@ def test_what_has_no_gradients(model, changes, error, message):
 
 def test_a_model_that_gives_no_logits_or_that_autograd_cannot_follow():
     for model, kind in ((SelfAttention(12, 3), r"shape \(2, 7, 12\)"), (AttentionHead(12, 3), "tuple")):
-        with pytest.raises(ValueError, match=rf"logits \(B, num_classes\), it gives {kind}"):
+        with pytest.raises(ValueError, match=rf"logits \(B, num_classes\), but it gives {kind}"):
             attention_gradients(model, torch.randn(2, 7, 12), torch.tensor([0, 1]))
     with torch.inference_mode():
         made = ViT(CONFIG).eval()

@@ -140,7 +140,7 @@ def test_what_does_not_fit(dataset):
     parts = {name: data.ImageSet(getattr(dataset, name).images[:, :2], getattr(dataset, name).labels)
              for name in ("train", "validation", "test")}  # fmt: skip
     two = replace(dataset, **parts, mean=(0.5,) * 2, std=(0.5,) * 2)
-    with pytest.raises(ValueError, match="randaugment takes images of 1 or 3 channels, and shapes has 2"):
+    with pytest.raises(ValueError, match="randaugment takes images of 1 or 3 channels, but shapes has 2"):
         train(new_model(in_channels=2), two, config, progress=False)
 
 

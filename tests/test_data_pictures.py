@@ -97,7 +97,9 @@ def test_no_format_starts_another_program(tmp_path, monkeypatch):
     monkeypatch.setattr(subprocess, "check_call", lambda *_, **__: pytest.fail("Ghostscript was started"))
     for name in ("pic.eps", "pic.png"):
         (tmp_path / name).write_bytes(eps)
-        with pytest.raises(ValueError, match=f"{name} is not a readable image: its content is in no image format"):
+        with pytest.raises(
+            ValueError, match=f"{name} is not a readable image: its content is not in a known image format"
+        ):
             data.open_image(tmp_path / name)
     assert not {"EPS", "WMF"} & set(pictures.FORMATS)
     sources = [path.read_text() for path in (ROOT / "vit_course").rglob("*.py")]
@@ -117,7 +119,7 @@ def bomb():
     ("content", "message"),
     [
         (b"", "it is empty"),
-        (b"Dear diary, today I renamed a text.", "in no image format known here"),
+        (b"Dear diary, today I renamed a text.", "not in a known image format"),
         (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "HEIC photograph, which cannot be read here; save it as JPEG"),
         (encoded(Image.effect_noise((64, 64), 90), format="JPEG")[:900], "truncated"),
         (bomb(), r"too many pixels: Image size \(900000000 pixels\) exceeds limit of \d+ pixels$"),

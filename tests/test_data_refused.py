@@ -59,7 +59,7 @@ def augmented(name, **changes):
         (torch.tensor([True, False, True]), f"{CHOSEN} .* axis is 5 but size of corresponding boolean axis is 3"),
         (torch.tensor([0.0, 1.0]), f"{CHOSEN} Tensor of shape"),
         (torch.tensor([[0, 1]]), f"{CHOSEN} Tensor of shape"),
-        (slice(None, None, -1), "goes forwards, got step -1"),
+        (slice(None, None, -1), "must go forwards, got step -1"),
         (slice(0, 2.5), f"{CHOSEN} slice.*must be integers"),
         (torch.tensor([1, 4]).to("meta"), "indices must hold numbers, got a tensor on the device meta"),
         ((0, 1), rf"{CHOSEN} \(0, 1\)"),
@@ -98,7 +98,7 @@ PARTS = [
     (lambda: replace(DATASET, mean=(0.5, float("nan"))), "mean of channel 1 must be a number, got nan"),
     (lambda: replace(DATASET, std=(0.5, 1e-300)), "std of channel 1 must be at least 0.0001, got 1e-300"),
     (lambda: replace(DATASET, validation=image_set(images=IMAGES.mT, masks=None)),
-     r"validation has images of \(C, H, W\) = \(2, 9, 7\) and train of \(2, 7, 9\)"),
+     r"validation has images of \(C, H, W\) = \(2, 9, 7\), but train of \(2, 7, 9\)"),
     (lambda: replace(DATASET, test=FILES), r"test .* = \(3, 7, 9\) and train"),
     (lambda: replace(DATASET, validation=SET[:0]), "validation needs at least one image, got none"),
     (lambda: replace(DATASET, train=IMAGES), "train must be an ImageSet or ImageFiles, got Tensor of shape"),
@@ -146,7 +146,7 @@ ARGUMENTS = [
     (lambda: data.from_recipe({"source": "digits", "on_disk": True}), "^on_disk is for a folder, and digits takes"),
     (lambda: data.from_recipe({"source": "cifar10", "image_size": 9}), "^image_size is for shapes and a folder,"),
     (lambda: data.from_recipe({"source": "shapes", "root": "."}), "^root is for cifar10, and shapes takes num_train, "),
-    (lambda: data.from_recipe({"source": "shapes", 3: 1}), "^no data take 3, and shapes takes num_train"),
+    (lambda: data.from_recipe({"source": "shapes", 3: 1}), "^no source of data takes 3, but shapes takes num_train"),
     (lambda: data.from_recipe({"source": ".", "root": "x"}), "^root is for cifar10, and the folder"),
 ]  # fmt: skip
 AUGMENTATION = [
@@ -160,13 +160,13 @@ AUGMENTATION = [
     ("shift_images", {"shifts": torch.zeros(2, 3)}, "shifts must be whole numbers, got float32"),
     ("shift_images", {"shifts": torch.zeros(2, 3, device="meta").long()}, "shifts must hold numbers, got a tensor"),
     ("shift_images", {"shifts": torch.tensor([[-(2**63), 0, 0], [0, 0, 0]])}, "reach 9223372036854775808 pixels"),
-    ("shift_images", {"padding": 1}, "the shifts reach 2 pixels, and the padding is 1"),
+    ("shift_images", {"padding": 1}, "the shifts reach 2 pixels, but the padding is 1"),
     ("random_places", {"count": 10**8}, "count must be at most 10000000, got 100000000"),
     ("random_places", {"image_size": (8, 0)}, r"image_size must be an int or \(height, width\), two .*, got \(8, 0\)"),
     ("random_places", {"generator": "cpu"}, "generator must be a torch.Generator"),
     ("cut_out", {"images": torch.zeros(2, 3, 8, 12, dtype=torch.uint8)}, "normalised images, .* got torch.uint8"),
     ("cut_out", {"places": torch.zeros(5, 2).long()}, r"2 images need places of shape \(2, 2\), got \(5, 2\)"),
-    ("cut_out", {"places": torch.tensor([[0, 0], [8, 0]])}, "a place lies outside the images, which are 8 x 12"),
+    ("cut_out", {"places": torch.tensor([[0, 0], [8, 0]])}, "places must lie inside the images of 8 x 12"),
     ("cut_out", {"side": -3}, "side must be at least 0, got -3"),
 ]
 

@@ -216,10 +216,10 @@ def test_what_it_refuses():
         ({"of": -1}, "token must be an int of at least 0"),
         ({"by": "median"}, "by must be 'token mean' or 'zero', got 'median'"),
         ({"by": OURS.images(2)}, r"by must be another picture, or one for each, \(1, C, H, W\), got shape \(2, 3, "),
-        ({"kind": "patches", "by": "token mean"}, "a hidden patch is replaced by nothing"),
+        ({"kind": "patches", "by": "token mean"}, "by must be left out if kind is 'patches'"),
         ({"kind": "patches", "block": 0}, "block must be at least 1, got 0"),
         ({"kind": "patches", "block": True}, "block must be an int of at least 1, got True"),
-        ({"block": 2}, "a block is one of patches: leave block out where kind is 'heads'"),
+        ({"block": 2}, "block must be left out if kind is 'heads'"),
         ({"batch_size": 0}, "batch_size must be at least 1, got 0"),
         ({"progress": 1}, "progress must be True or False, got 1"),
     ):

@@ -85,7 +85,7 @@ def test_a_timm_model_of_oblong_images_brings_its_numbers(picture):
     explorer, given = explored(model, picture)
     assert torch.equal(given, AsTrained((16, 24), config["mean"], config["std"])(picture))
     assert shows(explorer, given, config["mean"], config["std"])
-    with raises(ValueError, match="takes images of 1 channels, but says how those of 3 are normalised"):
+    with raises(ValueError, match="takes images of 1 channels, but states a mean for 3 channels"):
         explore(timm_vit(in_chans=1), picture)
 
 

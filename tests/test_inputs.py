@@ -225,7 +225,7 @@ def zeros(*shape, **options):
         (zeros(5, 4).long(), zeros(7, 4), "queries must be floating-point numbers, got int64"),
         (zeros(5, 4), zeros(7, 4).bool(), "keys must be floating-point numbers, got bool"),
         (zeros(5, 4), zeros(7, 4, device="meta"), "queries are on cpu, keys on meta: move one of them"),
-        (zeros(5, 4), zeros(5, 6), "queries have width 4 and keys width 6"),
+        (zeros(5, 4), zeros(5, 6), "queries have width 4, but keys have width 6"),
     ],
 )
 def test_queries_and_keys(q, k, message):
@@ -244,7 +244,7 @@ def test_leading_axes_that_go_together():
         (lambda: sincos2d((2, 3), 0), "hidden_dim must be at least 1, got 0"),
         (lambda: sincos2d((2, 3.0), 8), r"grid must be \(rows, columns\), two ints"),
         (lambda: sincos2d((2, 3), 8, 0.0), "temperature must be greater than 0, got 0.0"),
-        (lambda: sincos2d((60_000, 60_000), 8), "at most 65536 each and 1048576 as a product"),
+        (lambda: sincos2d((60_000, 60_000), 8), "at most 65536 each, with a product of at most 1048576"),
         (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (0, 3)), r"new_grid must be .* got \(0, 3\)"),
         (lambda: interpolate_positions(zeros(1, 7, 4), (2, -3), (2, 3)), r"grid must be .* got \(2, -3\)"),
         (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (4, 4), "no"), "class_token must be True or False"),

@@ -128,15 +128,15 @@ def with_nan(x):
         (
             2 * MAPS,
             ValueError,
-            "each row of maps must sum to 1 .* 168 of 168 rows do not: their sums go from 2 to 2, the",
+            "each row of maps must sum to 1 .* 168 of 168 rows do not: the sums go from 2 to 2, and the",
         ),
-        (MAPS.half() * 0.97, ValueError, "168 of 168 rows do not: their sums go from 0.97 to 0.97"),
+        (MAPS.half() * 0.97, ValueError, "168 of 168 rows do not: the sums go from 0.97 to 0.97"),
         (
             torch.eye(T) - torch.eye(T).roll(1, 0) + MAPS,
             ValueError,
             "168 of 168 rows do not: .*the smallest number is -0",
         ),
-        (torch.zeros(B, L, h, T, T), ValueError, "their sums go from 0 to 0"),
+        (torch.zeros(B, L, h, T, T), ValueError, "the sums go from 0 to 0"),
         (MAPS.to("meta"), ValueError, "maps must hold numbers, got a tensor on the device meta"),
     ],
 )
@@ -164,9 +164,17 @@ CLASS_TOKEN_ALONE[1, 2, 3, 4] = torch.eye(T)[0]
         (lambda: patch_part(MAPS, GRID, 3), ValueError, "behind 3 tokens has 9, but the maps have 7"),
         (lambda: patch_part(MAPS, GRID, -1), ValueError, "num_prefix must be at least 0, got -1"),
         (lambda: attention_distance(MAPS, GRID, 0), ValueError, "patch_size must be at least 1, got 0"),
-        (lambda: attention_distance(CLASS_TOKEN_ALONE, GRID, 4), ValueError, "1 of 144 rows give no attention to any"),
+        (
+            lambda: attention_distance(CLASS_TOKEN_ALONE, GRID, 4),
+            ValueError,
+            "must give some patch attention, but 1 of 144 rows",
+        ),
         (lambda: mask_score(-torch.ones(2, 3), torch.ones(8, 12).bool()), ValueError, "not be negative, 6 of 6"),
-        (lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12).bool()), ValueError, "0 everywhere in 4 of 4"),
+        (
+            lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12).bool()),
+            ValueError,
+            "0 everywhere, but it is in 4 of 4",
+        ),
         (lambda: permute_labels(torch.arange(5), -1), ValueError, "seed must be at least 0, got -1"),
         (lambda: permute_labels(torch.zeros(5, 2)), ValueError, r"labels must have 1 axis \(B,\), got shape \(5, 2\)"),
         (lambda: random_weights(torch.nn.Linear(2, 3), True), ValueError, "seed must be an int of at least 0, got"),

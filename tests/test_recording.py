@@ -258,7 +258,7 @@ def test_changes_in_place_are_said_or_do_no_harm(model, odd_images):
 
     x = torch.randn(2, 3, 5, 4)
     torch.testing.assert_close(recorded(Changed(True), x.clone()).stacked()[:, 0], attention_weights(x, x))
-    with pytest.raises(ValueError, match="what was recorded has been changed in place since"):
+    with pytest.raises(ValueError, match="the recorded tensors have been changed in place since"):
         recorded(Changed(False), x).stacked()
     with torch.inference_mode(), record_attention(layer := Changed(False)) as maps:  # where no changes are counted
         layer(x)

@@ -107,7 +107,7 @@ def finished(tmp_path_factory):
         (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, and this run's has 39"),
         (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
         (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"data has mean \[0.*\], and this run's has \[0.5, 0"),
-        (lambda: {"resume": False}, "finished0 holds a run already: add --resume .in Python"),
+        (lambda: {"resume": False}, "finished0 already holds a run: add --resume .in Python"),
     ],
 )
 def test_a_run_of_something_else_is_refused_by_name_and_left_alone(make, message, finished):
@@ -182,7 +182,7 @@ def flipped(place):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        *((flipped(place), "take it from a copy") for place in (0, 0.002, 0.4, 0.7, 1)),
+        *((flipped(place), "restore it from a copy") for place in (0, 0.002, 0.4, 0.7, 1)),
         (lambda path: path.write_bytes(path.read_bytes()[:-5]), "is not a complete checkpoint"),
         (lambda path: path.write_bytes(b""), "is not a complete checkpoint"),
         (Path.unlink, ""),
@@ -229,7 +229,7 @@ def test_a_run_of_1_0_0_goes_on(tmp_path, monkeypatch):
     text = json.dumps(metadata | OF_1_0_0)
     save_file(old, tmp_path / "last.safetensors", {METADATA_KEY: text})
     resumed = new_model()
-    with pytest.warns(UserWarning, match=r"last\.safetensors is of a version without checksums"):
+    with pytest.warns(UserWarning, match=r"last\.safetensors was written by a version without checksums"):
         assert trained(resumed, config=RECIPE, run_dir=tmp_path, resume=True) == history
     assert same(resumed, whole)
 

@@ -31,7 +31,7 @@ def cifar10(root: str | Path = "data", download: bool = True, seed: int = 0) -> 
     root = need_path("folder", root)
     check_arguments(download=download, seed=seed)
     if Path(root).exists() and not Path(root).is_dir():
-        raise ValueError(f"{root} is a file: give the folder that holds cifar-10-batches-py, or is to hold it")
+        raise ValueError(f"{root} is a file: give the folder in which cifar-10-batches-py is, or should be")
     try:
         sources = [CIFAR10(root, train=train, download=download) for train in (True, False)]
     except (RuntimeError, OSError) as error:

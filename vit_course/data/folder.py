@@ -79,7 +79,7 @@ def _split(listing: Listing, size: tuple[int, int], seed: int, looked_at: int) -
     chosen = {"train": [drawn[i] for i in pieces[0]], **given}
     chosen |= {split: [drawn[i] for i in piece] for split, piece in zip(missing, pieces[1:], strict=True)}
     if empty := [split for split in SPLITS if not chosen[split]]:
-        raise ValueError(f"the {empty[0]} split has no picture")
+        raise ValueError(f"the {empty[0]} split has no picture, but at least 1 is needed")
     everything = [path for split in SPLITS for path, _ in chosen[split]]
     bits = bits_of(everything[:looked_at])
     return [

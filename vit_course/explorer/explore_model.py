@@ -239,7 +239,7 @@ def _record(
         if isinstance(model, ViT) and isinstance(error, ValueError):  # our own model's message is clear already
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        hint = "; it has several parts, explore model.vision_model" if hasattr(model, "vision_model") else ""
+        hint = "; it has several parts: explore model.vision_model" if hasattr(model, "vision_model") else ""
         raise ValueError(f"the model cannot take images of shape {tuple(images.shape)}: {reason}{hint}") from error
     return recorded, seen if seen is not None and seen.whole else None, answer
 
@@ -276,7 +276,7 @@ def upload(
     if way is None:
         if size is None:
             raise ValueError(
-                "upload cannot tell what size of image the model takes: resize the picture yourself and call explore"
+                "upload cannot find out which image size the model takes: resize the picture yourself and call explore"
             )
         treatment = f"upright and cropped at its centre, at {size[0]} x {size[1]} pixels"
         treatment += ", not normalised" * (preprocess is None)

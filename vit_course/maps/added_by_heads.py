@@ -47,7 +47,9 @@ def through_projections(
     """
     counts = sorted({one.shape[1] for one in heads})
     if len(counts) > 1:
-        raise ValueError(f"layers have different numbers of heads, {counts}, so that they make no table")
+        raise ValueError(
+            f"layers have different numbers of heads, {counts}, but a table needs the same number in all layers"
+        )
     found: list[list[torch.Tensor]] = []
 
     def put(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
@@ -75,7 +77,7 @@ def check_sum(what: str, found: torch.Tensor, true: torch.Tensor) -> None:
         ValueError: they do not.
     """
     if not is_close(found, true):
-        raise ValueError(f"{what}, so that there are no parts that add up to it")
+        raise ValueError(f"{what}, so it cannot be divided into parts that add up to it")
 
 
 def is_close(found: torch.Tensor, true: torch.Tensor) -> bool:

@@ -146,6 +146,8 @@ def _read_linearly(
             (reading,) = torch.autograd.grad(logit.sum(), last)
         with torch.no_grad():
             last, rest = last.detach(), read(torch.zeros_like(last))
-            what = "the logit is no linear function of the tokens after the last layer, the scales of the norms fixed"
+            what = (
+                "with fixed scales of the norms, the logit is not a linear function of the tokens after the last layer"
+            )
             check_sum(what, (reading * last).sum((1, 2)) + rest, logit)
     return last, reading, rest

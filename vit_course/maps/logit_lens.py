@@ -50,5 +50,5 @@ def lens_of(seen: ForwardPass, images: torch.Tensor, logits: torch.Tensor) -> to
     with EAGER, unrecorded():  # a compiled model would be compiled anew
         lens = logits_of(seen.read(several, tokens.flatten(0, 1))).unflatten(0, tokens.shape[:2])
     if not is_close(lens[:, -1], logits):
-        raise ValueError("the head does not read the tokens after the last layer alone, so that it has no lens")
+        raise ValueError("the head reads more than the tokens after the last layer, so it has no logit lens")
     return lens

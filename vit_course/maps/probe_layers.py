@@ -50,10 +50,10 @@ def are_tested(watched: ForeignRecording, image_size: tuple[int, int] | None) ->
 def _message(watched: ForeignRecording, first: int, second: int, follows: bool) -> str:
     name, places = watched.anatomy.name, watched.places
     if follows:
-        return f"{name} was tested: of the heads of {places[first]} one reads what another gives, so they are layers"
+        return f"{name} was tested: one of the heads of {places[first]} reads the output of another, so they are layers"
     return (
-        f"{name} was tested: {places[first]} and {places[second]} read nothing of each other, so they are heads, "
-        "branches or models side by side, and not two layers: record one of them"
+        f"{name} was tested: neither {places[first]} nor {places[second]} reads the output of the other, so they are "
+        "heads, branches or models side by side, and not two layers: record only one of them"
     )
 
 

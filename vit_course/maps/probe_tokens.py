@@ -192,8 +192,8 @@ def _check_order(order: Order, name: str, found: Tokens) -> None:
             if before
             else "no token was"
         )
-        at = f"those at {few(places)} do" if places else "all show one"
-        raise ValueError(f"{name} was tested: {wanted} expected to come first and to show no patch, and {at}. {DRAWN}")
+        at = f"the tokens that do are {few(places)}" if places else "all tokens show one"
+        raise ValueError(f"{name} was tested: {wanted} expected to come first and to show no patch, but {at}. {DRAWN}")
     for place, shown in enumerate(rest):
         if shown not in (place, SEVERAL):
             at, instead = (Tokens((), found.grid).name(each) for each in (place, shown))
@@ -216,8 +216,8 @@ def _tested_place(order: Order, anatomy: Anatomy, image_size: tuple[int, int], f
         (height, width), (tall, wide) = image_size, geometry.size
         raise ValueError(
             f"{anatomy.name} was tested: in an image of {height} x {width} its patches of {tall} x {wide} pixels do "
-            "not lie where its patch embedding says, as where a model resizes its images: give it images of a size "
-            "that its patches divide"
+            "not lie where its patch embedding says, for example because it resizes its images: give it images whose "
+            "sides are multiples of the patch size"
         )
     known = not mixed or not (geometry.apart or beyond)
     return found if known else _doubtful(found)

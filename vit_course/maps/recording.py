@@ -120,7 +120,7 @@ class RecordedMaps:
                 if pair is None:
                     raise ValueError(
                         f"queries and keys of layer {index} were not seen, only its weights, because it {kept.why}: "
-                        "stacked() gives the maps"
+                        "use stacked(), which gives the maps"
                     )
                 pairs[index].append(pair)
         widths = sorted({q.shape[-1] for of_layer in pairs for q, _ in of_layer})
@@ -150,7 +150,7 @@ class RecordedMaps:
             if any(isinstance(module, torch.jit.ScriptModule) for module in self._anatomy.paths):
                 raise ValueError(
                     f"nothing was recorded: {self._anatomy.name} was traced or scripted by torch.jit, so its calls are "
-                    "not seen: record the model that it was made from"
+                    "not seen: record the model from which it was made"
                 )
             ran = f"{few(unseen)} ran, and" if unseen else "run the model inside the with block; if it ran,"
             raise ValueError(

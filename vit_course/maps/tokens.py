@@ -62,7 +62,8 @@ class Tokens:
         """
         if not 0 <= token < self.num_prefix + self.grid[0] * self.grid[1]:
             raise IndexError(
-                f"there is no token {token}: {self.grid[0]} x {self.grid[1]} patches follow {self.num_prefix}"
+                f"there is no token {token}: there are {self.num_prefix} prefix tokens and {self.grid[0]} x "
+                f"{self.grid[1]} patches"
             )
         if token < self.num_prefix or self.geometry is None:
             return None
@@ -103,7 +104,8 @@ def find_tokens(
     names = need_prefix(prefix)
     if anatomy is not None and anatomy.suffix_tokens:
         raise ValueError(
-            f"{anatomy.name} puts {anatomy.suffix_tokens[0]} behind its patches, where no place is known for them"
+            f"{anatomy.name} puts {anatomy.suffix_tokens[0]} after its patches, but other tokens are supported only "
+            "before them"
         )
     if anatomy is not None and names is None:
         names = anatomy.prefix
@@ -111,7 +113,8 @@ def find_tokens(
     if place is None:
         if image_size is None:
             raise ValueError(
-                "the size of the images was not seen, or is not one, so the patches' places are not known: give grid"
+                "the size of the images was not seen, or they have several sizes, so it is not known where the "
+                "patches lie: give grid"
             )
         place = None if anatomy is None else anatomy.grid(image_size)
         if place is None:
@@ -136,8 +139,8 @@ def check_whole(anatomy: Anatomy, num_tokens: int, image_size: tuple[int, int] |
     """
     if anatomy.shuffles:
         raise ValueError(
-            f"{anatomy.name} leaves patches out at random and shuffles the others, also in eval mode, so "
-            "their places are not known: load its weights by pretrained.load_huggingface, which keeps all of them"
+            f"{anatomy.name} leaves patches out at random and shuffles the others, even in eval mode, so "
+            "it is not known where they lie: load its weights by pretrained.load_huggingface, which keeps all of them"
         )
     if image_size is None or anatomy.suffix_tokens:
         return
@@ -151,8 +154,8 @@ def _check_count(num_tokens: int, grid: tuple[int, int], names: tuple[str, ...])
     if rows * columns + len(names) != num_tokens:
         said = ", ".join(names) or "no other token"
         raise ValueError(
-            f"the maps have {num_tokens} tokens, and {rows} x {columns} patches with {said} make "
-            f"{rows * columns + len(names)}: patches are left out, joined or added, so their places are not known"
+            f"the maps have {num_tokens} tokens, but {rows} x {columns} patches with {said} make "
+            f"{rows * columns + len(names)}: patches are left out, joined or added, so it is not known where they lie"
         )
 
 
@@ -162,7 +165,7 @@ def _need_order(anatomy: Anatomy | None, others: int) -> tuple[str, ...]:
     if others and (special or others > 1) and anatomy is not None:
         which = f" ({', '.join(special)})" if special else ""
         raise ValueError(
-            f"{anatomy.name} does not say where its {others} tokens that are not patches are{which}: where "
+            f"{anatomy.name} does not say where its {others} tokens that are not patches are{which}: if "
             "they come before the patches, give their names as prefix="
         )
     return _unnamed(max(others, 0))

@@ -77,12 +77,12 @@ class Wrapped:
     @property
     def changes_images(self) -> str | None:
         """A sentence that says why what the model of a library says of its images does not hold, or None if it does."""
-        return self._unlike(self._takes_images, "{} does not hand on its images as they are to the {} inside")
+        return self._unlike(self._takes_images, "{} does not pass its images unchanged to the {} inside")
 
     @property
     def changes_output(self) -> str | None:
         """A sentence that says why the classes are not those of the model of a library, or None if they are."""
-        return self._unlike(self._gives_output, "the output of {} is not that of the {} inside")
+        return self._unlike(self._gives_output, "the output of {} is not the output of the {} inside")
 
     def _unlike(self, holds: Callable[[str], bool], why: str) -> str | None:
         # Why what the model of a library says does not hold for the whole, or None.

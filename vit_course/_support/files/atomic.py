@@ -61,7 +61,7 @@ def write_csv(path: str | Path, rows: list[dict]) -> None:
         OSError: as `write_atomically`.
     """
     if not rows:
-        raise ValueError(f"{path}: there are 0 rows, but at least 1 is needed, whose keys are the columns")
+        raise ValueError(f"{path}: there are 0 rows, but at least 1 is needed, because its keys are the columns")
     for number, row in enumerate(rows):
         if row.keys() != rows[0].keys():
             raise ValueError(f"{path}: row {number} has columns {[*row]}, but those of row 0 are needed: {[*rows[0]]}")

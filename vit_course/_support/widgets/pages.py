@@ -66,7 +66,7 @@ def need_page(path: str | Path, overwrite: bool) -> Path:
     if path.is_dir():
         raise ValueError(f"{path} is a folder: choose another name for the page")
     if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} already exists: choose another name, or overwrite=True")
+        raise FileExistsError(f"{path} already exists: choose another name, or pass overwrite=True")
     if not path.parent.is_dir():  # the folder's name may be misspelt, so it is not made
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return path
