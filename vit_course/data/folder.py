@@ -22,9 +22,9 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
     """Your own images: one sub-folder per class, named after the class. Split 80 / 10 / 10 at random.
 
     If the folder has `train` and `val` or `test` (or only `train`) with the classes in them, these are the splits, and
-    one that is missing is a tenth of the training split, drawn at random. Hidden files, files without a picture's
-    ending and copies of a picture are left out (`folder_listing.list_pictures`). The classes with their images by
-    split, and what was left out and why, are printed and kept in `Dataset.summary`.
+    one that is missing is a tenth of the training split, drawn at random. Hidden files, files whose names do not end
+    like a picture's and copies of a picture are left out (`folder_listing.list_pictures`). The classes with their
+    images by split, and what was left out and why, are printed and kept in `Dataset.summary`.
 
     Every image is turned upright (EXIF), made RGB, resized so that it covers `image_size`, and cropped at the centre.
 

@@ -181,7 +181,7 @@ def _why_empty(folder: str, left_out: dict[str, list[str]]) -> str:
 
 
 def _without_copies(listing: Listing) -> Listing:
-    """Keeps one of several identical files, so that none stands on both sides of a split, and none of two classes."""
+    """Keeps one of several identical files, so that none is on both sides of a split, and none in two classes."""
     by_size: dict[int, list[tuple[str, int]]] = defaultdict(list)
     # The test split first: a copy of one of its pictures is left out of the others.
     for split in reversed(listing.pictures):

@@ -45,7 +45,7 @@ def need_batch(images) -> torch.Tensor:
 
 
 def need_image(image) -> torch.Tensor:
-    """An image of Pillow's, a tensor or an array, (C, H, W) or (H, W), of bytes or floats -> the tensor."""
+    """A Pillow image, a tensor or an array, (C, H, W) or (H, W), of bytes or floats -> the tensor."""
     if isinstance(image, Image.Image):
         image = np.asarray(image.convert("RGB")).transpose(2, 0, 1)  # (3, H, W)
     if isinstance(image, np.ndarray) and image.dtype.kind in "buif":

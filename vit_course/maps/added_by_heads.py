@@ -33,9 +33,9 @@ def through_projections(
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """L of (B, h, T, d) -> L of (B, h, T, D), L of (B, T, D)
 
-    What these outputs of heads add to the tokens, each by itself, and what the attention adds without any. No names of
-    modules are needed: what follows the heads is linear but for a bias, so it is heard with all heads but one at zero.
-    Then the branch is replaced by its true value, so that the next layer sees the tokens that it saw before.
+    What each of these head outputs adds to the tokens by itself, and what the attention adds without any. This needs no
+    names of modules: everything after the heads is linear except for a bias, so the model runs with all heads but one
+    at zero. Then the branch is replaced by its true value, so that the next layer sees the same tokens as before.
 
     Args:
         model, images: as in `run_with_cache`.

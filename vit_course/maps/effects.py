@@ -107,8 +107,8 @@ def effects(
       one, the last norm, which removes the length of the vector: a head reads its direction.
     - "logits": `|after - before| / |before|` of the logits minus their mean, 0 or more, because a softmax depends on
       their length but not on their mean.
-    - a function: after - before, with its sign, in the function's own unit. Of a logit difference, for example, an
-      effect below 0 says that the part was in favour of the first class.
+    - a function: after - before, with its sign, in the function's own unit. For a logit difference, for example, an
+      effect below 0 means that the part favoured the first class.
 
     A pass starts at the layer that is changed, and shares a batch with other changes and pictures.
 
@@ -122,7 +122,7 @@ def effects(
             with changes, in any order, so that each number must depend on its own row alone. Where it depends on the
             picture, like a loss, there is a list of B functions, one for each picture.
         by: as in `without_head`, "token mean" by default, or as in `without_branch` and `without_layer`, "zero" by
-            default. Another picture replaces in all of them; with B others, each has its own. A function is given the
+            default. One other picture is used for all of them; with B others, each has its own. A function is given the
             activations of one picture alone.
         batch_size: how many changes run at once.
         progress: a bar on standard output.

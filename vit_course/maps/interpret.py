@@ -75,8 +75,8 @@ def attention_distance(
     """(B, L, h, T, T) -> (L, h)
 
     How far, in pixels, a head looks: the distance from the query patch to each key patch, weighted by attention,
-    averaged over queries and images. A class token and registers have no place and are left out; the rest of each row
-    is rescaled to 1.
+    averaged over queries and images. A class token and registers have no position and are left out; the rest of each
+    row is rescaled to 1.
 
     Args:
         maps: from `record_attention(...).stacked()`.

@@ -74,7 +74,7 @@ class Intervention:
         change: a function from the present value and the running layer to the new value.
         pictures: other pictures, whose values in the unchanged model become `RunningLayer.other`.
         row: the index of the only image of the batch that is changed; None for all of them.
-        heard: whether `change` only hears the value and returns it as it is.
+        heard: whether `change` only records the value and returns it unchanged.
     """
 
     name: str

@@ -16,8 +16,9 @@ from vit_course.maps.run_model import run
 def logit_lens(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     """(B, C, H, W) -> (B, L + 1, num_classes)
 
-    The logits after each layer, as if no further layer followed: what comes behind the layers, such as the last norm
-    and the head, reads the tokens that enter the first layer, and those that leave each. The last are the model's own.
+    The logits after each layer, as if no further layer followed: what follows the layers, such as the last norm and
+    the head, reads the tokens that enter the first layer and those that leave each layer. The last logits are the
+    model's own.
 
     Args:
         model: any with layers that `intervene` finds, and a head.

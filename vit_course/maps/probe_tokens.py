@@ -48,21 +48,22 @@ def probe_order(
 ) -> Order | None:
     """Which patch each token shows, found on the model itself, once for each size and grid.
 
-    About 2 log2(N) random images run as far as the first attention layer, for which the N patches are numbered in
-    binary: in two images for each binary digit, those patches change that have it, or have it not. A token that shows
-    one patch changes in exactly one of the two. In one more image the pixels change that no patch covers.
+    About 2 log2(N) random images run as far as the first attention layer. The N patches are numbered in binary, and for
+    each binary digit there are two images: in one, the patches with this digit change; in the other, those without it.
+    A token that shows one patch changes in exactly one of the two. In one more image, only the pixels that no patch
+    covers change.
 
     Args:
         anatomy: of the model.
         image_size: (H, W)
         grid: (rows, columns) of patches.
         corners: which pixels of a patch change, if it is known to cover just its cell: 0 for that at its top left, 1
-            for that at its bottom right. Thus a grid is also found to be wrong that is off by a pixel. Of other
-            patches the middle changes.
+            for that at its bottom right. So even a grid that is off by one pixel is detected. Of other
+            patches, the middle changes.
 
     Returns:
         None if the model cannot be run in this way: it takes other arguments, or has no attention layer that can be
-        heard; or if the grid has more rows or columns than the image has pixels.
+        recorded; or if the grid has more rows or columns than the image has pixels.
     """
     known = _found.setdefault(anatomy.model, {})
     key = (image_size, grid, corners)
@@ -159,8 +160,8 @@ def find_probed_tokens(
 ) -> Tokens:
     """As `find_tokens`, tested on the model itself; if it does not say its prefix, the test says how long it is.
 
-    A token has to change with the pixels of its patch and of no other, and with none that no patch sees. Not tested are
-    our own `ViT`, whose order is known, and a model of which no image was seen.
+    A token must change with the pixels of its patch and of no other, and not with pixels that no patch sees. Our own
+    `ViT`, whose order is known, is not tested, nor is a model whose images were not seen.
 
     Raises:
         ValueError: as `find_tokens`, or a token that shows another patch or none, or patches that lie elsewhere.

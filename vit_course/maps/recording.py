@@ -195,9 +195,9 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     explicitly or fused. The weights, softmax(q k^T / sqrt(d)), are computed on request, before dropout, so each row
     sums to 1. In other models, such as those of torchvision, timm and Hugging Face, every call by which PyTorch
     computes attention, fused or not, is intercepted, and what determines its weights is kept, in float32 if the model
-    has 16 bits. All hooks are removed at the end, even after an exception. Recordings of our models can be nested and
-    see the same. Only this model is recorded, whatever else runs inside the block, and only in the thread that opened
-    it: several threads may each record it at the same time.
+    has 16 bits. All hooks are removed at the end, even after an exception. Recordings of our models can be nested, and
+    all of them record the same. Only this model is recorded, whatever else runs inside the block, and only in the
+    thread that opened it: several threads may each record it at the same time.
 
     Args:
         model: any module whose attention goes through our `SelfAttention`, `nn.MultiheadAttention`,

@@ -50,8 +50,8 @@ class Tokens:
     def pixels(self, token: int) -> Box | None:
         """(top, left, bottom, right): the token's patch is `image[:, top:bottom, left:right]` of the model's input.
 
-        Of a patch that the model pads, only pixels of the image count. At its right and lower edge an image may have
-        pixels that belong to no patch: a side of 416 pixels has 29 patches of 14, and the last 10 are not seen.
+        If the model pads a patch, only pixels of the image count. An image may have pixels at its right and lower edges
+        that belong to no patch: a side of 416 pixels has 29 patches of 14, and the last 10 are not seen.
 
         Returns:
             None for a token that is not a patch; or if it is not known what its patch covers, as behind a stem of

@@ -39,7 +39,7 @@ def load_torchvision(weights: nn.Module | Weights, num_heads: int | None = None,
     """A `VisionTransformer` of torchvision, or its state dict -> a `ViT` of ours with the same result, in eval mode.
 
     The sizes are read from the shapes; the number of heads, which they do not show, comes from the model or
-    is given. The new model has the dtype of the weights, even a half one, and shares no memory with them. Weights
+    is given. The new model has the dtype of the weights, even a 16-bit one, and shares no memory with them. Weights
     without a head give a model without one, whose `features` work.
 
     Args:

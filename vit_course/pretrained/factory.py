@@ -1,4 +1,4 @@
-"""Builds our ViT from our own weights; every name, shape and number is checked before memory is taken for the model."""
+"""Builds our ViT from our own weights; checks every name, shape and number before it allocates memory for the model."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields

@@ -49,7 +49,7 @@ def library_of_name(name: str | Path) -> tuple[str, str] | None:
     """Returns the library that loads a model and the model's name there, or None if none does.
 
     Args:
-        name: as "timm:NAME", "hf:NAME" and "torchvision:NAME", or a folder that timm or transformers has saved.
+        name: as "timm:NAME", "hf:NAME" and "torchvision:NAME", or a folder saved by timm or transformers.
 
     Raises:
         ValueError: a folder whose config.json cannot be read, or that holds an adapter.

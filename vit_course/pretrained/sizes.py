@@ -17,7 +17,7 @@ def read_config(
 ) -> ViTConfig:
     """Reads a model's config from the shapes of its weights; the rest comes from the metadata or published defaults.
 
-    The number of heads stays 1 and the GELU the exact one for now, so that other faults are reported before the caller
+    The number of heads stays 1 and the GELU the exact one for now, so that other errors are reported before the caller
     is asked for them.
 
     Raises:

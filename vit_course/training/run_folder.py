@@ -136,7 +136,7 @@ class RunFolder:
             validated: the objective with the model that was validated.
 
         Raises:
-            OSError: a file that cannot be written; what was there before is intact.
+            OSError: a file that cannot be written; any earlier file is intact.
         """
         if self.path is None:
             return

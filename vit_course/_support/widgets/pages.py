@@ -94,7 +94,7 @@ def save_page(path: str | Path, title: str, overwrite: bool, everything: dict) -
     Raises:
         ValueError: a name that does not end in .html, which no browser would open as a page.
         FileExistsError: something of this name exists, and is not to be replaced.
-        OSError: the page cannot be written, as on a full disk; what was there before is intact.
+        OSError: the page cannot be written, as on a full disk; any earlier file is intact.
     """
     path = need_page(path, overwrite)
     need_titles([title])
