@@ -90,14 +90,18 @@ def test_gradients_of_other_peoples_models():
     [
         ({"model": None}, TypeError, "model must be a torch.nn.Module, got NoneType"),
         ({"images": np.zeros((2, 3, 8, 12))}, TypeError, "images must be a torch.Tensor, got ndarray"),
-        ({"images": torch.zeros(2, 3, 8, 12).byte()}, ValueError, "images are uint8: normalise them first"),
+        (
+            {"images": torch.zeros(2, 3, 8, 12).byte()},
+            ValueError,
+            "images are uint8, but the weights are float32: normalise them first",
+        ),
         ({"classes": [0, 1]}, TypeError, "classes must be a torch.Tensor, got list"),
         ({"classes": torch.tensor([[0, 1]])}, ValueError, r"classes must have 1 axis \(B,\), got shape \(1, 2\)"),
         ({"classes": torch.tensor([0.0, 1.0])}, ValueError, "classes must be torch.int64 on cpu, got torch.float32"),
         ({"classes": torch.tensor([0, 5])}, ValueError, "classes must be from 0 to 4, got 0 to 5"),
         ({"classes": torch.tensor([-1, 4])}, ValueError, "classes must be from 0 to 4, got -1 to 4"),
         ({"classes": torch.zeros(2, dtype=torch.int64, device="meta")}, ValueError, "on cpu, got torch.int64 on meta"),
-        ({"classes": torch.tensor([0])}, ValueError, "there are 2 images and 1 classes"),
+        ({"classes": torch.tensor([0])}, ValueError, "there are 2 images but 1 classes"),
     ],
 )
 def test_what_has_no_gradients(model, changes, error, message):

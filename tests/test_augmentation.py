@@ -125,7 +125,7 @@ def test_a_run_of_before_these_fields_goes_on(dataset, tmp_path, monkeypatch):
     kept["training"] = {key: value for key, value in kept["training"].items() if key not in BOTH}
     path.write_text(json.dumps(kept))
     rewritten(tmp_path / "last.safetensors", lambda t, m: (t, m | {"recipe": kept["training"]}))
-    with pytest.raises(ValueError, match=r"whose recipe has mixup 0\.0, and this run's has 0\.5"):
+    with pytest.raises(ValueError, match=r"whose recipe has mixup 0\.0, but this run's has 0\.5"):
         train(new_model(), dataset, replace(RECIPE, mixup=0.5), tmp_path, resume=True, progress=False)
     resumed = train(new_model(), dataset, RECIPE, tmp_path, resume=True, progress=False)
     assert resumed == train(new_model(), dataset, RECIPE, progress=False)

@@ -89,7 +89,7 @@ def test_a_run_that_was_broken_off_can_be_used(tmp_path, monkeypatch, capsys):
     assert words in capsys.readouterr().err and not (tmp_path / "result.json").exists()
     assert len(pretrained.load_run(str(tmp_path)).class_names) == 5
     assert main([*command, "--num-train", "61", "--resume"]) == 2
-    assert "whose data has training_images 60, and this run's has 61" in capsys.readouterr().err
+    assert "whose data has training_images 60, but this run's has 61" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 0
     assert "training_seconds" not in json.loads((tmp_path / "result.json").read_text()), "it was not the whole run"
 

@@ -225,7 +225,7 @@ def test_files_that_lead_nowhere(tmp_path):
 @pytest.mark.parametrize("size", [(0, 7), (9, 0), (0, 0)])
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "I;16", "F", "1"])
 def test_a_picture_without_pixels(size, mode):
-    with pytest.raises(ValueError, match=f"it has no pixels, {size[1]} x {size[0]}$"):
+    with pytest.raises(ValueError, match=f"it has no pixels: {size[1]} x {size[0]}$"):
         data.open_image(Image.new(mode, size), 8)
 
 
@@ -234,6 +234,6 @@ def test_an_image_size_that_cannot_be(monkeypatch):
     with pytest.raises(ValueError, match=r"^image_size must be an int or \(height, width\), two .*, got \(7, 9.5\)$"):
         data.open_image(picture, (7, 9.5))
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10**10))
-    message = "pictures of 40000 x 40000 need 16.0 GB of memory, and 10.0 GB are free: ask for a smaller image_size"
+    message = "pictures of 40000 x 40000 need 16.0 GB of memory, but 10.0 GB are free: ask for a smaller image_size"
     with pytest.raises(ValueError, match=f"^{message}$"):
         data.open_image(picture, 40_000)

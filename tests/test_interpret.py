@@ -124,7 +124,7 @@ def with_nan(x):
         (MAPS[:0], ValueError, r"maps must be \(B, L, h, T, T\), got shape \(0, 3, 4, 7, 7\)"),
         (MAPS[..., 1:], ValueError, r"got shape \(2, 3, 4, 7, 6\)"),
         (MAPS.long(), ValueError, "maps must be floating-point numbers, got int64"),
-        (with_nan(MAPS), ValueError, "maps must be finite, 168 of 1176 numbers are NaN or infinite"),
+        (with_nan(MAPS), ValueError, "maps must be finite, but 168 of 1176 numbers are NaN or infinite"),
         (
             2 * MAPS,
             ValueError,
@@ -154,14 +154,18 @@ CLASS_TOKEN_ALONE[1, 2, 3, 4] = torch.eye(T)[0]
     ("call", "error", "message"),
     [
         (lambda: relevance(MAPS, None), TypeError, "gradients must be a torch.Tensor, got NoneType"),
-        (lambda: relevance(MAPS, MAPS.double()), ValueError, "maps are float32, gradients are float64: convert one"),
+        (
+            lambda: relevance(MAPS, MAPS.double()),
+            ValueError,
+            "maps are float32, but gradients are float64: convert one",
+        ),
         (lambda: relevance(MAPS, MAPS[..., 1:]), ValueError, r"gradients have shape \(2, 3, 4, 7, 6\)"),
         (lambda: relevance(MAPS, MAPS.long()), ValueError, "gradients must be floating-point numbers, got int64"),
-        (lambda: relevance(MAPS, with_nan(MAPS)), ValueError, "gradients must be finite, 168 of 1176"),
+        (lambda: relevance(MAPS, with_nan(MAPS)), ValueError, "gradients must be finite, but 168 of 1176"),
         (lambda: patch_part(MAPS, (0, 6)), ValueError, r"grid must be \(rows, columns\), two ints of at least 1, got "),
         (lambda: attention_distance(MAPS, 6, 4), ValueError, r"grid must be \(rows, columns\), two ints"),
         (lambda: patch_part(MAPS, (2, 4)), ValueError, "2 x 4 has 8 or 9 tokens, but the maps have 7"),
-        (lambda: patch_part(MAPS, GRID, 3), ValueError, "behind 3 tokens has 9, but the maps have 7"),
+        (lambda: patch_part(MAPS, GRID, 3), ValueError, "after 3 other tokens makes 9 tokens, but the maps have 7"),
         (lambda: patch_part(MAPS, GRID, -1), ValueError, "num_prefix must be at least 0, got -1"),
         (lambda: attention_distance(MAPS, GRID, 0), ValueError, "patch_size must be at least 1, got 0"),
         (
@@ -169,7 +173,7 @@ CLASS_TOKEN_ALONE[1, 2, 3, 4] = torch.eye(T)[0]
             ValueError,
             "must give some patch attention, but 1 of 144 rows",
         ),
-        (lambda: mask_score(-torch.ones(2, 3), torch.ones(8, 12).bool()), ValueError, "not be negative, 6 of 6"),
+        (lambda: mask_score(-torch.ones(2, 3), torch.ones(8, 12).bool()), ValueError, "not be negative, but 6 of 6"),
         (
             lambda: mask_score(torch.zeros(4, 2, 3), torch.ones(4, 8, 12).bool()),
             ValueError,
@@ -203,10 +207,15 @@ def test_what_cannot_be_computed(call, error, message):
         (torch.ones(2, 3), torch.ones(8, 12), ValueError, "mask must be torch.bool, .* got torch.float32"),
         (torch.ones(3), torch.ones(8, 12).bool(), ValueError, r"map must have at least 2 axes.* got shape \(3,\)"),
         (torch.ones(2, 3), torch.ones(0, 12).bool(), ValueError, r"mask must have .* got shape \(0, 12\)"),
-        (torch.ones(2, 3), torch.ones(8, 13).bool(), ValueError, "8 x 13 is not a multiple of a map of 2 x 3"),
+        (
+            torch.ones(2, 3),
+            torch.ones(8, 13).bool(),
+            ValueError,
+            "must be a multiple of the map, 2 x 3, in height and width, got 8 x 13",
+        ),
         (torch.ones(5, 2, 3), torch.ones(4, 8, 12).bool(), ValueError, r"\(5, 2, 3\) and masks of shape \(4, 8, 12\)"),
-        (with_nan(torch.ones(2, 3)), torch.ones(8, 12).bool(), ValueError, "map must be finite, 2 of 6"),
-        (torch.ones(2, 3), torch.ones(8, 12, device="meta").bool(), ValueError, "map is on cpu, the mask on meta"),
+        (with_nan(torch.ones(2, 3)), torch.ones(8, 12).bool(), ValueError, "map must be finite, but 2 of 6"),
+        (torch.ones(2, 3), torch.ones(8, 12, device="meta").bool(), ValueError, "map is on cpu, but the mask on meta"),
     ],
 )
 def test_maps_and_masks(score, map, mask, error, message):

@@ -210,7 +210,7 @@ def test_what_is_refused():
     model, images = OURS.model(), OURS.images()
     with pytest.raises(ValueError, match="place must be 'queries', 'keys' or 'values', got 'heads'"):
         replaced("heads", 0, 0)
-    with pytest.raises(ValueError, match="neuron must be an int of at least 0, several or a slice, got -1"):
+    with pytest.raises(ValueError, match="neuron must be an int of at least 0, several such ints or a slice, got -1"):
         without_neurons(0, -1)
     for one, message in (
         (replaced("keys", 0, 3), r"replaced\('keys', 0, 3\): head must be from 0 to 2, got 3"),

@@ -25,16 +25,22 @@ from vit_course.maps.active_interventions import ACTIVE
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: without_head(-1, 0), "layer must be an int of at least 0, several or a slice, got -1"),
-        (lambda: without_head(0, True), "head must be an int of at least 0, several or a slice, got True"),
+        (lambda: without_head(-1, 0), "layer must be an int of at least 0, several such ints or a slice, got -1"),
+        (lambda: without_head(0, True), "head must be an int of at least 0, several such ints or a slice, got True"),
         (lambda: without_head(0, 1, by="median"), "by must be 'token mean' or 'zero', got 'median'"),
         (lambda: without_head(0, 1, by=torch.zeros(3, 14, 21)), r"by must have 4 axes \(B, C, H, W\), got shape"),
         (lambda: without_branch(0, "MLP"), "branch must be 'attention' or 'mlp', got 'MLP'"),
-        (lambda: without_layer(1.0), "layer must be an int of at least 0, several or a slice, got 1.0"),
-        (lambda: hide([]), r"patch must be an int of at least 0, several or a slice, got \[\]"),
+        (lambda: without_layer(1.0), "layer must be an int of at least 0, several such ints or a slice, got 1.0"),
+        (lambda: hide([]), r"patch must be an int of at least 0, several such ints or a slice, got \[\]"),
         (lambda: hide([2, -3]), "patch must be an int of at least 0"),
-        (lambda: hide(torch.rand(3)), "patch must be an int of at least 0, several or a slice, got Tensor of shape"),
-        (lambda: cut("class token", 1), "token must be an int of at least 0, several or a slice, got 'class token'"),
+        (
+            lambda: hide(torch.rand(3)),
+            "patch must be an int of at least 0, several such ints or a slice, got Tensor of shape",
+        ),
+        (
+            lambda: cut("class token", 1),
+            "token must be an int of at least 0, several such ints or a slice, got 'class token'",
+        ),
         (lambda: patched(0, 1, from_=torch.zeros(7, 36)), r"from_ must be a picture \(B, C, H, W\) or tokens"),
         (lambda: patched(0, 1, from_=torch.zeros(1, 7, 36).long()), "from_ must be floating-point numbers, got int64"),
     ],
@@ -58,7 +64,7 @@ def test_places_that_the_model_does_not_have(library):
         (cut(tokens, 0), f"token must be from 0 to {tokens - 1}, got {tokens}"),
         (cut(0, tokens), f"token must be from 0 to {tokens - 1}, got {tokens}"),
         (patched(tokens, 1, from_=torch.ones(1, tokens, 36)), f"token must be from 0 to {tokens - 1}, got {tokens}"),
-        (patched(0, 1, from_=torch.ones(1, 5, 36)), r"from_ has shape \(1, 5, 36\), and the tokens are \(2, "),
+        (patched(0, 1, from_=torch.ones(1, 5, 36)), r"from_ has shape \(1, 5, 36\), but the tokens are \(2, "),
         (patched(0, 1, from_=library.images(3)), r"the other picture gives shape \(3, .* in layer 1, but \(2, "),
         (
             without_head(0, 1, by=library.images(3)),

@@ -186,7 +186,7 @@ def test_what_is_refused():
         (lambda: head_attribution(siglip, of_timm, classes), not_linear),
         (lambda: head_attribution(tanh, images, classes), not_linear),
         (lambda: head_attribution(model, images, classes + 4), "classes must be from 0 to 4, got 4 to 5"),
-        (lambda: head_attribution(model, images, classes[:1]), "there are 2 images and 1 classes"),
+        (lambda: head_attribution(model, images, classes[:1]), "there are 2 images but 1 classes"),
         (lambda: value_weighted(model.train(), images), training),
         (lambda: head_attribution(model.train(), images, classes), training),
     ):

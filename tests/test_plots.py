@@ -167,7 +167,7 @@ PICTURES = {  # each takes an image, patches, a table or maps; and some of it
     [
         (lambda x: None, "must be an array of numbers, got None"),
         (lambda x: x[:0], r"must not be empty, got shape \(0, "),
-        (lambda x: x * NAN, r"must be finite, (\d+) of \1 numbers are NaN or infinite"),
+        (lambda x: x * NAN, r"must be finite, but (\d+) of \1 numbers are NaN or infinite"),
         (lambda x: x.flatten(), r"got shape \(\d+,\)"),
     ],
 )
@@ -228,14 +228,14 @@ def predicted(**changes):
         (lambda: plots.curves({"a": [1, 2]}, "x", "y", x=[1, 2, 3]), "x has 3 values, but the series 'a' has 2"),
         (lambda: plots.curves({"a": [1, 2]}, "x", "y", log="z"), "log must be '', 'x', 'y' or 'xy', got 'z'"),
         (lambda: plots.expected_and_received(torch.zeros(2, 3), torch.zeros(3, 2)), r"shape \(2, 3\), but received"),
-        (lambda: predicted(probabilities=torch.eye(3)), "there are 2 images and 3 rows of probabilities"),
+        (lambda: predicted(probabilities=torch.eye(3)), "there are 2 images but 3 rows of probabilities"),
         (
             lambda: predicted(probabilities=torch.eye(2) * 5 - 2),
             "from 0 to 1, got -2 to 3: apply softmax to logits first",
         ),
-        (lambda: predicted(class_names="a"), "there are 2 classes and 1 class names"),
+        (lambda: predicted(class_names="a"), "there are 2 classes but 1 class names"),
         (lambda: predicted(class_names=2), "class_names must be a list of names, got 2"),
-        (lambda: predicted(labels=[0, 1, 1]), "there are 2 images and 3 labels"),
+        (lambda: predicted(labels=[0, 1, 1]), "there are 2 images but 3 labels"),
         (lambda: predicted(labels=[0, 2]), r"labels must be whole numbers from 0 to 1, got \[0, 2\]"),
         (lambda: predicted(labels=[0, 1.5]), "labels must be whole numbers from 0 to 1"),
         (lambda: predicted(columns=0), "columns must be at least 1, got 0"),

@@ -156,7 +156,7 @@ def test_the_head_is_scikit_learns_on_standardised_features(classes):
     [
         ({"features": torch.zeros(3)}, "features must have 2 axes"),
         ({"features": torch.full((4, 2), torch.nan)}, "features"),
-        ({"labels": torch.tensor([0, 1, 2])}, "there are 4 features and 3 labels"),
+        ({"labels": torch.tensor([0, 1, 2])}, "there are 4 features but 3 labels"),
         (
             {"labels": torch.tensor([0, 2, 2, 0])},
             r"labels must be 0, 1 and so on, at least two and without gaps, got \[0, 2\]",

@@ -187,7 +187,7 @@ def test_other_kinds_of_hugging_face_are_refused_before_their_weights_are_looked
     for config in OTHERS[words]:
         config.save_pretrained(tmp_path)
         kind = (config.architectures or ["model of an unnamed class"])[0]
-        with pytest.raises(ValueError, match=f"{tmp_path.name}: this is a {kind}, and of {words}"):
+        with pytest.raises(ValueError, match=f"{tmp_path.name}: this is a {kind}, but of {words}"):
             load_run(tmp_path)
 
 
@@ -238,11 +238,11 @@ def test_without_a_network(monkeypatch, hub_cache, capsys):
     ("save", "values", "message"),
     [
         (huggingface, {"num_hidden_layers": 3}, r"weights lack 'vit\..*2.*', which a ViTForImageClass"),
-        (huggingface, {"num_hidden_layers": 1}, r"the weights have 'vit\..*1.*', for which a ViTForImageClass"),
-        (huggingface, {"image_size": [32, 24]}, r"of shape \(1, 10, 36\), and .* config.json of \(1, 13, 36\)"),
-        (huggingface, {"num_attention_heads": 5}, r"of shape \(36,\), and a .*\(35,\)"),
+        (huggingface, {"num_hidden_layers": 1}, r"the weights have 'vit\..*1.*', which a ViTForImageClass"),
+        (huggingface, {"image_size": [32, 24]}, r"of shape \(1, 10, 36\), but .* config.json needs \(1, 13, 36\)"),
+        (huggingface, {"num_attention_heads": 5}, r"of shape \(36,\), but a .*\(35,\)"),
         (huggingface, {"hidden_act": "relu"}, "the activation is 'relu', but our ViT has only a GELU"),
-        (huggingface, {"id2label": {"0": "one"}}, r"'classifier.bias' of shape \(5,\), and .* of \(1,\)"),
+        (huggingface, {"id2label": {"0": "one"}}, r"'classifier.bias' of shape \(5,\), but .* needs \(1,\)"),
         (timm_folder, {"global_pool": "max", "model_args": {**TINY, "global_pool": "max"}}, "global_pool is 'max'"),
         (timm_folder, {"model_args": {**TINY, "depth": 3}}, "timm cannot load it: .*blocks.2"),
         (timm_folder, {"model_args": {**TINY, "depth": 1}}, "timm cannot load it: .*blocks.1"),

@@ -95,18 +95,18 @@ def finished(tmp_path_factory):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: {"model": new_model(num_layers=3)}, "whose model has num_layers 2, and this run's has 3: go on wi"),
-        (lambda: {"model": new_model(num_heads=4)}, "whose model has num_heads 2, and this run's has 4"),
-        (lambda: {"model": new_model(dropout=0.2)}, "whose model has dropout 0.1, and this run's has 0.2"),
-        (lambda: {"model": new_model(gelu="tanh")}, "whose model has gelu 'none', and this run's has 'tanh'"),
+        (lambda: {"model": new_model(num_layers=3)}, "whose model has num_layers 2, but this run's has 3: resume wi"),
+        (lambda: {"model": new_model(num_heads=4)}, "whose model has num_heads 2, but this run's has 4"),
+        (lambda: {"model": new_model(dropout=0.2)}, "whose model has dropout 0.1, but this run's has 0.2"),
+        (lambda: {"model": new_model(gelu="tanh")}, "whose model has gelu 'none', but this run's has 'tanh'"),
         (
             lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))},
-            "whose model has class None, and this run's has 'Seq",
+            "whose model has class None, but this run's has 'Seq",
         ),
-        (lambda: {"config": RECIPE}, "whose recipe has epochs 1, and this run's has 3"),
-        (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, and this run's has 39"),
+        (lambda: {"config": RECIPE}, "whose recipe has epochs 1, but this run's has 3"),
+        (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, but this run's has 39"),
         (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
-        (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"data has mean \[0.*\], and this run's has \[0.5, 0"),
+        (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"data has mean \[0.*\], but this run's has \[0.5, 0"),
         (lambda: {"resume": False}, "finished0 already holds a run: add --resume .in Python"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_model_of_one_s_own_is_compared_by_its_layers(tmp_path):
 
     trained(own(0.1), run_dir=tmp_path)
     trained(own(0.1), run_dir=tmp_path, resume=True)
-    with pytest.raises(ValueError, match="is of a run whose model has layers 'Sequential"):
+    with pytest.raises(ValueError, match="is from a run whose model has layers 'Sequential"):
         trained(own(0.2), run_dir=tmp_path, resume=True)
 
 
@@ -144,7 +144,7 @@ def test_a_resume_on_other_files_is_refused(tmp_path):
     (pictures / "class0" / "04.png").write_bytes(b"")
     assert go_on() != mean
     (pictures / "class0" / "04.png").rename(pictures / "class0" / "05.png")
-    with pytest.raises(ValueError, match=r"has checksum_of_file_names \d+, and this run's has \d"):
+    with pytest.raises(ValueError, match=r"has checksum_of_file_names \d+, but this run's has \d"):
         go_on()
 
 

@@ -163,7 +163,7 @@ def test_words_of_an_entry_of_torchvisions_weights():
 
 def test_two_backbones_are_not_confused():
     model = Two(timm_vit(), timm_vit(patch_size=16))
-    with pytest.raises(ValueError, match="no model inside Two holds all its attention layers, so that it is not known"):
+    with pytest.raises(ValueError, match="no model inside Two holds all its attention layers, so it is not known"):
         explore(model, PICTURE)
     assert Wrapped(model).labels is None and Wrapped(model).num_classes is None
     assert Wrapped(Two(timm_vit(), timm_vit(32))).image_size is None
