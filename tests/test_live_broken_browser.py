@@ -236,4 +236,4 @@ def test_canvases_that_the_browser_has_taken_away_are_drawn_again(context, serve
     complete(page)
     for place, wanted in zip(places, before, strict=True):
         np.testing.assert_array_equal(pixels(page, place), wanted)
-    assert page.get_by_text("The browser has taken away").is_hidden() and page.errors == []
+    assert page.get_by_text("The browser needed the memory").is_hidden() and page.errors == []

@@ -153,7 +153,7 @@ def test_the_recipe_s_defaults_are_those_of_the_class(cls):
         (
             lambda: SelfDistillation(new_model())(torch.randn(1, 3, 12, 12), None, torch.rand(1, 48), 1),
             ValueError,
-            r"the model takes images of \(12, 8\), got \(12, 12\)",
+            r"the model takes images of size \(12, 8\), got \(12, 12\)",
         ),
     ],
 )

@@ -90,7 +90,7 @@ def test_what_is_no_state_dict():
     for load in (pretrained.load_torchvision, pretrained.load_timm, pretrained.load_huggingface,
                  pretrained.load_vit_pytorch):  # fmt: skip
         for given, message in (
-            ({}, r"^the state dict is empty$"),
+            ({}, r"^the state dict is empty, but it must hold the weights"),
             (nn.Linear(2, 3), r"this is a Linear|a state dict is needed, as model.state_dict.* got a Linear"),
             ({**state, "blocks.1.norm1.bias": np.zeros(36)}, r"'blocks.1.norm1.bias' holds a ndarray, not a tensor$"),
             ({"model": collections.OrderedDict(state), "epoch": 3}, inside),

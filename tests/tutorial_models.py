@@ -276,7 +276,7 @@ ROWS = {
     ),
     "one block once more": Row(
         Tutorial,
-        refused="blocks.1.attn attended 2 times and blocks.0.attn 1",
+        refused="blocks.1.attn attended 2 times, but blocks.0.attn 1",
         call=lambda model, images: (model(images), model.blocks[1](torch.randn(2, 13, WIDTH))),
     ),
     "two models on one picture": Row(

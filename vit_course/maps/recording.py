@@ -125,7 +125,7 @@ class RecordedMaps:
                 pairs[index].append(pair)
         widths = sorted({q.shape[-1] for of_layer in pairs for q, _ in of_layer})
         if len(widths) > 1:
-            raise ValueError(f"heads have different widths, {widths}, so their queries cannot be stacked")
+            raise ValueError(f"heads must have one width, so that their queries can be stacked, got widths {widths}")
         q, k = (torch.stack([torch.cat([pair[i] for pair in of_layer]) for of_layer in pairs], dim=1) for i in (0, 1))
         return need_finite("queries", q), need_finite("keys", k)
 

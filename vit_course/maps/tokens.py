@@ -60,11 +60,9 @@ class Tokens:
         Raises:
             IndexError: there is no such token.
         """
-        if not 0 <= token < self.num_prefix + self.grid[0] * self.grid[1]:
-            raise IndexError(
-                f"there is no token {token}: there are {self.num_prefix} prefix tokens and {self.grid[0]} x "
-                f"{self.grid[1]} patches"
-            )
+        count = self.num_prefix + self.grid[0] * self.grid[1]
+        if not 0 <= token < count:
+            raise IndexError(f"there is no token {token}, only tokens 0 to {count - 1}")
         if token < self.num_prefix or self.geometry is None:
             return None
         return self.geometry.pixels(*divmod(token - self.num_prefix, self.grid[1]))

@@ -24,7 +24,7 @@ def need_state_dict(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.T
     if not isinstance(state_dict, Mapping):
         raise ValueError(f"a state dict is needed, as model.state_dict() returns it, got a {type(state_dict).__name__}")
     if not state_dict:
-        raise ValueError("the state dict is empty")
+        raise ValueError("the state dict is empty, but it must hold the weights of a model")
     for kind in ((Mapping, nn.Module), object):  # a dict that may hold it is named before other values
         for key, value in state_dict.items():
             if isinstance(value, kind) and not (isinstance(key, str) and isinstance(value, torch.Tensor)):
