@@ -18,7 +18,7 @@ from torch import nn
 
 CLASS, DISTILLED = ("class token",), ("class token", "distillation token")
 LAYERS, HEADS = 3, 2
-OTHER_TOKENS, WINDOWS, STAGES = "attends from", "sequences, where images were", "of different shapes"
+OTHER_TOKENS, WINDOWS, STAGES = "attends from", "sequences, but there were", "of different shapes"
 CHANNELS, AXES = "over channels", "B, h, T, T. is needed"
 
 
@@ -144,7 +144,7 @@ ROWS = {
         "ViTMAE", (42, 42), (), None, STAGES, model="ForPreTraining", image_size=42, decoder_num_hidden_layers=2,
         decoder_hidden_size=12, decoder_num_attention_heads=2,
     ),
-    "transformers YOLOS": from_huggingface("Yolos", (42, 28), (), None, "behind its patches", num_detection_tokens=5),
+    "transformers YOLOS": from_huggingface("Yolos", (42, 28), (), None, "after its patches", num_detection_tokens=5),
     "transformers SAM": from_huggingface("SamVision", (64, 64), (), None, WINDOWS, image_size=64, patch_size=8,
                                          window_size=3, global_attn_indexes=[1], mlp_dim=20, output_channels=8),
     "transformers SegFormer": from_huggingface("Segformer", (64, 64), (), None, OTHER_TOKENS, hidden_sizes=[8] * 4,

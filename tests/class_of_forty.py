@@ -198,7 +198,7 @@ def submissions(course: Path) -> dict[str, Submission]:
         "floods": Submission(only("for i in range(10**6): print('x' * 100)")),
         "scripts": Submission(scripts),
         "merged": Submission(merged, says=("other lines were in one cell",)),
-        "beside": Submission(only(), where=beside, says=("04_small-Copy1.ipynb was graded, and not 04_small.ipynb",)),
+        "beside": Submission(only(), where=beside, says=("04_small-Copy1.ipynb was graded, not 04_small.ipynb",)),
         "archive": Submission(only(), POINTS, "not graded", archive, ("04_small.zip; unpack it",)),
         "another_chapter": Submission(
             only(), POINTS, "not graded", another_chapter, ("exercises of another one: patchify.count",)

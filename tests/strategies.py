@@ -35,7 +35,7 @@ PROFILE = settings(
 PACKAGE = Path(vit_course.__file__).parent
 REFUSED = object()
 # Where the damage hits the checksum's name, a warning says that there is no checksum.
-UNKNOWN_CHECKSUM = pytest.mark.filterwarnings("ignore:.* is of a version without checksums")
+UNKNOWN_CHECKSUM = pytest.mark.filterwarnings("ignore:.* was written by a version without checksums")
 
 
 def fuzz(examples: int) -> settings:

@@ -142,7 +142,9 @@ def test_what_it_refuses():
     square.config.intermediate_size = 36
     square = type(square)(square.config).eval()
     images = torch.randn(1, 3, 21, 21)
-    with pytest.raises(ValueError, match=r"run_with_cache of 'blocks\.0\.neurons': layer 0 .* has no neurons"):
+    with pytest.raises(
+        ValueError, match=r"run_with_cache of 'blocks\.0\.neurons': layer 0 .* does not show the neurons"
+    ):
         run_with_cache(square, images)
     assert len(run_with_cache(square, images, ["blocks.*.mlp", "blocks.*.heads"])[1]) == 6
     assert hooks(model) == hooks(square) == 0

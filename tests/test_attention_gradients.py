@@ -81,7 +81,7 @@ def test_gradients_of_other_peoples_models():
         assert maps.shape == gradients.shape == (2, 3, 3, 7, 7) and gradients.isfinite().all(), name
         frozen = attention_gradients(model.requires_grad_(False), images, classes)
         assert torch.equal(frozen[0], maps) and torch.equal(frozen[1], gradients), name
-    with pytest.raises(ValueError, match="no part in the logits"):
+    with pytest.raises(ValueError, match="no path from the logits to the attention weights"):
         attention_gradients(MODELS["torchvision"][0]().eval(), torch.randn(1, 3, 21, 21), classes[:1])
 
 
@@ -90,14 +90,18 @@ def test_gradients_of_other_peoples_models():
     [
         ({"model": None}, TypeError, "model must be a torch.nn.Module, got NoneType"),
         ({"images": np.zeros((2, 3, 8, 12))}, TypeError, "images must be a torch.Tensor, got ndarray"),
-        ({"images": torch.zeros(2, 3, 8, 12).byte()}, ValueError, "images are uint8: normalise them first"),
+        (
+            {"images": torch.zeros(2, 3, 8, 12).byte()},
+            ValueError,
+            "images are uint8, but the weights are float32: normalise them first",
+        ),
         ({"classes": [0, 1]}, TypeError, "classes must be a torch.Tensor, got list"),
         ({"classes": torch.tensor([[0, 1]])}, ValueError, r"classes must have 1 axis \(B,\), got shape \(1, 2\)"),
         ({"classes": torch.tensor([0.0, 1.0])}, ValueError, "classes must be torch.int64 on cpu, got torch.float32"),
         ({"classes": torch.tensor([0, 5])}, ValueError, "classes must be from 0 to 4, got 0 to 5"),
         ({"classes": torch.tensor([-1, 4])}, ValueError, "classes must be from 0 to 4, got -1 to 4"),
         ({"classes": torch.zeros(2, dtype=torch.int64, device="meta")}, ValueError, "on cpu, got torch.int64 on meta"),
-        ({"classes": torch.tensor([0])}, ValueError, "there are 2 images and 1 classes"),
+        ({"classes": torch.tensor([0])}, ValueError, "there are 2 images but 1 classes"),
     ],
 )
 def test_what_has_no_gradients(model, changes, error, message):
@@ -108,7 +112,7 @@ def test_what_has_no_gradients(model, changes, error, message):
 
 def test_a_model_that_gives_no_logits_or_that_autograd_cannot_follow():
     for model, kind in ((SelfAttention(12, 3), r"shape \(2, 7, 12\)"), (AttentionHead(12, 3), "tuple")):
-        with pytest.raises(ValueError, match=rf"logits \(B, num_classes\), it gives {kind}"):
+        with pytest.raises(ValueError, match=rf"logits \(B, num_classes\), but it gives {kind}"):
             attention_gradients(model, torch.randn(2, 7, 12), torch.tensor([0, 1]))
     with torch.inference_mode():
         made = ViT(CONFIG).eval()

@@ -125,7 +125,7 @@ def test_a_run_of_before_these_fields_goes_on(dataset, tmp_path, monkeypatch):
     kept["training"] = {key: value for key, value in kept["training"].items() if key not in BOTH}
     path.write_text(json.dumps(kept))
     rewritten(tmp_path / "last.safetensors", lambda t, m: (t, m | {"recipe": kept["training"]}))
-    with pytest.raises(ValueError, match=r"whose recipe has mixup 0\.0, and this run's has 0\.5"):
+    with pytest.raises(ValueError, match=r"whose recipe has mixup 0\.0, but this run's has 0\.5"):
         train(new_model(), dataset, replace(RECIPE, mixup=0.5), tmp_path, resume=True, progress=False)
     resumed = train(new_model(), dataset, RECIPE, tmp_path, resume=True, progress=False)
     assert resumed == train(new_model(), dataset, RECIPE, progress=False)
@@ -140,7 +140,7 @@ def test_what_does_not_fit(dataset):
     parts = {name: data.ImageSet(getattr(dataset, name).images[:, :2], getattr(dataset, name).labels)
              for name in ("train", "validation", "test")}  # fmt: skip
     two = replace(dataset, **parts, mean=(0.5,) * 2, std=(0.5,) * 2)
-    with pytest.raises(ValueError, match="randaugment takes images of 1 or 3 channels, and shapes has 2"):
+    with pytest.raises(ValueError, match="randaugment takes images of 1 or 3 channels, but shapes has 2"):
         train(new_model(in_channels=2), two, config, progress=False)
 
 

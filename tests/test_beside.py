@@ -122,7 +122,9 @@ def test_the_saved_page_is_whole_and_asks_for_nothing(explorer, tmp_path):
 def test_a_page_is_replaced_only_if_asked(explorer, tmp_path):
     path = tmp_path / "page.html"
     path.write_text("mine")
-    with pytest.raises(FileExistsError, match=r"page\.html already exists: choose another name, or overwrite=True"):
+    with pytest.raises(
+        FileExistsError, match=r"page\.html already exists: choose another name, or pass overwrite=True"
+    ):
         explorer.save_html(path)
     assert path.read_text() == "mine"
     explorer.save_html(str(path), overwrite=True)
@@ -208,7 +210,7 @@ def test_another_picture_takes_the_place_and_the_note_is_told(model):
 @pytest.mark.parametrize(
     ("content", "refusal", "message"),
     [
-        (b"no picture", "", "photo.jpg is not a readable image: its content is in no image format known here. "),
+        (b"no picture", "", "photo.jpg is not a readable image: its content is not in a known image format. "),
         (photograph()[:700], "", "photo.jpg is not a readable image: image file is truncated"),
         (b"", "", "photo.jpg is not a readable image: it is empty. "),
         (b"", "photo.jpg has 12.0 MB: at most 8.0 MB can be sent. Please choose another picture.", "photo.jpg has 12"),
@@ -237,7 +239,7 @@ def test_what_goes_wrong_elsewhere_is_told_too(model):
     button = upload(model, color=1)
     send(button, photograph())
     assert "no state 'color'" in said(button)
-    with pytest.raises(ValueError, match="what size of image the model takes"):
+    with pytest.raises(ValueError, match="which image size the model takes"):
         upload(nn.Linear(2, 2))
 
 

@@ -41,7 +41,9 @@ def test_a_flipped_bit_is_refused_by_name_or_changes_nothing(part, tmp_path):
             assert said.get("config", metadata["config"]) == metadata["config"]
         path.write_bytes(whole)
     flipped(path, len(whole) - 3)
-    refused(lambda: pretrained.load(path), f"{path} is damaged: the SHA-256 of its content is", "take it from a copy")
+    refused(
+        lambda: pretrained.load(path), f"{path} is damaged: the SHA-256 of its content is", "restore it from a copy"
+    )
 
 
 def test_every_type_and_shape_is_summed_up(tmp_path):
@@ -67,7 +69,7 @@ def test_files_without_a_checksum(tmp_path):
     path = new_run(tmp_path) / "best.safetensors"
     state, text = load_file(path), _header(path)[METADATA_KEY]
     save_file(state, path, {METADATA_KEY: text[: text.index(', "sha256"')] + "}"})
-    with pytest.warns(UserWarning, match=r"best\.safetensors is of a version without checksums"):
+    with pytest.warns(UserWarning, match=r"best\.safetensors was written by a version without checksums"):
         assert torch.equal(pretrained.load(path).head.weight, state["head.weight"])
     save_file(state, path)  # somebody else's
     assert load_weights(path)[0].keys() == state.keys()

@@ -34,12 +34,12 @@ def test_names_stand_in_the_order_of_their_numbers(kind):
 
 
 REFUSED = {
-    "id2label of it has no class 3": {number: name for number, name in enumerate(NAMES) if number != 3},
-    "id2label of it has no class 0": {"1": "one"},
-    "has a key that is no number of a class, 'cat'": {"cat": "0"},
-    "has a key that is no number of a class, -1": {-1: "last"},
-    "has a key that is no number of a class, True": {True: "one"},
-    "has a key that is twice the number of a class, '0'": {0: "zero", "0": "none"},
+    "id2label of it has no name for class 3": {number: name for number, name in enumerate(NAMES) if number != 3},
+    "id2label of it has no name for class 0": {"1": "one"},
+    "has a key that is not the number of a class, 'cat'": {"cat": "0"},
+    "has a key that is not the number of a class, -1": {-1: "last"},
+    "has a key that is not the number of a class, True": {True: "one"},
+    "has a key that gives the number of a class twice, '0'": {0: "zero", "0": "none"},
     "must have a name for each number of a class, got 'cats'": "cats",
 }
 
@@ -52,12 +52,12 @@ def test_others_are_refused_by_name(words):
 
 def test_a_missing_name_is_named_wherever_it_is_read(tmp_path):
     model = classifier(id2label={0: "zero", 2: "two"})
-    with pytest.raises(ValueError, match="id2label of ViTForImageClassification has no class 1: give labels="):
+    with pytest.raises(ValueError, match="id2label of ViTForImageClassification has no name for class 1: give labels="):
         explore(model, torch.randn(3, *2 * [model.config.image_size]))
     model.save_pretrained(tmp_path)
     side = {"height": model.config.image_size, "width": model.config.image_size}
     transformers.ViTImageProcessor(size=side).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="id2label of ViTForImageClassification has no class 1"):
+    with pytest.raises(ValueError, match="id2label of ViTForImageClassification has no name for class 1"):
         load_run(tmp_path)
 
 

@@ -267,8 +267,8 @@ def test_a_damaged_gradebook_and_settings_that_fail_are_named(tmp_path, capsys):
     (course / "nbgrader_config.py").write_text("from vit_course.classroom.grading import configure\n")
     assert main(["classroom", "export", str(course)]) == 2
     assert (
-        "is of another version of the course: vit_course.classroom is now "
-        "vit_course.teaching.classroom.nbgrader_settings, so put that into its line that imports configure"
+        "is from another version of the course: vit_course.classroom is now "
+        "vit_course.teaching.classroom.nbgrader_settings, so write that in its line that imports configure"
     ) in capsys.readouterr().err
 
 

@@ -222,7 +222,7 @@ def test_the_notebook_that_was_worked_in_counts(tmp_path):
     write(place / "14_several_processes.ipynb", ANSWER.cell(STUB), CHECK.cell())
     write(place / "14_several_processes-Copy1.ipynb", ANSWER.cell(RIGHT), CHECK.cell())
     (one,) = handed_in(tmp_path)
-    assert "14_several_processes-Copy1.ipynb was graded, and not 14_several_processes.ipynb" in " ".join(one.notes)
+    assert "14_several_processes-Copy1.ipynb was graded, not 14_several_processes.ipynb" in " ".join(one.notes)
 
 
 def test_names_of_files_speak_to_no_terminal(tmp_path):

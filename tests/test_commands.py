@@ -83,11 +83,11 @@ BAD_INPUT = [
     *((f"{command} EMPTY", "a name is needed, got an empty one") for command in EMPTY_NAMES),
     (
         "explore page.html --force",
-        "page.html is the file that is read, and would be lost: name another file with --out",
+        "page.html is an input file and would be overwritten: name another file with --out",
     ),
     (
         "explore photo.jpg -o page.html --beside page.html --force",
-        "page.html is the file that is read, and would be lost",
+        "page.html is an input file and would be overwritten",
     ),
     ("classroom export full -o marks.txt", "the file to write must end in .csv, got marks.txt"),
     ("classroom export full -o gradebook.db --force", "the file to write must end in .csv, got gradebook.db"),

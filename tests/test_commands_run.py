@@ -138,8 +138,7 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
     for arguments in (["pic.html", "--force", *one] for one in more):
         assert main(["explore", *arguments]) == 2
         assert (
-            "pic.html is the file that is read" in (error := capsys.readouterr().err)
-            or "link.html is the file" in error
+            "pic.html is an input file" in (error := capsys.readouterr().err) or "link.html is an input file" in error
         )
         assert Path("pic.html").read_bytes() == before
 
@@ -175,13 +174,13 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
         ),
         (
             ["train", "--objective", "masked", "--representation-size", "8"],
-            "representation_size is of the head, and the",
+            "representation_size belongs to a head, but",
         ),
         (["train", "--weights", "nonesuch"], "there is no checkpoint 'nonesuch'; the shipped ones are"),
         (["train", "--weights", "gone.safetensors"], "there is no checkpoint 'gone.safetensors'"),
         (["train", "--weights", "shapes", "--hidden-dim", "8"], "the model is that of shapes: leave hidden_dim out"),
-        (["train", "--weights", "shapes", "--objective", "masked"], "--weights is for training with labels, and the"),
-        (["train", "--weights", "shapes", "--data", "digits"], "take images of 3 channels, and those of digits have 1"),
+        (["train", "--weights", "shapes", "--objective", "masked"], "--weights is for training with labels, but the"),
+        (["train", "--weights", "shapes", "--data", "digits"], "take images of 3 channels, but those of digits have 1"),
         (["train", "--weights", "shapes", "--num-train", "9", "--image-size", "30"], "30 is not a multiple of patch"),
         (["train", "--outputs", "9"], "the objective supervised has no 'outputs'; it has no options"),
         (

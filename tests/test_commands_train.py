@@ -69,7 +69,7 @@ def test_a_run_is_not_overwritten_but_resumed_if_asked(tmp_path, capsys):
     assert main(command) == 0
     before = (tmp_path / "last.safetensors").read_bytes()
     assert main(command) == 2
-    assert "holds a run already: add --resume" in capsys.readouterr().err
+    assert "already holds a run: add --resume" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 0
     assert (tmp_path / "last.safetensors").read_bytes() == before
 
@@ -89,7 +89,7 @@ def test_a_run_that_was_broken_off_can_be_used(tmp_path, monkeypatch, capsys):
     assert words in capsys.readouterr().err and not (tmp_path / "result.json").exists()
     assert len(pretrained.load_run(str(tmp_path)).class_names) == 5
     assert main([*command, "--num-train", "61", "--resume"]) == 2
-    assert "whose data has training_images 60, and this run's has 61" in capsys.readouterr().err
+    assert "whose data has training_images 60, but this run's has 61" in capsys.readouterr().err
     assert main([*command, "--resume"]) == 0
     assert "training_seconds" not in json.loads((tmp_path / "result.json").read_text()), "it was not the whole run"
 
@@ -120,8 +120,12 @@ def test_the_course_s_recipes_are_read(name):
     [
         ("[data]", "[data", "is not valid TOML"),
         ('"digits"', '"\udcff"', "is not valid TOML"),
-        ("[training]\nepochs = 5\n", "", "has the parts ['data', 'model'], a recipe has ['data', 'model', 'training']"),
-        ('[data]\nsource = "digits"\n', 'data = "digits"\n', "a recipe's data is a table, [data]; "),
+        (
+            "[training]\nepochs = 5\n",
+            "",
+            "has the tables ['data', 'model'], but a recipe needs ['data', 'model', 'training']",
+        ),
+        ('[data]\nsource = "digits"\n', 'data = "digits"\n', "a recipe's data must be a table, [data], but "),
         ("hidden_dim", "hiden_dim", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
         ("mlp_dim = 8", "image_size = 8", "a recipe's [model] has no 'image_size'; it has patch_size"),
         ("mlp_dim = 8\n", "", "a recipe's [model] needs mlp_dim"),

@@ -30,7 +30,7 @@ def test_a_folder_that_is_none(tmp_path):
     with pytest.raises(ValueError, match=r"the class 'bird' has no picture: .*bird has no files"):
         data.folder(root)
     (root / "bird" / "one.heic").write_bytes(b"picture")
-    with pytest.raises(ValueError, match=r"bird has 1 not a picture by its ending, such as one\.heic"):
+    with pytest.raises(ValueError, match=r"bird has 1 left out .another file type., such as one\.heic"):
         data.folder(root)
 
 
@@ -125,7 +125,7 @@ def test_folders_of_splits_are_the_splits(on_disk, split_folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda root: (root / "train" / "class0").rename(root / "cats"), "and beside them 'cats': move it away"),
+        (lambda root: (root / "train" / "class0").rename(root / "cats"), "and next to them 'cats': move it elsewhere"),
         (lambda root: shutil.copytree(root / "val", root / "dev"), "are both named as the validation split"),
         (lambda root: (root / "train").rename(root / "pictures"), "has folders of splits .test, val., but none named"),
         (lambda root: (root / "val" / "class0").rename(root / "val" / "cat"), "val has the class 'cat', which .*train"),
@@ -143,7 +143,7 @@ def test_classes_that_are_named_as_splits_are_asked_for(tmp_path):
     (root / "class0").rename(root / "train")
     assert data.folder(root, image_size=8).class_names == ("class1", "train"), "one such name is a class: of trains"
     (root / "class1").rename(root / "test")
-    with pytest.raises(ValueError, match="test and train, which are named as splits and have no folders of classes"):
+    with pytest.raises(ValueError, match="test and train, which are named as splits but have no folders of classes"):
         data.folder(root, image_size=8)
 
 
@@ -160,11 +160,11 @@ def test_what_is_hidden_or_another_file_is_no_class_and_no_picture(tmp_path, cap
     dataset = data.folder(root, image_size=8)
     assert dataset.class_names == wanted.class_names and dataset.train.images.equal(wanted.train.images)
     assert {reason: count for reason, (count, _) in dataset.summary["left_out"].items()} == {
-        "hidden": 9, "not a picture by its ending": 1, "in no class's folder": 1,
+        "hidden": 9, "another file type": 1, "in no class's folder": 1,
     }  # fmt: skip
     said = capsys.readouterr().out
     assert said.startswith("pictures: 24 images of 2 classes, split at random\n")
-    assert "left out, not a picture by its ending: 1, such as class0/notes.txt" in said
+    assert "left out, another file type: 1, such as class0/notes.txt" in said
 
 
 def test_links_are_followed_once(tmp_path):
@@ -175,7 +175,7 @@ def test_links_are_followed_once(tmp_path):
     assert counts(data.folder(root, image_size=8)) == [20, 2, 2], "a class may be a link"
     for name, target in (("again", root / "class0"), ("up", root), ("there", elsewhere)):
         (root / "class1" / name).symlink_to(target)
-    with pytest.raises(ValueError, match="class0 has 12 the same picture in two classes"):
+    with pytest.raises(ValueError, match=r"class0 has 12 left out .the same picture in two classes."):
         data.folder(root, image_size=8)
     (root / "class1" / "again").unlink()
     assert counts(data.folder(root, image_size=8)) == [20, 2, 2]
@@ -259,7 +259,7 @@ def test_a_class_without_a_training_image_is_named_and_not_refused(tmp_path, cap
 
 def test_a_picture_of_few_bits_says_so(tmp_path):
     path = write_numbers(tmp_path / "scans", 4095, np.uint16, "png") / "class0" / "10.png"
-    with pytest.warns(UserWarning, match=r"10\.png has whole numbers of 12 bits in a file for more: read as 12 bits"):
+    with pytest.warns(UserWarning, match=r"10\.png has values of 12 bits in a file of more bits: read as 12 bits"):
         image = data.open_image(path)
     assert 115 < image.float().mean() < 140
     with pytest.raises(ValueError, match="but whole numbers from 0 to 255 are needed"):
@@ -272,7 +272,7 @@ def test_nearly_black_pictures_and_rare_classes_are_named(tmp_path, capsys):
     Image.new("RGB", (30, 20), (2, 1, 3)).save(root / "rare" / "only.png")
     dataset = data.folder(root, image_size=8)
     said = capsys.readouterr().out
-    assert "nearly black, of 41 looked at: 1, such as rare/only.png" in said
+    assert "nearly black: 1 of the 41 images that were opened, such as rare/only.png" in said
     absent = [split for split, count in dataset.summary["classes"]["rare"].items() if not count]
     assert len(absent) == 2 and all(f"no image for {split}: rare" in said for split in absent)
 

@@ -142,7 +142,7 @@ def test_two_processes_resume_what_two_began(tmp_path):
 def test_two_processes_are_refused_as_one(alone, tmp_path):
     code, output, errors = run(*TORCHRUN, "-m", "vit_course", *TRAIN, "--out", alone, cwd=tmp_path)
     assert code != 0 and "epoch 1" not in output
-    assert errors.count(f"error: {alone} holds a run already") == 2
+    assert errors.count(f"error: {alone} already holds a run") == 2
 
 
 SCRIPT = """

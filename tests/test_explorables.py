@@ -121,7 +121,7 @@ def test_script_and_data_are_light(figures, name):
 @pytest.mark.parametrize("name", TRIED)
 def test_a_state_that_cannot_be_is_refused_in_a_sentence(figures, name):
     make, figure = getattr(explorables, name), figures[name]
-    with pytest.raises(ValueError, match="there is no colour: there are "):
+    with pytest.raises(ValueError, match="there is no colour; the names are "):
         make(colour=1)
     for part in figure._table:
         with pytest.raises(ValueError, match=f"{part} must be .*, got 'much'"):
@@ -252,9 +252,9 @@ def test_what_has_not_changed_is_neither_drawn_nor_computed_again(opened):
 @NEEDS_CHROMIUM
 @pytest.mark.parametrize("name", TRIED)
 def test_an_address_that_cannot_be_is_refused_and_the_rest_is_shown(opened, name):
-    said = "The address of this page asks for what cannot be shown: "
+    said = "The address of this page asks for something that cannot be shown: "
     page = opened(name, {"colour": 1})
-    assert f"{said}there is no colour: there are " in page.inner_text("[role=alert]")
+    assert f"{said}there is no colour; the names are " in page.inner_text("[role=alert]")
     part = page.evaluate("Object.keys(document.querySelector('.vit-play').play.table)[0]")
     page = opened(name, {part: "much"})
     assert f"{said}{part} must be " in page.inner_text("[role=alert]")

@@ -40,19 +40,19 @@ class Recorded:
         ({"image": torch.rand(2, 8, 16)}, r"got shape \(2, 8, 16\)"),
         ({"image": IMAGE[:, :0]}, r"at least one pixel, got shape \(3, 0, 16\)"),
         ({"image": (255 * IMAGE).long()}, "bytes .uint8. or floats, got torch.int64"),
-        ({"image": IMAGE / 0}, "the image must be finite, 384 of 384 numbers are NaN or infinite"),
+        ({"image": IMAGE / 0}, "the image must be finite, but 384 of 384 numbers are NaN or infinite"),
         ({"maps": MAPS.round().long()}, r"got Tensor of shape \(3, 2, 9, 9\) of torch.int64"),
         ({"maps": MAPS.to("meta")}, "maps must hold numbers, got a tensor on the device meta"),
         ({"maps": Recorded()}, r"got Recorded: give its stacked\(\)\[0\], or its queries"),
         ({"maps": (MAPS, MAPS)}, "a tuple means queries and keys, but these are maps: give several maps as a list"),
-        ({"maps": (MAPS[..., :5], MAPS)}, r"queries have shape \(3, 2, 9, 5\) and keys \(3, 2, 9, 9\): they must be"),
+        ({"maps": (MAPS[..., :5], MAPS)}, r"queries have shape \(3, 2, 9, 5\), but keys \(3, 2, 9, 9\): they must be"),
         ({"maps": (MAPS[0], MAPS[0])}, r"queries must be \(L, h, T, d\) of one image, got shape \(2, 9, 9\)"),
-        ({"maps": (MAPS / 0, MAPS)}, "queries hold 486 numbers that are NaN or infinite"),
+        ({"maps": (MAPS / 0, MAPS)}, "queries must be finite, but 486 numbers are NaN or infinite"),
         ({"maps": torch.stack([MAPS, MAPS])}, r"\(L, h, T, T\) of one image, got shape \(2, 3, 2, 9, 9\)"),
         ({"maps": MAPS[..., :-1]}, r"\(L, h, T, T\) of one image, got shape \(3, 2, 9, 8\)"),
-        ({"maps": 2 * MAPS}, r"sums to 1 .* here a sum is 2\.000"),
-        ({"maps": MAPS.roll(1, -1) * 2 - MAPS}, "negative number; .* the smallest number -"),
-        ({"maps": [MAPS, MAPS]}, "several maps need a list of as many images, got Tensor"),
+        ({"maps": 2 * MAPS}, r"must sum to 1 .* but one sum is 2\.000"),
+        ({"maps": MAPS.roll(1, -1) * 2 - MAPS}, "negative number, .* the smallest number is -"),
+        ({"maps": [MAPS, MAPS]}, "several maps need a list of images, one for each, got Tensor"),
         ({"grid": (0, 9)}, r"grid must be \(rows, columns\), two ints of at least 1, got "),
         ({"grid": (3, 4)}, "a grid of 3 x 4 has 12 patches, but the maps have 9 tokens"),
         ({"image": IMAGE[..., :-1]}, "no grid of square patches over an image of 8 x 15 has 9 tokens"),
@@ -63,7 +63,7 @@ class Recorded:
         ({"says": SAYS | {"lens": [[0.5, 0.5]] * L}}, "for each of 2 labels, and lens 4 rows of as many"),
         ({"says": SAYS | {"probabilities": [1.5, -0.5]}}, "says must hold probabilities, from 0 to 1"),
         ({"says": SAYS | {"labels": [1, 2]}}, "titles must be a list of texts, one for each image, got "),
-        (TWO | {"image": [IMAGE]}, "as many of each, and at least one, got 2 for maps, 1 for image"),
+        (TWO | {"image": [IMAGE]}, "the same length, at least 1, got 2 for maps, 1 for image"),
         (TWO | {"prefix": [["a"], ["b"], ["c"]]}, "2 for maps, 2 for image, 2 for title, 2 for grid, 3 for prefix"),
         (TWO | {"titles": "ab"}, "titles must be a list of texts, one for each image, got 'ab'"),
         (TWO | {"link": [None, [0] * 8]}, "link must be 9 ints from 0 to 8, one for each token of the first panel"),
@@ -154,7 +154,7 @@ FLAT = nn.Sequential(nn.Flatten(), nn.Linear(5, 3), nn.MultiheadAttention(4, 2))
         ({"preprocess": lambda x: Encoding()}, "got {}: take its pixel_values"),
         ({"preprocess": lambda x: x.repeat(2, 1, 1, 1)}, r"got shape \(2, 3, 8, 16\)"),
         ({"preprocess": lambda x: x.long()}, "of torch.int64"),
-        ({"preprocess": lambda x: x / 0}, "what preprocess returned must be finite, 384 of 384"),
+        ({"preprocess": lambda x: x / 0}, "what preprocess returned must be finite, but 384 of 384"),
         ({"image": "none.png"}, "there is no file"),
         ({"image": __file__}, "not a readable image"),
         ({"image": torch.rand(2, 3, 8, 16)}, r"got shape \(2, 3, 8, 16\)"),
@@ -174,7 +174,7 @@ def test_a_model_of_two_towers_names_the_one_to_explore():
     sizes = dict(num_hidden_layers=1, num_attention_heads=2, hidden_size=12, intermediate_size=20)
     config = transformers.SiglipConfig(text_config=sizes, vision_config=dict(sizes, image_size=28, patch_size=7))
     model, image = transformers.SiglipModel(config), torch.randn(3, 28, 28)
-    with pytest.raises(ValueError, match=r"cannot take images .* several parts, explore model\.vision_model"):
+    with pytest.raises(ValueError, match=r"cannot take images .* several parts: explore model\.vision_model"):
         explore(model, image)
     assert explore(model.vision_model, image)._panels[0]["names"] == []
 

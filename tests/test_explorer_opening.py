@@ -249,7 +249,7 @@ def test_explore_warns_of_a_page_that_grows_large(tmp_path, capsys, monkeypatch)
     Image.effect_noise((90, 60), 80).save("photograph.png")
     monkeypatch.setattr("vit_course.commands.explore.LARGE", 3_000_000)
     assert main(["explore", "photograph.png"]) == 0
-    about, size = re.search(r"will have about (\d+) MB .* --image-size (\d+) stays", capsys.readouterr().out).groups()
+    about, size = re.search(r"will be about (\d+) MB .* --image-size (\d+) keeps", capsys.readouterr().out).groups()
     assert float(about) == pytest.approx(Path("photograph.html").stat().st_size / 1e6, abs=0.7)
     assert main(["explore", "photograph.png", "--image-size", size, "--force"]) == 0
     assert "will have" not in capsys.readouterr().out and Path("photograph.html").stat().st_size < 3_300_000

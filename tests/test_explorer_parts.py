@@ -34,12 +34,12 @@ PANEL = {"says": SAYS, "layers": 3, "layer_numbers": [0, 1, 2]}
 @pytest.mark.parametrize(
     ("expression", "given", "said"),
     [
-        ("told(a)", SAYS, "After layer 1 the head says “cat”, and keeps to it."),
-        ("told(a)", SAYS | {"lens": SAYS["lens"][:3]}, "Only after the last layer does the head say “cat” for good."),
+        ("told(a)", SAYS, "After layer 1 the head says “cat” and does not change any more."),
+        ("told(a)", SAYS | {"lens": SAYS["lens"][:3]}, "The head settles on “cat” only after the last layer."),
         (
             "told(a)",
             SAYS | {"lens": SAYS["lens"][2:]},
-            "The head says “cat” before the first layer already, and after every layer.",
+            "The head already says “cat” before the first layer, and after every layer.",
         ),
         ("reading(a, 0, 2)", SAYS, "before the first layer: frog 60\u00a0%, dog 20\u00a0%"),
         ("reading(a, 2, 1)", SAYS, "after layer 1: cat 50\u00a0%"),

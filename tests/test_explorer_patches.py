@@ -108,14 +108,19 @@ def test_beside_it_only_what_patches_see_is_changed():
     beside = explore(model, image, lambda _: image[None], beside="flipped")
     assert np.array_equal(picture_of(beside, 1), picture_of(beside, 0)[:, ::-1])
     assert beside._panels[1]["link"][1] == order.grid[1], "the first patch is now the last of its row"
-    with pytest.raises(ValueError, match="beside='flipped' moves what patches show, and here the model pads the image"):
+    with pytest.raises(
+        ValueError, match="beside='flipped' needs patches that lie inside the image, but this model pads it"
+    ):
         explore(padding(), image, lambda _: image[None], beside="flipped")
 
 
 @pytest.mark.parametrize(
     ("whole", "message"),
     [
-        ((Image.new("RGB", (4, 4)), (2.5, 1), (0, 0)), "the shares of the whole picture must be two numbers above 0"),
+        (
+            (Image.new("RGB", (4, 4)), (2.5, 1), (0, 0)),
+            "the shares of the whole picture must be two numbers greater than 0",
+        ),
         (
             (Image.new("RGB", (4, 4)), (1, 1), (0,)),
             r"the shares above and to the left must be two numbers .* got \[0.0\]",

@@ -85,7 +85,7 @@ def test_a_timm_model_of_oblong_images_brings_its_numbers(picture):
     explorer, given = explored(model, picture)
     assert torch.equal(given, AsTrained((16, 24), config["mean"], config["std"])(picture))
     assert shows(explorer, given, config["mean"], config["std"])
-    with raises(ValueError, match="takes images of 1 channels, but says how those of 3 are normalised"):
+    with raises(ValueError, match="takes images of 1 channels, but states a mean for 3 channels"):
         explore(timm_vit(in_chans=1), picture)
 
 
@@ -235,7 +235,7 @@ def test_registers_behind_the_patches_are_refused(picture):
     model = SimpleViT(image_size=16, patch_size=4, num_classes=5, dim=12, depth=2, heads=2, mlp_dim=20)
     image = torch.randn(3, 16, 16)
     for prefix in (None, 4, list("abcd")):  # its registers stand behind the patches, whatever is said
-        with raises(ValueError, match="to show no patch, and those at 16, 17, 18 and 1 more do"):
+        with raises(ValueError, match="to show no patch, but the tokens that do are 16, 17, 18 and 1 more"):
             explore(model, image, prefix=prefix)
-    with raises(ValueError, match=r"the maps have 20 tokens, and 4 x 4 patches with a, b make 18"):
+    with raises(ValueError, match=r"the maps have 20 tokens, but 4 x 4 patches with a, b make 18"):
         explore(model, image, grid=(4, 4), prefix=["a", "b"])

@@ -175,7 +175,7 @@ def test_what_the_head_reads_is_asked_for_where_the_weights_do_not_say():
     headless = {key: value for key, value in state.items() if not key.startswith("head.")}
     close(pretrained.load_timm(headless, num_heads=3).features(images), token.forward_features(images))
     no_token = OF_TIMM["mean after the norm"]
-    with pytest.raises(ValueError, match=r"^key 'cls_token' is missing: the head is said to read a class token"):
+    with pytest.raises(ValueError, match=r"^key 'cls_token' is missing: with pool='cls' the head reads a class token"):
         pretrained.load_timm(no_token.make(**no_token.options).state_dict(), num_heads=3, pool="cls")
 
 
@@ -188,7 +188,7 @@ def test_what_the_head_of_an_older_vit_pytorch_reads():
     ours, expected = pretrained.load_vit_pytorch(older, 3, pool="cls"), pretrained.load_vit_pytorch(state, 3)
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), expected.parameters(), strict=True))
     with pytest.raises(
-        ValueError, match="the mean of the class token and the patches; ours averages the patches alone"
+        ValueError, match="the mean of the class token and the patches, but ours averages the patches alone"
     ):
         pretrained.load_vit_pytorch(older, 3, pool="mean")
     mean = published.vit_pytorch_vit(pool="mean").state_dict()
@@ -217,15 +217,15 @@ def test_every_key_and_shape_of_a_family_is_needed(name):
 
 
 OF_TIMM_ALONE = [
-    (lambda: timm_vit(global_pool="max"), "global_pool is 'max', and our ViT does not do that"),
+    (lambda: timm_vit(global_pool="max"), "global_pool is 'max', but our ViT takes only 'token'"),
     (lambda: timm_vit(global_pool="avg", pool_include_prefix=True), "reads the class token and the registers together"),
     (lambda: timm_vit(block_fn=timm.models.vision_transformer.ResPostBlock), "have a ResPostBlock where our ViT has"),
     (lambda: timm_vit(mlp_layer=timm.layers.GluMlp), "have a GluMlp where our ViT has a Mlp"),
-    (lambda: timm_vit(act_layer="relu"), "the activation is 'ReLU', and our ViT has a GELU only"),
+    (lambda: timm_vit(act_layer="relu"), "the activation is 'ReLU', but our ViT has only a GELU"),
     (lambda: timm_vit(final_norm=False), r"key 'norm\.weight' is missing"),
     (lambda: timm_vit(proj_bias=False), r"attn\.proj\.bias' is missing"),
-    (lambda: nn.Linear(2, 3), "this is a Linear, and of timm only VisionTransformer"),
-    (lambda: OF_HUGGINGFACE["ViT"].make(), "this is a ViTForImageClassification, and of timm only"),
+    (lambda: nn.Linear(2, 3), "this is a Linear, but of timm's models only VisionTransformer"),
+    (lambda: OF_HUGGINGFACE["ViT"].make(), "this is a ViTForImageClassification, but of timm's models only"),
     (lambda: timm.create_model("swin_tiny_patch4_window7_224", embed_dim=12, depths=(1, 1, 1, 1)), "Swin"),
 ]
 OF_HUGGINGFACE_ALONE = [

@@ -29,7 +29,7 @@ from vit_course.data.loading import load_batches
 from vit_course.data.pictures import open_image, open_picture
 from vit_course.pretrained import Preprocessing
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*has whole numbers of:UserWarning")]
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*has values of:UserWarning")]
 PICTURES = pictures()
 SIZE = mostly(st.sampled_from([8, 9, (5, 3), [3, 5]]))
 IMAGES = tensors(5, 3, 6, 8, dtype=torch.uint8, make=bytes_of)

@@ -95,7 +95,7 @@ TOKENS = [
       for dtype in OTHER_TYPES),
     (SPARSE, "tokens must be a dense tensor, got a sparse_coo one"),
     (nested(), "tokens must be a dense tensor, got a nested one"),
-    (torch.zeros(B, T, D, device="meta"), "tokens are on meta, the weights on cpu: move one of them"),
+    (torch.zeros(B, T, D, device="meta"), "tokens are on meta, but the weights on cpu: move one of them"),
 ]  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def test_tokens(part):
             model(tokens)
     with torch.device("meta"):
         meta = part(**PARTS[part])
-    with pytest.raises(ValueError, match="tokens are on cpu, the weights on meta: move one of them"):
+    with pytest.raises(ValueError, match="tokens are on cpu, but the weights on meta: move one of them"):
         meta(torch.zeros(B, T, D))
 
 
@@ -138,9 +138,9 @@ def test_what_is_no_dense_tensor(call, name):
 def test_types_of_images(part, dtype):
     model = part(CONFIG) if part is ViT else part(**EMBEDDINGS[part])
     word = str(dtype)[6:]
-    sentence = f"images are {word}: normalise them first, as `Dataset.normalise` does, the weights are float32"
+    sentence = f"images are {word}, but the weights are float32: normalise them first, as `Dataset.normalise` does"
     if dtype.is_floating_point:
-        sentence = f"images are {word}, the weights are float32: convert one of them"
+        sentence = f"images are {word}, but the weights are float32: convert one of them"
     with pytest.raises(ValueError, match=sentence):
         model(torch.zeros(B, 3, 8, 12, dtype=dtype))
 
@@ -149,7 +149,7 @@ def test_types_of_images(part, dtype):
 def test_a_converted_model_takes_its_own_type(dtype):
     model, images = ViT(CONFIG).to(dtype), torch.randn(B, 3, 8, 12)
     assert model(images.to(dtype)).dtype == dtype
-    with pytest.raises(ValueError, match=f"images are float32, the weights are {str(dtype)[6:]}"):
+    with pytest.raises(ValueError, match=f"images are float32, but the weights are {str(dtype)[6:]}"):
         model(images)
 
 
@@ -160,9 +160,9 @@ def test_autocast_may_mix_types(changes):
         expected = model(images)
         for dtype in (torch.bfloat16, torch.float16):
             torch.testing.assert_close(model(images.to(dtype)), expected, atol=0.02, rtol=0.02)
-        with pytest.raises(ValueError, match="images are float64, the weights are float32"):
+        with pytest.raises(ValueError, match="images are float64, but the weights are float32"):
             model(images.double())
-        with pytest.raises(ValueError, match="images are uint8: normalise them first"):
+        with pytest.raises(ValueError, match="images are uint8, but the weights are float32: normalise them first"):
             model(images.byte())
 
 
@@ -182,8 +182,11 @@ def test_the_checks_compile_without_a_break(changes, dynamic, dynamo):
 def test_a_compiled_model_says_the_same(dynamo):
     compiled = torch.compile(ViT(CONFIG), backend="eager")
     for images, sentence in (
-        (torch.zeros(B, 3, 8, 12, dtype=torch.uint8), "images are uint8: normalise them first"),
-        (torch.zeros(B, 3, 8, 12, dtype=torch.float64), "images are float64, the weights are float32"),
+        (
+            torch.zeros(B, 3, 8, 12, dtype=torch.uint8),
+            "images are uint8, but the weights are float32: normalise them first",
+        ),
+        (torch.zeros(B, 3, 8, 12, dtype=torch.float64), "images are float64, but the weights are float32"),
     ):
         with pytest.raises(ValueError, match=sentence):
             compiled(images)
@@ -221,11 +224,11 @@ def zeros(*shape, **options):
         (zeros(5, 4), zeros(0, 4), r"at least 1 key of width 1 is needed, got keys of shape \(0, 4\)"),
         (zeros(2, 5, 4), zeros(3, 5, 4), r"leading axes of queries \(2, 5, 4\) and keys \(3, 5, 4\) must be equal"),
         (zeros(2, 1, 5, 4), zeros(3, 7, 5, 4), "leading axes"),
-        (zeros(5, 4), zeros(7, 4).double(), "queries are float32, keys are float64: convert one of them"),
+        (zeros(5, 4), zeros(7, 4).double(), "queries are float32, but keys are float64: convert one of them"),
         (zeros(5, 4).long(), zeros(7, 4), "queries must be floating-point numbers, got int64"),
         (zeros(5, 4), zeros(7, 4).bool(), "keys must be floating-point numbers, got bool"),
-        (zeros(5, 4), zeros(7, 4, device="meta"), "queries are on cpu, keys on meta: move one of them"),
-        (zeros(5, 4), zeros(5, 6), "queries have width 4 and keys width 6"),
+        (zeros(5, 4), zeros(7, 4, device="meta"), "queries are on cpu, but keys on meta: move one of them"),
+        (zeros(5, 4), zeros(5, 6), "queries have width 4, but keys have width 6"),
     ],
 )
 def test_queries_and_keys(q, k, message):
@@ -244,7 +247,7 @@ def test_leading_axes_that_go_together():
         (lambda: sincos2d((2, 3), 0), "hidden_dim must be at least 1, got 0"),
         (lambda: sincos2d((2, 3.0), 8), r"grid must be \(rows, columns\), two ints"),
         (lambda: sincos2d((2, 3), 8, 0.0), "temperature must be greater than 0, got 0.0"),
-        (lambda: sincos2d((60_000, 60_000), 8), "at most 65536 each and 1048576 as a product"),
+        (lambda: sincos2d((60_000, 60_000), 8), "at most 65536 each, with a product of at most 1048576"),
         (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (0, 3)), r"new_grid must be .* got \(0, 3\)"),
         (lambda: interpolate_positions(zeros(1, 7, 4), (2, -3), (2, 3)), r"grid must be .* got \(2, -3\)"),
         (lambda: interpolate_positions(zeros(1, 7, 4), (2, 3), (4, 4), "no"), "class_token must be True or False"),

@@ -166,7 +166,7 @@ def test_weights_replaced_are_those_that_are_used_and_recorded(name, limit, monk
         model(images)
     assert maps.stacked()[..., 3].max() == 0, "the mean row is that of the rows that were left"
     with pytest.raises(
-        ValueError, match=r"reweighted\(1, 0\): each row of the weights must be at least 0 and sum to 1"
+        ValueError, match=r"reweighted\(1, 0\): each row of the new weights must be at least 0 and sum to 1"
     ):
         changed(model, [reweighted(1, 0, "zero")], images)
 

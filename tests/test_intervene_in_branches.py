@@ -164,8 +164,8 @@ def test_other_linear_layers_have_no_neurons():
     close(found, model(images), rtol=1e-5, atol=1e-6)
 
 
-CANNOT = {"queries": "no queries and keys can be told", "keys": "no queries and keys can be told",
-          "values": "no values can be told", "neurons": "has no neurons that could be told"}  # fmt: skip
+CANNOT = {"queries": "not show its queries and keys", "keys": "not show its queries and keys",
+          "values": "not show its values", "neurons": "not show the neurons of its MLP"}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_what_is_refused():
     model, images = OURS.model(), OURS.images()
     with pytest.raises(ValueError, match="place must be 'queries', 'keys' or 'values', got 'heads'"):
         replaced("heads", 0, 0)
-    with pytest.raises(ValueError, match="neuron must be an int of at least 0, several or a slice, got -1"):
+    with pytest.raises(ValueError, match="neuron must be an int of at least 0, several such ints or a slice, got -1"):
         without_neurons(0, -1)
     for one, message in (
         (replaced("keys", 0, 3), r"replaced\('keys', 0, 3\): head must be from 0 to 2, got 3"),
@@ -222,7 +222,7 @@ def test_what_is_refused():
     square.config.intermediate_size = 36
     square = type(square)(square.config).eval()
     with (
-        pytest.raises(ValueError, match=r"without_neurons\(1, 0\): layer 1 .*with M other than D"),
+        pytest.raises(ValueError, match=r"without_neurons\(1, 0\): layer 1 .*with M not equal to D"),
         intervene(square, [without_neurons(1, 0)]),
     ):
         square(torch.randn(1, 3, 21, 21))

@@ -25,16 +25,22 @@ from vit_course.maps.active_interventions import ACTIVE
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: without_head(-1, 0), "layer must be an int of at least 0, several or a slice, got -1"),
-        (lambda: without_head(0, True), "head must be an int of at least 0, several or a slice, got True"),
+        (lambda: without_head(-1, 0), "layer must be an int of at least 0, several such ints or a slice, got -1"),
+        (lambda: without_head(0, True), "head must be an int of at least 0, several such ints or a slice, got True"),
         (lambda: without_head(0, 1, by="median"), "by must be 'token mean' or 'zero', got 'median'"),
         (lambda: without_head(0, 1, by=torch.zeros(3, 14, 21)), r"by must have 4 axes \(B, C, H, W\), got shape"),
         (lambda: without_branch(0, "MLP"), "branch must be 'attention' or 'mlp', got 'MLP'"),
-        (lambda: without_layer(1.0), "layer must be an int of at least 0, several or a slice, got 1.0"),
-        (lambda: hide([]), r"patch must be an int of at least 0, several or a slice, got \[\]"),
+        (lambda: without_layer(1.0), "layer must be an int of at least 0, several such ints or a slice, got 1.0"),
+        (lambda: hide([]), r"patch must be an int of at least 0, several such ints or a slice, got \[\]"),
         (lambda: hide([2, -3]), "patch must be an int of at least 0"),
-        (lambda: hide(torch.rand(3)), "patch must be an int of at least 0, several or a slice, got Tensor of shape"),
-        (lambda: cut("class token", 1), "token must be an int of at least 0, several or a slice, got 'class token'"),
+        (
+            lambda: hide(torch.rand(3)),
+            "patch must be an int of at least 0, several such ints or a slice, got Tensor of shape",
+        ),
+        (
+            lambda: cut("class token", 1),
+            "token must be an int of at least 0, several such ints or a slice, got 'class token'",
+        ),
         (lambda: patched(0, 1, from_=torch.zeros(7, 36)), r"from_ must be a picture \(B, C, H, W\) or tokens"),
         (lambda: patched(0, 1, from_=torch.zeros(1, 7, 36).long()), "from_ must be floating-point numbers, got int64"),
     ],
@@ -49,7 +55,7 @@ def test_places_that_the_model_does_not_have(library):
     model, images, tokens = library.model(), library.images(), library.num_tokens
     for one, message in (
         (without_head(3, 0), r"without_head\(3, 0\): layer must be from 0 to 2, got 3"),
-        (hide(0, layers=slice(3, None)), r"hide\(0\): slice\(3, None, None\) is no layer of 3"),
+        (hide(0, layers=slice(3, None)), r"hide\(0\): slice\(3, None, None\) must choose at least one layer of 3"),
         (without_head(2, 3), r"without_head\(2, 3\): head must be from 0 to 2, got 3"),
         (
             hide([0, tokens - 1]),
@@ -58,10 +64,13 @@ def test_places_that_the_model_does_not_have(library):
         (cut(tokens, 0), f"token must be from 0 to {tokens - 1}, got {tokens}"),
         (cut(0, tokens), f"token must be from 0 to {tokens - 1}, got {tokens}"),
         (patched(tokens, 1, from_=torch.ones(1, tokens, 36)), f"token must be from 0 to {tokens - 1}, got {tokens}"),
-        (patched(0, 1, from_=torch.ones(1, 5, 36)), r"from_ has shape \(1, 5, 36\), and the tokens are \(2, "),
-        (patched(0, 1, from_=library.images(3)), r"another picture gives \(3, .* in layer 1, where \(2, "),
-        (without_head(0, 1, by=library.images(3)), r"another picture gives \(3, 3, .*\) in layer 0, where \(2, 3, "),
-        (cut([1, 2], slice(None), layers=1), r"cut\(.*\) leaves token 1 no key in layer 1"),
+        (patched(0, 1, from_=torch.ones(1, 5, 36)), r"from_ has shape \(1, 5, 36\), but the tokens are \(2, "),
+        (patched(0, 1, from_=library.images(3)), r"the other picture gives shape \(3, .* in layer 1, but \(2, "),
+        (
+            without_head(0, 1, by=library.images(3)),
+            r"the other picture gives shape \(3, 3, .*\) in layer 0, but \(2, 3, ",
+        ),
+        (cut([1, 2], slice(None), layers=1), r"cut\(.*\) leaves token 1 without a key in layer 1"),
     ):
         with pytest.raises(ValueError, match=message), intervene(model, [one]):
             model(images)
@@ -76,7 +85,7 @@ def test_what_is_no_model_or_no_intervention():
     ):
         pass
     for one in ("without_head", (11, 3), hide):
-        message = "interventions must be those of without_head, hide and so on, got"
+        message = "interventions must be made by without_head, hide and so on, got"
         with pytest.raises(TypeError, match=message), intervene(model, [one]):
             pass
     assert hooks(model) == 0
@@ -166,7 +175,7 @@ class Net(nn.Module):
 
 CUT, HEAD, ROWS = cut(0, 2), without_head(slice(None), 1), reweighted(slice(None), 1)
 ATTENTION, MLP = without_branch(slice(None), "attention"), without_branch(slice(None), "mlp")
-WAYS = {"scores": "no key can be hidden", "weights": "no weights can be replaced", "heads": "no head can be told",
+WAYS = {"scores": "not let keys be hidden", "weights": "not let weights be replaced", "heads": "not show its heads",
         "attention": "does not add its attention", "mlp": "does not add its MLP"}  # fmt: skip
 
 

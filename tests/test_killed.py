@@ -60,7 +60,7 @@ def test_a_full_disk_is_named_and_the_run_goes_on_later(dataset, tmp_path, monke
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OSError, match=r"could not be written .* what was there before is intact") as caught:
+    with pytest.raises(OSError, match=r"could not be written .* any earlier file is intact") as caught:
         write_atomically(tmp_path / "file" / "run" / "log.csv", b"x")
     assert "bytes" not in str(caught.value), "the disk is not full"
 

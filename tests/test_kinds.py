@@ -74,5 +74,5 @@ def test_other_architectures_are_named(load, make, message):
 @pytest.mark.parametrize("name", ["torchvision", "timm", "Hugging Face", "vit-pytorch"])
 def test_a_prefix_is_named(name, prefix):
     state = {prefix + key: value for key, value in PUBLISHED[name].theirs().state_dict().items()}
-    with pytest.raises(ValueError, match=rf"is missing: .* \(its names begin with '{prefix}': take that away"):
+    with pytest.raises(ValueError, match=rf"is missing: .* \(its names begin with '{prefix}': remove that"):
         PUBLISHED[name].load(state, 3)

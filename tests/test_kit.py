@@ -109,8 +109,8 @@ def test_all_pages_are_a4_the_curves_are_on_their_sheet_and_the_files_with_all_h
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("![a cat](cat.png)", "do not know the Markdown 'image'"),
-        ("<div>\n\nx\n\n</div>", "do not know the Markdown 'html_block'"),
+        ("![a cat](cat.png)", "do not support the Markdown 'image'"),
+        ("<div>\n\nx\n\n</div>", "do not support the Markdown 'html_block'"),
         (r"so $\nonsense{x}$ it is", r"the formula '\\nonsense{x}' cannot be typeset"),
     ],
 )

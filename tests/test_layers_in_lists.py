@@ -219,7 +219,7 @@ def test_effects(pair):
     model, other = pair
     x = images(1)
     if isinstance(model.transformer, AddedTo):
-        with pytest.raises(ValueError, match="adds to its tokens in place and goes on with them, so that they cannot"):
+        with pytest.raises(ValueError, match="changes its tokens in place and then goes on using them, so they cannot"):
             effects(model, x, progress=False)
         return
     for options in (

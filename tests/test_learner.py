@@ -224,7 +224,7 @@ def test_fresh_gives_a_new_copy_and_keeps_the_old(tmp_path, number):
     name, untouched = "03_position_embeddings.ipynb", (folder / "03_position_embeddings.ipynb").read_bytes()
     change(folder / name, 2, MINE)
     mine = (folder / name).read_bytes()
-    assert fresh(folder, number) == f"{name} is new; what you had is 03_position_embeddings-mine.ipynb"
+    assert fresh(folder, number) == f"{name} is a fresh copy; yours is kept as 03_position_embeddings-mine.ipynb"
     assert (folder / name).read_bytes() == untouched
     assert (folder / "03_position_embeddings-mine.ipynb").read_bytes() == mine
     assert fresh(folder, number).endswith("03_position_embeddings-mine-2.ipynb")

@@ -117,7 +117,7 @@ def test_no_room_is_said_and_the_models_run(context, server):
     session.send("Storage.overrideQuotaForOrigin", {"origin": server.address, "quotaSize": 10e6})
     page.goto(server.address)
     computed_here(page)
-    says(page, "The large model does not fit into what this browser may keep", ".live-progress-words")
+    says(page, "The large model does not fit into this browser's storage", ".live-progress-words")
     page.reload()
     computed_here(page)
     assert page.errors == []
@@ -231,9 +231,9 @@ def test_canvases_that_the_browser_has_taken_away_are_drawn_again(context, serve
         for (const canvas of lost) canvas.getContext("2d").reset(), canvas.dispatchEvent(new Event("contextlost"));
     }""")
     assert all(np.abs(pixels(page, place)).max() == 0 for place in places)
-    assert page.get_by_text("The browser has taken away the memory of these pictures.").is_visible()
+    assert page.get_by_text("The browser needed the memory of these pictures.").is_visible()
     page.evaluate("for (const canvas of lost) canvas.dispatchEvent(new Event('contextrestored'))")
     complete(page)
     for place, wanted in zip(places, before, strict=True):
         np.testing.assert_array_equal(pixels(page, place), wanted)
-    assert page.get_by_text("The browser has taken away").is_hidden() and page.errors == []
+    assert page.get_by_text("The browser needed the memory").is_hidden() and page.errors == []

@@ -116,7 +116,7 @@ def test_what_is_taken_is_the_frame_that_was_seen(page):
         (HIDE, "The camera stopped because this page was hidden."),
         (
             "window.tracks.at(-1).dispatchEvent(new Event('ended'))",
-            "The camera stopped: it was taken away or switched off.",
+            "The camera stopped: it was disconnected or switched off.",
         ),
         ("window.workers.at(-1).terminate()", "The camera stopped. The part of this page that computes has ended."),
         ("document.querySelector('[data-photograph*=coffee]').click()", PROMISE),
@@ -138,7 +138,7 @@ def test_however_it_ends_the_light_goes_out_and_the_picture_before_comes_back(pa
     ("error", "words"),
     [
         ("NotAllowedError", "The camera was not allowed: allow it in the browser's address bar, then try again."),
-        ("NotFoundError", "This browser finds no camera."),
+        ("NotFoundError", "This browser cannot find a camera."),
         ("NotReadableError", "The camera does not start: another program may be using it."),
         ("TypeError", "The camera cannot be used: no."),
     ],

@@ -114,7 +114,9 @@ def test_the_square_is_moved_and_whose_own_photograph_it_is_agrees(opened):
     wait_shown(page, "tiny-cifar", before)
     compare(page, run, "dahlia", (0, 1, 2, 3))
     page.get_by_role("button", name="Save as page").click()
-    page.get_by_text("your own photograph, also what lies outside the square: whoever gets the file sees").wait_for()
+    page.get_by_text(
+        "your own photograph, including what lies outside the square: anyone who gets the file can see"
+    ).wait_for()
     assert violations(page) == []
     page.get_by_role("button", name="Cancel").click()
     page.get_by_text("Nothing was saved.").wait_for()

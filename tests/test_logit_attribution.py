@@ -178,7 +178,7 @@ def test_what_is_refused():
     siglip = shaken(timm.models.VisionTransformer(**TIMM, global_pool="map", class_token=False))
     tanh = shaken(ViT(replace(by_hand.CONFIG, representation_size=9)))
     not_a_sum = "the attention of layer 0 is not the sum of what its heads"
-    not_linear = "the logit is no linear function of the tokens after the last"
+    not_linear = "the logit is not a linear function of the tokens after the last"
     training = r"in training mode, .*call model.eval\(\) first"
     for call, message in (
         (lambda: value_weighted(relative, of_timm), f"{not_a_sum} read from each token"),
@@ -186,7 +186,7 @@ def test_what_is_refused():
         (lambda: head_attribution(siglip, of_timm, classes), not_linear),
         (lambda: head_attribution(tanh, images, classes), not_linear),
         (lambda: head_attribution(model, images, classes + 4), "classes must be from 0 to 4, got 4 to 5"),
-        (lambda: head_attribution(model, images, classes[:1]), "there are 2 images and 1 classes"),
+        (lambda: head_attribution(model, images, classes[:1]), "there are 2 images but 1 classes"),
         (lambda: value_weighted(model.train(), images), training),
         (lambda: head_attribution(model.train(), images, classes), training),
     ):

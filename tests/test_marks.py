@@ -91,7 +91,7 @@ def test_names_are_no_formulas_and_the_gradebook_is_no_place_for_marks(form, gra
     monkeypatch.setattr(
         "vit_course._support.files.atomic.os.fsync", MagicMock(side_effect=OSError(28, "No space left"))
     )
-    with pytest.raises(OSError, match="what was there before is intact"):
+    with pytest.raises(OSError, match="any earlier file is intact"):
         export_marks.write(found[:1], form, path)
     assert path.read_bytes() == before
 

@@ -288,11 +288,11 @@ def test_parts_of_a_batch_give_the_same_weights(make, dataset, float64):
 def test_a_run_of_another_objective_is_refused_by_name(dataset, tmp_path):
     [train(make(), dataset, ONCE, tmp_path / make.__name__, progress=False) for make in (*BOTH, new_model)]
     for of, objective, message in (
-        ("masked", masked(0.7), "of a run whose objective has mask_ratio 0.5, and this run's has 0.7"),
-        ("masked", distilled(), "of a run whose objective has name 'masked', and this run's has 'self-distilled'"),
-        ("distilled", distilled(3), "of a run whose objective has local_crops 2, and this run's has 3"),
-        ("distilled", new_model(), "whose objective has name 'self-distilled', and this run's has 'supervised'"),
-        ("new_model", masked(), "of a run whose objective has name 'supervised', and this run's has 'masked'"),
+        ("masked", masked(0.7), "from a run whose objective has mask_ratio 0.5, but this run's has 0.7"),
+        ("masked", distilled(), "from a run whose objective has name 'masked', but this run's has 'self-distilled'"),
+        ("distilled", distilled(3), "from a run whose objective has local_crops 2, but this run's has 3"),
+        ("distilled", new_model(), "whose objective has name 'self-distilled', but this run's has 'supervised'"),
+        ("new_model", masked(), "from a run whose objective has name 'supervised', but this run's has 'masked'"),
     ):
         before = files(tmp_path / of)
         with pytest.raises(ValueError, match=message):

@@ -129,7 +129,7 @@ class Frames(Tutorial):
 
 
 def test_frames_are_no_images():
-    with pytest.raises(ValueError, match="saw 10 sequences, where images were 2: a model of windows, frames"):
+    with pytest.raises(ValueError, match="saw 10 sequences, but there were 2 images: a model of windows, frames"):
         recorded(Frames().eval(), torch.randn(2, 3, 5, *SIZE)).stacked()
 
 
@@ -161,7 +161,7 @@ class ReadsLayers(Tutorial):
 
 
 def test_a_head_that_reads_several_layers_has_no_lens():
-    with pytest.raises(ValueError, match="the head does not read the tokens after the last layer alone"):
+    with pytest.raises(ValueError, match="the head reads more than the tokens after the last layer"):
         logit_lens(ReadsLayers().eval(), torch.randn(2, 3, *SIZE))
 
 

@@ -87,9 +87,9 @@ def lead_new_files_outside(out):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (put_in_the_way, "does not list in the place of new files: sub/c.html; rename that"),
+        (put_in_the_way, "does not list where new files must go: sub/c.html; rename it"),
         (lead_outside, "page.json must list files that are within .*; name another"),
-        (lead_new_files_outside, "does not list in the place of new files: sub/c.html; rename that"),
+        (lead_new_files_outside, "does not list where new files must go: sub/c.html; rename it"),
     ],
 )
 def test_what_is_in_the_way_is_named_and_nothing_is_changed(spoil, message, tmp_path):

@@ -121,7 +121,7 @@ def test_labels(image):
     assert explore(model, image, labels=names)._panels[0]["says"]["labels"] == [names[i] for i in order]
     both = Pretrained(model, AsTrained((8, 16), (0.5,) * 3, (0.5,) * 3), names)
     assert set(explore(both, image.sigmoid())._panels[0]["says"]["labels"]) <= set(names)
-    with pytest.raises(ValueError, match="the model has 7 classes, and 2 labels were given"):
+    with pytest.raises(ValueError, match="the model has 7 classes, but 2 labels were given"):
         explore(model, image, labels=["a", "b"])
     entry = torchvision.models.ViT_B_16_Weights.IMAGENET1K_V1
     theirs = shaken(torchvision.models.VisionTransformer(224, 112, 1, 2, 12, 20))

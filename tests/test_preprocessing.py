@@ -128,7 +128,7 @@ def test_very_wide(photographs):
     same(ours(wide), entry.transforms()(wide)[None])
     # 10 rows would become 256, and so 512,000 columns.
     ribbon = wide.resize((20_000, 10))
-    message = r"is 10 x 20000: with its shorter side resized to 256 it would have 131,072,000 pixels, and at most"
+    message = r"is 10 x 20000: with its shorter side resized to 256 it would have 131,072,000 pixels, but at most"
     with pytest.raises(ValueError, match=message):
         ours(ribbon)
     with pytest.raises(ValueError, match=r"is 20000 x 10: .* crop it first"):

@@ -156,8 +156,11 @@ def test_the_head_is_scikit_learns_on_standardised_features(classes):
     [
         ({"features": torch.zeros(3)}, "features must have 2 axes"),
         ({"features": torch.full((4, 2), torch.nan)}, "features"),
-        ({"labels": torch.tensor([0, 1, 2])}, "there are 4 features and 3 labels"),
-        ({"labels": torch.tensor([0, 2, 2, 0])}, r"labels must be 0, 1 and so on, each of them there, got \[0, 2\]"),
+        ({"labels": torch.tensor([0, 1, 2])}, "there are 4 features but 3 labels"),
+        (
+            {"labels": torch.tensor([0, 2, 2, 0])},
+            r"labels must be 0, 1 and so on, at least two and without gaps, got \[0, 2\]",
+        ),
         ({"labels": torch.zeros(4, dtype=torch.int64)}, "labels must be 0, 1"),
         ({"labels": torch.tensor([0.0, 1.0, 0.0, 1.0])}, "labels must be int64"),
         ({"regularisation": 0}, "regularisation"),
@@ -184,7 +187,7 @@ def test_with_head_gives_a_copy_with_logits():
 
 def test_what_has_no_class_token_is_refused():
     images = torch.zeros(1, 3, 15, 10, dtype=torch.uint8)
-    with pytest.raises(ValueError, match="a model with a class token is needed, this one has pool='mean'"):
+    with pytest.raises(ValueError, match="a model with a class token is needed, but this one has pool='mean'"):
         class_tokens(ViT(ViTConfig(**SIZES, num_classes=0, pool="mean")), PREPROCESS, images)
     model = ViT(ViTConfig(**SIZES, num_classes=0))
     with pytest.raises(ValueError, match=r"images must be uint8, got torch\.float32"):

@@ -70,9 +70,9 @@ RIGHT = {
     "the mean in front": ("class token",),
 }
 REFUSED = {
-    "class token last": r"1 of 25 tokens .class token. were expected to come first .* and those at 24 do",
-    "in the middle": "and those at 9 do",
-    "registers behind": "3 of 27 tokens .* and those at 0, 25, 26 do",
+    "class token last": r"1 of 25 tokens .class token. were expected to come first .* but the tokens that do are 24",
+    "in the middle": "but the tokens that do are 9",
+    "registers behind": "3 of 27 tokens .* but the tokens that do are 0, 25, 26",
     "backwards": "the token of row 0, column 0 shows the patch of row 5, column 3",
     "by columns": "the token of row 0, column 1 shows the patch of row 1, column 0",
 }

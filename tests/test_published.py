@@ -166,7 +166,7 @@ def test_another_size(tmp_path):
 # ---- what cannot be loaded
 
 OTHERS = {
-    "Hugging Face only ViTForImageClassification, .* and their kind can be loaded; record_attention and explore take": [
+    "Hugging Face's models only ViTForImageClassification, .* and related classes can be loaded; record_attention": [
         transformers.SwinConfig(architectures=["SwinForImageClassification"]),
         transformers.ResNetConfig(architectures=["ResNetModel"]),
         transformers.BeitConfig(architectures=["BeitModel"]),
@@ -187,7 +187,7 @@ def test_other_kinds_of_hugging_face_are_refused_before_their_weights_are_looked
     for config in OTHERS[words]:
         config.save_pretrained(tmp_path)
         kind = (config.architectures or ["model of an unnamed class"])[0]
-        with pytest.raises(ValueError, match=f"{tmp_path.name}: this is a {kind}, and of {words}"):
+        with pytest.raises(ValueError, match=f"{tmp_path.name}: this is a {kind}, but of {words}"):
             load_run(tmp_path)
 
 
@@ -201,12 +201,12 @@ def test_other_kinds_of_hugging_face_are_refused_before_their_weights_are_looked
         ("timm:", "'timm:' is neither a published name"),
         ("timm:vit_odd_patch16_224", r"timm cannot load it: Unknown model \(vit_odd.*\.list_models\(pretrained=True\)"),
         ("timm:vit_tiny_patch16_224.odd", r"timm cannot load it: Invalid pretrained tag \(odd\)"),
-        ("timm:resnet18", "this is a ResNet, and of timm only VisionTransformer .* can be loaded"),
+        ("timm:resnet18", "this is a ResNet, but of timm's models only VisionTransformer .* can be loaded"),
         ("timm:swin_tiny_patch4_window7_224", "this is a SwinTransformer, .* record_attention and explore take"),
         ("hf:nobody/no thing", "Hugging Face cannot load it: Repo id must .*huggingface.co/models"),
         ("hf:nobody/nothing", "Hugging Face cannot load it: .*the first time needs a network"),
         ("timm:hf-hub:nobody/nothing", "timm cannot load it: .*the first time needs a network"),
-        ("torchvision:resnet18", "this is no plain Vision Transformer: those are vit_b_16"),
+        ("torchvision:resnet18", "this is not a plain Vision Transformer; torchvision's are vit_b_16"),
         ("torchvision:vit_odd", "torchvision cannot load it: Unknown model vit_odd"),
         ("torchvision:vit_b_16.OLD", "vit_b_16 has no weights 'OLD', only IMAGENET1K_V1, IMAGENET1K_SWAG_E2E_V1"),
     ],
@@ -238,11 +238,11 @@ def test_without_a_network(monkeypatch, hub_cache, capsys):
     ("save", "values", "message"),
     [
         (huggingface, {"num_hidden_layers": 3}, r"weights lack 'vit\..*2.*', which a ViTForImageClass"),
-        (huggingface, {"num_hidden_layers": 1}, r"the weights have 'vit\..*1.*', for which a ViTForImageClass"),
-        (huggingface, {"image_size": [32, 24]}, r"of shape \(1, 10, 36\), and .* config.json of \(1, 13, 36\)"),
-        (huggingface, {"num_attention_heads": 5}, r"of shape \(36,\), and a .*\(35,\)"),
-        (huggingface, {"hidden_act": "relu"}, "the activation is 'relu', and our ViT has a GELU only"),
-        (huggingface, {"id2label": {"0": "one"}}, r"'classifier.bias' of shape \(5,\), and .* of \(1,\)"),
+        (huggingface, {"num_hidden_layers": 1}, r"the weights have 'vit\..*1.*', which a ViTForImageClass"),
+        (huggingface, {"image_size": [32, 24]}, r"of shape \(1, 10, 36\), but .* config.json needs \(1, 13, 36\)"),
+        (huggingface, {"num_attention_heads": 5}, r"of shape \(36,\), but a .*\(35,\)"),
+        (huggingface, {"hidden_act": "relu"}, "the activation is 'relu', but our ViT has only a GELU"),
+        (huggingface, {"id2label": {"0": "one"}}, r"'classifier.bias' of shape \(5,\), but .* needs \(1,\)"),
         (timm_folder, {"global_pool": "max", "model_args": {**TINY, "global_pool": "max"}}, "global_pool is 'max'"),
         (timm_folder, {"model_args": {**TINY, "depth": 3}}, "timm cannot load it: .*blocks.2"),
         (timm_folder, {"model_args": {**TINY, "depth": 1}}, "timm cannot load it: .*blocks.1"),

@@ -46,7 +46,7 @@ def test_a_folder_of_hugging_face(name, tmp_path):
             assert class_names == [f"LABEL_{i}" for i in range(5)]
         else:
             assert class_names == [] and model.config.num_classes == 11
-            with pytest.raises(ValueError, match="gives 11 numbers of an embedding, and no classes"):
+            with pytest.raises(ValueError, match="gives an embedding of 11 numbers, not classes"):
                 load_run(tmp_path).top(HOPPER)
     else:
         assert class_names == [] and model.config.num_classes == 0

@@ -153,7 +153,7 @@ def test_the_recipe_s_defaults_are_those_of_the_class(cls):
         (
             lambda: SelfDistillation(new_model())(torch.randn(1, 3, 12, 12), None, torch.rand(1, 48), 1),
             ValueError,
-            r"the model takes images of \(12, 8\), got \(12, 12\)",
+            r"the model takes images of size \(12, 8\), got \(12, 12\)",
         ),
     ],
 )
@@ -263,7 +263,11 @@ def test_dropout_is_that_of_the_model_s_device(device, monkeypatch):
         (lambda: ConvNet()(torch.zeros(2, 1, 8, 12)), ValueError, "images have 1 channels, but the model takes 3"),
         (lambda: ConvNet()(torch.zeros(2, 3, 3, 12)), ValueError, r"at least 4 x 4 pixels, got shape \(2, 3, 3, 12\)"),
         (lambda: ConvNet()(torch.zeros(0, 3, 8, 12)), ValueError, r"at least 1 and .* got shape \(0, 3, 8, 12\)"),
-        (lambda: ConvNet()(torch.zeros(2, 3, 8, 12).byte()), ValueError, "images are uint8: normalise them first"),
+        (
+            lambda: ConvNet()(torch.zeros(2, 3, 8, 12).byte()),
+            ValueError,
+            "images are uint8, but the weights are float32: normalise them first",
+        ),
         (lambda: ConvNet()(torch.zeros(2, 3, 8, 12).double()), ValueError, "images are float64, the weights"),
     ],
 )

@@ -181,7 +181,7 @@ def test_tokens_of_ours_have_names_and_places(odd_images):
             prefix[0] if prefix else "row 0, column 0", "row 0, column 0", "row 1, column 1"
         ]  # fmt: skip
         assert interpret.patch_part(maps.stacked(), tokens.grid, tokens.num_prefix).shape == (2, 2, 3, 6, 6)
-    with pytest.raises(ValueError, match=r"6 tokens, and 2 x 3 patches with class token make 7"):
+    with pytest.raises(ValueError, match=r"6 tokens, but 2 x 3 patches with class token make 7"):
         maps.tokens(prefix=1)
     with pytest.raises(ValueError, match=r"a grid of 3 x 4 has 12 patches, but the maps have 6 tokens"):
         maps.tokens(grid=(3, 4))
@@ -258,7 +258,7 @@ def test_changes_in_place_are_said_or_do_no_harm(model, odd_images):
 
     x = torch.randn(2, 3, 5, 4)
     torch.testing.assert_close(recorded(Changed(True), x.clone()).stacked()[:, 0], attention_weights(x, x))
-    with pytest.raises(ValueError, match="what was recorded has been changed in place since"):
+    with pytest.raises(ValueError, match="the recorded tensors have been changed in place since"):
         recorded(Changed(False), x).stacked()
     with torch.inference_mode(), record_attention(layer := Changed(False)) as maps:  # where no changes are counted
         layer(x)

@@ -124,7 +124,7 @@ def test_a_softmax_by_any_way_is_seen_once_a_layer(how, images):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("channels", r"layers.1 attends over 6 parts, where \(2, 24, 12\) came in"),
+        ("channels", r"layers.1 attends over 6 parts, but its input is \(2, 24, 12\)"),
         ("mixed heads", r"layers.1 changes its weights between the softmax and the values \(einsum\)"),
         ("gated", r"layers.1 changes its weights between the softmax and the values \(mul\)"),
         ("relu", "the attention of layers.1 could not be seen"),
@@ -245,5 +245,5 @@ def test_patches_dropped_in_training_have_no_place(images):
     model = vit()
     model.patch_drop = timm.layers.PatchDropout(0.5, num_prefix_tokens=1).eval()
     assert recorded(model, images).tokens().grid == GRID
-    with pytest.raises(ValueError, match=r"the maps have 13 tokens, and 6 x 4 patches with class token make 25"):
+    with pytest.raises(ValueError, match=r"the maps have 13 tokens, but 6 x 4 patches with class token make 25"):
         recorded(model.train(), images).stacked()

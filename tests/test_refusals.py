@@ -47,7 +47,7 @@ def without(state, part):
     ("change", "message"),
     [
         (lambda s: without(s, NORM), f"^key '{NORM}' is missing$"),
-        (lambda s: {**s, "extra": torch.zeros(1)}, "^key 'extra' is left over: our ViT has no place for it$"),
+        (lambda s: {**s, "extra": torch.zeros(1)}, "^key 'extra' is left over: our ViT has no weight of this name$"),
         (lambda s: {**s, NORM: s[NORM][1:]}, rf"^key '{NORM}' has shape \(35,\), but \(36,\) is needed$"),
         (lambda s: {**s, NORM: s[NORM].half()}, r"has dtype torch.float16, the patch embedding torch.float32"),
         (lambda s: {key: value.to(torch.int8) for key, value in s.items()}, r"torch.int8: one float dtype is"),
@@ -81,7 +81,7 @@ def test_weights_without_a_head(name):
         ours(PUBLISHED[name].images())
     assert load(bare, 3, num_classes=7).config.num_classes == 7
     assert load(bare, 3, num_classes=0).config.num_classes == 0
-    with pytest.raises(ValueError, match=r"num_classes is for weights without a head, and these have key '.*weight'"):
+    with pytest.raises(ValueError, match=r"num_classes is for weights without a head, but these have key '.*weight'"):
         load(state, 3, num_classes=7)
 
 
@@ -90,8 +90,8 @@ def test_what_is_no_state_dict():
     for load in (pretrained.load_torchvision, pretrained.load_timm, pretrained.load_huggingface,
                  pretrained.load_vit_pytorch):  # fmt: skip
         for given, message in (
-            ({}, r"^the state dict is empty$"),
-            (nn.Linear(2, 3), r"this is a Linear|give a state dict, as model.state_dict.* not a Linear"),
+            ({}, r"^the state dict is empty, but it must hold the weights"),
+            (nn.Linear(2, 3), r"this is a Linear|a state dict is needed, as model.state_dict.* got a Linear"),
             ({**state, "blocks.1.norm1.bias": np.zeros(36)}, r"'blocks.1.norm1.bias' holds a ndarray, not a tensor$"),
             ({"model": collections.OrderedDict(state), "epoch": 3}, inside),
             ({"args": None, "model": nn.Linear(2, 3)}, inside),
@@ -106,7 +106,7 @@ def test_vit_pytorch_of_other_sizes_than_said():
     with pytest.raises(ValueError, match=words):
         pretrained.load_vit_pytorch(published.vit_pytorch_vit(dim_head=16).state_dict(), 3)
     words = (
-        r"49 numbers per patch are not a square of pixels with 3 channels, \(36, 48\) would be one: give in_channels"
+        r"49 numbers per patch are not a square of pixels with 3 channels, but \(36, 48\) would be: give in_channels"
     )
     with pytest.raises(ValueError, match=words):
         pretrained.load_vit_pytorch(published.vit_pytorch_vit(channels=1).state_dict(), 3)

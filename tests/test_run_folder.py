@@ -104,7 +104,7 @@ def test_an_error_gives_the_lock_back(tmp_path, monkeypatch):
 
 
 def test_a_refused_run_leaves_nothing(tmp_path):
-    with pytest.raises(ValueError, match=r"gives shape \(16, 4\) for 16 images, and shapes has 5 classes"):
+    with pytest.raises(ValueError, match=r"gives shape \(16, 4\) for 16 images, but shapes has 5 classes"):
         training.train(nn.Sequential(nn.Flatten(), nn.Linear(288, 4)), DATASET, RECIPE, tmp_path / "run")
     with pytest.raises(ValueError, match=r"there is no checkpoint .*run/last\.safetensors"):
         train(tmp_path / "run", resume=True)

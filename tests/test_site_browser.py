@@ -87,7 +87,7 @@ def test_what_a_prediction_gives_is_shown_when_asked_for(opened, some):
         assert folded.count() == page.locator(".tag_predict:has(.cell_output)").count() > 0, name
         for one in [*code.all(), *folded.all()]:
             assert not one.locator(".cell_output, .cell_input").first.is_visible(), name
-            assert one.locator("summary").inner_text().startswith("Your guess first"), name
+            assert one.locator("summary").inner_text().startswith("Make your guess first"), name
         painting |= {*page.locator(".tag_hide-input:not(.tag_predict) summary").all_inner_texts()}
         folded.first.locator("summary").click()
         assert folded.first.locator(".cell_output").first.is_visible(), name

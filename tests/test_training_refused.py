@@ -95,19 +95,19 @@ def finished(tmp_path_factory):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: {"model": new_model(num_layers=3)}, "whose model has num_layers 2, and this run's has 3: go on wi"),
-        (lambda: {"model": new_model(num_heads=4)}, "whose model has num_heads 2, and this run's has 4"),
-        (lambda: {"model": new_model(dropout=0.2)}, "whose model has dropout 0.1, and this run's has 0.2"),
-        (lambda: {"model": new_model(gelu="tanh")}, "whose model has gelu 'none', and this run's has 'tanh'"),
+        (lambda: {"model": new_model(num_layers=3)}, "whose model has num_layers 2, but this run's has 3: resume wi"),
+        (lambda: {"model": new_model(num_heads=4)}, "whose model has num_heads 2, but this run's has 4"),
+        (lambda: {"model": new_model(dropout=0.2)}, "whose model has dropout 0.1, but this run's has 0.2"),
+        (lambda: {"model": new_model(gelu="tanh")}, "whose model has gelu 'none', but this run's has 'tanh'"),
         (
             lambda: {"model": nn.Sequential(nn.Flatten(), nn.Linear(288, 5))},
-            "whose model has class None, and this run's has 'Seq",
+            "whose model has class None, but this run's has 'Seq",
         ),
-        (lambda: {"config": RECIPE}, "whose recipe has epochs 1, and this run's has 3"),
-        (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, and this run's has 39"),
+        (lambda: {"config": RECIPE}, "whose recipe has epochs 1, but this run's has 3"),
+        (lambda: {"dataset": replace(DATASET, train=DATASET.train[:39])}, "training_images 40, but this run's has 39"),
         (lambda: {"dataset": replace(DATASET, class_names=tuple("abcde"))}, r"class_names \['circle', .* \['a', 'b',"),
-        (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"data has mean \[0.*\], and this run's has \[0.5, 0"),
-        (lambda: {"resume": False}, "finished0 holds a run already: add --resume .in Python"),
+        (lambda: {"dataset": replace(DATASET, mean=(0.5,) * 3)}, r"data has mean \[0.*\], but this run's has \[0.5, 0"),
+        (lambda: {"resume": False}, "finished0 already holds a run: add --resume .in Python"),
     ],
 )
 def test_a_run_of_something_else_is_refused_by_name_and_left_alone(make, message, finished):
@@ -127,7 +127,7 @@ def test_a_model_of_one_s_own_is_compared_by_its_layers(tmp_path):
 
     trained(own(0.1), run_dir=tmp_path)
     trained(own(0.1), run_dir=tmp_path, resume=True)
-    with pytest.raises(ValueError, match="is of a run whose model has layers 'Sequential"):
+    with pytest.raises(ValueError, match="is from a run whose model has layers 'Sequential"):
         trained(own(0.2), run_dir=tmp_path, resume=True)
 
 
@@ -144,7 +144,7 @@ def test_a_resume_on_other_files_is_refused(tmp_path):
     (pictures / "class0" / "04.png").write_bytes(b"")
     assert go_on() != mean
     (pictures / "class0" / "04.png").rename(pictures / "class0" / "05.png")
-    with pytest.raises(ValueError, match=r"has checksum_of_file_names \d+, and this run's has \d"):
+    with pytest.raises(ValueError, match=r"has checksum_of_file_names \d+, but this run's has \d"):
         go_on()
 
 
@@ -182,7 +182,7 @@ def flipped(place):
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
-        *((flipped(place), "take it from a copy") for place in (0, 0.002, 0.4, 0.7, 1)),
+        *((flipped(place), "restore it from a copy") for place in (0, 0.002, 0.4, 0.7, 1)),
         (lambda path: path.write_bytes(path.read_bytes()[:-5]), "is not a complete checkpoint"),
         (lambda path: path.write_bytes(b""), "is not a complete checkpoint"),
         (Path.unlink, ""),
@@ -229,7 +229,7 @@ def test_a_run_of_1_0_0_goes_on(tmp_path, monkeypatch):
     text = json.dumps(metadata | OF_1_0_0)
     save_file(old, tmp_path / "last.safetensors", {METADATA_KEY: text})
     resumed = new_model()
-    with pytest.warns(UserWarning, match=r"last\.safetensors is of a version without checksums"):
+    with pytest.warns(UserWarning, match=r"last\.safetensors was written by a version without checksums"):
         assert trained(resumed, config=RECIPE, run_dir=tmp_path, resume=True) == history
     assert same(resumed, whole)
 

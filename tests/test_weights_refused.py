@@ -50,7 +50,7 @@ def test_of_a_wrapped_model_the_one_inside_is_asked_for(name):
     load, make = WRAPPED[name]
     model = make()
     with pytest.raises(
-        ValueError, match=rf"^this is a {type(model).__name__} around a model: give that, model\.{name}$"
+        ValueError, match=rf"^this is a {type(model).__name__} around a model: give the model itself, model\.{name}$"
     ):
         load(model)
     load(model.get_submodule(name))
@@ -75,7 +75,7 @@ def test_a_folder_of_an_adapter_is_named(tmp_path, command, capsys):
     (folder / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": "google/vit", "r": 8}))
     adapter = {key: value for key, value in PeftModel(timm_vit()).state_dict().items() if "lora_" in key}
     save_file(adapter, folder / "adapter_model.safetensors")
-    words = f"{folder} holds an adapter without the model that it changes, 'google/vit': put it on that model and merge"
+    words = f"{folder} holds an adapter without the model that it changes, 'google/vit': add it to that model and merge"
     for weights in (folder, f"hf:{folder}"):
         assert words in (answer := said(capsys, command, weights)) and ".merge_and_unload()" in answer
     assert "are those of LoRA adapters, without the model" in said(
@@ -90,7 +90,10 @@ def test_a_file_of_another_kind_is_not_opened(suffix, tmp_path, command, capsys)
     file = (tmp_path / "model").with_suffix(suffix)
     torch.save(timm_vit().state_dict(), file)
     answer = said(capsys, command, file)
-    assert f"{file} is no safetensors file and is not opened, because others may run code: give the folder" in answer
+    words = (
+        "is not a safetensors file, and files of other kinds are not opened because they may run code: give the folder"
+    )
+    assert f"{file} {words}" in answer
     assert "save_pretrained(folder)" in answer and "timm.models.save_for_hf(model, folder)" in answer
     assert f"there is no checkpoint '{tmp_path}/none{suffix}'" in said(capsys, command, tmp_path / f"none{suffix}")
 
@@ -101,9 +104,11 @@ def test_a_file_of_weights_alone_is_asked_for_with_its_config(tmp_path, capsys):
     assert (
         "it holds no ViTConfig, so it is not a checkpoint of a vit_course ViT (its names are those of timm)" in answer
     )
-    assert "give the folder of a run or its best.safetensors, or a folder with a config.json that timm or" in answer
+    assert (
+        "give the folder of a run or its best.safetensors, or a folder with a config.json, saved by timm or" in answer
+    )
     folder = tmp_path / "saved"
     saved.huggingface(folder)
     answer = said(capsys, ["classify", saved.HOPPER], folder / "model.safetensors")
-    assert f"its config.json is in the folder beside it: give the folder, {folder}" in answer
+    assert f"its config.json is in the same folder: give the folder, {folder}" in answer
     assert main(["classify", saved.HOPPER, "--weights", str(folder)]) == 0

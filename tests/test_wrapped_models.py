@@ -97,7 +97,9 @@ CHANGED = {
 @pytest.mark.parametrize("name", CHANGED)
 def test_where_other_images_reach_the_model_its_preprocessing_is_asked_for(name):
     model = CHANGED[name](timm_vit())
-    asked = r" does not hand on its images as they are to the VisionTransformer inside, .*: give preprocess=, from a"
+    asked = (
+        r" does not pass its images unchanged to the VisionTransformer inside, .*: give preprocess=, a function from a"
+    )
     for asks in (lambda: explore(model, PICTURE), lambda: upload(model)):
         with pytest.raises(ValueError, match=asked):
             asks()
@@ -118,7 +120,7 @@ def test_words_hold_where_the_output_is_the_models():
             words, about = said(model)
             assert all(word.startswith("class ") for word in words)
             if inside == "VisionTransformer":
-                assert about.endswith(f"because the output of NewHead is not that of the {inside} inside")
+                assert about.endswith(f"because the output of NewHead is not the output of the {inside} inside")
             assert prepare(NewHead(timm_vit(), count), PICTURE, None).given.shape == (1, 3, 48, 48), (
                 "images as they are"
             )
@@ -135,7 +137,7 @@ def test_a_head_put_in_place_of_the_models_own():
     model.classifier = nn.Linear(12, 10)
     words, about = said(model)
     assert words <= {f"class {index}" for index in range(10)}
-    assert about.endswith("for 10 classes, which have numbers because the names that are known are those of 12 others")
+    assert about.endswith("for 10 classes, which are numbered because the known names are those of 12 other classes")
     model = timm_vit()
     model.head = nn.Linear(12, 10)
     assert said(model) is None, "its num_classes are another number"
@@ -161,7 +163,7 @@ def test_words_of_an_entry_of_torchvisions_weights():
 
 def test_two_backbones_are_not_confused():
     model = Two(timm_vit(), timm_vit(patch_size=16))
-    with pytest.raises(ValueError, match="no model inside Two holds all its attention layers, so that it is not known"):
+    with pytest.raises(ValueError, match="no model inside Two holds all its attention layers, so it is not known"):
         explore(model, PICTURE)
     assert Wrapped(model).labels is None and Wrapped(model).num_classes is None
     assert Wrapped(Two(timm_vit(), timm_vit(32))).image_size is None

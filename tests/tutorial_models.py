@@ -241,7 +241,7 @@ ROWS = {
     "a module for each head, on its part of the tokens": Row(blocks(OnParts)),
     "a norm for each head": Row(blocks(NormForEachHead)),
     "a norm of its own for each head": Row(
-        blocks(OwnNormForEachHead), refused="attn.heads.0 and blocks.0.attn.heads.1 read nothing of each other"
+        blocks(OwnNormForEachHead), refused="attn.heads.0 nor blocks.0.attn.heads.1 reads the output of the other"
     ),
     "a sum of heads": Row(blocks(SumOfHeads), refused="heads.0 and blocks.0.attn.heads.1 attend to equal tokens"),
     "a loop over heads": Row(blocks(LoopOverHeads), refused="blocks.0.attn attends in a loop"),
@@ -276,7 +276,7 @@ ROWS = {
     ),
     "one block once more": Row(
         Tutorial,
-        refused="blocks.1.attn attended 2 times and blocks.0.attn 1",
+        refused="blocks.1.attn attended 2 times, but blocks.0.attn 1",
         call=lambda model, images: (model(images), model.blocks[1](torch.randn(2, 13, WIDTH))),
     ),
     "two models on one picture": Row(

@@ -139,7 +139,7 @@ def _check_pair(q: torch.Tensor, k: torch.Tensor) -> None:
         if x.ndim < 2:
             raise ValueError(f"{name} must have at least 2 axes (..., T, d), got shape {tuple(x.shape)}")
     if q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"queries have width {q.shape[-1]} and keys width {k.shape[-1]}; they must be equal")
+        raise ValueError(f"queries have width {q.shape[-1]}, but keys have width {k.shape[-1]}: they must be equal")
     if 0 in k.shape[-2:]:
         raise ValueError(f"at least 1 key of width 1 is needed, got keys of shape {tuple(k.shape)}")
     if not broadcast_together(q.shape[:-2], k.shape[:-2]):

@@ -68,7 +68,7 @@ class ViTConfig:
             ("parameters", self.num_parameters, MOST_PARAMETERS),
         ):
             if number > most:
-                raise ValueError(f"a ViT of these sizes has {number} {what}, at most {most} are allowed")
+                raise ValueError(f"a ViT of these sizes has {number} {what}, but at most {most} are allowed")
 
     @property
     def height_width(self) -> tuple[int, int]:

@@ -92,7 +92,7 @@ class LearnedPositions(nn.Module):
 class SinCos2DPositions(nn.Module):
     """(B, T, D) -> (B, T, D)
 
-    Adds the fixed table of `sincos2d`. A class token, if there is one, gets a row of zeros: it has no place.
+    Adds the fixed table of `sincos2d`. A class token, if there is one, gets a row of zeros: it has no position.
 
     Args:
         grid: (rows, columns) of patches.

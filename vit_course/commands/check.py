@@ -140,7 +140,7 @@ def _not_installed() -> str:
     else:
         where = " in the folder of the course" if is_checkout() else ""
         lines += [
-            "If you have installed it, activate the environment in which you did, and try again.",
+            "If you have installed it elsewhere, activate that environment, and try again.",
             f"The README's line makes one in the folder .venv of the course; with conda: conda activate {DISTRIBUTION}",
             f"If not, run{where}: {install_line('course')}",
         ]

@@ -13,7 +13,7 @@ def add_to(commands) -> None:
         "classroom",
         help="make an nbgrader course of the exercises, and grade what comes back",
         description="Makes an nbgrader course folder: one assignment per chapter, with solutions and hidden tests. "
-        "Grades submissions in a process that sees neither. res/teachers_guide.md says how a class is run with it.",
+        "Grades submissions in a process that sees neither. res/teachers_guide.md says how to use it with a class.",
     )
     steps = classroom.add_subparsers(required=True, metavar="STEP")
     make = steps.add_parser("make", help="make the course folder")
@@ -52,7 +52,7 @@ def add_to(commands) -> None:
 
 
 def _add_lists(steps) -> None:
-    roster = steps.add_parser("roster", help="take a class list into the gradebook")
+    roster = steps.add_parser("roster", help="import a class list into the gradebook")
     roster.add_argument("folder", type=path, help="the course folder")
     roster.add_argument(
         "list", type=path, help="a CSV file: Moodle's participants, Canvas's gradebook, or id and email"

@@ -17,7 +17,7 @@ def add_to(commands) -> None:
         "explore",
         help="write a page with the attention maps of an image",
         description="Writes one HTML page that holds the attention explorer for an image: it opens in any browser, "
-        "without Python and without a network. The model comes with the course, so that making it needs no network.",
+        "without Python and without a network. The model comes with the course, so writing the page needs no network.",
     )
     explore.add_argument("image", help="a picture in any common format")
     add_weights(explore, "vit-s14")
@@ -32,7 +32,9 @@ def add_to(commands) -> None:
         help="also how much each head matters, and what hiding each block of patches changes: about a hundred passes "
         "through the model",
     )
-    explore.add_argument("-o", "--out", type=path, help="the page (default: the image's name with .html, here)")
+    explore.add_argument(
+        "-o", "--out", type=path, help="the page (default: the image's name with .html, in the current folder)"
+    )
     explore.add_argument("--force", action="store_true", help="overwrite the page if it exists")
     explore.set_defaults(run=run)
 
@@ -68,7 +70,7 @@ def run(options) -> int:
         rows, columns = config.grid
         fitting = math.isqrt(int(rows * columns * LARGE / size)) * config.patch_size
         say(
-            f"{out} will have about {size / 1e6:.0f} MB and be slow to open; --image-size {fitting} stays below "
+            f"{out} will be about {size / 1e6:.0f} MB and slow to open; --image-size {fitting} keeps it below "
             f"{LARGE / 1e6:.0f} MB"
         )
     explorer = explore(found, **shown, effects=("token mean", "patches") if options.effects else False)

@@ -14,10 +14,10 @@ def add_to(commands) -> None:
         "kit",
         help="write a teacher's folder: sheets to print, keys, slides, schedule, install page",
         description="Writes a folder for a teacher: a sheet to print for each exercise that is done on paper, "
-        "separate keys, slides for the lab of 90 minutes and for each of four weeks, a schedule with measured minutes, "
-        "and the page with which learners install the course. Nothing in it needs a network. In a folder that this "
-        "command wrote before, it writes all its files again, also those that you have changed since; what else is "
-        "there stays.",
+        "separate keys, slides for the lab of 90 minutes and for each of four weeks, a schedule with measured "
+        "minutes, and the page with which learners install the course. Nothing in it needs a network. If the folder "
+        "is there from an earlier run, all its files are written again, even those that you have changed; other "
+        "files in it stay.",
     )
     kit.add_argument(
         "folder", nargs="?", type=path, default=Path("vit-course-kit"), help="the folder (default: vit-course-kit)"

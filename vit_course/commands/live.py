@@ -21,11 +21,11 @@ def add_to(commands) -> None:
     live.add_argument(
         "--serve",
         action="store_true",
-        help="then serve the page on this machine and open it in your browser; a live page that is there already is "
-        "served as it is",
+        help="then serve the page on this machine and open it in your browser; if there is a live page "
+        "already, it is served as it is",
     )
     live.add_argument("--port", type=int, default=8000, help="where --serve serves it; 0 for any port (default: 8000)")
-    live.add_argument("--no-browser", action="store_true", help="--serve opens no browser")
+    live.add_argument("--no-browser", action="store_true", help="do not open a browser with --serve")
     live.set_defaults(run=run)
 
 

@@ -11,8 +11,8 @@ def add_weights(parser: argparse.ArgumentParser, default: str) -> None:
         default=default,
         help="a name that comes with the course (vit-s14, vit-s14-cifar10, shapes, tiny-cifar, mae-cifar, "
         "dino-cifar), the folder of one of your runs or its best.safetensors, a published model by the name that its "
-        "library gives it (timm:NAME, hf:NAME, torchvision:NAME), which is downloaded the first time, or a folder that "
-        f"timm or transformers has saved (default: {default})",
+        "library gives it (timm:NAME, hf:NAME, torchvision:NAME), which is downloaded the first time, or a folder "
+        f"saved by timm or transformers (default: {default})",
     )
     parser.add_argument(
         "--image-size",
@@ -29,7 +29,7 @@ def check_picture(name: str) -> None:
         ValueError: there is no such file, or it is a folder.
     """
     if "://" not in name and not (name and Path(name).exists()):
-        raise ValueError(f"there is no file {name or 'without a name'}")
+        raise ValueError(f"there is no file {name}" if name else "the name of a picture is needed, got an empty one")
     if Path(name).is_dir():
         raise ValueError(f"{name} is a folder: give the file of a picture")
 
@@ -69,6 +69,6 @@ def check_new_file(file: Path, ending: str, force: bool, *read: str | None) -> N
         return
     for name in read:
         if name and Path(name).exists() and file.samefile(name):
-            raise ValueError(f"{file} is the file that is read, and would be lost: name another file with --out")
+            raise ValueError(f"{file} is an input file and would be overwritten: name another file with --out")
     if not force:
         raise ValueError(f"{file} exists: add --force to overwrite it, or name another file with --out")

@@ -17,7 +17,7 @@ def add_to(commands) -> None:
         "all of them. They need no server and no network: open index.html, or pass a page on.",
     )
     play.add_argument("folder", nargs="?", type=path, default=Path("play"), help="the folder (default: play)")
-    play.add_argument("--force", action="store_true", help="replace the pages of an earlier call")
+    play.add_argument("--force", action="store_true", help="replace the pages of an earlier run")
     play.set_defaults(run=run)
 
 

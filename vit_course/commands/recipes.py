@@ -70,7 +70,7 @@ def read_recipe(given: dict) -> Recipe:
     # Built only to check the model's fields; 1 is a placeholder for a size that follows from the data.
     ViTConfig(**model, image_size=data.get("image_size", 1), num_classes=1)
     if objective != "supervised" and model.get("representation_size"):
-        raise ValueError(f"representation_size is of the head, and the objective {objective} has none: leave it at 0")
+        raise ValueError(f"representation_size belongs to a head, but {objective} training has none: leave it at 0")
     return Recipe(name, data, model, TrainingConfig(**training), objective, options)
 
 
@@ -114,11 +114,11 @@ def _read(path: Path) -> dict:
         raise ValueError(f"{path} is not valid TOML: {error}") from error
     if set(parts) - {"objective"} != set(DEFAULT):
         raise ValueError(
-            f"{path} has the parts {sorted(parts)}, a recipe has {sorted(DEFAULT)}, and may have objective"
+            f"{path} has the tables {sorted(parts)}, but a recipe needs {sorted(DEFAULT)} and may have objective"
         )
     for part, values in parts.items():
         if not isinstance(values, dict):
-            raise ValueError(f"a recipe's {part} is a table, [{part}]; {path} has {part} = {values!r}")
+            raise ValueError(f"a recipe's {part} must be a table, [{part}], but {path} has {part} = {values!r}")
     return parts
 
 

@@ -26,8 +26,9 @@ def add_to(commands) -> None:
     train.add_argument(
         "--weights",
         default=None,
-        help="start from these weights in place of random ones: any name that `explore --weights` takes. The model is "
-        "theirs, with a new head, and images are normalised as theirs were; a recipe's [model] is not used",
+        help="start from these weights instead of random ones: any name that `explore --weights` takes. The model is "
+        "that of the weights, with a new head, and images are normalised as they were for it; a recipe's [model] is "
+        "not used",
     )
     train.add_argument("--out", type=path, help="the run folder (default: runs/ and the recipe's name)")
     train.add_argument("--resume", action="store_true", default=False, help="continue the run in the run folder")
@@ -37,7 +38,9 @@ def add_to(commands) -> None:
     train.add_argument("--workers", type=int, default=0, help="processes that read images, with --on-disk")
     data = train.add_argument_group("data")
     data.add_argument("--data", help=f"{', '.join(SOURCES)}, or a folder with one sub-folder of images per class")
-    data.add_argument("--image-size", type=int, help="size of the shapes, or to which a folder's images are resized")
+    data.add_argument(
+        "--image-size", type=int, help="size of the shapes, or size to which a folder's images are resized"
+    )
     data.add_argument("--num-train", type=int, help="number of shapes to train on")
     data.add_argument("--on-disk", action="store_true", help="leave a folder's images on disk, to save memory")
     for group, config in (("model", ViTConfig), ("training", TrainingConfig)):
@@ -70,7 +73,7 @@ def run(options) -> int:
 
 def _check_fits_weights(options, objective: str) -> None:
     if objective != "supervised":
-        raise ValueError(f"--weights is for training with labels, and the objective is {objective}")
+        raise ValueError(f"--weights is for training with labels, but the objective is {objective}")
     if given := [name for name in fields_of_a_recipe(ViTConfig) if name in vars(options)]:
         raise ValueError(f"with --weights the model is that of {options.weights}: leave {', '.join(given)} out")
 

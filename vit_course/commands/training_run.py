@@ -91,7 +91,7 @@ def _normalised_as(start: Pretrained, dataset: data.Dataset) -> data.Dataset:
     channels = start.model.config.in_channels
     if channels != dataset.in_channels:
         raise ValueError(
-            f"the weights take images of {channels} channels, and those of {dataset.name} have {dataset.in_channels}"
+            f"the weights take images of {channels} channels, but those of {dataset.name} have {dataset.in_channels}"
         )
     return replace(dataset, mean=start.preprocess.mean, std=start.preprocess.std)
 

@@ -58,7 +58,7 @@ def shift_images(images: torch.Tensor, shifts: torch.Tensor, padding: int) -> to
     # Not by abs, which overflows for the smallest int64.
     low, high = (extreme.item() for extreme in shifts[:, :2].aminmax()) if len(shifts) else (0, 0)
     if (furthest := max(-low, high)) > padding:
-        raise ValueError(f"the shifts reach {furthest} pixels, and the padding is {padding}")
+        raise ValueError(f"the shifts reach {furthest} pixels, but the padding is {padding}")
     batch, _, height, width = images.shape
     top, left, mirror = shifts[:, :, None].unbind(1)  # 3 x (B, 1)
     # Row and column numbers before the crop; a number outside the image is reflected back at its edge.
@@ -101,11 +101,13 @@ def cut_out(images: torch.Tensor, places: torch.Tensor, side: int) -> torch.Tens
     """
     check_axes("images", images, IMAGES)
     if not images.is_floating_point():
-        raise ValueError(f"cut_out takes normalised images, which are floats, got {images.dtype}")
+        raise ValueError(f"cut_out needs normalised images, which are floats, got {images.dtype}")
     _check_a_row_each("places", places, len(images), columns=2)
     check_arguments(side=side)
     if len(places) and (places.min() < 0 or (places >= torch.tensor(images.shape[2:])).any()):
-        raise ValueError(f"a place lies outside the images, which are {images.shape[2]} x {images.shape[3]}")
+        raise ValueError(
+            f"places must lie inside the images of {images.shape[2]} x {images.shape[3]}, but at least one does not"
+        )
     rows, columns = torch.arange(images.shape[2]), torch.arange(images.shape[3])
     top, left = (places - side // 2).unbind(1)  # 2 x (B,)
     inside_rows = (rows >= top[:, None]) & (rows < top[:, None] + side)  # (B, H)

@@ -16,7 +16,7 @@ def cifar10(root: str | Path = "data", download: bool = True, seed: int = 0) -> 
     """CIFAR-10, 32 x 32 in colour, ten classes: 45,000 / 5,000 / 10,000. Downloads 170 MB the first time, with a bar.
 
     Args:
-        root: the folder that holds `cifar-10-batches-py`, or is to hold it.
+        root: the folder in which `cifar-10-batches-py` is, or should be.
         download: whether to download what is missing.
         seed: which training images are set apart for validation.
 
@@ -31,7 +31,7 @@ def cifar10(root: str | Path = "data", download: bool = True, seed: int = 0) -> 
     root = need_path("folder", root)
     check_arguments(download=download, seed=seed)
     if Path(root).exists() and not Path(root).is_dir():
-        raise ValueError(f"{root} is a file: give the folder that holds cifar-10-batches-py, or is to hold it")
+        raise ValueError(f"{root} is a file: give the folder in which cifar-10-batches-py is, or should be")
     try:
         sources = [CIFAR10(root, train=train, download=download) for train in (True, False)]
     except (RuntimeError, OSError) as error:

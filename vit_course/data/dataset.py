@@ -58,11 +58,11 @@ class Dataset:
             raise ValueError(f"{part} needs at least one image, got none")
         found, wanted = ((one.in_channels, *one.image_size) for one in (images, self.train))
         if found != wanted:
-            raise ValueError(f"{part} has images of (C, H, W) = {found} and train of {wanted}: one size is needed")
+            raise ValueError(f"{part} has images of (C, H, W) = {found}, but train of {wanted}: one size is needed")
         for label in (extreme.item() for extreme in images.labels.aminmax()):
             if not 0 <= label < len(self.class_names):
                 classes = f"{len(self.class_names)} classes, 0 to {len(self.class_names) - 1}"
-                raise ValueError(f"{part} has the label {label}, and there are {classes}")
+                raise ValueError(f"{part} has the label {label}, but there are {classes}")
 
     @property
     def image_size(self) -> tuple[int, int]:

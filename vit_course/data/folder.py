@@ -22,9 +22,9 @@ def folder(root: str | Path, image_size: int | tuple[int, int] = 32, seed: int =
     """Your own images: one sub-folder per class, named after the class. Split 80 / 10 / 10 at random.
 
     If the folder has `train` and `val` or `test` (or only `train`) with the classes in them, these are the splits, and
-    one that is missing is a tenth of the training split, drawn at random. Hidden files, files without a picture's
-    ending and copies of a picture are left out (`folder_listing.list_pictures`). The classes with their images by
-    split, and what was left out and why, are printed and kept in `Dataset.summary`.
+    one that is missing is a tenth of the training split, drawn at random. Hidden files, files whose names do not end
+    like a picture's and copies of a picture are left out (`folder_listing.list_pictures`). The classes with their
+    images by split, and what was left out and why, are printed and kept in `Dataset.summary`.
 
     Every image is turned upright (EXIF), made RGB, resized so that it covers `image_size`, and cropped at the centre.
 
@@ -79,7 +79,7 @@ def _split(listing: Listing, size: tuple[int, int], seed: int, looked_at: int) -
     chosen = {"train": [drawn[i] for i in pieces[0]], **given}
     chosen |= {split: [drawn[i] for i in piece] for split, piece in zip(missing, pieces[1:], strict=True)}
     if empty := [split for split in SPLITS if not chosen[split]]:
-        raise ValueError(f"the {empty[0]} split has no picture")
+        raise ValueError(f"the {empty[0]} split has no picture, but at least 1 is needed")
     everything = [path for split in SPLITS for path, _ in chosen[split]]
     bits = bits_of(everything[:looked_at])
     return [

@@ -23,7 +23,7 @@ OF_PROGRAMS = {
     *("@eaDir", "__MACOSX", "__pycache__", "$RECYCLE.BIN", "System Volume Information", "lost+found"),
     *("Thumbs.db", "desktop.ini", "Icon\r"),
 }
-HIDDEN, OTHER, COPY = "hidden", "not a picture by its ending", "a copy of another picture"
+HIDDEN, OTHER, COPY = "hidden", "another file type", "a copy of another picture"
 LOOSE, TWO_CLASSES = "in no class's folder", "the same picture in two classes"
 
 
@@ -70,7 +70,7 @@ def list_pictures(root: str) -> Listing:
         )
     for split, folders in by_split.items():
         if others := [name for name in folders if name not in classes]:
-            raise ValueError(f"{places[split]} has the class {others[0]!r}, which {places[first]} has not")
+            raise ValueError(f"{places[split]} has the class {others[0]!r}, which {places[first]} does not have")
     pictures = {
         split: [(file, classes.index(name)) for name in folders for file in _files(folders[name], left_out)]
         for split, folders in by_split.items()
@@ -118,7 +118,9 @@ def _split_folders(root: Path) -> dict[str, str] | None:
     for name, place in folders.items():
         if (split := SPLIT_OF.get(name.lower())) is not None and _folders(Path(place)):
             if split in splits:
-                raise ValueError(f"{splits[split]} and {place} are both named as the {split} split: keep one of them")
+                raise ValueError(
+                    f"{splits[split]} and {place} are both named as the {split} split: keep only one of them"
+                )
             splits[split] = place
     others = [name for name in folders if folders[name] not in splits.values()]
     if "train" not in splits or (len(splits) == 1 and others):
@@ -127,13 +129,13 @@ def _split_folders(root: Path) -> dict[str, str] | None:
         named = [name for name in others if name.lower() in SPLIT_OF]
         if len(named) > 1:
             raise ValueError(
-                f"{root} has {' and '.join(named)}, which are named as splits and have no folders of classes in them: "
+                f"{root} has {' and '.join(named)}, which are named as splits but have no folders of classes in them: "
                 "put the pictures into a folder for each class, or rename them if they are classes"
             )
         return None
     if others:
         raise ValueError(
-            f"{root} has folders of splits ({_names(splits)}), and beside them {others[0]!r}: move it away"
+            f"{root} has folders of splits ({_names(splits)}), and next to them {others[0]!r}: move it elsewhere"
         )
     return {split: splits[split] for split in SPLITS if split in splits}
 
@@ -172,12 +174,14 @@ def _why_empty(folder: str, left_out: dict[str, list[str]]) -> str:
     inside = {
         reason: [file for file in files if Path(folder) in Path(file).parents] for reason, files in left_out.items()
     }
-    reasons = [f"{len(files)} {reason}, such as {Path(files[0]).name}" for reason, files in inside.items() if files]
+    reasons = [
+        f"{len(files)} left out ({reason}), such as {Path(files[0]).name}" for reason, files in inside.items() if files
+    ]
     return f": {folder} has {'; '.join(reasons) if reasons else 'no files'}"
 
 
 def _without_copies(listing: Listing) -> Listing:
-    """Keeps one of several identical files, so that none stands on both sides of a split, and none of two classes."""
+    """Keeps one of several identical files, so that none is on both sides of a split, and none in two classes."""
     by_size: dict[int, list[tuple[str, int]]] = defaultdict(list)
     # The test split first: a copy of one of its pictures is left out of the others.
     for split in reversed(listing.pictures):

@@ -68,10 +68,13 @@ def report(name: str, summary: dict) -> str:
     for reason, (count, example) in summary["left_out"].items():
         lines.append(f"  left out, {reason}: {count}, such as {_short(example)}")
     if summary["bits"] not in (None, 16):
-        lines.append(f"  whole numbers in files for more are read as {summary['bits']} bits")
+        lines.append(f"  pixel values in files of more bits are read as {summary['bits']} bits")
     count, *example = summary["nearly_black"]
     if count:
-        lines.append(f"  nearly black, of {summary['looked_at']} looked at: {count}, such as {_short(example[0])}")
+        lines.append(
+            f"  nearly black: {count} of the {summary['looked_at']} images that were opened, such as "
+            f"{_short(example[0])}"
+        )
     return "\n".join(map(harmless, lines))
 
 

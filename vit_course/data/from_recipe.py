@@ -26,7 +26,7 @@ def from_recipe(values: Mapping) -> Dataset:
         OSError: as `folder`.
     """
     if not isinstance(values, Mapping):
-        raise ValueError(f'a recipe gives its data as {{"source": "shapes"}}, got {shown(values)}')
+        raise ValueError(f'the data of a recipe must be given like {{"source": "shapes"}}, got {shown(values)}')
     arguments = dict(values)
     source = arguments.pop("source", None)
     is_folder = isinstance(source, (str, Path)) and bool(source) and Path(source).is_dir()
@@ -37,7 +37,7 @@ def from_recipe(values: Mapping) -> Dataset:
         make, words = partial(folder, source), f"the folder {source}"
     for name in arguments:
         if name not in (taken := _arguments(make)):
-            raise ValueError(f"{_whose(name)}, and {words} takes {', '.join(taken)}")
+            raise ValueError(f"{_whose(name)}, but {words} takes {', '.join(taken)}")
     return make(**arguments)
 
 
@@ -48,4 +48,4 @@ def _arguments(make: Callable) -> list[str]:
 
 def _whose(name) -> str:
     owners = [source for source, make in {**KNOWN, "a folder": partial(folder, "")}.items() if name in _arguments(make)]
-    return f"{name} is for {' and '.join(owners)}" if owners else f"no data take {shown(name)}"
+    return f"{name} is for {' and '.join(owners)}" if owners else f"no source of data takes {shown(name)}"

@@ -16,4 +16,4 @@ def check_memory(needed: int, what: str, instead: str) -> None:
     """
     free = psutil.virtual_memory().available
     if needed > free:
-        raise ValueError(f"{what} need {needed / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free: {instead}")
+        raise ValueError(f"{what} need {needed / 1e9:,.1f} GB of memory, but {free / 1e9:,.1f} GB are free: {instead}")

@@ -102,7 +102,7 @@ def open_picture(source: Picture, bits: int | None = None) -> Image.Image:
     except Exception as error:  # a damaged file can end in nearly any error, depending on its format
         raise ValueError(f"{name} is not a readable image: {error or type(error).__name__}") from error
     if bits is None and used not in (None, 16):
-        warnings.warn(f"{name} has whole numbers of {used} bits in a file for more: read as {used} bits", stacklevel=2)
+        warnings.warn(f"{name} has values of {used} bits in a file of more bits: read as {used} bits", stacklevel=2)
     return picture
 
 
@@ -193,7 +193,7 @@ def _rgb(image: Image.Image, bits: int | None) -> tuple[Image.Image, int | None]
     # Pillow's own conversion clips 16-bit values at 255, makes floats from 0 to 1 black, and shows the hidden colours
     # of transparent pixels.
     if 0 in image.size:
-        raise ValueError(f"it has no pixels, {image.height} x {image.width}")
+        raise ValueError(f"it has no pixels: {image.height} x {image.width}")
     if image.mode.startswith("I"):
         values = _within(np.asarray(image), "whole numbers", 65535 if bits is None else 2**bits - 1)
         bits = _bits(values) if bits is None else bits
@@ -231,5 +231,7 @@ def _why_unknown(file: str | BinaryIO) -> str:
     if not head:
         return EMPTY
     if head[4:8] == b"ftyp" and head[8:] in (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"):
-        return "it is a HEIC photograph, which cannot be read here; save it as JPEG on the phone or computer it is from"
-    return "its content is in no image format known here"
+        return (
+            "it is a HEIC photograph, which cannot be read here; save it as JPEG on the phone or computer it comes from"
+        )
+    return "its content is not in a known image format"

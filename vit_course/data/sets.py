@@ -38,7 +38,9 @@ class ImageSet:
         check_axes("labels", self.labels, "(n,)", torch.int64)
         check_numbers("labels", self.labels)
         if len(self.images) != len(self.labels):
-            raise ValueError(f"{len(self.images)} images with {len(self.labels)} labels")
+            raise ValueError(
+                f"there are {len(self.images)} images but {len(self.labels)} labels: one for each is needed"
+            )
         if 0 in self.images.shape[1:]:
             raise ValueError(f"images need at least one channel and one pixel, got shape {tuple(self.images.shape)}")
         if self.kept is not None:
@@ -103,7 +105,7 @@ class ImageFiles:
         check_axes("labels", self.labels, "(n,)", torch.int64)
         check_numbers("labels", self.labels)
         if len(self.paths) != len(self.labels):
-            raise ValueError(f"{len(self.paths)} paths with {len(self.labels)} labels")
+            raise ValueError(f"there are {len(self.paths)} paths but {len(self.labels)} labels: one for each is needed")
         object.__setattr__(self, "image_size", height_and_width("image_size", self.image_size))
 
     def __len__(self) -> int:
@@ -174,5 +176,7 @@ def chosen(index, count: int, instead: str) -> slice | torch.Tensor:
     if not isinstance(index, slice):
         return torch.from_numpy(found)
     if index.step is not None and index.step < 0:
-        raise ValueError(f"a slice of images goes forwards, got step {index.step}: order them by a tensor of indices")
+        raise ValueError(
+            f"a slice of images must go forwards, got step {index.step}: for another order give a tensor of indices"
+        )
     return index

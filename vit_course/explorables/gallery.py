@@ -18,11 +18,11 @@ ABOUT = {
     "film": ("07_training", "When does a model stop learning what it should?"),
     "eraser": ("09_what_maps_tell", "Does it matter where it looks?"),
     "matcher": ("10_pretrained", "What has a model learned that others can use?"),
-    "rope": ("12_further", "How can a place be an angle?"),
+    "rope": ("12_further", "How can a position be an angle?"),
 }
 TITLE = "Play with the parts of a Vision Transformer"
-INTRO = """Figures to take hold of. Drag what looks as if it could be dragged, or move it with the arrow keys, and the
-rest answers. Everything is computed on this page, and each figure has goals that it checks itself."""
+INTRO = """In these figures, drag whatever looks as if it could be dragged, or move it with the arrow keys, and the
+rest follows. Everything is computed on this page, and each figure has goals that it checks itself."""
 
 
 def every() -> dict[str, Explorable]:

@@ -44,7 +44,9 @@ def tiny_vit(name: str = "tiny-cifar") -> Pretrained:
     config = found.model.config
     for part, value in ONLY.items():
         if getattr(config, part) != value:
-            raise ValueError(f"the page computes models with {part} {value!r}, {name} has {getattr(config, part)!r}")
+            raise ValueError(
+                f"the page computes models with {part} {value!r}, but {name} has {getattr(config, part)!r}"
+            )
     found.model.load_state_dict({key: value.half().float() for key, value in found.model.state_dict().items()})
     return found
 

@@ -45,7 +45,7 @@ def need_batch(images) -> torch.Tensor:
 
 
 def need_image(image) -> torch.Tensor:
-    """An image of Pillow's, a tensor or an array, (C, H, W) or (H, W), of bytes or floats -> the tensor."""
+    """A Pillow image, a tensor or an array, (C, H, W) or (H, W), of bytes or floats -> the tensor."""
     if isinstance(image, Image.Image):
         image = np.asarray(image.convert("RGB")).transpose(2, 0, 1)  # (3, H, W)
     if isinstance(image, np.ndarray) and image.dtype.kind in "buif":
@@ -72,7 +72,7 @@ def need_attention(given) -> QueriesAndKeys | Maps:
     if isinstance(given, tuple) and len(given) == 2:
         q, k = (_need_four(name, each) for name, each in zip(("queries", "keys"), given, strict=True))
         if q.shape != k.shape:
-            raise ValueError(f"queries have shape {tuple(q.shape)} and keys {tuple(k.shape)}: they must be equal")
+            raise ValueError(f"queries have shape {tuple(q.shape)}, but keys {tuple(k.shape)}: they must be equal")
         if all(_are_maps(each) for each in (q, k)):
             raise ValueError("a tuple means queries and keys, but these are maps: give several maps as a list")
         return QueriesAndKeys(q, k)
@@ -83,8 +83,8 @@ def need_attention(given) -> QueriesAndKeys | Maps:
         sums = maps.sum(dim=-1)
         worst = float(sums.flatten()[(sums - 1).abs().argmax()])
         raise ValueError(
-            f"each row of an attention map sums to 1 and holds no negative number; here a sum is "
-            f"{worst:.3f} and the smallest number {float(maps.min()):.3f}"
+            f"each row of an attention map must sum to 1 and hold no negative number, but one sum is "
+            f"{worst:.3f} and the smallest number is {float(maps.min()):.3f}"
         )
     if maps.numel() > MOST_WEIGHTS:
         raise ValueError(
@@ -112,7 +112,7 @@ def _need_four(name: str, given) -> torch.Tensor:
     if given.ndim != 4 or 0 in given.shape:
         raise ValueError(f"{name} must be (L, h, T, {last}) of one image, got shape {tuple(given.shape)}")
     if not bool(given.isfinite().all()):
-        raise ValueError(f"{name} hold {int((~given.isfinite()).sum())} numbers that are NaN or infinite")
+        raise ValueError(f"{name} must be finite, but {int((~given.isfinite()).sum())} numbers are NaN or infinite")
     return given
 
 
@@ -187,10 +187,14 @@ def need_whole(whole) -> tuple[Image.Image, list[float], list[float] | None] | N
     if whole is None:
         return None
     if not (isinstance(whole, tuple) and len(whole) in (2, 3) and isinstance(whole[0], Image.Image)):
-        raise ValueError(f"whole must be a tuple of a Pillow image and the shares that are left, got {shown(whole)}")
+        raise ValueError(
+            f"whole must be a tuple of a Pillow image and the shares of it that are kept, got {shown(whole)}"
+        )
     kept, *placed = ([float(share) for share in shares] for shares in whole[1:])
     if len(kept) != 2 or not all(0 < share <= (2 if placed else 1) for share in kept):
-        raise ValueError(f"the shares of the whole picture must be two numbers above 0 and up to 1, got {shown(kept)}")
+        raise ValueError(
+            f"the shares of the whole picture must be two numbers greater than 0 and at most 1, got {shown(kept)}"
+        )
     at = placed[0] if placed else None
     if at is not None and (len(at) != 2 or not all(-1 <= share <= 1 for share in at)):
         raise ValueError(f"the shares above and to the left must be two numbers from -1 to 1, got {shown(at)}")

@@ -27,8 +27,8 @@ def changed(images: torch.Tensor, order: Tokens, how: str) -> torch.Tensor:
     top, left, bottom, right = order.area or (0, 0, *images.shape[2:])
     if min(top, left) < 0 or bottom > images.shape[2] or right > images.shape[3]:
         raise ValueError(
-            f"beside={how!r} moves what patches show, and here the model pads the image, so that some reach beyond it: "
-            "give it an image of a size that its patches divide"
+            f"beside={how!r} needs patches that lie inside the image, but this model pads it, so some reach beyond it: "
+            "give an image whose sides are multiples of the patch size"
         )
     out = images.clone()
     out[..., top:bottom, left:right] = _changed(images[..., top:bottom, left:right], order, how)

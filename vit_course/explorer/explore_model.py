@@ -59,9 +59,10 @@ def explore(
     (1, C, H, W) in the model's size, of bytes for a picture, and of the given type for a tensor. By default a picture,
     or a tensor of bytes, is prepared as the `pretrained_cfg` of a timm model or the processor next to the weights of a
     Hugging Face model says; floats go in unchanged. For a wrapper, such as `nn.DataParallel`, a compiled model or one
-    with adapters, the model inside says it, if a test run shows that it is given the wrapper's images as they are; and
-    its classes are those of the wrapper if its output is. The explorer shows the image as the model's patches see it,
-    without pixels at its edge that belong to no patch, and hatched where the model pads it; a note says so.
+    with adapters, the model inside states this, if a test run shows that it is given the wrapper's images unchanged;
+    and its class names are used if its output is that of the wrapper. The explorer shows the image as the model's
+    patches see it, without pixels at its edge that belong to no patch, and hatched where the model pads it; a note says
+    so.
 
     Args:
         model: ours, or a ViT of torchvision, timm or Hugging Face, or any other whose attention `record_attention`
@@ -239,7 +240,7 @@ def _record(
         if isinstance(model, ViT) and isinstance(error, ValueError):  # our own model's message is clear already
             raise
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        hint = "; it has several parts, explore model.vision_model" if hasattr(model, "vision_model") else ""
+        hint = "; it has several parts: explore model.vision_model" if hasattr(model, "vision_model") else ""
         raise ValueError(f"the model cannot take images of shape {tuple(images.shape)}: {reason}{hint}") from error
     return recorded, seen if seen is not None and seen.whole else None, answer
 
@@ -276,7 +277,7 @@ def upload(
     if way is None:
         if size is None:
             raise ValueError(
-                "upload cannot tell what size of image the model takes: resize the picture yourself and call explore"
+                "upload cannot find out which image size the model takes: resize the picture yourself and call explore"
             )
         treatment = f"upright and cropped at its centre, at {size[0]} x {size[1]} pixels"
         treatment += ", not normalised" * (preprocess is None)

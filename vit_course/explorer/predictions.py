@@ -47,7 +47,7 @@ def predicted_words(
     count = logits.shape[1]
     names = [f"class {index}" for index in range(count)] if labels is None else list(labels)
     if len(names) != count:
-        raise ValueError(f"the model has {count} classes, and {len(names)} labels were given")
+        raise ValueError(f"the model has {count} classes, but {len(names)} labels were given")
     try:
         lens = lens_of(seen, images, logits)[0].float().softmax(dim=1)  # (L + 1, num_classes)
     except (RuntimeError, TypeError, IndexError, ValueError):
@@ -58,7 +58,7 @@ def predicted_words(
         "probabilities": lens[-1, best].tolist(),
         "lens": lens[:, best].tolist(),
         "about": f"the model's own head, for {count} classes"
-        + f", which have numbers because {unnamed}" * bool(unnamed),
+        + f", which are numbered because {unnamed}" * bool(unnamed),
     }
     return said if none is None else said | {"none": none}
 
@@ -89,7 +89,7 @@ def names_in(inside: Wrapped, preprocess: object, answer: object) -> tuple[list[
     if names is None or changed:
         return None, changed if names and changed else ""
     if count not in (None, len(names)):
-        return None, f"the names that are known are those of {len(names)} others"
+        return None, f"the known names are those of {len(names)} other classes"
     return names, ""
 
 

@@ -136,11 +136,11 @@ def preprocessing_of_model(model: nn.Module) -> Callable | None:
         return None
     if inside.changes_images:
         raise ValueError(
-            f"{inside.changes_images}, so that it is not known how it wants a picture cropped and normalised: give "
-            f"preprocess=, from a picture to what {inside.name} takes"
+            f"{inside.changes_images}, so it is not known how it needs a picture cropped and normalised: give "
+            f"preprocess=, a function from a picture to the input of {inside.name}"
         )
     raise ValueError(
-        f"{inside.name} does not say how it wants a picture cropped and normalised: give preprocess=, {ADVICE[library]}"
+        f"{inside.name} does not say how it needs a picture cropped and normalised: give preprocess=, {ADVICE[library]}"
     )
 
 
@@ -177,8 +177,8 @@ def _of_timm(inside: Wrapped, config: Mapping) -> Callable:
     channels = inside.anatomy.channels
     if len(config["mean"]) != channels:
         raise ValueError(
-            f"{inside.name} takes images of {channels} channels, but says how those of {len(config['mean'])} "
-            "are normalised: give preprocess="
+            f"{inside.name} takes images of {channels} channels, but states a mean for {len(config['mean'])} "
+            "channels: give preprocess="
         )
     if size[0] == size[1] or config.get("crop_mode") == "squash":
         return Preprocessing.from_timm({**config, "input_size": (channels, *size)})
@@ -200,8 +200,8 @@ def _warn_of_shares(inside: Wrapped, image: torch.Tensor) -> None:
         return
     hint = ", such as that of pretrained.load_run" if ours else ""
     warnings.warn(
-        "the image goes to the model as numbers from 0 to 1, but models like this one are trained on normalised ones: "
-        f"give preprocess={hint}",
+        "the image goes to the model as numbers from 0 to 1, but models like this one are trained on normalised "
+        f"images: give preprocess={hint}",
         Unnormalised,
         stacklevel=4,
     )
@@ -221,8 +221,8 @@ def _picture(image: torch.Tensor) -> Image.Image:
     if image.dtype != torch.uint8:
         if image.min() < 0 or image.max() > 1:
             raise ValueError(
-                f"this preprocess takes a picture, and only floats from 0 to 1 can become one; those of the image "
-                f"go from {image.min():.3g} to {image.max():.3g}"
+                f"this preprocess takes a picture, and only floats from 0 to 1 can be made into one, but those of the "
+                f"image go from {image.min():.3g} to {image.max():.3g}"
             )
         image = (255 * image).round().to(torch.uint8)
     return Image.fromarray(image.expand(3, -1, -1).permute(1, 2, 0).numpy())

@@ -191,7 +191,7 @@ def _each(maps: object, image: object, titles: Sequence[str] | None, given: dict
     if not isinstance(maps, list):
         return [{"maps": maps, "image": image, "title": need_titles(titles)[0] if titles else "", **given}]
     if not isinstance(image, (list, tuple)):
-        raise ValueError(f"several maps need a list of as many images, got {type(image).__name__}")
+        raise ValueError(f"several maps need a list of images, one for each, got {type(image).__name__}")
     count = len(maps)
     titles = [chr(ord("A") + index) for index in range(count)] if titles is None else need_titles(titles)
     listed = {"maps": maps, "image": list(image), "title": titles}
@@ -205,7 +205,7 @@ def _each(maps: object, image: object, titles: Sequence[str] | None, given: dict
     counts = {name: len(value) for name, value in listed.items()}
     if not count or set(counts.values()) != {count}:
         words = ", ".join(f"{n} for {name}" for name, n in counts.items())
-        raise ValueError(f"there must be as many of each, and at least one, got {words}")
+        raise ValueError(f"all lists must have the same length, at least 1, got {words}")
     return [dict(zip(listed, values, strict=True)) for values in zip(*listed.values(), strict=True)]
 
 
@@ -215,7 +215,7 @@ def _panel(given: dict, first: Panel | None) -> Panel:
     size = picture.shape[:2]
     order = find_tokens(attention.tokens, size, grid=need_grid(given["grid"]), prefix=given["prefix"])
     if first is None and given["link"] is not None:
-        raise ValueError(f"the first panel is what the others are linked to, so its link must be None, got "
+        raise ValueError(f"the other panels are linked to the first, so the link of the first must be None, got "
                          f"{shown(given['link'])}")  # fmt: skip
     return Panel(
         attention,

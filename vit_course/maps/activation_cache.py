@@ -35,8 +35,8 @@ def run_with_cache(
     - "blocks.l.neurons", (B, T, M): what enters the last linear layer of the MLP.
     - "blocks.l", (B, T, D): the tokens that leave the layer.
 
-    They are heard at the places where interventions change them. Inside `intervene`, the cache has what is used after
-    the changes. Its tensors are copies without gradients.
+    They are recorded where interventions change them. Inside `intervene`, the cache holds the values after the changes.
+    Its tensors are copies without gradients.
 
     Args:
         model: as in `intervene`.
@@ -45,8 +45,8 @@ def run_with_cache(
             all, L (h T^2 + T M + ...) numbers for an image.
 
     Raises:
-        TypeError, ValueError: as `intervene`; a name that no activation has; or an activation that cannot be told in
-            this model, such as neurons of parallel branches: then give the names of others.
+        TypeError, ValueError: as `intervene`; a name that no activation has; or an activation that this
+            model does not show, such as neurons of parallel branches: then give the names of others.
 
     Source: the function of this name in TransformerLens (Nanda & Bloom 2022).
     """

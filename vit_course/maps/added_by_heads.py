@@ -33,9 +33,9 @@ def through_projections(
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """L of (B, h, T, d) -> L of (B, h, T, D), L of (B, T, D)
 
-    What these outputs of heads add to the tokens, each by itself, and what the attention adds without any. No names of
-    modules are needed: what follows the heads is linear but for a bias, so it is heard with all heads but one at zero.
-    Then the branch is replaced by its true value, so that the next layer sees the tokens that it saw before.
+    What each of these head outputs adds to the tokens by itself, and what the attention adds without any. This needs no
+    names of modules: everything after the heads is linear except for a bias, so the model runs with all heads but one
+    at zero. Then the branch is replaced by its true value, so that the next layer sees the same tokens as before.
 
     Args:
         model, images: as in `run_with_cache`.
@@ -47,7 +47,9 @@ def through_projections(
     """
     counts = sorted({one.shape[1] for one in heads})
     if len(counts) > 1:
-        raise ValueError(f"layers have different numbers of heads, {counts}, so that they make no table")
+        raise ValueError(
+            f"layers have different numbers of heads, {counts}, but a table needs the same number in all layers"
+        )
     found: list[list[torch.Tensor]] = []
 
     def put(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
@@ -75,7 +77,7 @@ def check_sum(what: str, found: torch.Tensor, true: torch.Tensor) -> None:
         ValueError: they do not.
     """
     if not is_close(found, true):
-        raise ValueError(f"{what}, so that there are no parts that add up to it")
+        raise ValueError(f"{what}, so it cannot be divided into parts that add up to it")
 
 
 def is_close(found: torch.Tensor, true: torch.Tensor) -> bool:

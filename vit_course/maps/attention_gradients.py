@@ -36,7 +36,9 @@ def attention_gradients(
     check_tensor("images", images)
     check_axes("classes", classes, "(B,)")
     if any(parameter.is_inference() for parameter in model.parameters()):
-        raise ValueError("the model was made inside torch.inference_mode, so that autograd cannot follow it")
+        raise ValueError(
+            "the model was made inside torch.inference_mode, so autograd cannot follow it: make it outside"
+        )
     watched = ForeignRecording(Anatomy(model), openly=True)
     with torch.inference_mode(False), torch.enable_grad():
         # In a frozen model only the images require gradients. Clones, as autograd refuses inference tensors.
@@ -78,7 +80,7 @@ def _why_none(anatomy: Anatomy) -> str:
             "model.gradient_checkpointing_disable() in transformers"
         )
     return (
-        "the attention weights have no part in the logits that autograd could follow, as where they are detached, or "
+        "autograd finds no path from the logits to the attention weights, for example because they are detached, or "
         "behind activation checkpointing"
     )
 
@@ -90,7 +92,7 @@ def check_classes(classes: torch.Tensor, logits: torch.Tensor) -> None:
         ValueError: more or fewer classes than images, another dtype or device, or an index out of range.
     """
     if len(classes) != len(logits):
-        raise ValueError(f"there are {len(logits)} images and {len(classes)} classes")
+        raise ValueError(f"there are {len(logits)} images but {len(classes)} classes: one for each image is needed")
     if classes.dtype != torch.int64 or classes.device != logits.device:
         raise ValueError(f"classes must be torch.int64 on {logits.device}, got {classes.dtype} on {classes.device}")
     if classes.min() < 0 or classes.max() >= logits.shape[1]:

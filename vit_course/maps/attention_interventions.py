@@ -38,8 +38,8 @@ class AttentionInterventions(TorchFunctionMode):
                 now.other = other = self.learned.get((one, now.index))
                 if other is not None and (len(other) not in (1, len(x)) or other.shape[1:] != x.shape[1:]):
                     raise ValueError(
-                        f"{one.name}: another picture gives {tuple(other.shape)} in layer {now.index}, where "
-                        f"{tuple(x.shape)} is needed, or 1 in place of {len(x)}"
+                        f"{one.name}: the other picture gives shape {tuple(other.shape)} in layer {now.index}, but "
+                        f"{tuple(x.shape)} is needed, or the same with 1 instead of {len(x)}"
                     )
                 x = one.apply(x, now)
         return x

@@ -133,7 +133,9 @@ class AttentionTracer(TorchFunctionMode):
             # A softmax over another axis than the last does not give the rows of a map.
             axis = args[1] if len(args) > 1 else kwargs.get("dim")
             last = axis in (-1, result.ndim - 1) and name != "log_softmax"
-            origin = Scores(self._exact(inputs[0], result), "" if last else "a softmax over another axis than the keys")
+            origin = Scores(
+                self._exact(inputs[0], result), "" if last else "a softmax over an axis other than the keys"
+            )
         elif origin.weights is not None and name not in HARMLESS:
             origin = Scores(origin.weights, origin.changed or name)
         for one in flat((result,)):
@@ -173,7 +175,7 @@ class AttentionTracer(TorchFunctionMode):
         return self._of(weights if self.openly else weights.detach().clone())
 
     def _of(self, weights: torch.Tensor) -> RecordedAttention:
-        why = "computes its weights openly, as eager attention does"
+        why = "computes its weights step by step, as eager attention does"
         return RecordedAttention(weights.shape, weights=weights, why=why) if self.openly else of_weights(weights, why)
 
     def _exact(self, scores: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:

@@ -95,6 +95,6 @@ def _numbers(of: Callable[[Any], torch.Tensor], out: Any, count: int) -> torch.T
         found = f"shape {tuple(made.shape)}, {made.dtype}" if isinstance(made, torch.Tensor) else shown(made)
         raise ValueError(
             f"of must be a function from what the model returns for {count} rows to one number for each, "
-            f"a tensor of shape ({count},), it gave {found}"
+            f"a tensor of shape ({count},), but it gave {found}"
         )
     return made.double()

@@ -107,8 +107,8 @@ def effects(
       one, the last norm, which removes the length of the vector: a head reads its direction.
     - "logits": `|after - before| / |before|` of the logits minus their mean, 0 or more, because a softmax depends on
       their length but not on their mean.
-    - a function: after - before, with its sign, in the function's own unit. Of a logit difference, for example, an
-      effect below 0 says that the part was in favour of the first class.
+    - a function: after - before, with its sign, in the function's own unit. For a logit difference, for example, an
+      effect below 0 means that the part favoured the first class.
 
     A pass starts at the layer that is changed, and shares a batch with other changes and pictures.
 
@@ -122,7 +122,7 @@ def effects(
             with changes, in any order, so that each number must depend on its own row alone. Where it depends on the
             picture, like a loss, there is a list of B functions, one for each picture.
         by: as in `without_head`, "token mean" by default, or as in `without_branch` and `without_layer`, "zero" by
-            default. Another picture replaces in all of them; with B others, each has its own. A function is given the
+            default. One other picture is used for all of them; with B others, each has its own. A function is given the
             activations of one picture alone.
         batch_size: how many changes run at once.
         progress: a bar on standard output.
@@ -179,9 +179,9 @@ def _check_together(images: torch.Tensor, kind: str, of: Of, by: By | None, bloc
     if images.ndim != 4 or not len(images):
         raise ValueError(f"images must be one or more pictures (B, C, H, W), got shape {tuple(images.shape)}")
     if kind == "patches" and by is not None:
-        raise ValueError("a hidden patch is replaced by nothing: leave by out where kind is 'patches'")
+        raise ValueError("by must be left out if kind is 'patches': nothing replaces a hidden patch")
     if kind != "patches" and block != 1:
-        raise ValueError(f"a block is one of patches: leave block out where kind is {kind!r}")
+        raise ValueError(f"block must be left out if kind is {kind!r}: only patches have blocks")
     if isinstance(by, torch.Tensor) and (by.ndim != 4 or len(by) not in (1, len(images))):
         count = " or ".join(map(str, sorted({1, len(images)})))
         raise ValueError(
@@ -202,7 +202,10 @@ def _changes(baseline: Baseline, kind: str, by: By | None, block: int) -> tuple[
     by = ("token mean" if kind == "heads" else "zero") if by is None else by
     if kind == "heads":
         if len(set(baseline.heads)) > 1:
-            raise ValueError(f"layers have different numbers of heads, {baseline.heads}, so that they make no table")
+            raise ValueError(
+                f"layers have different numbers of heads, {baseline.heads}, but a table needs the same number in all "
+                "layers"
+            )
         made = [(layer, without_head(layer, head, by)) for layer in layers for head in range(baseline.heads[0])]
         return (len(layers), baseline.heads[0]), made
     if kind == "patches":

@@ -74,7 +74,7 @@ def _check_no_block(attention: list[str], found: re.Match | None) -> None:
         inside = [path for path in attention if is_inside(path, found[1])]
         raise ValueError(
             f"there are several attention modules in one block, {found[1]}: {few(inside)}; each may be a head, a "
-            "branch or a layer, so that nothing can be changed there"
+            "branch or a layer, so nothing can be changed there"
         )
 
 

@@ -134,17 +134,17 @@ class ForeignRecording:
             self.odd.append(f"{path} attends over channels and not over tokens")
         elif changed:
             self.odd.append(
-                f"{path} changes its weights between the softmax and the values ({changed}), as where heads are mixed"
+                f"{path} changes its weights between the softmax and the values ({changed}), for example to mix heads"
             )
         elif len(shape) == 2 or (owner.own > 1 and (len(shape) == 3 or shape[1] == 1)):
             self.odd.append(
-                f"{path} attends in a loop, with weights {tuple(shape)} in each step, of which nothing says whether "
-                "the steps are heads, images or layers: it has to multiply weights (B, h, T, T) and values at once"
+                f"{path} attends in a loop, with weights {tuple(shape)} in each step, and nothing says whether the "
+                "steps are heads, images or layers: it must multiply weights (B, h, T, T) and values in one step"
             )
         elif len(shape) != 4:
             self.odd.append(
                 f"{path} attends with weights of shape {tuple(shape)}, where (B, h, T, T) is needed: in "
-                "windows, or with heads that cannot be told from images"
+                "windows, or with heads that cannot be distinguished from images"
             )
         elif shape[2] != shape[3]:
             self.odd.append(
@@ -153,8 +153,8 @@ class ForeignRecording:
             )
         elif shape[2] not in _lengths(owner.given, shape, self.calls.shape):
             self.shorter.append(
-                f"{path} attends over {shape[2]} parts, where {_shape(owner.given)} came in: over channels, windows or "
-                "pooled tokens"
+                f"{path} attends over {shape[2]} parts, but its input is {_shape(owner.given)}: it attends over "
+                "channels, windows or pooled tokens"
             )
         elif values is not None and values.shape.count(shape[2]) > 1:  # as many tokens as channels: `_leave` decides
             self.doubtful[owner.module] = kept
@@ -172,12 +172,14 @@ class ForeignRecording:
                 there, here = (self._path(call.module) for call in pair)
                 self.odd.append(
                     f"{there} and {here} attend to equal tokens, and nothing says whether they are heads, layers or "
-                    "two models: record one of them"
+                    "two models: record only one of them"
                 )
                 stands = "behind"
         if any(call.is_second_part for call in calls.running):
             part = next(call.module for call in calls.running if call.is_second_part)
-            self.odd.append(f"{self._path(part)} looks at the images after another part has: record one of them")
+            self.odd.append(
+                f"{self._path(part)} looks at the images after another part has done so: record only one of the two"
+            )
         if pair and stands == "beside":
             number = min(pair[0].layers)
             layer = self.by_layer[number]
@@ -245,8 +247,8 @@ class ForeignRecording:
             return self.odd[0]
         if unseen := self.unseen():
             return (
-                f"the attention of {few(unseen)} could not be seen, as that of a custom kernel, one without a softmax "
-                "or one that mixes heads, so the maps would not be of all layers"
+                f"the attention of {few(unseen)} could not be seen, for example because it runs in a custom kernel, "
+                "has no softmax or mixes heads, so the maps would not be of all layers"
             )
         patterns = {_pattern(path) for path in self.answered}
         left = sorted(path for path in self.anatomy.attention.keys() - self.ran if _pattern(path) in patterns)
@@ -256,7 +258,7 @@ class ForeignRecording:
             counts = sorted({count for count, _ in self.sequences})
             images = " or ".join(str(n) for n in sorted({images for _, images in self.sequences if images}))
             return (
-                f"layers saw {' or '.join(map(str, counts))} sequences, where images were {images}: a model of "
+                f"layers saw {' or '.join(map(str, counts))} sequences, but there were {images} images: a model of "
                 "windows, frames or several resolutions, such as Swin, or of heads before images, has no such maps"
             )
         if self.shorter:
@@ -265,7 +267,7 @@ class ForeignRecording:
         if len(set(times)) > 1:
             often, seldom = (times.index(pick(times)) for pick in (max, min))
             return (
-                f"{self.places[often]} attended {times[often]} times and {self.places[seldom]} {times[seldom]}: "
+                f"{self.places[often]} attended {times[often]} times, but {self.places[seldom]} {times[seldom]}: "
                 "record passes through the whole model, or through the same part of it"
             )
         shapes = sorted({tuple(kept.shape[1:]) for layer in self.by_layer for kept in layer})

@@ -71,7 +71,7 @@ class ForwardPass:
         if not self.whole:
             raise ValueError(
                 f"the layers of {type(self.model).__name__} do not each run once in a pass, with tokens (B, T, D) in "
-                "and out, so that no pass can go on from them"
+                "and out, so a pass cannot continue from them"
             )
 
     def continued(self, images: torch.Tensor, outputs: list) -> Any:
@@ -140,7 +140,7 @@ def logits_of(out: object) -> torch.Tensor:
     logits = out if isinstance(out, torch.Tensor) else getattr(out, "logits", None)
     if not isinstance(logits, torch.Tensor) or logits.ndim != 2:
         found = f"shape {tuple(logits.shape)}" if isinstance(logits, torch.Tensor) else type(out).__name__
-        raise ValueError(f"the model must give logits (B, num_classes), it gives {found}")
+        raise ValueError(f"the model must give logits (B, num_classes), but it gives {found}")
     return logits
 
 

@@ -75,8 +75,8 @@ def attention_distance(
     """(B, L, h, T, T) -> (L, h)
 
     How far, in pixels, a head looks: the distance from the query patch to each key patch, weighted by attention,
-    averaged over queries and images. A class token and registers have no place and are left out; the rest of each row
-    is rescaled to 1.
+    averaged over queries and images. A class token and registers have no position and are left out; the rest of each
+    row is rescaled to 1.
 
     Args:
         maps: from `record_attention(...).stacked()`.
@@ -94,7 +94,10 @@ def attention_distance(
     patches = patch_part(maps, grid, num_prefix)  # (B, L, h, N, N)
     totals = patches.sum(dim=-1, keepdim=True)  # (B, L, h, N, 1)
     if (totals == 0).any():
-        raise ValueError(f"{int((totals == 0).sum())} of {totals.numel()} rows give no attention to any patch")
+        wrong = int((totals == 0).sum())
+        raise ValueError(
+            f"each row must give some patch attention, but {wrong} of {totals.numel()} rows give it to none"
+        )
     patches = patches / totals
     rows, columns = torch.meshgrid(torch.arange(grid[0]), torch.arange(grid[1]), indexing="ij")
     places = torch.stack([rows.flatten(), columns.flatten()], dim=1) * patch_size  # (N, 2)
@@ -120,10 +123,12 @@ def mask_score(map: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """
     _check_map_and_mask(map, mask)
     if (map < 0).any():
-        raise ValueError(f"the map must not be negative, {int((map < 0).sum())} of {map.numel()} numbers are")
+        raise ValueError(f"the map must not be negative, but {int((map < 0).sum())} of {map.numel()} numbers are")
     total = map.sum(dim=(-2, -1))
     if (total == 0).any():
-        raise ValueError(f"the map is 0 everywhere in {int((total == 0).sum())} of {total.numel()} images")
+        raise ValueError(
+            f"the map must not be 0 everywhere, but it is in {int((total == 0).sum())} of {total.numel()} images"
+        )
     rows, columns = map.shape[-2:]
     tiles = mask.to(map).unflatten(-1, (columns, -1)).unflatten(-3, (rows, -1))  # (..., rows, P, columns, P)
     covered = tiles.mean(dim=(-3, -1))  # (..., rows, columns), the part of each patch that the object covers
@@ -173,7 +178,9 @@ def mean_and_error(per_picture: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
     """
     check_floats("per_picture", per_picture)
     if not per_picture.ndim or not len(per_picture):
-        raise ValueError(f"per_picture must be (B, ...) with at least one picture, got {tuple(per_picture.shape)}")
+        raise ValueError(
+            f"per_picture must be (B, ...) with at least one picture, got shape {tuple(per_picture.shape)}"
+        )
     mean, count = per_picture.mean(dim=0), len(per_picture)
     unknown = torch.full_like(mean, torch.nan)  # one picture says nothing about others
     return mean, per_picture.std(dim=0) / count**0.5 if count > 1 else unknown
@@ -205,7 +212,7 @@ def patch_part(maps: torch.Tensor, grid: tuple[int, int], num_prefix: int | None
         check_arguments(num_prefix=num_prefix)
         if tokens != count + num_prefix:
             raise ValueError(
-                f"a grid of {grid[0]} x {grid[1]} behind {num_prefix} tokens has {count + num_prefix}, "
+                f"a grid of {grid[0]} x {grid[1]} after {num_prefix} other tokens makes {count + num_prefix} tokens, "
                 f"but the maps have {tokens}"
             )
     return maps[..., -count:, -count:]
@@ -228,10 +235,15 @@ def _check_map_and_mask(map: torch.Tensor, mask: torch.Tensor) -> None:
         if x.ndim < 2 or 0 in x.shape:
             raise ValueError(f"{name} must have at least 2 axes, none of size 0, got shape {tuple(x.shape)}")
     if map.device != mask.device:
-        raise ValueError(f"the map is on {map.device}, the mask on {mask.device}: move one of them")
+        raise ValueError(f"the map is on {map.device}, but the mask on {mask.device}: move one of them")
     (rows, columns), (height, width) = map.shape[-2:], mask.shape[-2:]
     if height % rows or width % columns:
-        raise ValueError(f"a mask of {height} x {width} is not a multiple of a map of {rows} x {columns}")
+        raise ValueError(
+            f"the mask must be a multiple of the map, {rows} x {columns}, in height and width, got {height} x {width}"
+        )
     if not broadcast_together(map.shape[:-2], mask.shape[:-2]):
-        raise ValueError(f"maps of shape {tuple(map.shape)} and masks of shape {tuple(mask.shape)} do not go together")
+        raise ValueError(
+            f"maps of shape {tuple(map.shape)} and masks of shape {tuple(mask.shape)} need leading axes that are "
+            "equal, or 1"
+        )
     check_finite("map", map)

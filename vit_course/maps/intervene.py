@@ -172,7 +172,7 @@ def patched(tokens: Places, layer: Places, from_: torch.Tensor) -> Intervention:
     def change(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
         source = from_ if at.other is None else at.other
         if len(source) not in (1, len(x)) or source.shape[1:] != x.shape[1:]:
-            raise ValueError(f"{name}: from_ has shape {tuple(source.shape)}, and the tokens are {tuple(x.shape)}")
+            raise ValueError(f"{name}: from_ has shape {tuple(source.shape)}, but the tokens are {tuple(x.shape)}")
         changed, where = x.clone(), among("token", places, x.shape[1], name)
         changed[:, where] = source.to(x)[:, where]
         return changed
@@ -206,7 +206,7 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     interventions = list(interventions)
     for one in interventions:
         if not isinstance(one, Intervention):
-            raise TypeError(f"interventions must be those of without_head, hide and so on, got {shown(one)}")
+            raise TypeError(f"interventions must be made by without_head, hide and so on, got {shown(one)}")
     anatomy = Anatomy(model)
     changes: dict[int, list[Intervention]] = {}
     for one in interventions:
@@ -236,7 +236,7 @@ def need_places(what: str, value: Places) -> tuple[int, ...] | slice:
     several = value.tolist() if isinstance(value, torch.Tensor) else value
     places = [several] if is_int(several) else several
     if not isinstance(places, (list, tuple, range)) or not places or not all(is_int(n) and n >= 0 for n in places):
-        raise ValueError(f"{what} must be an int of at least 0, several or a slice, got {shown(value)}")
+        raise ValueError(f"{what} must be an int of at least 0, several such ints or a slice, got {shown(value)}")
     return tuple(places)
 
 
@@ -248,7 +248,7 @@ def among(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> 
     """
     if isinstance(places, slice):
         if not (chosen := list(range(count)[places])):
-            raise ValueError(f"{name}: {shown(places)} is no {what} of {count}")
+            raise ValueError(f"{name}: {shown(places)} must choose at least one {what} of {count}, but it chooses none")
         return chosen
     if max(places) >= count:
         raise ValueError(f"{name}: {what} must be from 0 to {count - 1}, got {max(places)}")
@@ -264,7 +264,7 @@ def of_parts(name: str, place: str, layer: Places, parts: Places, by: By) -> Int
         where = torch.tensor(among(what, places, x.shape[axis], name), device=x.device)
         changed = x.index_copy(axis, where, fill(x, at).index_select(axis, where).to(x))
         if place == "weights" and not sums_to_one(changed):
-            raise ValueError(f"{name}: each row of the weights must be at least 0 and sum to 1, as a softmax makes it")
+            raise ValueError(f"{name}: each row of the new weights must be at least 0 and sum to 1, as after a softmax")
         return changed
 
     return Intervention(name, place, need_places("layer", layer), change, _pictures(by))
@@ -292,7 +292,9 @@ def _other(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
 def _made(by: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
     made = by(x)
     if not isinstance(made, torch.Tensor) or made.shape != x.shape:
-        raise ValueError(f"by must be a function that gives a tensor of shape {tuple(x.shape)}, it gave {shown(made)}")
+        raise ValueError(
+            f"by must be a function that gives a tensor of shape {tuple(x.shape)}, but it gave {shown(made)}"
+        )
     return made
 
 

@@ -10,9 +10,9 @@ PLACE = one_of("queries", "keys", "values")
 def replaced(place: str, layer: Places, head: Places, by: By = "zero") -> Intervention:
     """Replaces the queries, keys or values of heads, (B, h, T, d).
 
-    They are what enters the product `q k^T` or the product with the weights. Where the attention is computed openly,
-    as in our models of up to 128 tokens, and in timm without its fused attention, the queries are by then divided by
-    `sqrt(d)`. A model whose heads share keys and values has fewer heads of these.
+    They are what enters the product `q k^T` or the product with the weights. If the attention is computed step by
+    step, as in our models of up to 128 tokens, and in timm without its fused attention, the queries have already been
+    divided by `sqrt(d)`. A model whose heads share keys and values has fewer heads of these.
 
     Args:
         place: "queries", "keys" or "values".
@@ -20,8 +20,8 @@ def replaced(place: str, layer: Places, head: Places, by: By = "zero") -> Interv
         by: as in `without_head`. With "zero" for queries or keys all scores are equal, and so are the weights.
 
     Raises:
-        TypeError, ValueError: as `without_head`, or an unknown place; when the model runs, attention in which they
-            cannot be told.
+        TypeError, ValueError: as `without_head`, or an unknown place; when the model runs, attention that does
+            not show them.
 
     Source: Wang et al. 2022 (arXiv:2211.00593), who patch what heads read by queries, keys or values alone.
     """
@@ -38,8 +38,8 @@ def without_neurons(layer: Places, neurons: Places, by: By = "zero") -> Interven
         by: as in `without_head`; a function is given (B, T, M).
 
     Raises:
-        TypeError, ValueError: as `without_head`; when the model runs, an MLP whose neurons cannot be told, as where
-            their number M is the width D of the tokens.
+        TypeError, ValueError: as `without_head`; when the model runs, an MLP that does not show its neurons, for
+            example because their number M is the width D of the tokens.
 
     Source: Geva et al. 2021 (arXiv:2012.14913), who read them as the keys of a memory; Bau et al. 2020
         (arXiv:2009.05041), who remove single units.

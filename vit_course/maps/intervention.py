@@ -11,23 +11,24 @@ from torch.utils.weak import WeakIdKeyDictionary
 from vit_course.maps.tokens import Tokens
 
 QUERIES_AND_KEYS = (
-    "computes its attention in a way in which no queries and keys can be told: PyTorch's scaled_dot_product_attention, "
-    "multi_head_attention_forward without extra keys and padding masks, or a product of queries (B, h, T, d) and keys "
-    "(B, h, d, T) is needed, once a layer"
+    "computes its attention in a way that does not show its queries and keys: each layer must call PyTorch's "
+    "scaled_dot_product_attention, or multi_head_attention_forward without extra keys and padding masks, or multiply "
+    "queries (B, h, T, d) by keys (B, h, d, T), once"
 )
 NEEDED = {
-    "scores": "computes its attention in a way in which no key can be hidden: PyTorch's scaled_dot_product_attention, "
-    "multi_head_attention_forward or softmax is needed, once a layer",
-    "weights": "computes its attention in a way in which no weights can be replaced: the same is needed as for "
-    "hidden keys, and none of the extra keys and padding masks of nn.MultiheadAttention",
-    "heads": "computes its attention in a way in which no head can be told: PyTorch's scaled_dot_product_attention, "
-    "multi_head_attention_forward, or a softmax times values (B, h, T, d) is needed, once a layer",
+    "scores": "computes its attention in a way that does not let keys be hidden: each layer must call PyTorch's "
+    "scaled_dot_product_attention, multi_head_attention_forward or softmax, once",
+    "weights": "computes its attention in a way that does not let weights be replaced: each layer must call PyTorch's "
+    "scaled_dot_product_attention, softmax, or multi_head_attention_forward without extra keys and padding masks, once",
+    "heads": "computes its attention in a way that does not show its heads: each layer must call PyTorch's "
+    "scaled_dot_product_attention or multi_head_attention_forward, or multiply a softmax by values (B, h, T, d), once",
     "queries": QUERIES_AND_KEYS,
     "keys": QUERIES_AND_KEYS,
-    "values": "computes its attention in a way in which no values can be told: the same is needed as for heads, and "
-    "none of the extra keys and padding masks of nn.MultiheadAttention",
-    "neurons": "has no neurons that could be told: after the attention has been added, one linear layer is needed that "
-    "takes tokens (B, T, M) back to (B, T, D), with M other than D",
+    "values": "computes its attention in a way that does not show its values: each layer must call PyTorch's "
+    "scaled_dot_product_attention, or multi_head_attention_forward without extra keys and padding masks, or multiply a "
+    "softmax by values (B, h, T, d), once",
+    "neurons": "does not show the neurons of its MLP: after the attention has been added, exactly one linear layer "
+    "must take tokens (B, T, M) back to (B, T, D), with M not equal to D",
     "attention": "does not add its attention to its tokens once, as tokens + attention(norm(tokens))",
     "mlp": "does not add its MLP to its tokens once, after its attention, as tokens + mlp(norm(tokens))",
 }
@@ -73,7 +74,7 @@ class Intervention:
         change: a function from the present value and the running layer to the new value.
         pictures: other pictures, whose values in the unchanged model become `RunningLayer.other`.
         row: the index of the only image of the batch that is changed; None for all of them.
-        heard: whether `change` only hears the value and returns it as it is.
+        heard: whether `change` only records the value and returns it unchanged.
     """
 
     name: str

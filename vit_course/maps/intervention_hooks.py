@@ -97,7 +97,7 @@ class InterventionHooks:
         self.inside = False
         if left := sorted(self.changes.keys() - self.ran):
             path = self.layers[left[0]][0]
-            raise ValueError(f"layer {left[0]} ({path}) did not run as a module, so that nothing was changed there")
+            raise ValueError(f"layer {left[0]} ({path}) did not run as a module, so nothing was changed there")
 
     def _enter(self, index: int, block: nn.Module, args: tuple, kwargs: dict) -> tuple[tuple, dict] | None:
         if not self._here():
@@ -105,7 +105,7 @@ class InterventionHooks:
         once = all(not one.heard and one.pictures is None for one in self.changes.get(index, []))
         if self.inside and index in self.ran and not once:
             raise ValueError(
-                f"layer {index} ({self.layers[index][0]}) runs more than once in a pass, so that it has no one value"
+                f"layer {index} ({self.layers[index][0]}) runs more than once in a pass, so it has no single value"
             )
         self.ran.add(index)
         self.entered = True
@@ -170,7 +170,7 @@ class InterventionHooks:
         raise ValueError(
             f"layer {running.index} consists of {few(parts)}, and no addition of the last one's output to its tokens, "
             f"as tokens + part(tokens), was seen before {before}: its end is not known, or several attention modules "
-            "run in one block, so that nothing can be changed there"
+            "run in one block, so nothing can be changed there"
         )
 
     def _leave(self, index: int, block: nn.Module, args: tuple, output: Any) -> Any:
@@ -181,9 +181,9 @@ class InterventionHooks:
             return None
         if block in self.anatomy.attention.values() and not _has_added(self.changing.running):
             raise ValueError(
-                f"{self.layers[index][0]} adds nothing to its tokens, so it is no layer, but the attention of one, or "
-                f"one of several attention modules in one block ({few(list(self.anatomy.attention))}): nothing can be "
-                "changed there"
+                f"{self.layers[index][0]} adds nothing to its tokens, so it is not a layer but the attention of one, "
+                f"or one of several attention modules in one block ({few(list(self.anatomy.attention))}): nothing can "
+                "be changed there"
             )
         tokens = first_tensor(output)
         if not isinstance(tokens, torch.Tensor) or tokens.shape != self.changing.running.tokens.shape:

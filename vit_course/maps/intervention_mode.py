@@ -43,7 +43,10 @@ class InterventionMode(AttentionInterventions):
             running.met.clear()
             if (blind := running.hidden.all(dim=-1)).any():
                 query = int(blind.nonzero()[0, -1])
-                raise ValueError(f"{scores[-1].name} leaves token {query} no key in layer {running.index}")
+                raise ValueError(
+                    f"{scores[-1].name} leaves token {query} without a key in layer {running.index}, but each token "
+                    "needs one"
+                )
         return running.tokens
 
     def leave(self, output: torch.Tensor) -> torch.Tensor:
@@ -65,8 +68,8 @@ class InterventionMode(AttentionInterventions):
         name = getattr(func, "__name__", "")
         if self.stale and name != "__get__" and any(is_among(one, self.stale) for one in args):  # more than their shape
             raise ValueError(
-                f"{type(self.model).__name__} adds to its tokens in place and goes on with them, so that they cannot "
-                "be replaced by those of more pictures"
+                f"{type(self.model).__name__} changes its tokens in place and then goes on using them, so they cannot "
+                "be replaced by those of several pictures"
             )
         if self.running is None or self.busy:
             return func(*args, **kwargs)

@@ -45,10 +45,10 @@ def head_attribution(model: nn.Module, images: torch.Tensor, classes: torch.Tens
     """(B, C, H, W), (B,) -> `Attribution`: what each head, (B, L, h), and each other part adds to one logit
 
     The tokens after the last layer are a sum: of those that enter the first layer, and of what each head, each bias and
-    each MLP adds. What follows, the last norm and the head, is linear, if the scale of the norm is taken as it is for
-    this image. So the logit is the sum of what is read from each part. This is the direct way alone: what a head
-    changes in later layers counts as theirs. For the difference of two logits, subtract the parts of one from those of
-    the other. Takes h + 5 forward passes and a backward one through what follows the layers.
+    each MLP adds. What follows, the last norm and the head, is linear, if the scale of the norm is fixed at its value
+    for this image. So the logit is the sum of what is read from each part. This is the direct contribution only: what a
+    head changes in later layers counts for those layers. For the difference of two logits, subtract the parts of one
+    from those of the other. Takes h + 5 forward passes and a backward one through what follows the layers.
 
     Args:
         model: as in `intervene`, in eval mode.
@@ -57,8 +57,8 @@ def head_attribution(model: nn.Module, images: torch.Tensor, classes: torch.Tens
 
     Raises:
         TypeError, ValueError: as `value_weighted`; a model without logits, or a class out of range; layers that do
-            more than to add attention and MLP; or a model in which more follows them than norms, means and linear
-            layers, such as a pooling by attention.
+            more than add attention and MLP; or a model in which something other than norms, means and linear layers
+            follows them, such as a pooling by attention.
 
     Source: Elhage et al. 2021, "A mathematical framework for transformer circuits" (transformer-circuits.pub); Nanda &
         Bloom 2022, TransformerLens.
@@ -146,6 +146,8 @@ def _read_linearly(
             (reading,) = torch.autograd.grad(logit.sum(), last)
         with torch.no_grad():
             last, rest = last.detach(), read(torch.zeros_like(last))
-            what = "the logit is no linear function of the tokens after the last layer, the scales of the norms fixed"
+            what = (
+                "with fixed scales of the norms, the logit is not a linear function of the tokens after the last layer"
+            )
             check_sum(what, (reading * last).sum((1, 2)) + rest, logit)
     return last, reading, rest

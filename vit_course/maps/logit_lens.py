@@ -16,8 +16,9 @@ from vit_course.maps.run_model import run
 def logit_lens(model: nn.Module, images: torch.Tensor) -> torch.Tensor:
     """(B, C, H, W) -> (B, L + 1, num_classes)
 
-    The logits after each layer, as if no further layer followed: what comes behind the layers, such as the last norm
-    and the head, reads the tokens that enter the first layer, and those that leave each. The last are the model's own.
+    The logits after each layer, as if no further layer followed: what follows the layers, such as the last norm and
+    the head, reads the tokens that enter the first layer and those that leave each layer. The last logits are the
+    model's own.
 
     Args:
         model: any with layers that `intervene` finds, and a head.
@@ -50,5 +51,5 @@ def lens_of(seen: ForwardPass, images: torch.Tensor, logits: torch.Tensor) -> to
     with EAGER, unrecorded():  # a compiled model would be compiled anew
         lens = logits_of(seen.read(several, tokens.flatten(0, 1))).unflatten(0, tokens.shape[:2])
     if not is_close(lens[:, -1], logits):
-        raise ValueError("the head does not read the tokens after the last layer alone, so that it has no lens")
+        raise ValueError("the head reads more than the tokens after the last layer, so it has no logit lens")
     return lens

@@ -33,9 +33,10 @@ def mean_activations(
     """(N, C, H, W) -> `MeanActivations`
 
     The means of what a model computes over pictures of a data set, position by position: a head's mean output has one
-    vector for each of the T tokens. `without_head(3, 1, by=means)`, and what else takes `by`, replace by them what the
-    model computes for a picture (mean ablation). What is the same for all pictures stays, and what tells this picture
-    from the others is lost; "token mean" keeps only what all tokens of the one picture share, and "zero" nothing.
+    vector for each of the T tokens. `without_head(3, 1, by=means)`, and everything else that takes `by`, uses them to
+    replace what the model computes for a picture (mean ablation). What is the same for all pictures is kept, and what
+    distinguishes this picture is lost; "token mean" keeps only what all tokens of the one picture share, and "zero"
+    nothing.
 
     The means are those of the model as it is now: after further training, they have to be computed again.
 
@@ -43,8 +44,8 @@ def mean_activations(
         model: as in `intervene`, in eval mode; interventions that are active take part.
         images: pictures of the data set, as the model takes them.
         places: where; by default "heads", "attention", "mlp", "layer" and "weights", and there are "queries", "keys",
-            "values" and "neurons". In a model with parallel branches, for example, there is no "mlp" to be told from
-            the attention; and the weights are large, L h T^2 numbers.
+            "values" and "neurons". In a model with parallel branches, for example, no "mlp" can be separated
+            from the attention; and the weights are large, L h T^2 numbers.
         batch_size: how many pictures run at once.
         progress: a bar on standard output.
 

@@ -37,7 +37,7 @@ class Call:
             self._copy = given.clone()
 
     def stands(self, before: "Call") -> str:
-        """How this call stands to one before it: "beside" it, as the heads of a layer do, "behind" it, or "unclear".
+        """How this call relates to an earlier one: "beside" it, as the heads of a layer do, "behind" it, or "unclear".
 
         Modules beside each other are given the same tokens (B, T, D), or parts of them. If the tokens are only equal,
         as where each head is given a norm of its own, a head is known by its output, which has fewer numbers than its

@@ -1,4 +1,4 @@
-"""Probes a model: whether each attention layer reads what the layers before it gave, and no head what another gave."""
+"""Probes a model: does each attention layer read the output of earlier ones, and no head that of another head?"""
 
 import threading
 from weakref import WeakKeyDictionary
@@ -26,7 +26,7 @@ def check_layers(watched: ForeignRecording, image_size: tuple[int, int] | None) 
         image_size: (H, W) of its images; None if it is not known.
 
     Raises:
-        ValueError: two layers of which neither reads what the other gives, or two heads of which one does.
+        ValueError: two layers, neither of which reads the output of the other, or two heads, one of which does.
     """
     reads = None if image_size is None else probe_layers(watched.anatomy, image_size)
     if isinstance(reads, str):
@@ -50,18 +50,18 @@ def are_tested(watched: ForeignRecording, image_size: tuple[int, int] | None) ->
 def _message(watched: ForeignRecording, first: int, second: int, follows: bool) -> str:
     name, places = watched.anatomy.name, watched.places
     if follows:
-        return f"{name} was tested: of the heads of {places[first]} one reads what another gives, so they are layers"
+        return f"{name} was tested: one of the heads of {places[first]} reads the output of another, so they are layers"
     return (
-        f"{name} was tested: {places[first]} and {places[second]} read nothing of each other, so they are heads, "
-        "branches or models side by side, and not two layers: record one of them"
+        f"{name} was tested: neither {places[first]} nor {places[second]} reads the output of the other, so they are "
+        "heads, branches or models side by side, and not two layers: record only one of them"
     )
 
 
 def probe_layers(anatomy: Anatomy, image_size: tuple[int, int]) -> Reads | str | None:
-    """Which attentions read something of which earlier ones, found once for each model and size of image.
+    """Finds which attentions read the output of which earlier ones, once for each model and size of image.
 
-    One random image runs through the model, and in the graph that autograd keeps a way is searched from the result of
-    each attention back to those of the others. This also holds for layers that add nothing yet.
+    One random image runs through the model, and autograd's graph is searched for a path from the result of each
+    attention back to those of the others. This also holds for layers that add nothing yet.
 
     Args:
         anatomy: of the model.

@@ -48,21 +48,22 @@ def probe_order(
 ) -> Order | None:
     """Which patch each token shows, found on the model itself, once for each size and grid.
 
-    About 2 log2(N) random images run as far as the first attention layer, for which the N patches are numbered in
-    binary: in two images for each binary digit, those patches change that have it, or have it not. A token that shows
-    one patch changes in exactly one of the two. In one more image the pixels change that no patch covers.
+    About 2 log2(N) random images run as far as the first attention layer. The N patches are numbered in binary, and for
+    each binary digit there are two images: in one, the patches with this digit change; in the other, those without it.
+    A token that shows one patch changes in exactly one of the two. In one more image, only the pixels that no patch
+    covers change.
 
     Args:
         anatomy: of the model.
         image_size: (H, W)
         grid: (rows, columns) of patches.
         corners: which pixels of a patch change, if it is known to cover just its cell: 0 for that at its top left, 1
-            for that at its bottom right. Thus a grid is also found to be wrong that is off by a pixel. Of other
-            patches the middle changes.
+            for that at its bottom right. So even a grid that is off by one pixel is detected. Of other
+            patches, the middle changes.
 
     Returns:
         None if the model cannot be run in this way: it takes other arguments, or has no attention layer that can be
-        heard; or if the grid has more rows or columns than the image has pixels.
+        recorded; or if the grid has more rows or columns than the image has pixels.
     """
     known = _found.setdefault(anatomy.model, {})
     key = (image_size, grid, corners)
@@ -159,8 +160,8 @@ def find_probed_tokens(
 ) -> Tokens:
     """As `find_tokens`, tested on the model itself; if it does not say its prefix, the test says how long it is.
 
-    A token has to change with the pixels of its patch and of no other, and with none that no patch sees. Not tested are
-    our own `ViT`, whose order is known, and a model of which no image was seen.
+    A token must change with the pixels of its patch and of no other, and not with pixels that no patch sees. Our own
+    `ViT`, whose order is known, is not tested, nor is a model whose images were not seen.
 
     Raises:
         ValueError: as `find_tokens`, or a token that shows another patch or none, or patches that lie elsewhere.
@@ -192,8 +193,8 @@ def _check_order(order: Order, name: str, found: Tokens) -> None:
             if before
             else "no token was"
         )
-        at = f"those at {few(places)} do" if places else "all show one"
-        raise ValueError(f"{name} was tested: {wanted} expected to come first and to show no patch, and {at}. {DRAWN}")
+        at = f"the tokens that do are {few(places)}" if places else "all tokens show one"
+        raise ValueError(f"{name} was tested: {wanted} expected to come first and to show no patch, but {at}. {DRAWN}")
     for place, shown in enumerate(rest):
         if shown not in (place, SEVERAL):
             at, instead = (Tokens((), found.grid).name(each) for each in (place, shown))
@@ -216,8 +217,8 @@ def _tested_place(order: Order, anatomy: Anatomy, image_size: tuple[int, int], f
         (height, width), (tall, wide) = image_size, geometry.size
         raise ValueError(
             f"{anatomy.name} was tested: in an image of {height} x {width} its patches of {tall} x {wide} pixels do "
-            "not lie where its patch embedding says, as where a model resizes its images: give it images of a size "
-            "that its patches divide"
+            "not lie where its patch embedding says, for example because it resizes its images: give it images whose "
+            "sides are multiples of the patch size"
         )
     known = not mixed or not (geometry.apart or beyond)
     return found if known else _doubtful(found)

@@ -92,8 +92,8 @@ class RecordedAttention:
     def _check_unchanged(self) -> None:
         if any(tensor._version != version for tensor, version in self._lent):
             raise ValueError(
-                "what was recorded has been changed in place since, by the model or by a training step: ask for the "
-                "maps before that"
+                "the recorded tensors have been changed in place since, by the model or by a training step: ask for "
+                "the maps before that"
             )
 
 

@@ -120,12 +120,12 @@ class RecordedMaps:
                 if pair is None:
                     raise ValueError(
                         f"queries and keys of layer {index} were not seen, only its weights, because it {kept.why}: "
-                        "stacked() gives the maps"
+                        "use stacked(), which gives the maps"
                     )
                 pairs[index].append(pair)
         widths = sorted({q.shape[-1] for of_layer in pairs for q, _ in of_layer})
         if len(widths) > 1:
-            raise ValueError(f"heads have different widths, {widths}, so their queries cannot be stacked")
+            raise ValueError(f"heads must have one width, so that their queries can be stacked, got widths {widths}")
         q, k = (torch.stack([torch.cat([pair[i] for pair in of_layer]) for of_layer in pairs], dim=1) for i in (0, 1))
         return need_finite("queries", q), need_finite("keys", k)
 
@@ -150,7 +150,7 @@ class RecordedMaps:
             if any(isinstance(module, torch.jit.ScriptModule) for module in self._anatomy.paths):
                 raise ValueError(
                     f"nothing was recorded: {self._anatomy.name} was traced or scripted by torch.jit, so its calls are "
-                    "not seen: record the model that it was made from"
+                    "not seen: record the model from which it was made"
                 )
             ran = f"{few(unseen)} ran, and" if unseen else "run the model inside the with block; if it ran,"
             raise ValueError(
@@ -195,9 +195,9 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
     explicitly or fused. The weights, softmax(q k^T / sqrt(d)), are computed on request, before dropout, so each row
     sums to 1. In other models, such as those of torchvision, timm and Hugging Face, every call by which PyTorch
     computes attention, fused or not, is intercepted, and what determines its weights is kept, in float32 if the model
-    has 16 bits. All hooks are removed at the end, even after an exception. Recordings of our models can be nested and
-    see the same. Only this model is recorded, whatever else runs inside the block, and only in the thread that opened
-    it: several threads may each record it at the same time.
+    has 16 bits. All hooks are removed at the end, even after an exception. Recordings of our models can be nested, and
+    all of them record the same. Only this model is recorded, whatever else runs inside the block, and only in the
+    thread that opened it: several threads may each record it at the same time.
 
     Args:
         model: any module whose attention goes through our `SelfAttention`, `nn.MultiheadAttention`,

@@ -53,5 +53,7 @@ class MeanActivations:
             raise ValueError(f"the means, position by position, and the pictures must be of one size, got {sizes}")
         mean = self.values[place][at.index]
         if mean.shape != x.shape[1:]:
-            raise ValueError(f"the mean of {place!r} has shape {tuple(mean.shape)}, here it is {tuple(x.shape[1:])}")
+            raise ValueError(
+                f"the mean of {place!r} has shape {tuple(mean.shape)}, but {tuple(x.shape[1:])} is needed here"
+            )
         return mean.to(x).expand_as(x)

@@ -50,8 +50,8 @@ class Tokens:
     def pixels(self, token: int) -> Box | None:
         """(top, left, bottom, right): the token's patch is `image[:, top:bottom, left:right]` of the model's input.
 
-        Of a patch that the model pads, only pixels of the image count. At its right and lower edge an image may have
-        pixels that belong to no patch: a side of 416 pixels has 29 patches of 14, and the last 10 are not seen.
+        If the model pads a patch, only pixels of the image count. An image may have pixels at its right and lower edges
+        that belong to no patch: a side of 416 pixels has 29 patches of 14, and the last 10 are not seen.
 
         Returns:
             None for a token that is not a patch; or if it is not known what its patch covers, as behind a stem of
@@ -60,10 +60,9 @@ class Tokens:
         Raises:
             IndexError: there is no such token.
         """
-        if not 0 <= token < self.num_prefix + self.grid[0] * self.grid[1]:
-            raise IndexError(
-                f"there is no token {token}: {self.grid[0]} x {self.grid[1]} patches follow {self.num_prefix}"
-            )
+        count = self.num_prefix + self.grid[0] * self.grid[1]
+        if not 0 <= token < count:
+            raise IndexError(f"there is no token {token}, only tokens 0 to {count - 1}")
         if token < self.num_prefix or self.geometry is None:
             return None
         return self.geometry.pixels(*divmod(token - self.num_prefix, self.grid[1]))
@@ -103,7 +102,8 @@ def find_tokens(
     names = need_prefix(prefix)
     if anatomy is not None and anatomy.suffix_tokens:
         raise ValueError(
-            f"{anatomy.name} puts {anatomy.suffix_tokens[0]} behind its patches, where no place is known for them"
+            f"{anatomy.name} puts {anatomy.suffix_tokens[0]} after its patches, but other tokens are supported only "
+            "before them"
         )
     if anatomy is not None and names is None:
         names = anatomy.prefix
@@ -111,7 +111,8 @@ def find_tokens(
     if place is None:
         if image_size is None:
             raise ValueError(
-                "the size of the images was not seen, or is not one, so the patches' places are not known: give grid"
+                "the size of the images was not seen, or they have several sizes, so it is not known where the "
+                "patches lie: give grid"
             )
         place = None if anatomy is None else anatomy.grid(image_size)
         if place is None:
@@ -136,8 +137,8 @@ def check_whole(anatomy: Anatomy, num_tokens: int, image_size: tuple[int, int] |
     """
     if anatomy.shuffles:
         raise ValueError(
-            f"{anatomy.name} leaves patches out at random and shuffles the others, also in eval mode, so "
-            "their places are not known: load its weights by pretrained.load_huggingface, which keeps all of them"
+            f"{anatomy.name} leaves patches out at random and shuffles the others, even in eval mode, so "
+            "it is not known where they lie: load its weights by pretrained.load_huggingface, which keeps all of them"
         )
     if image_size is None or anatomy.suffix_tokens:
         return
@@ -151,8 +152,8 @@ def _check_count(num_tokens: int, grid: tuple[int, int], names: tuple[str, ...])
     if rows * columns + len(names) != num_tokens:
         said = ", ".join(names) or "no other token"
         raise ValueError(
-            f"the maps have {num_tokens} tokens, and {rows} x {columns} patches with {said} make "
-            f"{rows * columns + len(names)}: patches are left out, joined or added, so their places are not known"
+            f"the maps have {num_tokens} tokens, but {rows} x {columns} patches with {said} make "
+            f"{rows * columns + len(names)}: patches are left out, joined or added, so it is not known where they lie"
         )
 
 
@@ -162,7 +163,7 @@ def _need_order(anatomy: Anatomy | None, others: int) -> tuple[str, ...]:
     if others and (special or others > 1) and anatomy is not None:
         which = f" ({', '.join(special)})" if special else ""
         raise ValueError(
-            f"{anatomy.name} does not say where its {others} tokens that are not patches are{which}: where "
+            f"{anatomy.name} does not say where its {others} tokens that are not patches are{which}: if "
             "they come before the patches, give their names as prefix="
         )
     return _unnamed(max(others, 0))

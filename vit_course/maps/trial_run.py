@@ -1,4 +1,4 @@
-"""A run of somebody's model that leaves nothing behind, to test what is believed of it."""
+"""A run of any model that leaves no traces, to test assumptions about the model."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What a model, or the one inside a wrapper, says of its images and classes, so far as a test run confirms it."""
+"""What a model, or the one inside a wrapper, states about its images and classes, if a test run confirms it."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -22,13 +22,13 @@ T = TypeVar("T")
 
 
 class Wrapped:
-    """What a model says of the images and the classes that it was made for.
+    """What a model states about the images and the classes that it was made for.
 
     A model inside another one, as in `nn.DataParallel`, in a compiled model, in one with adapters or in a class of
-    one's own, may say it for the whole. But the module around it may change the images, as
+    one's own, may state this for the whole. But the module around it may change the images, as
     `nn.Sequential(Normalize(...), vit)` does, or the output, as a new head does. So in a test run on a random image
-    the model inside has to be given the very images of the whole; and, where its classes are asked for, its output has
-    to be that of the whole. What is not confirmed is None.
+    the model inside must be given exactly the images of the whole; and if its classes are needed, its output must be
+    that of the whole. Anything that is not confirmed is None.
 
     Args:
         model: any ViT.
@@ -76,13 +76,13 @@ class Wrapped:
 
     @property
     def changes_images(self) -> str | None:
-        """A sentence that says why what the model of a library says of its images does not hold, or None if it does."""
-        return self._unlike(self._takes_images, "{} does not hand on its images as they are to the {} inside")
+        """A sentence that says why a library model's statements about its images do not hold, or None if they do."""
+        return self._unlike(self._takes_images, "{} does not pass its images unchanged to the {} inside")
 
     @property
     def changes_output(self) -> str | None:
         """A sentence that says why the classes are not those of the model of a library, or None if they are."""
-        return self._unlike(self._gives_output, "the output of {} is not that of the {} inside")
+        return self._unlike(self._gives_output, "the output of {} is not the output of the {} inside")
 
     def _unlike(self, holds: Callable[[str], bool], why: str) -> str | None:
         # Why what the model of a library says does not hold for the whole, or None.

@@ -89,7 +89,7 @@ def overlay(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float | 
         check({"high": real(-1e30, 1e30)}, {"high": high})
     image, attention = to_array("image", image, axes=(2, 3)), to_array("attention", attention, axes=(2,))
     if image.ndim == 3 and image.shape[2] != 3:
-        raise ValueError(f"image must be (H, W, 3) or (H, W), got shape {image.shape}: `to_picture` makes it so")
+        raise ValueError(f"image must be (H, W, 3) or (H, W), got shape {image.shape}: `to_picture` converts it")
     height, width = image.shape[:2]
     extent = (0, width, height, 0)
     axes.imshow(image, cmap="gray", vmin=0, vmax=1, extent=extent)

@@ -72,7 +72,7 @@ def patch_sequence(patches, title: str = "", first: int = 16, labels: Sequence[s
     check_text(title=title)
     patches = _patches(patches)[:first]
     if labels is not None and not isinstance(labels, Sequence):
-        raise ValueError(f"labels must be words in a row, got {shown(labels)}")
+        raise ValueError(f"labels must be a list of words, got {shown(labels)}")
     if labels is not None and len(labels) < len(patches):
         raise ValueError(f"{len(patches)} patches are shown, but there are {len(labels)} labels")
     low, high = float(patches.min()), float(patches.max())

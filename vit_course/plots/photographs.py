@@ -37,7 +37,7 @@ def spotlight(axes: Axes, image: np.ndarray, attention: np.ndarray, high: float 
     if image.ndim == 2:
         image = np.repeat(image[..., None], 3, axis=2)
     if image.shape[2] != 3:
-        raise ValueError(f"image must be (H, W, 3) or (H, W), got shape {image.shape}: `to_picture` makes it so")
+        raise ValueError(f"image must be (H, W, 3) or (H, W), got shape {image.shape}: `to_picture` converts it")
     high = high or max(float(np.quantile(attention, 0.98)), 1e-30)
     share = enlarged((attention / high).clip(0, 1), image.shape[:2], smooth)
     light = DARKEST + (1 - DARKEST) * share

@@ -93,20 +93,20 @@ def predictions(images, probabilities, class_names: Sequence[str], labels=None, 
 def _check_predictions(count: int, probabilities: np.ndarray, class_names, labels: np.ndarray | None) -> None:
     rows, classes = probabilities.shape
     if rows != count:
-        raise ValueError(f"there are {count} images and {rows} rows of probabilities")
+        raise ValueError(f"there are {count} images but {rows} rows of probabilities: one for each image is needed")
     if probabilities.min() < 0 or probabilities.max() > 1.001:  # a softmax may round to a little over 1
         raise ValueError(
             f"probabilities must be from 0 to 1, got {probabilities.min():.3g} to {probabilities.max():.3g}: "
-            "of logits, take the softmax first"
+            "apply softmax to logits first"
         )
     if not isinstance(class_names, Sequence):
-        raise ValueError(f"class_names must be names in a row, got {shown(class_names)}")
+        raise ValueError(f"class_names must be a list of names, got {shown(class_names)}")
     if len(class_names) != classes:
-        raise ValueError(f"there are {classes} classes and {len(class_names)} class names")
+        raise ValueError(f"there are {classes} classes but {len(class_names)} class names: one for each is needed")
     if labels is not None and (labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= classes):
         raise ValueError(f"labels must be whole numbers from 0 to {classes - 1}, got {shown(labels.tolist())}")
     if labels is not None and len(labels) != count:
-        raise ValueError(f"there are {count} images and {len(labels)} labels")
+        raise ValueError(f"there are {count} images but {len(labels)} labels: one for each is needed")
 
 
 def expected_and_received(expected, received) -> Figure:

@@ -26,9 +26,10 @@ from vit_course.vit import ViT
 RUN, PUBLISHED, HEAD = "best.safetensors", "model.safetensors", "head.safetensors"
 
 WANTED = (
-    f"give the folder of a run or its {RUN}, or a folder with a config.json that timm or transformers has saved. "
-    "Weights in a file alone get there through their model: load_state_dict, and then model.save_pretrained(folder) of "
-    "transformers or timm.models.save_for_hf(model, folder); or they go into ours by pretrained.load_timm and its like"
+    f"give the folder of a run or its {RUN}, or a folder with a config.json, saved by timm or transformers. "
+    "If you have only a file of weights, load it into its model by load_state_dict, and save that by "
+    "model.save_pretrained(folder) of transformers or timm.models.save_for_hf(model, folder); or convert it by "
+    "pretrained.load_timm or a similar function"
 )
 
 Size = int | tuple[int, int] | None
@@ -41,8 +42,8 @@ def load(name: str | Path, image_size: Size = None) -> ViT:
         name: "vit-s14" is a ViT-S/14 of 21.6 million parameters without a head, for its `features`;
             "vit-s14-cifar10" has a linear head for ten classes. The course trained the others,
             "mae-cifar" and "dino-cifar" without labels. Or the path of a run's folder or of its best.safetensors;
-            or what a library publishes, "timm:NAME", "hf:NAME" or "torchvision:NAME"; or a folder that timm or
-            transformers has saved.
+            or what a library publishes, "timm:NAME", "hf:NAME" or "torchvision:NAME"; or a folder saved by timm or
+            transformers.
         image_size: of the input images; positions are interpolated. By default the size it was made for.
 
     Raises:
@@ -60,7 +61,7 @@ def load(name: str | Path, image_size: Size = None) -> ViT:
         if "config" not in metadata:
             check_no_adapter(state)
             if library_of_name(path.parent) is not None:
-                raise ValueError(f"its config.json is in the folder beside it: give the folder, {path.parent}")
+                raise ValueError(f"its config.json is in the same folder: give the folder, {path.parent}")
             hint = whose_names(OURS, state)
             raise ValueError(f"it holds no ViTConfig, so it is not a checkpoint of a vit_course ViT{hint}: {WANTED}")
         model = build(config_of(metadata["config"]), state)
@@ -135,8 +136,8 @@ def load_run(name: str | Path, image_size: Size = None) -> Pretrained:
         check_statistics(images["mean"], images["std"])
         if len(images["mean"]) != model.config.in_channels:
             raise ValueError(
-                f"mean has {len(images['mean'])} values, the {model.config.in_channels} channels of the model need "
-                "one each"
+                f"mean has {len(images['mean'])} values, but the model has {model.config.in_channels} channels and "
+                "needs one for each"
             )
     model = model if image_size is None else resize(model, image_size)
     preprocess = AsTrained(model.config.height_width, tuple(images["mean"]), tuple(images["std"]))
@@ -174,7 +175,10 @@ def find(name: str | Path) -> Path:
             "transformers"
         )
     if path.is_file() and path.suffix != ".safetensors" and not _is_safetensors(path):
-        raise ValueError(f"{path} is no safetensors file and is not opened, because others may run code: {WANTED}")
+        raise ValueError(
+            f"{path} is not a safetensors file, and files of other kinds are not opened because they may run code: "
+            f"{WANTED}"
+        )
     return path
 
 

@@ -73,8 +73,8 @@ class Comparison:
 def first_difference(ours: nn.Module, theirs: nn.Module, images: torch.Tensor, tolerance: float = 1e-9) -> Comparison:
     """Runs both models on the same images and compares the output of each part.
 
-    Copies run, in eval mode, on the CPU and in float64, where rounding stays far below the tolerance: a difference
-    is a fault. The models are not changed.
+    It runs copies, in eval mode, on the CPU and in float64, where rounding stays far below the tolerance, so any
+    difference is a bug. The models are not changed.
 
     Args:
         ours, theirs: two models of the kinds that `stages` takes; they may be of the same kind.

@@ -39,7 +39,7 @@ def load_torchvision(weights: nn.Module | Weights, num_heads: int | None = None,
     """A `VisionTransformer` of torchvision, or its state dict -> a `ViT` of ours with the same result, in eval mode.
 
     The sizes are read from the shapes; the number of heads, which they do not show, comes from the model or
-    is given. The new model has the dtype of the weights, even a half one, and shares no memory with them. Weights
+    is given. The new model has the dtype of the weights, even a 16-bit one, and shares no memory with them. Weights
     without a head give a model without one, whose `features` work.
 
     Args:
@@ -157,7 +157,9 @@ def _opened(
         return _agreed(Metadata(), **given), need_state_dict(weights)
     state = need_state_dict(weights.state_dict())
     if library_of(state) is None and (prefix := prefix_of(state)):
-        raise ValueError(f"this is a {type(weights).__name__} around a model: give that, model.{prefix[:-1]}")
+        raise ValueError(
+            f"this is a {type(weights).__name__} around a model: give the model itself, model.{prefix[:-1]}"
+        )
     with hinting(library, state):
         return _agreed(read(weights), **given), state
 
@@ -169,7 +171,7 @@ def _agreed(found: Metadata, **given: Any) -> Metadata:
             check_arguments(**{"any_gelu" if name == "gelu" else name: value})
             known = getattr(found, name)
             if known not in (None, value):
-                raise ValueError(f"{name} is {shown(value)}, and the model has {shown(known)}")
+                raise ValueError(f"{name} is {shown(value)}, but the model has {shown(known)}")
     return replace(found, **{name: value for name, value in given.items() if value is not None})
 
 
@@ -205,7 +207,7 @@ def convert(
         check_tensors(state)
         if num_classes and not fresh:
             raise ValueError(
-                f"num_classes is for weights without a head, and these have key {library.keys(HEAD[0])[0]!r}"
+                f"num_classes is for weights without a head, but these have key {library.keys(HEAD[0])[0]!r}"
             )
         config = _completed(library, config, metadata, state, headless=bool(fresh) or not config.num_classes)
         made = new_model(config) if fresh and config.num_classes else unfilled(config)
@@ -265,5 +267,5 @@ def _renamed(library: Library, state: Mapping[str, torch.Tensor], needed: Mappin
         used.add(library.tokens.get("class_token.token", ""))  # vit-pytorch has an empty one
     for key in state:
         if key not in used:
-            raise ValueError(f"key {key!r} is left over: our ViT has no place for it")
+            raise ValueError(f"key {key!r} is left over: our ViT has no weight of this name")
     return found

@@ -1,4 +1,4 @@
-"""Builds our ViT from our own weights; every name, shape and number is checked before memory is taken for the model."""
+"""Builds our ViT from our own weights; checks every name, shape and number before it allocates memory for the model."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
@@ -63,7 +63,7 @@ def vit_config(content: object, kind: type[ViTConfig] = ViTConfig) -> ViTConfig:
     known = {field.name: field.default is MISSING for field in fields(kind)}
     for name in given:
         if name not in known:
-            raise ValueError(f"the config has a field {shown(name)}, and a ViTConfig only {', '.join(known)}")
+            raise ValueError(f"the config has a field {shown(name)}, but a ViTConfig has only {', '.join(known)}")
     for name, needed in known.items():
         if needed and name not in given:
             raise ValueError(f"the config has no field {name!r}, which a ViTConfig needs")

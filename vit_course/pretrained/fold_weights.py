@@ -160,13 +160,15 @@ def _what_the_head_reads(library: Library, state: State, metadata: Metadata, nor
     class_token = token is not None and token.numel() > 0  # vit-pytorch has an empty one
     pool = metadata.pool
     if library.name == "vit-pytorch" and class_token and pool == "mean":
-        raise ValueError("its head reads the mean of the class token and the patches; ours averages the patches alone")
+        raise ValueError(
+            "its head reads the mean of the class token and the patches, but ours averages the patches alone"
+        )
     if pool == "cls" and not class_token:
         key = library.tokens.get("class_token.token")
-        raise ValueError(f"key {key!r} is missing: the head is said to read a class token")
+        raise ValueError(f"key {key!r} is missing: with pool='cls' the head reads a class token")
     if pool is not None and attends != (pool == "attention"):
         there = "an attention pooling" if attends else "a class token" if class_token else "no class token"
-        raise ValueError(f"the head is said to read {WORDS[pool]}, and the weights have {there}")
+        raise ValueError(f"with pool={pool!r} the head reads {WORDS[pool]}, but the weights have {there}")
     if attends:
         if library.name == "timm":
             _join_queries(library, state)

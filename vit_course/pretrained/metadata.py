@@ -61,7 +61,7 @@ def of_timm(model: nn.Module) -> Metadata:
     kind = type(model).__name__
     if kind not in ("VisionTransformer", "VisionTransformerDistilled"):
         raise ValueError(
-            f"this is a {kind}, and of timm only VisionTransformer and its distilled kind can be loaded; "
+            f"this is a {kind}, but of timm's models only VisionTransformer and its distilled kind can be loaded; "
             f"{STILL_RECORDED}"
         )
     for block in model.blocks:
@@ -74,11 +74,15 @@ def of_timm(model: nn.Module) -> Metadata:
     if type(model.patch_embed).__name__ != "PatchEmbed":
         raise ValueError(f"its patches come from a {type(model.patch_embed).__name__}; {STILL_RECORDED}")
     if model.global_pool not in POOLS:
-        raise ValueError(f"global_pool is {shown(model.global_pool)}, and our ViT does not do that")
+        raise ValueError(
+            f"global_pool is {shown(model.global_pool)}, but our ViT takes only {', '.join(map(repr, POOLS))}"
+        )
     pool = POOLS[model.global_pool]
     prefix = getattr(model, "num_prefix_tokens", 0)
     if pool in ("mean", "attention") and prefix and getattr(model, "pool_include_prefix", False):
-        raise ValueError("its head reads the class token and the registers together with the patches; ours never does")
+        raise ValueError(
+            "its head reads the class token and the registers together with the patches, but ours never does"
+        )
     return Metadata(
         num_heads=_same("number of heads", (block.attn.num_heads for block in model.blocks)),
         norm_epsilon=_same("epsilon of the norms", _epsilons(model)),
@@ -93,7 +97,7 @@ def of_torchvision(model: nn.Module) -> Metadata:
     """As `of_timm`, for a `VisionTransformer` of torchvision, whose activation is always the exact GELU."""
     if type(model).__name__ != "VisionTransformer" or not hasattr(model, "conv_proj"):
         raise ValueError(
-            f"this is a {type(model).__name__}, and of torchvision only VisionTransformer can be loaded; "
+            f"this is a {type(model).__name__}, but of torchvision's models only VisionTransformer can be loaded; "
             f"{STILL_RECORDED}"
         )
     heads = (block.self_attention.num_heads for block in model.encoder.layers)
@@ -119,9 +123,11 @@ def of_huggingface_config(config: Any, kind: str) -> Metadata:
     """As `of_huggingface`, from the config alone and the name of the model's class."""
     classes = HUGGINGFACE.get(config.model_type, ())
     if kind not in classes:
-        others = f"Hugging Face only {', '.join(names[0] for names in HUGGINGFACE.values())} and their kind"
+        others = (
+            f"Hugging Face's models only {', '.join(names[0] for names in HUGGINGFACE.values())} and related classes"
+        )
         known = f"this kind only {' and '.join(classes)}" if classes else others
-        raise ValueError(f"this is a {kind}, and of {known} can be loaded; {STILL_RECORDED}")
+        raise ValueError(f"this is a {kind}, but of {known} can be loaded; {STILL_RECORDED}")
     config = getattr(config, "vision_config", config)  # of a model of pictures and text
     if getattr(config, "use_swiglu_ffn", False):
         raise ValueError(f"its MLP is a SwiGLU, as in DINOv2's giant; our ViT has a GELU; {STILL_RECORDED}")
@@ -139,7 +145,7 @@ def gelu_named(name: object) -> str:
         if name in theirs:
             return ours
     known = ", ".join(name for names in GELU.values() for name in names if name.islower())
-    raise ValueError(f"the activation is {shown(name)}, and our ViT has a GELU only: {known}")
+    raise ValueError(f"the activation is {shown(name)}, but our ViT has only a GELU: {known}")
 
 
 def _gelu_of(activation: nn.Module) -> str:
@@ -155,5 +161,8 @@ def _epsilons(model: nn.Module) -> Iterable[float]:
 def _same(what: str, values: Iterable) -> Any:
     found = sorted(set(values), key=str)
     if len(found) != 1:
-        raise ValueError(f"the {what} differs from layer to layer, {', '.join(map(str, found))}; in our ViT it is one")
+        raise ValueError(
+            f"the {what} differs from layer to layer, {', '.join(map(str, found))}, but in our ViT it is the same in "
+            "all"
+        )
     return found[0]

@@ -125,7 +125,7 @@ class Preprocessing:
         if self.resize * long > MOST_PIXELS:
             raise ValueError(
                 f"the picture is {height} x {width}: with its shorter side resized to {self.resize} it would have "
-                f"{self.resize * long:,} pixels, and at most {MOST_PIXELS:,} are taken; crop it first"
+                f"{self.resize * long:,} pixels, but at most {MOST_PIXELS:,} are allowed; crop it first"
             )
         return (self.resize, long) if height <= width else (long, self.resize)
 
@@ -158,7 +158,9 @@ class Preprocessing:
         resized = math.floor(height / share), math.floor(width / share)
         mode = config.get("crop_mode") or "center"
         if mode == "center" and height != width:
-            raise ValueError(f"images of {height} x {width} with crop mode 'center' are not handled, only square ones")
+            raise ValueError(
+                f"images of {height} x {width} with crop mode 'center' are not supported, only square ones"
+            )
         if mode not in ("center", "squash"):
             raise ValueError(f"crop mode must be 'center' or 'squash', got {shown(mode)}")
         return cls(
@@ -182,7 +184,7 @@ class Preprocessing:
         """
         config = need_object("the preprocessing of Hugging Face", config)
         if missing := [key for key in ("size", "resample", "image_mean", "image_std") if config.get(key) is None]:
-            raise ValueError(f"the preprocessing of Hugging Face says no {' and no '.join(missing)}")
+            raise ValueError(f"the preprocessing of Hugging Face must state {', '.join(missing)}, but does not")
         crop = config.get("crop_size") if config.get("do_center_crop") else None
         resample = config["resample"]
         name = RESAMPLE.get(resample) if is_int(resample) else None

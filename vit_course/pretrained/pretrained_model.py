@@ -56,7 +56,7 @@ class Pretrained(NamedTuple):
             images = self.preprocess(image).to(self.model.patch_embedding.projection.weight)  # (1, C, H, W)
             logits = need_finite("logits", self.model(images))[0]  # (num_classes)
         if not self.class_names:
-            raise ValueError(f"the model gives {len(logits)} numbers of an embedding, and no classes to choose from")
+            raise ValueError(f"the model gives an embedding of {len(logits)} numbers, not classes to choose from")
         best = logits.softmax(dim=0).topk(min(count, len(logits)))
         return [(self.class_names[i], p) for i, p in zip(best.indices.tolist(), best.values.tolist(), strict=True)]
 

@@ -33,7 +33,7 @@ def class_tokens(
     """
     check_arguments(batch_size=batch_size, bfloat16=bfloat16)
     if our_vit(model).config.pool != "cls":
-        raise ValueError(f"a model with a class token is needed, this one has pool={model.config.pool!r}")
+        raise ValueError(f"a model with a class token is needed, but this one has pool={model.config.pool!r}")
     check_axes("images", images, "(n, 3, H, W)")
     if images.dtype != torch.uint8:
         raise ValueError(f"images must be uint8, got {images.dtype}")
@@ -72,9 +72,9 @@ def fit_linear_head(features: torch.Tensor, labels: torch.Tensor, regularisation
     check_finite("features", features)
     classes = labels.unique()
     if len(labels) != len(features):
-        raise ValueError(f"there are {len(features)} features and {len(labels)} labels")
+        raise ValueError(f"there are {len(features)} features but {len(labels)} labels: one for each is needed")
     if len(classes) < 2 or not torch.equal(classes, torch.arange(len(classes))):
-        raise ValueError(f"labels must be 0, 1 and so on, each of them there, got {classes.tolist()[:20]}")
+        raise ValueError(f"labels must be 0, 1 and so on, at least two and without gaps, got {classes.tolist()[:20]}")
     mean, std = features.mean(dim=0), features.std(dim=0).clamp_min(1e-6)  # (D,)
     found = LogisticRegression(C=regularisation, max_iter=1000).fit(((features - mean) / std).numpy(), labels.numpy())
     weight, bias = (torch.from_numpy(part).to(features) for part in (found.coef_, found.intercept_))

@@ -49,7 +49,7 @@ def library_of_name(name: str | Path) -> tuple[str, str] | None:
     """Returns the library that loads a model and the model's name there, or None if none does.
 
     Args:
-        name: as "timm:NAME", "hf:NAME" and "torchvision:NAME", or a folder that timm or transformers has saved.
+        name: as "timm:NAME", "hf:NAME" and "torchvision:NAME", or a folder saved by timm or transformers.
 
     Raises:
         ValueError: a folder whose config.json cannot be read, or that holds an adapter.
@@ -72,7 +72,7 @@ def _check_no_adapter(folder: Path) -> None:
         of = read_json(folder / ADAPTER).get("base_model_name_or_path")
         raise ValueError(
             f"{folder} holds an adapter without the model that it changes" + f", {shown(of)}" * (of is not None) + ": "
-            f"put it on that model and merge both, with PEFT by PeftModel.from_pretrained(model, {str(folder)!r})"
+            f"add it to that model and merge both, with PEFT by PeftModel.from_pretrained(model, {str(folder)!r})"
             ".merge_and_unload(), save what this returns, and the processor, into a folder by save_pretrained, and "
             "give that folder"
         )
@@ -91,7 +91,7 @@ def load_published(name: str | Path, image_size: int | tuple[int, int] | None = 
     """
     library, rest = library_of_name(name) or ("", "")
     if not rest:
-        raise ValueError(f"{str(name)!r} is neither a published name, {NAMED}, nor a folder that a library has saved")
+        raise ValueError(f"{str(name)!r} is neither a published name, {NAMED}, nor a folder saved by a library")
     with naming(str(name)):
         return _together(LOADERS[library](rest), image_size)
 
@@ -133,14 +133,14 @@ def _from_huggingface(name: str) -> Loaded:
             name, dtype=torch.float32, output_loading_info=True, ignore_mismatched_sizes=True
         )
     for key in sorted(found["unexpected_keys"]):
-        raise ValueError(f"the weights have {key!r}, for which a {kind} of this config.json has no place")
+        raise ValueError(f"the weights have {key!r}, which a {kind} with this config.json does not have")
     for key, theirs, ours in sorted(found["mismatched_keys"]):
         raise ValueError(
-            f"the weights have {key!r} of shape {tuple(theirs)}, and a {kind} of this config.json of {tuple(ours)}"
+            f"the weights have {key!r} of shape {tuple(theirs)}, but a {kind} with this config.json needs {tuple(ours)}"
         )
     for key in sorted(found["missing_keys"]):
         if not any(part in key for part in MAY_BE_MISSING):
-            raise ValueError(f"the weights lack {key!r}, which a {kind} of this config.json has")
+            raise ValueError(f"the weights lack {key!r}, which a {kind} with this config.json needs")
     # transformers has filled missing keys with random numbers.
     state = {key: value for key, value in model.state_dict().items() if key not in found["missing_keys"]}
     preprocess = Preprocessing.from_huggingface(processor.to_dict(), isinstance(processor, TorchvisionBackend))
@@ -157,7 +157,9 @@ def _from_torchvision(name: str) -> Loaded:
     with _asking("torchvision"):
         entries = models.get_model_weights(model_name)
     if not model_name.startswith("vit_"):
-        raise ValueError(f"this is no plain Vision Transformer: those are vit_b_16 and its siblings; {STILL_RECORDED}")
+        raise ValueError(
+            f"this is not a plain Vision Transformer; torchvision's are vit_b_16 and its siblings; {STILL_RECORDED}"
+        )
     if variant and variant not in entries.__members__:
         raise ValueError(f"{model_name} has no weights {variant!r}, only {', '.join(entries.__members__)}")
     entry = entries[variant or "DEFAULT"]
@@ -202,8 +204,8 @@ def _check_same(ours: Preprocessing, theirs: Callable[[Image.Image], torch.Tenso
     steps = 255 * torch.tensor(ours.std)[:, None, None]  # from normalised values to steps of 1 in 255
     if found.shape != expected.shape or ((found - expected) * steps).abs().max() > 2:
         raise ValueError(
-            "its preprocessing does more than resize a picture, crop it at the centre and normalise it: load the model "
-            "alone, by load_timm or load_huggingface, and prepare pictures as the library does"
+            "its preprocessing does more than resize a picture, crop it at the centre and normalise it: load only "
+            "the model, by load_timm or load_huggingface, and prepare pictures as the library does"
         )
 
 

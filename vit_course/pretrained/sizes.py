@@ -17,7 +17,7 @@ def read_config(
 ) -> ViTConfig:
     """Reads a model's config from the shapes of its weights; the rest comes from the metadata or published defaults.
 
-    The number of heads stays 1 and the GELU the exact one for now, so that other faults are reported before the caller
+    The number of heads stays 1 and the GELU the exact one for now, so that other errors are reported before the caller
     is asked for them.
 
     Raises:
@@ -31,8 +31,8 @@ def read_config(
         if patch_size**2 * in_channels != patches.shape[1]:
             raise ValueError(
                 f"key {patch_key!r} has shape {tuple(patches.shape)}: {patches.shape[1]} numbers per patch are not a "
-                f"square of pixels with {in_channels} channels, {(hidden_dim, patch_size**2 * in_channels)} would be "
-                "one: give in_channels"
+                f"square of pixels with {in_channels} channels, but {(hidden_dim, patch_size**2 * in_channels)} would "
+                "be: give in_channels"
             )
     else:
         in_channels, patch_size = patches.shape[1:3]

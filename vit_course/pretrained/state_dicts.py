@@ -22,9 +22,9 @@ def need_state_dict(state_dict: Mapping[str, torch.Tensor]) -> dict[str, torch.T
         ValueError: not a dict of tensors by name, an empty one, one with adapters, or a tensor that is not dense.
     """
     if not isinstance(state_dict, Mapping):
-        raise ValueError(f"give a state dict, as model.state_dict() gives it, not a {type(state_dict).__name__}")
+        raise ValueError(f"a state dict is needed, as model.state_dict() returns it, got a {type(state_dict).__name__}")
     if not state_dict:
-        raise ValueError("the state dict is empty")
+        raise ValueError("the state dict is empty, but it must hold the weights of a model")
     for kind in ((Mapping, nn.Module), object):  # a dict that may hold it is named before other values
         for key, value in state_dict.items():
             if isinstance(value, kind) and not (isinstance(key, str) and isinstance(value, torch.Tensor)):
@@ -48,7 +48,7 @@ def check_no_adapter(keys: Iterable[str]) -> None:
     if adapters and all(key in adapters for key in keys):
         raise ValueError(
             f"all weights, such as {adapters[0]!r}, are those of LoRA adapters, without the model that they change: "
-            f"put them on it and merge both; {MERGED}"
+            f"add them to it and merge both; {MERGED}"
         )
     if adapters:
         raise ValueError(
@@ -76,7 +76,7 @@ def whose_names(library: Library, state: Mapping) -> str:
     """Returns a hint in brackets if the names have a prefix or are those of another library, else ""."""
     other, prefix = library_of(state), prefix_of(state)
     if other is None and prefix:
-        return f" (its names begin with {prefix!r}: take that away from each)"
+        return f" (its names begin with {prefix!r}: remove that from each)"
     if other and other.name != library.name:
         return f" (its names are those of {other.name})"
     return ""

@@ -45,9 +45,9 @@ class VariantConfig(ViTConfig):
     def __post_init__(self):
         super().__post_init__()
         if self.reads in ("patches", *TWO_TOKENS) and self.pool != "cls":
-            raise ValueError(f"reads={self.reads!r} needs a class token, and pool is {self.pool!r}")
+            raise ValueError(f"reads={self.reads!r} needs a class token, but pool is {self.pool!r}")
         if self.reads == "cls+register" and not self.num_registers:
-            raise ValueError("reads='cls+register' needs a register, and num_registers is 0")
+            raise ValueError("reads='cls+register' needs a register, but num_registers is 0")
 
     @property
     def num_parameters(self) -> int:

@@ -30,14 +30,14 @@ def check_fit(
     if resume and run_dir is None:
         raise ValueError("resume=True needs the run_dir of the run to continue, got None")
     if not any(p.requires_grad for p in model.parameters()):
-        raise ValueError(f"this {type(model).__name__} has no parameters to train: none of them requires a gradient")
+        raise ValueError(f"this {type(model).__name__} has no parameters to train, because none requires a gradient")
     check_padding(config.padding, dataset.image_size)
     if config.randaugment and dataset.in_channels not in (1, 3):
-        raise ValueError(f"randaugment takes images of 1 or 3 channels, and {dataset.name} has {dataset.in_channels}")
+        raise ValueError(f"randaugment takes images of 1 or 3 channels, but {dataset.name} has {dataset.in_channels}")
     for name, does in (("mixup", "mixes"), ("label_smoothing", "smooths")):
         if (value := getattr(config, name)) and isinstance(model, Objective) and model.name != "supervised":
             raise ValueError(
-                f"{name} {does} labels, and the objective {model.name} uses none: leave {name} at 0, got {value}"
+                f"{name} {does} labels, but the objective {model.name} uses none: leave {name} at 0, got {value}"
             )
 
 
@@ -47,7 +47,7 @@ def check_head(objective: Objective, engine: Engine) -> None:
     unused = next((name for name in trained if name.startswith(objective.unused)), None)
     if unused and engine.num_processes > 1:
         raise ValueError(
-            f"the objective {objective.name} uses no head, and several processes need a gradient of every parameter: "
+            f"the objective {objective.name} uses no head, but several processes need a gradient of every parameter: "
             f"build the ViT with num_classes=0 and representation_size=0, got one with {unused}"
         )
 
@@ -78,7 +78,7 @@ def check_logits(logits: torch.Tensor, images: torch.Tensor, name: str, classes:
         raise ValueError(f"the model must give a tensor (B, {classes}), got {type(logits).__name__}")
     if logits.ndim != 2 or len(logits) != len(images) or logits.shape[1] < classes:
         raise ValueError(
-            f"the model gives shape {tuple(logits.shape)} for {len(images)} images, and {name} has {classes} "
+            f"the model gives shape {tuple(logits.shape)} for {len(images)} images, but {name} has {classes} "
             f"classes: ({len(images)}, {classes}) is needed"
         )
 
@@ -107,6 +107,6 @@ def compile_errors(compiled: bool) -> Iterator[None]:
         if not compiled or not isinstance(error, torch._dynamo.exc.BackendCompilerFailed):
             raise
         raise ValueError(
-            f"the model cannot be compiled ({str(error).splitlines()[0]}): compiled needs a C++ compiler, "
-            "without it training is the same and takes longer"
+            f"the model cannot be compiled ({str(error).splitlines()[0]}): compiled=True needs a C++ compiler; "
+            "without compiling, training gives the same result and takes longer"
         ) from error

@@ -35,9 +35,9 @@ def train(
 ) -> list[dict]:
     """Trains `model` in place, on the device where it is.
 
-    With a `run_dir`, `last.safetensors` (everything needed to go on) and `log.csv` are written after every epoch, and
-    `best.safetensors` (weights alone) whenever the validation accuracy is the highest so far, or, without labels, after
-    every epoch; a crash at any moment leaves whole files behind. `config.json` describes model and data. Files of
+    With a `run_dir`, `last.safetensors` (everything needed to continue) and `log.csv` are written after every epoch,
+    and `best.safetensors` (weights alone) whenever the validation accuracy is the highest so far, or, without labels,
+    after every epoch; a crash at any moment leaves whole files behind. `config.json` describes model and data. Files of
     images that could not be read are listed in `unreadable.txt`; the loss of a batch is then the mean over the others.
     During the run, a lock keeps other processes out of its folder.
 

@@ -29,7 +29,7 @@ def load_objective(name: str | Path) -> Objective:
     weights = find(name)
     folder = weights.parent
     if not (folder / "config.json").is_file() or "objective" not in (content := read_json(folder / "config.json")):
-        raise ValueError(f"{str(name)!r} was trained with labels: its model, from pretrained.load, is all there is")
+        raise ValueError(f"{str(name)!r} was trained with labels, so it has only a model: load it by pretrained.load")
     rest, _ = load_weights(folder / REST)
     with naming(folder / "config.json"):
         options = dict(need_object("objective", content["objective"]))

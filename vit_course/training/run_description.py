@@ -57,6 +57,6 @@ def check_the_same(path: Path, found: Mapping[str, Mapping], wanted: Mapping[str
         for name in {**here, **before}:
             if before.get(name) != here.get(name):
                 raise ValueError(
-                    f"{path} is of a run whose {part} has {name} {shown(before.get(name))}, and this run's has "
-                    f"{shown(here.get(name))}: go on with what the run began with, or name another folder"
+                    f"{path} is from a run whose {part} has {name} {shown(before.get(name))}, but this run's has "
+                    f"{shown(here.get(name))}: resume with the original settings, or name another folder"
                 )

@@ -103,14 +103,14 @@ class RunFolder:
             yield []
             return
         if resume and not self._file("last.safetensors").is_file():
-            raise ValueError(f"there is no checkpoint {self._file('last.safetensors')}")
+            raise ValueError(f"there is no checkpoint {self._file('last.safetensors')} to resume from")
         lock = Lock(self.path)
         first_alone(self.engine, lock.take)
         try:
             check_the_same_folder(self.path, self.engine)
             if self._file("last.safetensors").exists() and not resume:
                 raise ValueError(
-                    f"{self.path} holds a run already: add --resume (in Python, resume=True) to go on with it, or name "
+                    f"{self.path} already holds a run: add --resume (in Python, resume=True) to continue it, or name "
                     "another folder"
                 )
             history = self._resumed(state) if resume else []
@@ -136,7 +136,7 @@ class RunFolder:
             validated: the objective with the model that was validated.
 
         Raises:
-            OSError: a file that cannot be written; what was there before is intact.
+            OSError: a file that cannot be written; any earlier file is intact.
         """
         if self.path is None:
             return
@@ -164,7 +164,7 @@ class RunFolder:
             raise ValueError(f"{path} holds no state of a run to continue: start the training in another folder")
         check_the_same(path, SUPERVISED | metadata, SUPERVISED | self.described)
         if not best.exists():
-            raise ValueError(f"{best} is missing: put it back from a copy, or start again in another folder")
+            raise ValueError(f"{best} is missing: restore it from a copy, or start again in another folder")
         weights, _ = load_weights(best)
         with naming(best):
             check_like(weights, state.validated.kept.state_dict())

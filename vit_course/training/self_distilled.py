@@ -71,7 +71,9 @@ class SelfDistillation(Objective):
 
     def forward(self, images, labels, draws, count):
         if images.shape[2:] != self.model.config.image_size:
-            raise ValueError(f"the model takes images of {self.model.config.image_size}, got {tuple(images.shape[2:])}")
+            raise ValueError(
+                f"the model takes images of size {self.model.config.image_size}, got {tuple(images.shape[2:])}"
+            )
         sizes = views(images, draws, self.model.config.patch_size)
         # All views of one size go through at once.
         student = [output for same in sizes for output in answers(self.model, self.head, same)]  # V of (B, K)

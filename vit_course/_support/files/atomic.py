@@ -24,10 +24,10 @@ LEFTOVER = re.compile(r"\.(\d+)(\.[0-9a-f]{8})?")  # suffix of a temporary file:
 def write_atomically(path: str | Path, content: bytes) -> None:
     """Writes a file so that a reader, or a crash, finds the old content or the new, never a part.
 
-    A file keeps its permissions, a new one has the usual ones. A link is replaced, and what it leads to stays.
+    A file keeps its permissions, a new one has the usual ones. A link is replaced; the file that it leads to stays.
 
     Raises:
-        OSError: where it cannot be written, such as on a full disk or over a folder; what was there before is intact.
+        OSError: where it cannot be written, such as on a full disk or over a folder; any earlier file is intact.
     """
     path = Path(path)
     if not path.name or path.is_dir():
@@ -61,7 +61,7 @@ def write_csv(path: str | Path, rows: list[dict]) -> None:
         OSError: as `write_atomically`.
     """
     if not rows:
-        raise ValueError(f"{path}: there are 0 rows, but at least 1 is needed, whose keys are the columns")
+        raise ValueError(f"{path}: there are 0 rows, but at least 1 is needed, because its keys are the columns")
     for number, row in enumerate(rows):
         if row.keys() != rows[0].keys():
             raise ValueError(f"{path}: row {number} has columns {[*row]}, but those of row 0 are needed: {[*rows[0]]}")
@@ -132,4 +132,4 @@ def _why_not_written(path: Path, size: int, error: OSError) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         existing = next(parent for parent in (path.parent, *path.parents) if parent.is_dir())
         text += f": {size} bytes are needed, {shutil.disk_usage(existing).free} are free in {existing}"
-    return f"{text}; what was there before is intact"
+    return f"{text}; any earlier file is intact"

@@ -1,6 +1,6 @@
 """Checks loaded tensors and class names before a model is built from them.
 
-Each error says what was found and what is needed; `records.naming` puts the name of the file in front.
+Each error says what was found and what is needed; `json_files.naming` puts the name of the file in front.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,9 @@ def check_all_dense(tensors: Mapping[str, torch.Tensor]) -> None:
     """Raises a `ValueError` for the first tensor that is not dense or is on the device meta; reads no values."""
     for key, value in tensors.items():
         if value.is_meta:
-            raise ValueError(f"key {key!r} is on the device meta, which holds no numbers; a tensor with them is needed")
+            raise ValueError(
+                f"key {key!r} is on the device meta, which holds no numbers, but a tensor with numbers is needed"
+            )
         if value.layout is not torch.strided or value.is_nested or value.is_quantized:
             kind = "quantised" if value.is_quantized else "nested" if value.is_nested else f"{value.layout}"
             raise ValueError(f"key {key!r} is {kind.removeprefix('torch.')}, but a dense tensor of floats is needed")
@@ -58,7 +60,7 @@ def check_shapes(tensors: Mapping[str, torch.Tensor], needed: Mapping[str, torch
             raise ValueError(f"key {key!r} has shape {tuple(tensors[key].shape)}, but {tuple(shape)} is needed")
     for key in tensors:
         if key not in needed:
-            raise ValueError(f"key {key!r} is left over: the model has no place for it")
+            raise ValueError(f"key {key!r} is left over: the model has no weight of this name")
 
 
 def check_like(tensors: Mapping[str, torch.Tensor], like: Mapping[str, torch.Tensor]) -> None:
@@ -74,7 +76,7 @@ def check_names(names: object, count: int) -> None:
     if not isinstance(names, (list, tuple)):
         raise ValueError(f"class_names must be a list of {count} names, got {shown(names)}")
     if len(names) != count:
-        raise ValueError(f"there are {len(names)} class names for {count} classes")
+        raise ValueError(f"class_names must be a list of {count} names, one for each class, got {len(names)}")
     for number, name in enumerate(names):
         if not isinstance(name, str):
             raise ValueError(f"the name of class {number} must be text, got {shown(name)}")

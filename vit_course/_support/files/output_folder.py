@@ -64,8 +64,8 @@ def write_output_folder(folder: str | Path, made: Path, marker: str, overwrite: 
     new = sorted(path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file())
     taken = {name for name in new if name not in old and os.path.lexists(folder / name)}
     if taken := taken | {name for name in new if not _is_within(folder, name)}:
-        words = f"{folder} has something that {marker} does not list in the place of new files: {_some(taken)}"
-        raise ValueError(f"{words}; rename that, or name another folder")
+        words = f"{folder} has something that {marker} does not list where new files must go: {_some(taken)}"
+        raise ValueError(f"{words}; rename it, or name another folder")
     write_json(folder / marker, {**notes, "files": sorted({*old, *new})})
     for name in new:
         write_atomically(folder / name, (made / name).read_bytes())

@@ -45,7 +45,7 @@ def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
     except Exception as error:  # a damaged file can end in nearly any error, depending on the place
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path} is not a complete checkpoint: {reason}; take it from a copy") from error
+        raise ValueError(f"{path} is not a complete checkpoint: {reason}; restore it from a copy") from error
     with naming(path):
         check_tensors(tensors, FLOATS + COUNTS)
     metadata = json_object("{}" if text is None else text, f"{path}: the part {METADATA_KEY!r} of its header")
@@ -54,11 +54,13 @@ def load_weights(path: str | Path) -> tuple[dict[str, torch.Tensor], dict]:
         found = checksum(tensors, metadata)
         if found != written:
             raise ValueError(
-                f"{path} is damaged: the SHA-256 of its content is {found}, and it was written with {shown(written)}; "
-                "take it from a copy, or train it again"
+                f"{path} is damaged: the SHA-256 of its content is {found}, but it was written with {shown(written)}; "
+                "restore it from a copy, or train the model again"
             )
     elif not need_as_shipped(path) and text is not None:
-        warnings.warn(f"{path} is of a version without checksums: damage would not be detected", stacklevel=2)
+        warnings.warn(
+            f"{path} was written by a version without checksums, so damage would not be detected", stacklevel=2
+        )
     return tensors, metadata
 
 

@@ -48,5 +48,5 @@ def to_array(name: str, values, axes: tuple[int, ...] = (), finite: bool = True)
         raise ValueError(f"{name} must not be empty, got shape {found.shape}")
     if finite and not np.isfinite(found).all():
         wrong = np.count_nonzero(~np.isfinite(found))
-        raise ValueError(f"{name} must be finite, {wrong} of {found.size} numbers are NaN or infinite")
+        raise ValueError(f"{name} must be finite, but {wrong} of {found.size} numbers are NaN or infinite")
     return found

@@ -25,12 +25,12 @@ def names_by_number(id2label: object, owner: str) -> list[str]:
     for key, name in id2label.items():
         number = key if is_int(key) else int(key) if isinstance(key, str) and key.isdecimal() else -1
         if number < 0 or number in by_number:
-            what = "twice the number of a class" if number in by_number else "no number of a class"
-            raise ValueError(f"id2label of {owner} has a key that is {what}, {shown(key)}")
+            what = "gives the number of a class twice" if number in by_number else "is not the number of a class"
+            raise ValueError(f"id2label of {owner} has a key that {what}, {shown(key)}")
         by_number[number] = str(name)
     for number in range(max(by_number, default=-1) + 1):
         if number not in by_number:
-            raise ValueError(f"id2label of {owner} has no class {number}")
+            raise ValueError(f"id2label of {owner} has no name for class {number}")
     return [by_number[number] for number in sorted(by_number)]
 
 

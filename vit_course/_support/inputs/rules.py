@@ -100,7 +100,8 @@ def pair(meaning: str, high: int, product: int) -> Rule:
             raise ValueError(f"{name} must be {meaning}, two ints of at least 1, got {shown(value)}")
         if max(value) > high or value[0] * value[1] > product:
             raise ValueError(
-                f"{name} must be {meaning} of at most {high} each and {product} as a product, got {shown(value)}"
+                f"{name} must be {meaning} of at most {high} each, with a product of at most {product}, got "
+                f"{shown(value)}"
             )
 
     return rule

@@ -99,7 +99,7 @@ def check_finite(name: str, x: torch.Tensor) -> None:
     check_numbers(name, x)
     wrong = int((~x.isfinite()).sum())
     if wrong:
-        raise ValueError(f"{name} must be finite, {wrong} of {x.numel()} numbers are NaN or infinite")
+        raise ValueError(f"{name} must be finite, but {wrong} of {x.numel()} numbers are NaN or infinite")
 
 
 def need_finite(name: str, x: torch.Tensor) -> torch.Tensor:
@@ -125,18 +125,18 @@ def check_rows(name: str, x: torch.Tensor) -> None:
     wrong = ((sums - 1).abs() > slack) | (x < 0).any(dim=-1)
     if wrong.any():
         raise ValueError(
-            f"each row of {name} must sum to 1 and hold no negative number, {int(wrong.sum())} of {wrong.numel()} rows "
-            f"do not: their sums go from {sums.min().item():.3g} to {sums.max().item():.3g}, the smallest number is "
-            f"{x.min().item():.3g}"
+            f"each row of {name} must sum to 1 and hold no negative number, but {int(wrong.sum())} of {wrong.numel()} "
+            f"rows do not: the sums go from {sums.min().item():.3g} to {sums.max().item():.3g}, and the smallest "
+            f"number is {x.min().item():.3g}"
         )
 
 
 def check_together(name: str, x: torch.Tensor, other_name: str, other: torch.Tensor) -> None:
     """Raises where two tensors of floating-point numbers differ in type or device. Autocast may mix types."""
     if x.device != other.device:
-        raise ValueError(f"{name} are on {x.device}, {other_name} on {other.device}: move one of them")
+        raise ValueError(f"{name} are on {x.device}, but {other_name} on {other.device}: move one of them")
     if x.dtype != other.dtype and not _autocast_mixes(x, other):
-        raise ValueError(f"{name} are {_word(x.dtype)}, {other_name} are {_word(other.dtype)}: convert one of them")
+        raise ValueError(f"{name} are {_word(x.dtype)}, but {other_name} are {_word(other.dtype)}: convert one of them")
 
 
 def broadcast_together(a: torch.Size, b: torch.Size) -> bool:
@@ -148,7 +148,7 @@ def _check_type(name: str, x: torch.Tensor, weight: torch.Tensor, advice: str) -
     if x.dtype == weight.dtype and x.device == weight.device:
         return
     if not x.is_floating_point():
-        raise ValueError(f"{name} are {_word(x.dtype)}: {advice}, the weights are {_word(weight.dtype)}")
+        raise ValueError(f"{name} are {_word(x.dtype)}, but the weights are {_word(weight.dtype)}: {advice}")
     check_together(name, x, "the weights", weight)
 
 

@@ -66,7 +66,7 @@ def need_page(path: str | Path, overwrite: bool) -> Path:
     if path.is_dir():
         raise ValueError(f"{path} is a folder: choose another name for the page")
     if path.exists() and not overwrite:
-        raise FileExistsError(f"{path} already exists: choose another name, or overwrite=True")
+        raise FileExistsError(f"{path} already exists: choose another name, or pass overwrite=True")
     if not path.parent.is_dir():  # the folder's name may be misspelt, so it is not made
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     return path
@@ -94,7 +94,7 @@ def save_page(path: str | Path, title: str, overwrite: bool, everything: dict) -
     Raises:
         ValueError: a name that does not end in .html, which no browser would open as a page.
         FileExistsError: something of this name exists, and is not to be replaced.
-        OSError: the page cannot be written, as on a full disk; what was there before is intact.
+        OSError: the page cannot be written, as on a full disk; any earlier file is intact.
     """
     path = need_page(path, overwrite)
     need_titles([title])

@@ -19,7 +19,7 @@ def refusal(table: dict, name: str, value: Any, counts: dict[str, int]) -> str:
         counts: the counts that the table names, such as the number of layers.
     """
     if name not in table:
-        return f"there is no {name}: there are {', '.join(table)}"
+        return f"there is no {name}; the names are {', '.join(table)}"
     part = table[name]
     least, most = part.get("least", -math.inf), part.get("most", math.inf)
     if "counts" in part:

@@ -156,7 +156,7 @@ export default explorable("builder", TABLE, {
   goals: [
     { text: "Build ViT-B/16: 86.6 M parameters, 17.6 G multiply-adds.", reached: (_state, { model }) => model === "B/16" },
     {
-      text: "Build a model with no fewer parameters than ViT-B/16 and at most half its multiply-adds.",
+      text: "Build a model with at least as many parameters as ViT-B/16 and at most half its multiply-adds.",
       reached: (_state, { totals: [size, cost] }, { marks }) => size >= marks["B/16"][0] && cost <= marks["B/16"][1] / 2,
     },
   ],

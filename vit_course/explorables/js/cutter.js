@@ -234,7 +234,7 @@ function words({ side, axes, stranger }, { patches, numbers, place, row, column,
   const code = `permute(0, ${[...axes].join(", ")}, 1)`;
   if (!stranger && axes === RIGHT) return `With P = ${side} the photograph becomes a sequence of ${number(patches)} patches of ${number(numbers)} numbers each. ${lies}`;
   if (!stranger) return `With ${code}, ${number(right)} of the ${number(patches)} patches are right. The shape (${number(patches)}, ${number(numbers)}) is still right, so there is no error, but ${number(moved)} of 50,176 pixels come back in the wrong place.`;
-  if (moved) return `Put together with ${code}, ${number(moved)} of 50,176 pixels are in the wrong place. The stranger's cut had another order.`;
+  if (moved) return `Put together with ${code}, ${number(moved)} of 50,176 pixels are in the wrong place. The stranger cut in another order.`;
   return `The cat is whole again: the stranger cut with ${code}. Only ${number(right)} of the ${number(patches)} patches are right, but no pixel has moved. Two wrong functions can undo each other.`;
 }
 

@@ -136,7 +136,7 @@ class Play {
       if (!words) this.state[part] = value;
       refused ||= words;
     }
-    return refused && `The address of this page asks for what cannot be shown: ${refused}.`;
+    return refused && `The address of this page asks for something that cannot be shown: ${refused}.`;
   }
 
   take(state) {

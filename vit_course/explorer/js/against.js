@@ -59,7 +59,7 @@ export class Against {
         if (!Number.isNaN(found)) all.push(found);
       }
     all.sort((a, b) => a - b);
-    const among = all.length ? ` The maps of all ${all.length} heads have from ${two(all[0])} to ${two(all.at(-1))}; the median is ${two(all[all.length >> 1])}.` : "";
+    const among = all.length ? ` Over the maps of all ${all.length} heads it ranges from ${two(all[0])} to ${two(all.at(-1))}, with a median of ${two(all[all.length >> 1])}.` : "";
     const text = Number.isNaN(here) ? "" : `${so} rank correlation of the two for ${called(panel, q)} is ${two(here)} (1: the same order, 0: none).${among}`;
     this.note.textContent = text;
   }

@@ -20,7 +20,7 @@ import { describe, lead, opening } from "./words.js";
 
 const HINTS = {
   mouse: "Point anywhere on the picture. Click to pin the patch, Escape to unpin it.",
-  touch: "Tap a patch to look from there; tap it again to let it go. Hold and drag to move over the picture.",
+  touch: "Tap a patch to look from there; tap it again to unpin it. Hold and drag to move over the picture.",
 };
 
 function help() {

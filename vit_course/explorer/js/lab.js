@@ -127,7 +127,7 @@ export class Tests {
   hint(panel, touch) {
     const bench = this.of(panel), verb = touch ? "Tap" : "Click";
     if (bench?.covering) return `${verb} patches to hide them from the model, or to show them again. ${touch ? "" : "Escape ends this."}`.trim();
-    return bench?.out.length && !this.compared ? "A part is removed, but this light is still that of the whole model: compare the maps, below." : "";
+    return bench?.out.length && !this.compared ? "A part is removed, but the light still shows the map of the whole model: compare the maps below." : "";
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { element } from "../../_support/widgets/js/element.js";
 
-const WORDS = "The browser has taken away the memory of these pictures. They are drawn again as soon as it gives it back.";
+const WORDS = "The browser needed the memory of these pictures. They are drawn again as soon as it is available.";
 
 export function mend(root, canvases, again) {
   // again(): called to draw everything anew. -> a function that ends it.

@@ -44,9 +44,9 @@ export function told(says) {
   // A sentence on when the model settles on its prediction.
   const { index, row } = settled(says.lens);
   const label = says.labels[index];
-  if (row === 0) return `The head says “${label}” before the first layer already, and after every layer.`;
-  if (row === says.lens.length - 1) return `Only after the last layer does the head say “${label}” for good.`;
-  return `After layer ${row - 1} the head says “${label}”, and keeps to it.`;
+  if (row === 0) return `The head already says “${label}” before the first layer, and after every layer.`;
+  if (row === says.lens.length - 1) return `The head settles on “${label}” only after the last layer.`;
+  return `After layer ${row - 1} the head says “${label}” and does not change any more.`;
 }
 
 export function drawnClasses(says, count = 3) {

@@ -10,7 +10,7 @@ import { Thumb } from "./thumb.js";
 import { called as named } from "./words.js";
 
 const SUMMARY = "Test it: remove a part and see what changes";
-const INTERRUPTED = "Something else was asked meanwhile: press again.";
+const INTERRUPTED = "Another request came in between: press again.";
 
 // A button with a name, by which explorer.js restores its focus after the whole explorer is built anew.
 function kept(name, text, act) {

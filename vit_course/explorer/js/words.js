@@ -43,7 +43,7 @@ export function opening(panel) {
   // Why the page opened on this layer and head, or "".
   if (!panel.telling) return "";
   const { layer, head } = panel.telling;
-  return `Opened on layer ${layer}, head ${head}: in no other head of the later layers does one patch give a few distant ones so much more attention than other patches do.`;
+  return `Opened on layer ${layer}, head ${head}: here one patch gives a few distant patches much more attention than other patches do, more so than in any other head of the later layers.`;
 }
 
 function where({ panel, layer, head, fusion }) {

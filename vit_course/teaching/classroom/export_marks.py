@@ -114,7 +114,7 @@ def write(found: list[Mark], form: str, path: Path, missing_is_zero: bool = Fals
 
     Raises:
         ValueError: the file is a database, such as the gradebook.
-        OSError: as `write_atomically`; what was there before is intact.
+        OSError: as `write_atomically`; any earlier file is intact.
     """
     rows = {"table": _table, "moodle": _moodle, "canvas": _canvas}[form](found, "0" if missing_is_zero else None)
     if path.is_file():

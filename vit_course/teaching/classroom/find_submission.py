@@ -101,7 +101,7 @@ def find(folders: list[Path], assignment: str, wanted: list[Wanted], given: froz
         found.notes.append(f"handed in as {chosen.inner}; it was taken as {assignment}.ipynb")
     others = sorted(one.inner.name for one in candidates if one is not chosen and (one.named or one.own))
     if others:
-        found.notes.append(f"several notebooks were handed in; {chosen.inner} was graded, and not {_listed(others)}")
+        found.notes.append(f"several notebooks were handed in; {chosen.inner} was graded, not {_listed(others)}")
     if chosen.notebook is None:
         return found
     if not chosen.own:

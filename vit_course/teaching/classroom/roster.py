@@ -35,7 +35,7 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
     except csv.Error as error:
         raise ValueError(f"{path} is not a CSV file: {error}") from None
     if not rows:
-        raise ValueError(f"{path} is empty")
+        raise ValueError(f"{path} is empty, but a line of headings is needed")
     headings = [heading.strip().lower() for heading in rows[0]]
     of_canvas = headings[:2] == ["student", "id"]
     chosen = _id_column(path, rows[0], headings, of_canvas, id_column)

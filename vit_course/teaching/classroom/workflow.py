@@ -38,8 +38,8 @@ def gradebook_of(course: Path) -> Iterator[Gradebook]:
     except Exception as error:  # the settings are a Python program, which may raise anything
         if isinstance(error, ModuleNotFoundError) and str(error.name).startswith("vit_course."):
             raise ValueError(
-                f"{course / CONFIG_NAME} is of another version of the course: {error.name} is now "
-                f"{nbgrader_settings.__name__}, so put that into its line that imports configure"
+                f"{course / CONFIG_NAME} is from another version of the course: {error.name} is now "
+                f"{nbgrader_settings.__name__}, so write that in its line that imports configure"
             ) from error
         raise ValueError(f"{course / CONFIG_NAME} cannot be run: {type(error).__name__}: {error}") from error
     with warnings.catch_warnings():
@@ -48,7 +48,9 @@ def gradebook_of(course: Path) -> Iterator[Gradebook]:
             gradebook = Gradebook(settings.db_url, settings.course_id)
         except Exception as error:  # an error of SQLite, alembic or nbgrader
             what = str(error).splitlines()[0]
-            raise ValueError(f"the gradebook {settings.db_url} cannot be read: {what}. Restore a copy of it") from error
+            raise ValueError(
+                f"the gradebook {settings.db_url} cannot be read: {what}. Restore it from a copy"
+            ) from error
         with gradebook:
             yield gradebook
 
@@ -100,7 +102,7 @@ def grade(
     report.parent.mkdir(exist_ok=True)
     report.write_text(_report(course, assignment, found, handed_in), encoding="utf-8")
     print(_summary(found))
-    print(f"{report}: every verdict, and everything that was out of order")
+    print(f"{report}: every verdict, and everything unusual")
     return int(done != 0 or any(one.state == export_marks.NOT_GRADED for one in found))
 
 

@@ -79,7 +79,7 @@ def _closed(token: Token, parts: list[str]) -> str:
         return f"#course-table({inside.count(HEADER)}, {inside.replace(HEADER, '')})\n"
     if kind in CELLS:
         return {"th": f"{HEADER}[{inside}],", "td": f"[{inside}],"}.get(kind, inside)
-    raise ValueError(f"the sheets do not know the Markdown {kind!r}")
+    raise ValueError(f"the sheets do not support the Markdown {kind!r}")
 
 
 def _math(token: Token) -> str:
@@ -112,5 +112,5 @@ _LEAVES: dict[str, Callable[[Token], str]] = {
 
 def _leaf(token: Token) -> str:
     if token.type not in _LEAVES:
-        raise ValueError(f"the sheets do not know the Markdown {token.type!r}: {token.content[:60]!r}")
+        raise ValueError(f"the sheets do not support the Markdown {token.type!r}: {token.content[:60]!r}")
     return _LEAVES[token.type](token)

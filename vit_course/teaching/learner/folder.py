@@ -71,11 +71,11 @@ def fresh(folder: Path, number: str) -> str:
     if not number.isdigit() or number.zfill(2) not in known:
         raise ValueError(f"--fresh takes the number of a chapter, {' '.join(known)}, got {number!r}")
     chapter = known[number.zfill(2)]
-    place, said = folder / chapter.name, f"{chapter.name} is new"
+    place, said = folder / chapter.name, f"{chapter.name} is a fresh copy"
     if place.exists():
         kept = _free(place, "mine")
         place.rename(kept)
-        said += f"; what you had is {kept.name}"
+        said += f"; yours is kept as {kept.name}"
     open_folder(folder)  # puts there what is missing
     return said
 

@@ -139,8 +139,8 @@ def settings(sources: Path, static: Path) -> dict:
         "myst_heading_anchors": 3,
         "nb_execution_mode": "off",
         # For the outputs of prediction cells; `sources.fold` sets other labels for cells that only draw.
-        "nb_code_prompt_show": "Your guess first. Then: show what came out",
-        "nb_code_prompt_hide": "Hide what came out",
+        "nb_code_prompt_show": "Make your guess first, then show the result",
+        "nb_code_prompt_hide": "Hide the result",
         # The reference.
         "autodoc_inherit_docstrings": False,  # PyTorch's docstrings say nothing about our classes
         "autodoc_member_order": "bysource",

@@ -82,7 +82,7 @@ def fold(notebook: dict) -> None:
         if "predict" in tags:
             tags = [*tags, "hide-output"]
             if painting:  # both are folded, and share one label
-                show = "Your guess first. Then: show the {type}"
+                show = "Make your guess first, then show the {type}"
                 about["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": "Hide the {type}"}
         about["tags"] = tags
 

@@ -26,7 +26,7 @@ function wanted(part, counts) {
 
 export function refusal(table, name, value, counts) {
   // -> a sentence that says why a part cannot take a value, or "" if it can.
-  if (!Object.hasOwn(table, name)) return `there is no ${name}: there are ${Object.keys(table).join(", ")}`;
+  if (!Object.hasOwn(table, name)) return `there is no ${name}; the names are ${Object.keys(table).join(", ")}`;
   return fits(table[name], value, counts) ? "" : `${name} must be ${wanted(table[name], counts)}, got ${JSON.stringify(value)}`;
 }
 

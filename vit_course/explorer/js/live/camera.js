@@ -8,16 +8,16 @@ const ASK = { audio: false, video: { facingMode: "environment", width: { ideal: 
 
 export const FAILED = {
   NotAllowedError: "The camera was not allowed: allow it in the browser's address bar, then try again.",
-  NotFoundError: "This browser finds no camera.",
+  NotFoundError: "This browser cannot find a camera.",
   NotReadableError: "The camera does not start: another program may be using it. Close that program, then try again.",
 };
 const SAME = {
   SecurityError: "NotAllowedError", OverconstrainedError: "NotFoundError", AbortError: "NotReadableError",
 };
 const ASKING = "Asking for the camera ...";
-const NOWHERE = "This browser gives a page the camera only at an address with https, or on this machine.";
+const NOWHERE = "This browser lets a page use the camera only at an https address, or on this machine.";
 const HIDDEN = "The camera stopped because this page was hidden.";
-const GONE = "The camera stopped: it was taken away or switched off.";
+const GONE = "The camera stopped: it was disconnected or switched off.";
 
 const failure = ({ name, message }) => FAILED[name] ?? FAILED[SAME[name]] ?? `The camera cannot be used: ${message}.`;
 

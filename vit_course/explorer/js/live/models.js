@@ -45,7 +45,7 @@ export class Models {
   async watch(worker, lock) {
     await navigator.locks.request(lock, () => {});
     if (worker !== this.worker) return;
-    this.settle({ words: `${ENDED}, and the change with it.` });
+    this.settle({ words: `${ENDED}, so the change could not be computed.` });
     const carded = Object.values(this.states).some(({ computes }) => computes?.by === "card");
     const early = `${ENDED} before it could answer; the browser may have too little memory`;
     if (!this.useful && !carded) return this.fail(early);

@@ -7,7 +7,7 @@ const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 2e6 ? 1 : 0);
 const WHAT = { "vit-s14": "The large model", "tiny-cifar": "The small model" };
 const TURN = 2000; // milliseconds after which the line is updated even if nothing was received
 const ANEW = "A file had changed on the server, so it is loaded anew. ";
-const WAITS = " It goes on by itself when you are online again.";
+const WAITS = " It continues by itself when you are online again.";
 
 export class Progress {
   constructor() {
@@ -47,7 +47,7 @@ export class Progress {
     const told = {
       starting: `${what} is starting`,
       failed: `${what} cannot be used: ${words}.${navigator.onLine ? "" : WAITS}`,
-      ready: `${what} does not fit into what this browser may keep: it is loaded again at your next visit.`,
+      ready: `${what} does not fit into this browser's storage, so it is loaded again at your next visit.`,
     };
     return told[state] ?? "";
   }

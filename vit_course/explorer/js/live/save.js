@@ -50,11 +50,11 @@ function base64(bytes) {
 
 // Asks for consent, as the file contains the visitor's own photograph. -> whether the visitor wants the file.
 function agreed(outside) {
-  const photograph = `your own photograph${outside ? ", also what lies outside the square" : ""}`;
+  const photograph = `your own photograph${outside ? ", including what lies outside the square" : ""}`;
   const button = (value, text) => element("button", { value, text });
   const dialog = element("dialog", { class: "live-ask", "aria-labelledby": "live-ask-words" },
     element("form", { method: "dialog" },
-      element("p", { id: "live-ask-words", text: `The file contains ${photograph}: whoever gets the file sees it.` }),
+      element("p", { id: "live-ask-words", text: `The file contains ${photograph}: anyone who gets the file can see it.` }),
       button("save", "Save"), button("", "Cancel")));
   document.body.append(dialog);
   dialog.showModal();

@@ -45,7 +45,7 @@ class Coming {
       if (!this.data) this.open(at, piece);
       else this.put(at - this.head, piece);
     }
-    if (!this.whole) throw new Error(`${path} did not come whole`);
+    if (!this.whole) throw new Error(`${path} did not arrive completely`);
   }
 
   open(at, piece) {

@@ -1,7 +1,7 @@
 """The program of a learner's process: runs the notebook's cells, and answers calls on the objects that they define.
 
-`process.LearnerProcess` starts it with the settings as the only argument. Its standard input and output carry the
-messages to and from the grading process; the learner's code gets other standard files instead.
+`learner_process.LearnerProcess` starts it with the settings as the only argument. Its standard input and output carry
+the messages to and from the grading process; the learner's code gets other standard files instead.
 """
 
 import contextlib
