@@ -3,6 +3,7 @@
 Forms that are written by hand (einsum, loops, einops and others) are in tests/answers.
 """
 
+import functools
 from collections.abc import Callable, Iterator
 
 import torch
@@ -39,6 +40,7 @@ def rewritings(name: str, answer: Callable) -> Iterator[tuple[str, Callable]]:
         yield "image by image", _module(answer, lambda inner, x: torch.cat([inner(one) for one in x.split(1)]))
         yield "in double precision", _module(answer, _in_double)
         yield "made by a function", lambda *sizes, **named: answer(*sizes, **named)
+        yield "a partial of a class with an option", functools.partial(_with_option(answer), option=1)
         return
     yield "an object that is called", _Called(answer)
     if name not in BATCHED:
@@ -85,6 +87,15 @@ def _outer(answer: type) -> type:
     return Outer
 
 
+def _with_option(answer: type) -> type:
+    class WithOption(answer):
+        def __init__(self, *sizes, option, **named):
+            super().__init__(*sizes, **named)
+            self.option = option
+
+    return WithOption
+
+
 def _in_double(inner: nn.Module, x: torch.Tensor) -> torch.Tensor:
     wide = {key: value.double() for key, value in inner.named_parameters()}
     return torch.func.functional_call(inner, wide, x.double()).float()
@@ -95,7 +106,8 @@ def _doubled(answer: Callable, given: tuple) -> torch.Tensor:
     torch.set_default_dtype(torch.float64)
     try:
         floats = (isinstance(one, torch.Tensor) and one.is_floating_point() for one in given)
-        return answer(*(one.double() if wide else one for one, wide in zip(given, floats, strict=True))).float()
+        kind = next((one.dtype for one in given if isinstance(one, torch.Tensor)), torch.float32)
+        return answer(*(one.double() if wide else one for one, wide in zip(given, floats, strict=True))).to(kind)
     finally:
         torch.set_default_dtype(torch.float32)
 

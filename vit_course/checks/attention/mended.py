@@ -176,6 +176,12 @@ MISTAKES = {
             "The output projection uses its matrix in the wrong orientation.",
             lambda out, w: out @ w,
         ),
+        Slip(
+            "activation-added",
+            "The joined heads go through an activation before the projection.",
+            lambda out, w: _linear(out.relu(), w),
+            lambda out, w: _linear(F.gelu(out), w),
+        ),
     ],
     "cut": [
         Slip(
@@ -218,6 +224,12 @@ MISTAKES = {
             "The heads are cut by a bare view or reshape, so one head holds pieces of several tokens.",
             lambda y, h: y.reshape(len(y), h, y.shape[1], -1).chunk(3, -1),
         ),
+        Slip(
+            "activation-added",
+            "Queries, keys and values go through an activation.",
+            lambda y, h: _cut(y.relu(), h),
+            lambda y, h: _cut(F.gelu(y), h),
+        ),
     ],
     "order": [
         Slip("key-value-swapped", "Keys and values are swapped.", (0, 2, 1)),
@@ -233,6 +245,12 @@ MISTAKES = {
             "input-added",
             "The input is added to the output: that is the job of the block, not of the attention.",
             lambda out, x: out + x,
+        ),
+        Slip(
+            "activation-added",
+            "The output goes through an activation after the projection.",
+            lambda out, x: out.relu(),
+            lambda out, x: F.gelu(out),
         ),
     ],
     "result-2": [

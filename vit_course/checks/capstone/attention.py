@@ -76,6 +76,11 @@ MISTAKES = [
                 partial(of_matrices, scale=lambda *_: 1, share=lambda s: s),
             ),
             Slip(
+                "relu",
+                "The scores go through a ReLU instead of the softmax, without scaling.",
+                partial(of_matrices, scale=lambda *_: 1, share=torch.relu),
+            ),
+            Slip(
                 "weights-uniform",
                 "Every token gets the same weight, whatever queries and keys are.",
                 partial(of_matrices, share=lambda s: torch.ones_like(s) / s.shape[-1]),

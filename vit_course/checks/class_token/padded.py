@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from vit_course.checks.tools.functions import same_function
+from vit_course.checks.tools.functions import keeps_dtype, same_function
 from vit_course.checks.tools.mistakes import Slip, wrong_functions
 
 
@@ -18,6 +18,7 @@ def padded(answer, draw):
     draws.append((draw.normal(2, 5, 3), torch.ones(2, 4, dtype=torch.bool)))
     draws.append((draw.normal(1, 2, 1), torch.ones(1, 1, dtype=torch.bool)))
     same_function(answer, right, draws, wrong_functions(MISTAKES, right, pairs=2), "(B, D)")
+    keeps_dtype(answer, draws[0], torch.float64)
 
 
 def _masks(draw, batch: int, patches: int) -> torch.Tensor:

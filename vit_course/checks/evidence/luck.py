@@ -18,8 +18,7 @@ SETTINGS = ("chosen", "held_out")
 def luck(answer, draw):
     """`answer()` -> {"seeds": [...], "chosen": [...], "held_out": [...], "conclusion"}, five seeds or more."""
     received, used, found = reported(answer, SETTINGS, "conclusion", fewest=5)
-    for name, numbers in found.items():
-        made_again(found, {"seed": used}, _again, draw, last_digit(numbers) + 0.0003, 3, [name], slips=AGAIN)
+    made_again(found, {"seed": used}, _again, draw, lambda name: last_digit(found[name]) + 0.0003, runs=3, slips=AGAIN)
     said = choice(received["conclusion"], "conclusion", ("the choice", "the head"))
     above, stays = (mean(numbers) - CHANCE for numbers in found.values())
     if said != ("the head" if stays >= above / 2 else "the choice"):

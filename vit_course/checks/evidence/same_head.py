@@ -22,7 +22,7 @@ def same_head(answer, draw):
     replacement = found["token mean"] != found["zero"]
     if said != WORDS[photograph + 2 * replacement]:
         refuse(CONCLUSION, dict(said=said, photograph=photograph, replacement=replacement))
-    made_again(found, {"photograph": names}, _first, draw, near=0, runs=2, slips=AGAIN)
+    made_again(found, {"photograph": names}, _first, draw, near=0, slips=AGAIN)
 
 
 def _first(setting: str, photograph: str) -> int:

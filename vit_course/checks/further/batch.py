@@ -15,7 +15,7 @@ def batch(answer, draw):
     received, used, found = reported(answer, SETTINGS, "conclusion", what="accuracy")
     said = choice(received["conclusion"], "conclusion", ("repairs", "helps", "cannot tell"))
     # Other numbers of threads and weights that differ by a millionth gave the same; of 200 digits four may turn.
-    made_again(found, {"seed": used}, _accuracy, draw, near=0.02, runs=2, slips=AGAIN)
+    made_again(found, {"seed": used}, _accuracy, draw, near=0.02, slips=AGAIN)
     gains = min(found["scaled"]) > max(found["large"])
     reaches = max(found["scaled"]) >= min(found["small"])
     right = "repairs" if gains and reaches else "helps" if gains else "cannot tell"

@@ -1,5 +1,7 @@
 """Exercise further.modern: a block with four later parts, to be debugged."""
 
+from itertools import permutations
+
 import torch
 import torch.nn.functional as F
 
@@ -64,16 +66,20 @@ def block(
     share=lambda scores: scores.softmax(-1),
     gated=lambda gate, other: F.silu(gate) * other,
     before=_norm,
+    parts=lambda x: x.chunk(3, dim=-1),
+    join=lambda out: out.transpose(1, 2).flatten(2),
+    reads=lambda z, first: first,
     of_keys=None,
     second=None,
+    before_second=None,
 ):
     """The right answer, and with one of its steps replaced a wrong one."""
-    q, k, v = (before(z) @ qkv.T).chunk(3, dim=-1)  # (B, T, D) each
+    q, k, v = parts(before(z) @ qkv.T)  # (B, T, D) each
     q, k, v = within(q, num_heads), (of_keys or within)(k, num_heads), values(_cut(v, num_heads))  # (B, h, T, d) each
     weights = share(q @ k.mT / scale(q.shape[-1], num_heads, z.shape[1]))  # (B, h, T, T)
-    z = add(z, (weights @ v).transpose(1, 2).flatten(2) @ projection.T, scales[0])
-    y = before(z)
-    return (second or add)(z, gated(y @ gate.T, y @ expand.T) @ contract.T, scales[1])
+    first = add(z, join(weights @ v) @ projection.T, scales[0])
+    y = (before_second or before)(reads(z, first))
+    return (second or add)(first, gated(y @ gate.T, y @ expand.T) @ contract.T, scales[1])
 
 
 def _over_all(x, heads):
@@ -82,6 +88,18 @@ def _over_all(x, heads):
 
 def _on_the_stream(z, out, scale):
     return scale * z + out
+
+
+def _added(z, out, scale):
+    return z + scale * out
+
+
+def _alone(z, out, scale):
+    return scale * out
+
+
+def _same(x):
+    return x
 
 
 MISTAKES = {
@@ -121,6 +139,16 @@ MISTAKES = {
             "The heads are cut by a bare reshape, so one head holds pieces of several tokens.",
             lambda x, heads: _turn(_norm(x.reshape(len(x), heads, x.shape[1], -1))),
         ),
+        Slip(
+            "length-for-norm",
+            "QK-norm divides each vector by its length, and does not subtract its mean.",
+            lambda x, heads: _turn(F.normalize(_cut(x, heads), dim=-1)),
+        ),
+        Slip(
+            "mean-kept-in-norm",
+            "QK-norm divides each vector by the root of its mean square, and the mean is not subtracted.",
+            lambda x, heads: _turn(F.rms_norm(_cut(x, heads), (x.shape[-1] // heads,))),
+        ),
     ],
     "values": [
         Slip("values-turned", "The values are turned as well, so the output depends on where a token stands.", _turn),
@@ -158,6 +186,11 @@ MISTAKES = {
     "share": [
         *SHARE_AXES,
         *SHARE_OTHERS,
+        Slip(
+            "causal",
+            "Each token attends only to itself and to those before it in the row.",
+            lambda s: s.masked_fill(torch.ones(s.shape[-2:]).triu(1).bool(), -torch.inf).softmax(-1),
+        ),
     ],
     "gated": [
         Slip(
@@ -182,7 +215,38 @@ MISTAKES = {
         Slip("gate-added", "The two layers are added, not multiplied.", lambda gate, other: F.silu(gate) + other),
     ],
     "before": [
-        Slip("no-norm-before", "The norm before each branch is missing.", lambda z: z),
+        Slip("no-norm-before", "The norm before each branch is missing.", _same),
+    ],
+    "join": [
+        Slip(
+            "joined-by-bare-reshape",
+            "The heads are joined by a bare reshape, so the output of a token holds pieces of other tokens.",
+            lambda out: out.reshape(len(out), out.shape[2], -1),
+        ),
+        Slip(
+            "joined-interleaved",
+            "The heads are joined in turn: first a number of each head, then the next number of each.",
+            lambda out: out.permute(0, 2, 3, 1).flatten(2),
+        ),
+    ],
+    "reads": [
+        Slip(
+            "parallel",
+            "Both branches read the block's input; the second should read the result of the first.",
+            lambda z, first: z,
+        ),
+    ],
+    "parts": [
+        Slip(
+            "parts-exchanged",
+            "Queries, keys and values are taken from the matrix in another order.",
+            *(lambda x, order=order: [x.chunk(3, dim=-1)[i] for i in order] for order in [*permutations(range(3))][1:]),
+        ),
+        Slip(
+            "parts-interleaved",
+            "The numbers of queries, keys and values are taken in turn; they come one after the other.",
+            lambda x: x.unflatten(2, (-1, 3)).unbind(-1),
+        ),
     ],
     "of_keys": [
         Slip("keys-as-before", "Queries are correct, but keys are normalised over all heads together.", _over_all),
@@ -200,6 +264,14 @@ MISTAKES = {
             "The branch of attention is correct; the other one has no scale.",
             lambda z, out, scale: z + out,
         ),
+        Slip(
+            "second-residual-missing",
+            "The output of SwiGLU replaces the residual stream instead of being added to it.",
+            _alone,
+        ),
+    ],
+    "before_second": [
+        Slip("no-norm-before-swiglu", "The input of SwiGLU has not passed through a norm.", _same),
     ],
     "result-2": [
         Slip(
@@ -224,16 +296,49 @@ MISTAKES = {
         Slip(
             "first-scale-on-the-stream",
             "The branch of SwiGLU is correct; in that of attention the scale is still on the residual stream.",
-            lambda z, w, p, g, e, c, s, h: block(
-                z, w, p, g, e, c, s, h, add=_on_the_stream, second=lambda z, out, scale: z + scale * out
-            ),
+            lambda z, w, p, g, e, c, s, h: block(z, w, p, g, e, c, s, h, add=_on_the_stream, second=_added),
         ),
         Slip(
             "first-scale-missing",
             "The branch of SwiGLU is correct; that of attention has no scale.",
             lambda z, w, p, g, e, c, s, h: block(
-                z, w, p, g, e, c, s, h, add=lambda z, out, scale: z + out, second=lambda z, out, scale: z + scale * out
+                z, w, p, g, e, c, s, h, add=lambda z, out, scale: z + out, second=_added
             ),
+        ),
+        Slip(
+            "first-residual-missing",
+            "The output of attention replaces the residual stream instead of being added to it.",
+            lambda z, w, p, g, e, c, s, h: block(z, w, p, g, e, c, s, h, add=_alone, second=_added),
+        ),
+        Slip(
+            "no-norm-before-attention",
+            "The input of attention has not passed through a norm.",
+            lambda z, w, p, g, e, c, s, h: block(z, w, p, g, e, c, s, h, before=_same, before_second=_norm),
+        ),
+        Slip(
+            "residual-from-norm",
+            "The normed input of a branch is added to its output, not the input itself.",
+            lambda z, w, p, g, e, c, s, h: block(
+                z, w, p, g, e, c, s, h, add=lambda z, out, scale: _norm(z) + scale * out
+            ),
+            lambda z, w, p, g, e, c, s, h: block(
+                z, w, p, g, e, c, s, h, add=lambda z, out, scale: _norm(z) + scale * out, second=_added
+            ),
+            lambda z, w, p, g, e, c, s, h: block(
+                z, w, p, g, e, c, s, h, second=lambda z, out, scale: _norm(z) + scale * out
+            ),
+        ),
+        Slip(
+            "heads-interleaved",
+            "The heads are cut in turn, so each gets every h-th number and not a stretch of numbers.",
+            lambda z, w, p, g, e, c, s, h: block(
+                z, w.unflatten(0, (3, -1, h)).transpose(1, 2).flatten(0, 2), p, g, e, c, s, h
+            ),
+        ),
+        Slip(
+            "no-projection",
+            "The heads are joined, but their output does not go through the projection.",
+            lambda z, w, p, g, e, c, s, h: block(z, w, torch.eye(len(p)), g, e, c, s, h),
         ),
         Slip(
             "scales-exchanged",

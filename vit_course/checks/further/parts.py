@@ -11,7 +11,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.mistakes import Mistake, Slip, refuse, refuse_number, wrong_functions
-from vit_course.checks.tools.returned import real, without_graph
+from vit_course.checks.tools.returned import of_type, real, without_graph
 
 RATE = 0.5
 
@@ -103,10 +103,12 @@ def _one_step(answer, images, labels, weight, count) -> None:
 
 def _returned_loss(answer, images, labels, weight, count) -> None:
     model, optimiser = _made(weight)
-    received = real(call(answer, model, images[0], labels[0], optimiser, count))
+    result = call(answer, model, images[0], labels[0], optimiser, count)
+    received = real(result)
     losses = F.cross_entropy(F.linear(images[0], weight), labels[0], reduction="none")  # (B,)
     expected = losses.mean().item()
     if math.isclose(received, expected, rel_tol=2e-4):
+        of_type(result, float, "The loss")
         return
     pieces = losses.chunk(count)
     means = [part.mean().item() for part in pieces]

@@ -4,6 +4,7 @@ from vit_course.checks.report import NotAttempted, Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_values
 from vit_course.checks.tools.mistakes import Slip, refuse, wrong_functions
+from vit_course.checks.tools.returned import of_type
 from vit_course.checks.tools.words import describe
 
 _REFUSED = object()  # in place of what came back, where a ValueError was raised
@@ -22,6 +23,7 @@ def count(answer, draw):
             REFUSED, dict(fitting=fitting, refused=refused, all_pass=all_pass), [_given(fitting[refused.index(True)])]
         )
     same_values(answer, _right, fitting, mistakes=wrong_functions(MISCOUNTS))
+    of_type(call(answer, *fitting[0]), int, "N")
     _refuses(answer, unfit)
 
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import permutations
 
+import torch
 from einops import rearrange
 
 from vit_course.checks.tools.common import right_at
-from vit_course.checks.tools.functions import Mistake, same_function
+from vit_course.checks.tools.functions import Mistake, keeps_dtype, same_function
 from vit_course.checks.tools.mistakes import Slip, wrong_functions
 
 
@@ -29,6 +30,7 @@ def video(answer, draw):
     ):
         mistakes.append(right_at(answer, right, draws, slug, sentence, usual))
     same_function(answer, right, draws, axes="(B, N, frames*P*P*C)", mistakes=mistakes)
+    keeps_dtype(answer, draws[0], torch.uint8, torch.float64)
 
 
 def right(video, frames, patch_size, pattern="b (t m) c (r i) (q j) -> b (t r q) (m i j c)"):

@@ -18,9 +18,10 @@ def blocks(answer, draw):
     (seven,) = of_chapter("10_pretrained", "seven")
     received, labelled, found = reported(answer, BLOCKS, "conclusion", photographs=seven, what="overlap")
     said = choice(received["conclusion"], "conclusion", (*BLOCKS, UNCLEAR))
-    for block, overlaps in found.items():
-        near = last_digit(overlaps) + 0.01  # another processor may turn a few patches
-        made_again(found, {"photograph": labelled}, _overlap, draw, near, only=[block], slips=AGAIN)
+    # Another processor may turn a few patches.
+    made_again(
+        found, {"photograph": labelled}, _overlap, draw, lambda block: last_digit(found[block]) + 0.01, slips=AGAIN
+    )
     runs = [dict(zip(BLOCKS, run, strict=True)) for run in zip(*found.values(), strict=True)]
     ahead = [_ahead(run) for run in runs]
     right = ahead[0] if len(set(ahead)) == 1 else UNCLEAR

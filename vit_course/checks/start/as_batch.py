@@ -1,7 +1,9 @@
 """Exercise start.as_batch: one image or many, always as a batch."""
 
+import torch
+
 from vit_course.checks.tools.common import given
-from vit_course.checks.tools.functions import same_function
+from vit_course.checks.tools.functions import keeps_dtype, same_function
 from vit_course.checks.tools.mistakes import Slip, wrong_functions
 from vit_course.checks.tools.tensors import agree
 
@@ -17,6 +19,7 @@ def as_batch(answer, draw):
     batches = [(draw.normal(*sizes),) for sizes in many]
     for draws, slips in ((images, _of_one_image(answer, images, batches)), (batches, BATCH)):
         same_function(answer, _right, draws, wrong_functions(slips), "(B, C, H, W)")
+        keeps_dtype(answer, draws[0], torch.uint8, torch.float64)
 
 
 def _right(images):

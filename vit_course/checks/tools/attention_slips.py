@@ -80,7 +80,12 @@ SHARE_OTHERS = [
     Slip("softmax-twice", "The softmax is applied twice.", lambda s: s.softmax(-1).softmax(-1)),
     Slip("logarithms", "The logarithms of the weights are used instead of the weights.", lambda s: s.log_softmax(-1)),
     Slip("sigmoid", "A sigmoid is used instead of the softmax, so the rows do not sum to 1.", torch.sigmoid),
-    Slip("relu", "A ReLU is used instead of the softmax.", torch.relu),
+    Slip(
+        "relu",
+        "A ReLU is used instead of the softmax.",
+        torch.relu,
+        lambda s: s.relu() / s.relu().sum(-1, keepdim=True).clamp(min=1e-6),
+    ),
     Slip("not-divided", "The exponentials are not divided by the sum of their row.", torch.exp),
     Slip(
         "softmax-over-all",

@@ -6,12 +6,13 @@ setting are a list, a tuple, a tensor or an array.
     reported              all of it
     shares, losses, wholes: the numbers of one setting; paired, changed: of several
     seeds, chosen         what the runs come from
-    made_again            some of the runs, repeated by the check to see whether the report can be reproduced
+    made_again            runs of each kind, repeated by the check to see whether the report can be reproduced
     by_ranges, by_means, by_spread: rules; follows: a conclusion by one of them; choice: one of some words
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import cycle
 from statistics import mean
 from typing import NamedTuple
 
@@ -166,33 +167,36 @@ def made_again(
     each: Mapping[str, Sequence],
     measure: Callable[..., float],
     draw: Draw,
-    near: float,
+    near: float | Callable[[object], float],
+    kinds: Sequence[Sequence] | None = None,
     runs: int = 1,
-    only: Sequence | None = None,
     slips: Sequence[Slip] = (),
 ) -> None:
-    """Repeats some runs, and raises `Wrong` where one gives another number than the learner's.
+    """Repeats runs of each kind of setting, and raises `Wrong` where one gives another number than the learner's.
+
+    No source is drawn again before all the others were.
 
     Args:
         reported: a list of numbers for each setting, one for each source, in their order.
         each: one entry, from the word for a source ("seed", "photograph") to the learner's sources.
         measure: (setting, source) -> the right number.
         draw: of the check: which runs are made again.
-        near: the tolerance: how much rounding and another machine may change a number.
-        runs: how many are repeated.
-        only: the settings among which they are drawn, where others take too long.
+        near: the tolerance: how much rounding and another machine may change a number; or a function of the setting.
+        kinds: groups of settings, of each of which one is drawn for every run; each setting by itself, unless given.
+        runs: how many are repeated of each kind.
         slips: the wrong numbers that they give, by `setting` and `source`.
     """
     ((word, sources),) = each.items()
-    for _ in range(runs):
-        setting, place = draw.choose(list(only or reported)), draw.choose(range(len(sources)))
-        source, received = sources[place], reported[setting][place]
-        right = measure(setting, source)
-        if abs(received - right) <= near:
+    asked = [kind for kind in kinds or [[setting] for setting in reported] for _ in range(runs)]
+    for kind, place in zip(asked, cycle(draw.permutation(len(sources)).tolist()), strict=False):
+        setting, source = draw.choose(kind), sources[place]
+        received, right = reported[setting][place], measure(setting, source)
+        tolerance = near(setting) if callable(near) else near
+        if abs(received - right) <= tolerance:
             continue
         details = [f"Run:      {setting!r}, {word} {source}", f"Expected: about {right:.3g}"]
         details.append(f"Received: {received:.3g}")
-        raise _named(slips, received, near, {"setting": setting, "source": source}, details)
+        raise _named(slips, received, tolerance, {"setting": setting, "source": source}, details)
 
 
 def _named(slips: Sequence[Slip], received: float, near: float, seen: Mapping, details: Sequence[str]) -> Wrong:

@@ -14,7 +14,7 @@ from vit_course.checks.tools.calling import ask, call
 from vit_course.checks.tools.common import usual_slips
 from vit_course.checks.tools.mistakes import Mistake
 from vit_course.checks.tools.tensors import agree, equal, on_cpu
-from vit_course.checks.tools.words import describe
+from vit_course.checks.tools.words import beside, describe
 
 _SIZES = ("wrong-shape", "raised-error", "wrong-values")  # where it is right for some sizes and not for others
 
@@ -73,6 +73,22 @@ def same_function(
         raise Wrong("keeps-state", "After calls with other inputs, your function gives a different result than before.")
     if differentiable:
         _gradient_flows(answer, reference, draws[0])
+
+
+def keeps_dtype(answer: Callable, arguments: tuple, *dtypes: torch.dtype) -> None:
+    """Raises `Wrong` where the result has another dtype than the floating-point inputs, once they have one of these.
+
+    An error raises nothing: PyTorch lacks some operations for some dtypes.
+    """
+    for dtype in dtypes:
+        given = [(9 * one.abs()).to(dtype) if _is_float(one) else one for one in _copies(arguments)]
+        try:
+            result = call(answer, *given)
+        except Wrong:
+            continue
+        if isinstance(result, torch.Tensor) and result.dtype != dtype:
+            sentence = "The result has another dtype than the input."
+            raise Wrong("wrong-dtype", sentence, beside(dtype, result.dtype))
 
 
 def same_values(
@@ -147,8 +163,22 @@ def _for_some_sizes(answer, reference, draws: Sequence[tuple]) -> tuple[str, str
     often = set().union(*(ones[index] for index in right))  # axes that had length 1 in a draw that was right
     if len(right) < len(draws) and all(ones[index] - often for index in range(len(draws)) if index not in right):
         return "axis-of-one", "Correct as long as every axis is longer than 1, but not always when one has length 1."
+    first_wrong = next(index for index in range(len(draws)) if index not in right)
+    if not _is_right(answer, reference, _with_numbers_of(draws[first_wrong], draws[0])):
+        return "some-numbers", "Correct for the first numbers that were tried, but not for others in the same sizes."
     sentence = "Correct for the first sizes that were tried, but not for others: a size may be hard-coded."
     return "hard-coded-size", sentence
+
+
+def _with_numbers_of(others: tuple, arguments: tuple) -> tuple:
+    # The arguments, with the numbers of others in the sizes that they have.
+    both = zip(arguments, others, strict=True)
+    return tuple(
+        other.flatten()[torch.arange(one.numel()) % other.numel()].reshape(one.shape)
+        if _is_float(one) and _is_float(other)
+        else one
+        for one, other in both
+    )
 
 
 def _axes_of_one(arguments: tuple) -> set[tuple[int, int]]:

@@ -1,6 +1,5 @@
 """Builds the learner's module, feeds it, counts what it learns, and looks at how it behaves."""
 
-import inspect
 from collections.abc import Callable, Sequence
 
 import torch
@@ -13,22 +12,23 @@ from vit_course.checks.tools.tensors import agree, equal, tensor
 from vit_course.checks.tools.words import describe
 
 
-def build(cls: type, *arguments, **keywords) -> nn.Module:
-    """An instance of the learner's module class."""
-    if isinstance(cls, nn.Module):
+def build(make: Callable, *arguments, **keywords) -> nn.Module:
+    """What the learner's class makes of these arguments, or anything else that makes a module, such as a `partial`."""
+    if isinstance(make, nn.Module):
         raise Wrong(
             "instance-not-class",
-            f"The check needs the class itself, to build it in several sizes; it got {describe(cls)}.",
+            f"The check needs the class itself, to build it in several sizes; it got {describe(make)}.",
         )
-    if not isinstance(cls, type) and not inspect.isfunction(cls):
-        raise Wrong("not-callable", f"The check needs a class derived from nn.Module; it got {describe(cls)}.")
+    if not callable(make):
+        raise Wrong("not-callable", f"The check needs a class derived from nn.Module; it got {describe(make)}.")
     try:
-        module = call(cls, *arguments, **keywords)
+        module = call(make, *arguments, **keywords)
     except Wrong as wrong:
         if wrong.mistake != "raised-error":
             raise
         sizes = [*map(describe, arguments), *(f"{name}={describe(value)}" for name, value in keywords.items())]
-        raise with_input(wrong, f"{cls.__name__}({', '.join(sizes)})") from None
+        name = getattr(make, "__name__", "your class")
+        raise with_input(wrong, f"{name}({', '.join(sizes)})") from None
     if not isinstance(module, nn.Module):
         raise Wrong("not-a-module", f"The check needs a class derived from nn.Module; it built {describe(module)}.")
     return module

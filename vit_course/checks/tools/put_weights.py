@@ -86,6 +86,9 @@ def _check_names(missing: Sequence[str], others: Sequence[str]) -> None:
         slug, sentence = "parameters-missing", "Parameters are missing; layers in a plain list are not registered."
     if not missing:
         slug, sentence = "parameters-too-many", "The module learns more than the exercise asks for."
+    if any(name.endswith("in_proj_weight") for name in others):
+        slug = "layer-of-the-library"
+        sentence = "This is a layer of PyTorch, or has one inside, whose parameters do not have the names in the stub."
     details = [f"Missing:  {_listed(missing)}", f"Not asked for: {_listed(others)}"]
     raise Wrong(slug, sentence, [line for line, names in zip(details, (missing, others), strict=True) if names])
 

@@ -27,6 +27,14 @@ def real(value) -> float:
     return float(value)
 
 
+def of_type(value, kind: type, what: str) -> None:
+    """Raises `Wrong` where the text asks for an int or a float by name, and a tensor or an array came back."""
+    if not isinstance(value, kind):
+        words = {int: "an int", float: "a float"}[kind]
+        sentence = f"{what} is correct, but it is {describe(value)}; the exercise asks for {words}."
+        raise Wrong("number-of-another-type", sentence)
+
+
 def named(received, names: Iterable[str]) -> Mapping:
     """The learner's dict, or a `Wrong` where it is none or has other names."""
     if received is None:

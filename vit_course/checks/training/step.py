@@ -13,7 +13,7 @@ from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, refuse, refuse_number, wrong_functions
-from vit_course.checks.tools.returned import real, without_graph
+from vit_course.checks.tools.returned import of_type, real, without_graph
 
 LIMIT = 0.5
 
@@ -35,7 +35,8 @@ def step(answer, draw):
         mistakes = [replace(one, function=partial(_weights_after_each, one.function)) for one in slips]
         theirs, ours = partial(_weights_after_each, answer), partial(_weights_after_each, right_step)
         same_function(theirs, ours, draws, mistakes, axes="(step, K, D)", differentiable=False)
-    _returned_loss(received, images[0], labels[0], weight)
+    _returned_loss(real(received), images[0], labels[0], weight)
+    of_type(received, float, "The loss")
 
 
 class Linear(nn.Module):
@@ -70,8 +71,8 @@ def _weights_after_each(function, images, labels, weight):
     return torch.stack(after)
 
 
-def _one_step(answer, images, labels, weight) -> float:
-    """What happens in one step, before numbers are compared: mode, gradients, moves. -> the loss that came back."""
+def _one_step(answer, images, labels, weight):
+    """What happens in one step, before numbers are compared: mode, gradients, moves. -> the loss as it came back."""
     model, optimiser = _model_and_optimiser(weight)
 
     def slopes() -> bool:
@@ -82,7 +83,8 @@ def _one_step(answer, images, labels, weight) -> float:
     result = call(answer, model, images, labels, optimiser, LIMIT)
     refuse(ONE_STEP, dict(steps=steps, model=model, slopes=slopes))
     without_graph(result)
-    return real(result)
+    real(result)
+    return result
 
 
 def _returned_loss(received: float, images, labels, weight) -> None:

@@ -28,8 +28,7 @@ def sharpness(answer, draw):
         )
     # Two decimals are asked for, rounded or cut off. Other instruction sets, two threads, or weights that differ by a
     # millionth changed these numbers by 0.00003 at most.
-    made_again(found, {"seed": used}, _told, draw, near=0.01, only=["untrained"], slips=AGAIN)
-    made_again(found, {"seed": used}, _told, draw, near=0.01, runs=2, only=[*TRAINED], slips=AGAIN)
+    made_again(found, {"seed": used}, _told, draw, near=0.01, slips=AGAIN)
 
 
 def _softest(gains: dict[str, bool]) -> str:

@@ -5,20 +5,21 @@ import torch.nn.functional as F
 
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
+from vit_course.checks.tools.common import given
 from vit_course.checks.tools.functions import same_function
 from vit_course.checks.tools.mistakes import Known, Slip, named_by_details, wrong_functions
-from vit_course.checks.tools.no_gradient import any_precision, same_without_gradient
+from vit_course.checks.tools.tensors import agree
 
 
 def targets(answer, draw):
     """`answer(outputs, temperature, rounds)`: (B, K), a float, an int -> (B, K)."""
     draws = [(_outputs(draw), temperature, rounds) for temperature, rounds in ((0.5, 2), (0.4, 4), (0.7, 0))]
-    same_without_gradient(
-        answer, balanced, draws, "(B, K)", wrong_functions(MISTAKES, balanced, pairs=4), errors=ERRORS
-    )
+    mistakes = [*wrong_functions(MISTAKES, balanced, pairs=4), *wrong_functions(_clamped(answer))]
+    with named_by_details(*ERRORS):
+        same_function(answer, balanced, draws, mistakes, "(B, K)", differentiable=False)
     # Outputs whose exponentials are too large for float32, although none is far from the largest.
     large = [(10 + _outputs(draw).clamp(-0.5, 0.5), 0.04, rounds) for rounds in (3, 0)]
-    same_function(any_precision(answer), balanced, large, wrong_functions(LARGE), "(B, K)", differentiable=False)
+    same_function(answer, balanced, large, wrong_functions(LARGE), "(B, K)", differentiable=False)
     outputs, temperature, rounds = draws[0]
     with named_by_details(*ERRORS):
         result = call(answer, outputs.requires_grad_(), temperature, rounds)
@@ -57,6 +58,15 @@ def balanced(
     for _ in range(times(rounds)):
         shares = turn(shares)
     return end(shares)
+
+
+def _clamped(answer) -> list[Slip]:
+    def function(outputs, temperature, rounds):
+        alike = agree(given(answer, outputs + 50, temperature, rounds), torch.full_like(outputs, 1 / outputs.shape[1]))
+        return given(answer, outputs, temperature, rounds) if alike else None
+
+    sentence = "Outputs are clamped: where all of them are large, every class gets the same share."
+    return [Slip("outputs-clamped", sentence, function)]
 
 
 ERRORS = [
