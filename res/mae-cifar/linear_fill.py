@@ -51,7 +51,8 @@ def main() -> None:
         images, rules = cifar.normalise(cifar.validation.images[:500]), (chapter.neighbours, chapter.linear)
         found = chapter.errors(chapter.mae, images, range(1), rules).mean(dim=0).tolist()
     names = ("model", "neighbours", "weighted sums")
-    write_csv(FOLDER / "linear_fill.csv", [{"guess": n, "error": f"{x:.4f}"} for n, x in zip(names, found, strict=True)])
+    lines = [{"guess": name, "error": f"{error:.4f}"} for name, error in zip(names, found, strict=True)]
+    write_csv(FOLDER / "linear_fill.csv", lines)
 
 
 if __name__ == "__main__":
