@@ -105,7 +105,7 @@ IMAGES = torch.zeros(1, 3, 21, 21)
         ({"images": IMAGES.to("meta")}, ValueError, "images must hold numbers, got a tensor on the device meta"),
         ({"images": IMAGES[0]}, ValueError, r"images must have 4 axes .*, got shape \(3, 21, 21\)"),
         ({"images": IMAGES[:0]}, ValueError, r"must not be empty, got shape \(0, 3, 21, 21\)"),
-        ({"images": IMAGES / 0}, ValueError, "images must be finite, 1323 of 1323"),
+        ({"images": IMAGES / 0}, ValueError, "images must be finite, but 1323 of 1323"),
         ({"images": [[0.0]]}, TypeError, "images must be a torch.Tensor, got list"),
         ({"tolerance": float("nan")}, ValueError, "^tolerance must be a number"),
         ({"tolerance": -1e-9}, ValueError, r"^tolerance must be at least 0"),

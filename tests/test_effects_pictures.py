@@ -140,10 +140,10 @@ def test_one_bar_counts_all_effects(capsys):
 def test_functions_that_give_no_number_for_each_row():
     model, images = OURS.model(), OURS.images(3)
     for of, message in (
-        (lambda out: out.mean(), r"1 rows to one number for each, a tensor of shape \(1,\), it gave shape \(\)"),
+        (lambda out: out.mean(), r"1 rows to one number for each, a tensor of shape \(1,\), but it gave shape \(\)"),
         (lambda out: out, r"it gave shape \(1, 5\)"),
-        (lambda out: out[:1, 0], r"3 rows to one number for each, a tensor of shape \(3,\), it gave shape \(1,\)"),
-        (lambda out: out[:, 0].tolist(), r"a tensor of shape \(1,\), it gave \["),
+        (lambda out: out[:1, 0], r"3 rows to one number for each, a tensor of shape \(3,\), but it gave shape \(1,\)"),
+        (lambda out: out[:, 0].tolist(), r"a tensor of shape \(1,\), but it gave \["),
         (lambda out: out[:, 0].to(torch.complex64), r"it gave shape \(1,\), torch.complex64"),
         (lambda out: out[:, 0] * torch.nan, "what of gives must be finite"),
         ([difference] * 2, "of must be one function, or a function for each of 3 pictures, got"),

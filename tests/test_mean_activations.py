@@ -156,7 +156,7 @@ def test_means_that_do_not_belong_here():
     with pytest.raises(ValueError, match=message), intervene(OURS.model(), [without_head(1, 2, means)]) as other:
         other(images)
     tokens = torch.randn(2, 5, 36)
-    message = r"the mean of 'mlp' has shape \(7, 36\), here it is \(5, 36\)"
+    message = r"the mean of 'mlp' has shape \(7, 36\), but \(5, 36\) is needed here"
     with pytest.raises(ValueError, match=message), intervene(model, [without_branch(1, "mlp", means)]):
         model.encoder(tokens)
     turned = published.shaken(published.timm_vit((14, 21), dynamic_img_size=True))

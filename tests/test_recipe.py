@@ -268,7 +268,7 @@ def test_dropout_is_that_of_the_model_s_device(device, monkeypatch):
             ValueError,
             "images are uint8, but the weights are float32: normalise them first",
         ),
-        (lambda: ConvNet()(torch.zeros(2, 3, 8, 12).double()), ValueError, "images are float64, the weights"),
+        (lambda: ConvNet()(torch.zeros(2, 3, 8, 12).double()), ValueError, "images are float64, but the weights"),
     ],
 )
 def test_what_the_other_network_cannot_be_or_take(call, error, message):

@@ -66,7 +66,7 @@ def test_an_image_size_is_one_int_or_two():
         (0, "size must be at least 1, got 0"),
         ((7, 0), r"size must be an int or \(height, width\), two ints of at least 1, got \(7, 0\)"),
         (np.int64(7), r"size must be an int or \(height, width\), two .*, got np.int64\(7\)"),
-        ((7, 2**16 + 1), r"size must be an int or \(height, width\) of at most 65536 each .* got \(7, 65537\)"),
+        ((7, 2**16 + 1), r"size must be an int or \(height, width\) of at most 65536 each, .* got \(7, 65537\)"),
     ):
         with pytest.raises(ValueError, match=f"^{message}$"):
             height_and_width("size", value)
@@ -87,7 +87,10 @@ def test_tensors():
         (lambda: check_axes("x", torch.zeros(2, 3), "(B, D)", torch.bool), "x must be bool, got float32"),
         (lambda: check_whole_numbers("x", torch.zeros(2).bool()), "x must be whole numbers, got bool"),
         (lambda: check_whole_numbers("x", torch.zeros(2).cfloat()), "x must be whole numbers, got complex64"),
-        (lambda: check_finite("x", torch.tensor([1.0, torch.nan, torch.inf])), "x must be finite, 2 of 3 numbers are"),
+        (
+            lambda: check_finite("x", torch.tensor([1.0, torch.nan, torch.inf])),
+            "x must be finite, but 2 of 3 numbers are",
+        ),
     ):
         with pytest.raises(ValueError, match=f"^{message}"):
             check()

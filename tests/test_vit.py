@@ -197,8 +197,11 @@ def test_no_field_is_without_a_rule():
         ({"hidden_dim": 100_000_000}, "hidden_dim must be at most 65536, got 100000000"),
         ({"num_layers": 10**9}, "num_layers must be at most 1024, got 1000000000"),
         ({"image_size": 1_000_000}, "image_size must be at most 65536, got 1000000"),
-        ({"image_size": 8192}, "has 4194305 tokens, at most 1048577 are allowed$"),
-        ({"hidden_dim": 60_000, "mlp_dim": 60_000, "num_layers": 9}, r"has \d+ parameters, at most 50000000000 are"),
+        ({"image_size": 8192}, "has 4194305 tokens, but at most 1048577 are allowed$"),
+        (
+            {"hidden_dim": 60_000, "mlp_dim": 60_000, "num_layers": 9},
+            r"has \d+ parameters, but at most 50000000000 are",
+        ),
     ],
 )
 def test_sizes_have_an_upper_end(changes, message):
