@@ -147,7 +147,7 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
     ("arguments", "message"),
     [
         (["explore", "README.md"], "not a readable image"),
-        (["explore", ""], "there is no file without a name"),
+        (["explore", ""], "the name of a picture is needed, got an empty one"),
         (["explore", "res"], "res is a folder: give the file of a picture"),
         (["explore", "https://example.org/cat.jpg"], "https://example.org/cat.jpg"),
         (

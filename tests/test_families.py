@@ -115,8 +115,8 @@ def test_the_number_of_heads_is_never_guessed():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"num_heads": 4}, "num_heads is 4, and the model has 3"),
-        ({"gelu": "tanh"}, "gelu is 'tanh', and the model has 'none'"),
+        ({"num_heads": 4}, "num_heads is 4, but the model has 3"),
+        ({"gelu": "tanh"}, "gelu is 'tanh', but the model has 'none'"),
         ({"gelu": "relu"}, "gelu must be 'none', 'tanh' or 'quick', got 'relu'"),
     ],
 )
@@ -168,7 +168,7 @@ def test_what_the_head_reads_is_asked_for_where_the_weights_do_not_say():
             pretrained.load_timm(state, num_heads=3)
         close(pretrained.load_timm(state, num_heads=3, pool=pool)(images), theirs(images))
         assert pretrained.load_timm(theirs, pool=pool).config == pretrained.load_timm(theirs).config
-    with pytest.raises(ValueError, match="pool is 'cls', and the model has 'mean'"):
+    with pytest.raises(ValueError, match="pool is 'cls', but the model has 'mean'"):
         pretrained.load_timm(mean, pool="cls")
     with pytest.raises(ValueError, match="pool must be 'cls' or 'mean', got 'map'"):
         pretrained.load_timm(state, num_heads=3, pool="map")
@@ -270,7 +270,7 @@ STILL_RECORDED = {
     "this is a Beit": lambda: timm.create_model("beit_base_patch16_224", img_size=32, embed_dim=24, num_heads=2,
                                                 depth=2),
     "this is a Eva": lambda: timm.create_model("eva02_tiny_patch14_224", img_size=28, depth=2),
-    "this is a Eva, and": lambda: timm.create_model("vit_small_patch16_dinov3", img_size=32, depth=2),
+    "this is a Eva, but": lambda: timm.create_model("vit_small_patch16_dinov3", img_size=32, depth=2),
     "its patches come from a HybridEmbed": lambda: timm.create_model("vit_tiny_r_s16_p8_224", img_size=32, depth=2),
     "this is a BeitModel": lambda: transformers.BeitModel(transformers.BeitConfig(**{**SIZES, "image_size": 32})),
     "this is a DINOv3ViTModel": lambda: transformers.DINOv3ViTModel(transformers.DINOv3ViTConfig(**SIZES)),
