@@ -1,7 +1,7 @@
 """What chapter 07 measures with one seed, with five: python res/experiments/training.py (four minutes of one core)
 
 The test accuracies of the ViT and its rivals on upright digits, on digits in the middle of a field and anywhere in it,
-and after a move; the validation accuracy where every gradient is a thousandth; and where a rate of 3 ends.
+and after a move; and the validation accuracy where every gradient is a thousandth.
 """
 
 from collections.abc import Iterator
@@ -60,10 +60,5 @@ def scaled(seed: int) -> Iterator[tuple[str, float]]:
             yield f"{kind.__name__}, gradients x {scale}", chapter.scaled(kind, rate, scale, seed)
 
 
-def reckless(seed: int) -> Iterator[tuple[str, float]]:
-    """The training loss of the last epoch at a rate of 3."""
-    yield "last loss", chapter.reckless(seed)[-1]["train_loss"]
-
-
 if __name__ == "__main__":
-    write_table(__file__, upright, linear, anywhere, moved, scaled, reckless)
+    write_table(__file__, upright, linear, anywhere, moved, scaled)
