@@ -234,7 +234,7 @@ def test_what_follows_from_a_wrong_answer_is_said_to_follow():
     report = checks.start.sizes(lambda: RIGHT_SIZES | shapes)
     found = sentences(report)
     assert report.mistake == "wrong-answer" and report.score == 0.5
-    assert found.pop("patches") == "143 is not right."
+    assert found.pop("patches") == "143 is not right, but near."
     alone = sentences(checks.start.sizes(lambda: RIGHT_SIZES | {"patch_tokens": (8, 143, 1024)}))
     assert alone == {"patch_tokens": "(8, 143, 1024) is not right."}, "nothing follows from a right answer"
     leads = "This follows from your answer to {}: correct that one first."

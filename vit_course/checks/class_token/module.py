@@ -63,10 +63,20 @@ def _learns(layer: nn.Module, x: torch.Tensor, weights: torch.Tensor) -> None:
         raise Wrong("gradient-cut", "No gradient can pass through the module, neither to its token nor to the patches.")
     inputs = [*(p for p in layer.parameters() if p.requires_grad), x]
     *of_parameters, of_x = torch.autograd.grad((weights * out).sum(), inputs, allow_unused=True)
-    refuse(LEARNS, dict(x=x, of_x=of_x, of_parameters=of_parameters))
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.add_(1)
+    moved = not agree(feed(layer, x), out)
+    refuse(LEARNS, dict(x=x, out=out, moved=moved, of_x=of_x, of_parameters=of_parameters))
 
 
 LEARNS = [
+    Slip(
+        "token-not-used",
+        "Token 0 holds zeros, and the parameter is not used.",
+        lambda moved, out: not moved and (out[:, 0] == 0).all(),
+    ),
+    Slip("token-not-used", "The token is a parameter, but the output does not use it.", lambda moved: not moved),
     Slip(
         "token-gradient-cut",
         "The token is a parameter, but no gradient reaches it, so it never changes.",
@@ -87,6 +97,7 @@ LEARNS = [
 ]
 
 PATCHES = [
+    Slip("patches-zero", "The places of the patches hold zeros.", lambda out: (out[:, 1:] == 0).all()),
     Slip(
         "appended-last",
         "The token comes after the patches: index 0 is the first patch.",

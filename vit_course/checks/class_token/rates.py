@@ -15,7 +15,11 @@ def rates(answer, draw, parts):
     names = [f"{kind}_{rate}" for rate in RATES for kind in KINDS]
     received, runs, found = experiments.reported(answer, names, "mean_low_is", "mean_high_is", what="accuracy")
     experiments.changed(found)
-    experiments.made_again(found, {"seed": runs}, _accuracy, draw, near=0.05, slips=AGAIN)
+    # Other instruction sets changed the accuracy by 0.001 at the low rate and by up to 0.04 at the high one.
+    near = {"low": 0.05, "high": 0.12}
+    experiments.made_again(
+        found, {"seed": runs}, _accuracy, draw, lambda setting: near[setting.split("_")[1]], slips=AGAIN
+    )
     for rate in RATES:
         said = f"mean_{rate}_is"
         with parts(said):

@@ -79,7 +79,8 @@ def _how_many(answer, dropped: torch.Tensor, x: torch.Tensor, p: float) -> None:
     def is_share(expected) -> bool:
         return all(abs(share - expected(p)) <= about for p, share in found.items())
 
-    details = [f"Expected: a share of about {p} of {IMAGES} images", f"Received: {share:.2f}"]
+    details = [f"Expected: about {p * IMAGES:.0f} of {IMAGES} images dropped at p = {p}"]
+    details.append(f"Received: {int(dropped.sum())} dropped")
     refuse(SHARE, dict(p=p, share=share, about=about, is_share=is_share), details)
 
 

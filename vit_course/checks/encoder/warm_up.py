@@ -14,7 +14,9 @@ def warm_up(answer, draw):
     # A run that diverges may be far above guessing.
     received, runs, found = reported(answer, SETTINGS, "conclusion", read=losses, low=0, high=20)
     follows(received["conclusion"], "conclusion", ("helps", "not decided", "hurts"), by_ranges(found))
-    made_again(found, {"seed": runs}, _loss, draw, near=0.05, only=["with"], slips=AGAIN)
+    # On another processor a run without a warm-up ends up to 0.5 higher or lower.
+    near = {"with": 0.05, "without": 1.0}
+    made_again(found, {"seed": runs}, _loss, draw, lambda setting: near[setting], slips=AGAIN)
 
 
 @cache

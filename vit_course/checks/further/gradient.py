@@ -53,6 +53,7 @@ MISTAKES = {
             lambda counts: counts.sort().values,
             lambda counts: counts.sort(descending=True).values,
         ),
+        Slip("counts-of-one-less", "Each mean is multiplied by its count minus 1.", lambda counts: counts - 1),
     ],
     "total": [
         Slip(
@@ -80,8 +81,23 @@ MISTAKES = {
             "The sum over all images is divided by the largest count, not by the number of images.",
             lambda counts, means: counts.max(),
         ),
+        Slip(
+            "divided-by-one-less",
+            "The sum over all images is divided by their number minus 1.",
+            lambda counts, means: counts.sum() - 1,
+        ),
+        Slip(
+            "divided-by-one-less",
+            "The sum over all images is divided by a number in which one image of each process is missing.",
+            lambda counts, means: (counts - 1).sum(),
+        ),
     ],
     "result": [
+        Slip(
+            "counts-of-one-less",
+            "One image of each process is missing, from the sums and from the number that divides them.",
+            lambda means, counts: _whole(means, counts - 1),
+        ),
         Slip(
             "mean-of-means",
             "This is the mean of the means: an image in a small share counts more than one in a large share.",

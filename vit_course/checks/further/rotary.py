@@ -133,6 +133,21 @@ TURNS = {
             lambda n, rows, columns: (n // columns + 1, n % columns + 1),
         ),
         Slip(
+            "counted-from-one",
+            "The rows are counted from 1.",
+            lambda n, rows, columns: (n // columns + 1, n % columns),
+        ),
+        Slip(
+            "counted-from-one",
+            "The columns are counted from 1.",
+            lambda n, rows, columns: (n // columns, n % columns + 1),
+        ),
+        Slip(
+            "patches-counted-from-one",
+            "The patches are counted from 1 before they are divided into rows and columns.",
+            lambda n, rows, columns: ((n + 1) // columns, (n + 1) % columns),
+        ),
+        Slip(
             "counted-from-one-and-swapped",
             "Two things are wrong. Rows and columns are counted from 1. The first half is turned by the column.",
             lambda n, rows, columns: (n % columns + 1, n // columns + 1),

@@ -40,6 +40,7 @@ BY_HAND = {
             1025,
             1026,
         ),
+        Slip("not-rounded", "This is not yet rounded to a whole number.", 1_181_184 / 1_154),
     ],
     "table": [
         Slip("class-row-forgotten", "The patches all have a row; one more token has one.", 75_264),

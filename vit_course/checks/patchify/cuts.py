@@ -14,7 +14,8 @@ def cuts(answer, draw, parts):
     """`answer()` -> {"seeds", "right", "flipped", "strips": test accuracies, "flipped_is", "strips_is"}."""
     received, runs, found = experiments.reported(answer, KINDS, "flipped_is", "strips_is", what="accuracy")
     experiments.changed(found)
-    experiments.made_again(found, {"seed": runs}, _accuracy, draw, near=0.05, slips=AGAIN)
+    # Another instruction set changed no accuracy by more than 0.003.
+    experiments.made_again(found, {"seed": runs}, _accuracy, draw, near=0.02, slips=AGAIN)
     for name in KINDS[1:]:
         said = f"{name}_is"
         with parts(said):

@@ -55,21 +55,8 @@ def _first_output(answer, module, images, side, hidden):
         return feed(module, images)
     except Wrong as wrong:
         if wrong.mistake == "raised-error":
-            (height, width), details = images.shape[2:], wrong.details
-            refuse(
-                REFUSED,
-                dict(
-                    answer=answer,
-                    module=module,
-                    images=images,
-                    side=side,
-                    hidden=hidden,
-                    details=details,
-                    height=height,
-                    width=width,
-                ),
-                details,
-            )
+            seen = dict(answer=answer, module=module, images=images, side=side, hidden=hidden, details=wrong.details)
+            refuse(REFUSED, seen, wrong.details)
         raise
 
 
@@ -208,17 +195,30 @@ def _unfit(module, images, side) -> None:
     channels, height, width = images.shape[1:]
     sizes = [(height + 1, width), (height, width + 1), (height + side - 1, width + side - 1)]
     sizes += [(side * side, width + 1), (height + 1, side * side)]  # with an area of whole patches
+    passed = []
     for high, wide in sizes:
-        unfit = torch.ones(1, channels, high, wide)
+        unfit = (torch.arange(channels * high * wide) % 7.0).reshape(1, channels, high, wide)
         try:
-            received = feed(module, unfit)
+            passed.append((unfit, feed(module, unfit)))
         except Wrong as wrong:
             if wrong.mistake != "raised-error":
                 raise
-            continue
-        tokens = received.shape[1] if isinstance(received, torch.Tensor) and received.ndim > 1 else None
-        details = [f"Input:    {describe(unfit)}, P = {side}", "Expected: an error", f"Received: {describe(received)}"]
-        refuse(UNFIT, dict(side=side, high=high, wide=wide, tokens=tokens), details)
+    if not passed:
+        return
+    unfit, received = passed[0]
+    tokens = received.shape[1] if isinstance(received, torch.Tensor) and received.ndim > 1 else None
+    details = [f"Input:    {describe(unfit)}, P = {side}", "Expected: an error", f"Received: {describe(received)}"]
+    cropped = all(_is_cropped(module, *one, side) for one in passed)
+    high, wide = unfit.shape[2:]
+    refuse(UNFIT, dict(side=side, high=high, wide=wide, tokens=tokens, cropped=cropped), details)
+
+
+def _is_cropped(module, unfit, received, side) -> bool:
+    # Whether these are the tokens of a part of the image, with what is left over cut off at either end or at both.
+    high, wide = (size // side * side for size in unfit.shape[2:])
+    tops, lefts = ({0, size % side // 2, size % side} for size in unfit.shape[2:])
+    parts = (unfit[:, :, top : top + high, left : left + wide] for top in tops for left in lefts)
+    return any(agree(feed(module, part), received) for part in parts)
 
 
 # Images whose sides P divides do not go through; those that others may have thought of do.
@@ -226,13 +226,13 @@ REFUSED = [
     Slip(
         "square-images-only",
         "Square images are accepted, but others are not.",
-        lambda module, images, height: passes(feed, module, torch.ones(1, images.shape[1], height, height)),
+        lambda module, images: passes(feed, module, torch.ones(1, images.shape[1], images.shape[2], images.shape[2])),
     ),
     Slip(
         "three-channels-only",
         "Images with three channels are accepted, but others are not.",
-        lambda answer, side, hidden, height, width: passes(
-            lambda: feed(build(answer, side, 3, hidden), torch.ones(1, 3, height, width))
+        lambda answer, side, hidden, images: passes(
+            lambda: feed(build(answer, side, 3, hidden), torch.ones(1, 3, *images.shape[2:]))
         ),
     ),
     Slip(
@@ -426,6 +426,11 @@ UNFIT = [
     Slip(
         "pixels-dropped",
         "An image that P does not divide is silently cropped.",
+        lambda cropped: cropped,
+    ),
+    Slip(
+        "image-resized",
+        "An image that P does not divide is silently resized.",
         lambda tokens, high, side, wide: tokens == high // side * (wide // side),
     ),
     Slip(

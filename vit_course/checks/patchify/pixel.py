@@ -32,8 +32,8 @@ def pixel(answer, parts):
             "place": place,
             "place_with_unfold": channel_first,
             "tokens_changed": int(windows.count_nonzero()),
-            "times_the_pairs": pairs[1] // pairs[0],
-            "times_the_products": patches.numel() // large.numel(),
+            "times_the_pairs": pairs[1] / pairs[0],
+            "times_the_products": patches.numel() / large.numel(),
         },
         parts,
         mistakes=by_answer(

@@ -22,7 +22,9 @@ def patch_sizes(answer, draw, parts):
     for kind, side in ((kind, side) for kind in KINDS for side in SIDES):
         found[kind, side] = shares(received[kind][side], f"{kind}, side {side}", what="accuracy")
     paired({"seeds": runs} | found)
-    first, second = draw.choose([KINDS, KINDS[::-1]])  # one at each side at least; 64 patches take 15 seconds
+    first, second = draw.choose(
+        [KINDS, KINDS[::-1]]
+    )  # each at one side at least; 64 patches take a quarter of a minute
     kinds = [[(first, 4)], [(second, 2)], [(first, 1)]]
     made_again(found, {"seed": runs}, _accuracy, draw, near=0.05, kinds=kinds, slips=AGAIN)
     gains = {side: mean(found["learned", side]) - mean(found["none", side]) for side in SIDES}

@@ -130,17 +130,20 @@ ANY = [
     Slip("wrong-answer", "{share:g} is not a share: a share lies between 0 and 1.", lambda share: not 0 <= share <= 1),
 ]
 
+# From 0.92 to 0.94, from 0.70 to 0.79 without positions, from 0.86 to 0.89 without the MLP, in res/experiments.
+OTHERWISE = "We trained this model with five seeds, and none of them gave nearly such a share."
+
 IMPLAUSIBLE = {
     "whole": [
         Slip(
             "not-trained",
-            "The whole model reads far fewer clocks correctly than a model does after 1000 steps.",
-            lambda share: share < 0.8,
+            "The whole model reads fewer clocks correctly than a model does after 1000 steps.",
+            lambda share: share < 0.88,
         ),
         Slip(
             "too-good",
             "No model of this size reads so many clocks correctly after 1000 steps.",
-            lambda share: share > 0.99,
+            lambda share: share > 0.97,
         ),
     ],
     "without_positions": [
@@ -154,6 +157,7 @@ IMPLAUSIBLE = {
             "This is too good for a model without positions: the positions may have been trained.",
             lambda share: share > 0.85,
         ),
+        Slip("not-repeated", OTHERWISE, lambda share: share < 0.65),
     ],
     "without_attention": [
         # A blind guess is right once in 144.
@@ -179,6 +183,7 @@ IMPLAUSIBLE = {
             "This is no worse than the whole model: look at every block.",
             lambda share, shares: share >= shares[0],
         ),
+        Slip("not-repeated", OTHERWISE, lambda share: not 0.82 <= share <= 0.93),
     ],
 }
 

@@ -16,8 +16,8 @@ Each tool raises `Wrong` at the first thing that is wrong, so a check reads as a
     watched_steps               what the optimisers do while a learner's code trains
     tensors     tensor, equal, agree: one tensor that came back
     by_hand     same_answers: numbers and choices, the right ones never shown; truth: True or False
-    returned    real: one number, whatever its type; of_type: an int or a float and nothing else; named: a dict with the
-                names that were asked for
+    returned    real: one number, whatever its type; of_type: an int or a float and nothing else; named: a dict, with
+                the names that were asked for
     experiments reported, shares, made_again, follows, ...: what several runs gave, and whether the conclusion follows
     chapter     of_chapter: what a chapter's cells define, for runs that are made again
     words       describe, number: what a thing is, in a few words

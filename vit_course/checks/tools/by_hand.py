@@ -1,6 +1,7 @@
 """Checks answers that were worked out by hand or predicted, without giving the right ones away."""
 
 import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
@@ -86,7 +87,15 @@ def same_answer(received, expected, mistakes: Mapping | None = None) -> None:
     if isinstance(expected, str):
         options = sorted({expected, *mistakes})
         raise Wrong("no-such-option", f"{describe(received)} is not one of the options {', '.join(options)}.")
-    raise Wrong("wrong-answer", f"{received} is not right.")
+    raise Wrong("wrong-answer", f"{received} is not right{_about(received, expected)}.")
+
+
+def _about(received, expected) -> str:
+    # Whether a factor may be missing or a small step is wrong; no more, because the right number is not shown.
+    if type(expected) not in (int, float) or expected <= 0 or not math.isfinite(received):
+        return ""
+    share = received / expected
+    return ": it is far too large" if share > 1.5 else ": it is far too small" if share < 0.67 else ", but near"
 
 
 def truth(received) -> bool:

@@ -196,11 +196,16 @@ def made_again(
             continue
         details = [f"Run:      {setting!r}, {word} {source}", f"Expected: about {right:.3g}"]
         details.append(f"Received: {received:.3g}")
-        raise _named(slips, received, tolerance, {"setting": setting, "source": source}, details)
+        given = dict(zip(sources, reported[setting], strict=True))
+        raise _named(slips, setting, [source, sources[place - 1]], given, tolerance, details)
 
 
-def _named(slips: Sequence[Slip], received: float, near: float, seen: Mapping, details: Sequence[str]) -> Wrong:
-    fitting = {said for number, said in by_value(slips, seen).items() if abs(received - number) <= near}
+def _named(slips: Sequence[Slip], setting, sources: Sequence, given: Mapping, near: float, details: list[str]) -> Wrong:
+    # The slip that gives the numbers of both sources: one number alone may come near by chance.
+    for source in sources:
+        found = by_value(slips, {"setting": setting, "source": source}).items()
+        fitting = {said for number, said in found if abs(given[source] - number) <= near}
+        slips = [slip for slip in slips if (slip.slug, slip.sentence) in fitting]
     if len(fitting) == 1:  # if several fit, it is unknown which one it was
         return Wrong(*fitting.pop(), details)
     return Wrong("not-repeated", "The check repeated a run and got a number other than the reported one.", details)

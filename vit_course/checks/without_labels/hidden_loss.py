@@ -78,6 +78,18 @@ MISTAKES = {
             "All three faults are still there.",
             lambda p, x, h, s: loss(p, x, h, s, lambda y, c: _each(y, c, dim=(1, 2)), lambda h: ~h / h.numel()),
         ),
+        Slip(
+            "root-of-the-loss",
+            "This is the square root of the loss.",
+            lambda p, x, h, s: loss(p, x, h, s).sqrt(),
+        ),
+        Slip(
+            "root-of-the-loss",
+            "The loss of an image is the square root of the mean error of its hidden patches.",
+            lambda p, x, h, s: torch.stack(
+                [loss(*one, s).sqrt() for one in zip(p.split(1), x.split(1), h.split(1), strict=True)]
+            ).mean(),
+        ),
     ],
     "normalise": [
         Slip(
@@ -89,6 +101,7 @@ MISTAKES = {
             "by-the-batch",
             "The patches are normalised by the mean and the variance of the batch, not each by its own.",
             lambda y, c: _each(y, c, dim=(0, 1, 2)),
+            lambda y, c: _each(y, c, dim=(0, 2)),
         ),
         Slip(
             "across-patches",
