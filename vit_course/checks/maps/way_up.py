@@ -1,4 +1,4 @@
-"""Exercise maps.way_up: whether a head that looks one patch up goes by place or by content."""
+"""Exercise maps.way_up: whether a head that attends to the patch above goes by place or by content."""
 
 import functools
 from statistics import mean
@@ -12,17 +12,24 @@ from vit_course.checks.tools.experiments import choice, made_again, reported
 from vit_course.checks.tools.mistakes import Slip
 from vit_course.maps import controls, record_attention
 
-SETTINGS, OPTIONS = ("plain", "shuffled"), ("place", "content", "both")
+SETTINGS = ("plain", "shuffled", "flat")
+OPTIONS = ("place", "content helps", "torn content disturbs")
+FEWEST = 10  # photographs: with three of them the means may say anything
 
 
 def way_up(answer, draw):
-    """`answer()` -> {"photographs", "plain": [...], "shuffled": [...], "conclusion"}, three photographs or more."""
-    received, names, found = reported(answer, SETTINGS, "conclusion", photographs=data.photographs())
-    said, left = choice(received["conclusion"], "conclusion", OPTIONS), mean(found["shuffled"]) / mean(found["plain"])
-    if said != ("place" if left >= 0.9 else "content" if left < 0.1 else "both"):
-        sentence = "By the two limits in the exercise, the conclusion does not follow from these numbers."
-        raise Wrong("does-not-follow", sentence, [f"Left after the shuffle: {left:.2f} of the plain weight"])
-    made_again(found, {"photograph": names}, above, draw, near=0.006, runs=2, slips=AGAIN)
+    """`answer()` -> {"photographs", "plain": [...], "shuffled": [...], "flat": [...], "conclusion"}, ten or more."""
+    options = data.photographs()
+    received, names, found = reported(answer, SETTINGS, "conclusion", photographs=options, fewest=FEWEST)
+    said = choice(received["conclusion"], "conclusion", OPTIONS)
+    left = {name: mean(found[name]) / mean(found["plain"]) for name in SETTINGS[1:]}
+    kept = [name for name in left if left[name] >= 0.9]
+    if said != OPTIONS[0 if len(kept) == 2 else 2 if kept == ["flat"] else 1]:
+        sentence = "By the rule in the exercise, the conclusion does not follow from these numbers."
+        details = [f"Left of the plain weight, {name}: {share:.2f}" for name, share in left.items()]
+        raise Wrong("does-not-follow", sentence, details)
+    for setting in SETTINGS:
+        made_again(found, {"photograph": names}, above, draw, near=0.006, only=[setting], slips=AGAIN)
 
 
 @functools.cache
@@ -30,6 +37,10 @@ def recorded(setting: str, photograph: str) -> torch.Tensor:
     """The attention weights (h, T, T) of layer 3."""
     model, preprocess, _ = pretrained.load_run("vit-s14")
     image = preprocess(data.photographs()[photograph].path)  # (B, C, H, W)
+    if setting == "flat":
+        image = image.mean(dim=(2, 3), keepdim=True).expand_as(image)
+    if setting == "grey":
+        image = image.mean().expand_as(image)
     if setting == "shuffled":
         order = torch.rand(1, 256, generator=torch.Generator().manual_seed(0)).argsort(dim=1)  # (B, N)
         image = controls.shuffle_patches(image, 14, order)
@@ -46,14 +57,24 @@ def above(setting: str, photograph: str, heads=4, offset: int = -16) -> float:
 
 AGAIN = [
     Slip(
-        "not-shuffled",
-        "This is what the photograph gives with its patches in their original places.",
+        "unchanged",
+        "This is what the photograph gives as it is.",
         lambda source: above("plain", source),
     ),
     Slip(
         "exchanged",
         "This is what the photograph gives with its patches shuffled.",
         lambda source: above("shuffled", source),
+    ),
+    Slip(
+        "exchanged-for-flat",
+        "This is what one colour everywhere gives.",
+        lambda source: above("flat", source),
+    ),
+    Slip(
+        "grey",
+        "This is what a grey picture gives: one mean was taken of all three colours.",
+        lambda source: above("grey", source),
     ),
     Slip(
         "first-row-counted",
