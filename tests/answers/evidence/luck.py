@@ -32,7 +32,7 @@ for slug, changes in (
     ("on-the-new-images", dict(chosen=HELD_OUT, held_out=CHOSEN)),
     ("trained-model", dict(chosen=[0.5174] * 5, held_out=[0.5021] * 5)),
     ("not-repeated", dict(seeds=[5, 6, 7, 8, 9])),
-    ("not-repeated", dict(held_out=[0.16] * 5, chosen=[0.18] * 5)),
+    ("not-repeated", dict(held_out=[0.16] * 5, chosen=[0.35] * 5)),
     # Each slip measured for seeds 0 to 4.
     ("chosen-on-many", dict(
         chosen=[0.175, 0.1672, 0.1677, 0.1835, 0.1694], held_out=[0.1746, 0.1674, 0.1678, 0.1838, 0.1697])),

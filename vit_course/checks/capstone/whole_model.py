@@ -251,6 +251,16 @@ MISTAKES = {
         ),
     ],
     "result": [
+        Slip(
+            "three-faults",
+            "Three things are wrong. No norm follows the last block. The head reads the last token. A softmax follows.",
+            partial(
+                model,
+                around=partial(rows_of_blocks.run, norms=rows_of_blocks.NO_NORM),
+                read=lambda z: z[:, -1],
+                end=lambda y, head: head(y).softmax(-1),
+            ),
+        ),
         Slip("positions-behind-blocks", "The positions are added after the blocks.", _positions_behind),
         Slip(
             "positions-in-every-block",

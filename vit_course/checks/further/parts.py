@@ -33,17 +33,28 @@ def parts(answer, draw):
     _returned_loss(answer, *draws[0])
 
 
-def right_step(model, images, labels, optimiser, parts, clear="before", scale=lambda x, whole, parts: len(x) / whole):
+def right_step(
+    model,
+    images,
+    labels,
+    optimiser,
+    parts,
+    clear="before",
+    scale=lambda x, whole, parts: len(x) / whole,
+    of_logits=F.cross_entropy,
+    step_after=-1,
+):
     """One step in parts, and with what people do wrong: `clear` at "each" part, "after" the step or "never"."""
     pieces = list(zip(images.chunk(parts), labels.chunk(parts), strict=True))
     total = 0.0
     for place, (x, y) in enumerate(pieces):
         if clear == "each" or (clear == "before" and not place):
             optimiser.zero_grad()
-        loss = scale(x, len(images), len(pieces)) * F.cross_entropy(model(x), y)
+        loss = scale(x, len(images), len(pieces)) * of_logits(model(x), y)
         loss.backward()
         total += loss.item()
-    optimiser.step()
+        if place == step_after % len(pieces):
+            optimiser.step()
     if clear == "after":
         optimiser.zero_grad()
     return total
@@ -157,6 +168,26 @@ MISTAKES = {
             "The sum of the losses over the images is divided by the number of parts.",
             lambda x, whole, parts: len(x) / parts,
         ),
+        Slip(
+            "divided-by-parts-too",
+            "The gradient is divided by the number of images and also by the number of parts.",
+            lambda x, whole, parts: len(x) / whole / parts,
+        ),
+        Slip(
+            "divided-by-images-twice",
+            "The gradient is divided by the number of images twice.",
+            lambda x, whole, parts: len(x) / whole**2,
+        ),
+        Slip(
+            "parts-for-length",
+            "The mean of each part is multiplied by the number of parts, not by the length of the part.",
+            lambda x, whole, parts: parts / whole,
+        ),
+        Slip(
+            "divided-by-one-less",
+            "The sum of the losses is divided by the number of images minus 1.",
+            lambda x, whole, parts: len(x) / (whole - 1),
+        ),
     ],
     "clear": [
         Slip(
@@ -174,6 +205,16 @@ MISTAKES = {
             "Gradients from before the first call are included because they are cleared too late.",
             "after",
         ),
+    ],
+    "of_logits": [
+        Slip(
+            "softmax-twice",
+            "A softmax is applied before the cross-entropy, which applies one itself.",
+            lambda logits, y: F.cross_entropy(logits.softmax(-1), y),
+        ),
+    ],
+    "step_after": [
+        Slip("step-after-the-first-part", "The step is taken after the first part: the others change nothing.", 0),
     ],
     "result": [
         Slip(
@@ -244,6 +285,11 @@ CALLS = [
         "more-than-once",
         "Images of the batch went through the model more than once.",
         lambda total, batch: total > batch,
+    ),
+    Slip(
+        "number-for-length",
+        "A part has as many images as there should be parts: their number is taken for their length.",
+        lambda moved, calls, count: not moved and len(calls) != count and {*calls[:-1]} == {count},
     ),
     Slip(
         "parts-too-long",

@@ -152,6 +152,7 @@ MISTAKES = {
             "argmax-over-images",
             "The maximum is taken over the images of a batch, not over the classes of an image.",
             lambda logits, labels: logits.argmax(dim=0) == labels,
+            lambda logits, labels: logits.argmax(dim=0)[: len(labels)] == labels[: logits.shape[1]],
         ),
         Slip(
             "argmax-without-axis",

@@ -30,6 +30,7 @@ class Network(nn.Module):
         self.block = nn.Sequential(nn.Linear(width, hidden), nn.BatchNorm1d(hidden))
         self.head = nn.Linear(hidden, classes)
         self.register_buffer("centre", torch.zeros(classes))
+        self.register_buffer("unsaved", torch.zeros(width), persistent=False)
         with torch.no_grad():
             for one in tensors(self).values():
                 one.copy_(draw.normal(*one.shape) if one.is_floating_point() else torch.tensor(tracked))
@@ -45,6 +46,16 @@ def copied(module: nn.Module) -> dict[str, torch.Tensor]:
     return {name: one.detach().clone() for name, one in tensors(module).items()}
 
 
+def modes(module: nn.Module) -> list[bool]:
+    """Whether each module inside is in training mode."""
+    return [one.training for one in module.modules()]
+
+
+def places(module: nn.Module) -> list[int]:
+    """Where the memory of all parameters and buffers begins."""
+    return [one.data_ptr() for one in tensors(module).values()]
+
+
 def same(some: dict, others: dict) -> bool:
     """Whether two modules have the same numbers in everything of these names."""
     return all(agree(one, others.get(name)) for name, one in some.items())
@@ -52,12 +63,24 @@ def same(some: dict, others: dict) -> bool:
 
 def _one_update(answer, slow, fast, step, steps, momentum) -> None:
     before, student, held, learns = copied(slow), copied(fast), tensors(slow), slow.token.requires_grad
+    memory, mode = places(slow), modes(fast)
     with named_by_details(*ERRORS):
         result = call(answer, slow, fast, step, steps, momentum)
     now, given = tensors(slow), [f"Input:    step = {step}, steps = {steps}, momentum = {momentum}"]
     refuse(
         UPDATE,
-        dict(slow=slow, fast=fast, before=before, student=student, held=held, learns=learns, result=result, now=now),
+        dict(
+            slow=slow,
+            fast=fast,
+            before=before,
+            student=student,
+            held=held,
+            learns=learns,
+            result=result,
+            now=now,
+            memory=memory,
+            mode=mode,
+        ),
         given,
     )
     learned = [name for name, _ in fast.named_parameters()]
@@ -144,12 +167,22 @@ UPDATE = [
     Slip(
         "memory-shared",
         "The teacher shares memory with the student, so it will change with each of the student's steps.",
-        lambda now, fast: {one.data_ptr() for one in now.values()} & {one.data_ptr() for one in tensors(fast).values()},
+        lambda slow, fast: {*places(slow)} & {*places(fast)},
     ),
     Slip(
         "tensors-replaced",
         "Tensors of the teacher are new objects; whoever holds the old ones no longer sees it change.",
         lambda now, held: any(now.get(name) is not one for name, one in held.items()),
+    ),
+    Slip(
+        "memory-replaced",
+        "A tensor of the teacher has new memory, so a state dict that somebody holds no longer sees it change.",
+        lambda slow, memory: places(slow) != memory,
+    ),
+    Slip(
+        "student-mode-changed",
+        "The student is not in the mode, training or evaluation, in which it was before the call.",
+        lambda fast, mode: modes(fast) != mode,
     ),
     Slip(
         "gradient-recorded",
@@ -268,6 +301,11 @@ SHARES = [
 ]
 
 BUFFERS = [
+    Slip(
+        "unsaved-buffer-forgotten",
+        "A buffer that is not in `state_dict()`, as with `persistent=False`, is as before.",
+        lambda wrong, before, now: wrong == {"unsaved"} and agree(before["unsaved"], now["unsaved"]),
+    ),
     Slip(
         "buffers-forgotten",
         "The parameters move, but the buffers are as before.",
