@@ -56,7 +56,7 @@ def test_a_sheet_leaves_out_only_what_is_said_of_the_notebook():
     replaced = [words for sheet in listed for words in sheet.get("words", {})]
     assert len(replaced) >= 5
     for words in replaced:
-        assert re.search(r"\bdict\b|\bcheck\b|\brunning\b|as a comment|Python|`python|Figure \d", words), words
+        assert re.search(r"\bdict\b|\bcheck\b|\brunning\b|as a comment|Python|`python|Figure \d|\*Deeper", words), words
 
 
 @each
