@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import html
 import json
 import re
 import runpy
@@ -75,7 +76,7 @@ def test_the_folder_holds_all_that_its_page_names(folder):
     assert {"live.js", "live.css", "explorer.css", "photographs/cat.jpg", "runtime/LICENSE"} <= places
     assert [place for place in places if not (folder / place).is_file()] == []
     for name, photograph in data.photographs().items():
-        assert f"photographs/{name}.jpg" in places and f"Photograph: {photograph.author}" in text
+        assert f"photographs/{name}.jpg" in places and f"Photograph: {html.escape(photograph.author)}" in text
         maps = (folder / "maps" / f"{name}.bin").read_bytes()
         head, line = json.loads(maps.partition(b"\n")[0]), maps.index(b"\n") + 1
         assert len(maps) == line + head["bytes"] < 3.6e6 and head["front"] < 0.42e6

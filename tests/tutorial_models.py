@@ -280,6 +280,6 @@ ROWS = {
         call=lambda model, images: (model(images), model.blocks[1](torch.randn(2, 13, WIDTH))),
     ),
     "two models on one picture": Row(
-        lambda: Together(Tutorial(), Tutorial()), refused="parts.1 looks at the images after another part has"
+        lambda: Together(Tutorial(), Tutorial()), refused="parts.1 looks at the images after another part"
     ),
 }  # fmt: skip

@@ -118,9 +118,8 @@ class SinCos2DPositions(nn.Module):
 def sincos2d(grid: tuple[int, int], hidden_dim: int, temperature: float = 10_000.0) -> torch.Tensor:
     """(rows, columns) -> (N, D)
 
-    A quarter of the D numbers each for sin and cos of the column and sin and cos of the row, at D / 4 frequencies
-    from 1 down to 1 / temperature, as in Beyer et al. 2022 (arXiv:2205.01580). The formula of Vaswani et al. 2017
-    (section 3.5), once per axis, would end one step before 1 / temperature.
+    A quarter of the D numbers each for sin and cos of the column and sin and cos of the row, at D / 4 frequencies from
+    1 to 1 / temperature, as in Beyer et al. 2022; those of Vaswani et al. 2017 (section 3.5) end one step before it.
 
     Args:
         grid: (rows, columns) of patches.

@@ -4,7 +4,7 @@
 
 The score is the logarithm of the sum of exp(logit) over the ten classes, the negative of the energy of Liu et al. 2020
 (arXiv:2010.03759). Writes none.csv: for each threshold the share of the 10,000 test images that lie below it, the
-accuracy of the head on the others, and which of the course's photographs reach it; only the cat shows one of the ten.
+accuracy of the head on the others, and which of the course's photographs reach it. Five of these show one of the ten.
 Writes the threshold CHOSEN, with its errors, into head.json. About six minutes on one core.
 """
 
@@ -18,7 +18,7 @@ from vit_course._support.files.atomic import write_csv, write_json
 from vit_course._support.files.json_files import read_json
 
 HERE = Path(__file__).parent
-NOT_OF_THE_TEN = set(data.photographs()) - {"cat"}
+NOT_OF_THE_TEN = set(data.photographs()) - {"cat", "dogs", "hens", "horse", "nuthatch"}
 CHOSEN = 7.5
 THRESHOLDS = (4.5, 6.0, 7.0, 7.5, 8.0, 9.0, 10.0)
 
@@ -54,7 +54,7 @@ def main() -> None:
 def rule(rows: list[dict]) -> dict:
     """What head.json says of the threshold."""
     (row,) = (row for row in rows if float(row["threshold"]) == CHOSEN)
-    passed = len(set(row["photographs_above"].split()) - {"cat"})
+    passed = len(NOT_OF_THE_TEN.intersection(row["photographs_above"].split()))
     share = f"{100 * float(row['test_images_below']):.0f} % of CIFAR-10's own test images lie below it too"
     return {"score": CHOSEN, "errors": f"{share}, and {passed} of our {len(NOT_OF_THE_TEN)} other photographs do not"}
 

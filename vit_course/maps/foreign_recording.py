@@ -177,9 +177,7 @@ class ForeignRecording:
                 stands = "behind"
         if any(call.is_second_part for call in calls.running):
             part = next(call.module for call in calls.running if call.is_second_part)
-            self.odd.append(
-                f"{self._path(part)} looks at the images after another part has done so: record only one of the two"
-            )
+            self.odd.append(f"{self._path(part)} looks at the images after another part: record only one of the two")
         if pair and stands == "beside":
             number = min(pair[0].layers)
             layer = self.by_layer[number]

@@ -292,9 +292,7 @@ def _other(x: torch.Tensor, at: RunningLayer) -> torch.Tensor:
 def _made(by: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, _: RunningLayer) -> torch.Tensor:
     made = by(x)
     if not isinstance(made, torch.Tensor) or made.shape != x.shape:
-        raise ValueError(
-            f"by must be a function that gives a tensor of shape {tuple(x.shape)}, but it gave {shown(made)}"
-        )
+        raise ValueError(f"by must be a function that gives a tensor of shape {tuple(x.shape)}, but gave {shown(made)}")
     return made
 
 
