@@ -99,7 +99,8 @@ def test_no_word_of_ten_is_said_of_what_is_none_of_them():
     said = {name: pretrained.none_fits(whole.model, one) for name, one in logits.items()}
     passed = [name for name, sentence in said.items() if not sentence]
     assert passed == row["photographs_above"].split() and "cat" in passed
-    share, others = f"{100 * float(row['test_images_below']):.0f} %", f"{len(passed) - 1} of our {len(photographs) - 1}"
+    others = set(photographs) - {"cat", "dogs", "hens", "horse", "nuthatch"}  # these show one of the ten
+    share, others = f"{100 * float(row['test_images_below']):.0f} %", f"{len(others & {*passed})} of our {len(others)}"
     assert share in rule["errors"] and others in rule["errors"], "the errors are those of the table"
     faces = ("astronaut", "grace_hopper", "photographer")
     assert all(said[name].startswith("None of its 10 words fits: the score of its logits, ") for name in faces)
