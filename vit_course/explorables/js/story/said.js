@@ -3,15 +3,16 @@
 import { HEADS, LAYERS, PATCHES, SIDE } from "./values.js";
 
 const ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "last"];
-const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
+const percent = (share) => (share === share ? `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%` : "...");
 const where = (i) => `row ${Math.floor(i / SIDE) + 1}, column ${(i % SIDE) + 1}`;
-export const nameOf = (map) => `${ORDINALS[Math.floor(map / HEADS)]} layer, head ${(map % HEADS) + 1}`;
+const nameOf = (map) => `head ${(map % HEADS) + 1} of the ${ORDINALS[Math.floor(map / HEADS)]} layer`;
+const two = (value) => value.toFixed(2).replace("-", "\u2212");
 const sum = (weights, squares) => squares.reduce((total, i) => total + weights[i + 1], 0);
 
 function asked({ values, asked: i }) {
   const weights = values.row(i), squares = weights.subarray(1);
   const own = i === values.query && values.parts;
-  if (own) return `The framed square gives ${percent(sum(weights, own.own))} of its attention to its own eye and ${percent(sum(weights, own.other))} to the other eye. (${nameOf(values.map.layer * HEADS + values.map.head)}.)`;
+  if (own) return `The framed square gives ${percent(sum(weights, own.own))} of its attention to its own eye and ${percent(sum(weights, own.other))} to the other eye. (This is ${nameOf(values.map.layer * HEADS + values.map.head)}.)`;
   const most = squares.reduce((best, weight, at) => (weight > squares[best] ? at : best), 0);
   const at = most === i ? "itself" : where(most);
   return `The square in ${where(i)} looks most at ${at}: ${percent(squares[most])}, where an even share would be ${percent(1 / 257)}.`;
@@ -27,12 +28,12 @@ function taken({ values: { changed }, map, removed }) {
 }
 
 function alike({ values: { alike, query, partner, apart, parts }, layer }) {
-  const at = alike[layer * PATCHES + partner], two = parts ? "the two eyes" : `the framed squares (${where(query)} and ${where(partner)})`;
-  return `${layer ? `After layer ${layer} of ${LAYERS}` : "Before the first layer"}, ${two} are alike by ${at.toFixed(2)}, the rest by ${apart[layer].toFixed(2)} on average. (1: the same; 0: no more than any two squares.)`;
+  const at = alike[layer * PATCHES + partner], both = parts ? "the two eyes" : `the framed squares (${where(query)} and ${where(partner)})`;
+  return `${layer ? `After layer ${layer} of ${LAYERS}` : "Before the first layer"}, ${both} are alike by ${two(at)}, the rest by ${two(apart[layer])} on average. (1: the same; 0: no more than any two squares.)`;
 }
 
 function read({ values: { others, words, none } }) {
-  const found = others.map(({ title, alike }) => `${title} ${alike.toFixed(2)}`).join(", ");
+  const found = others.map(({ title, alike }) => `${title} ${two(alike)}`).join(", ");
   return `The most similar square of each photograph: ${found}. The word: ${words[0][0]}, ${percent(words[0][1])}. ${none}`;
 }
 

@@ -10,11 +10,11 @@ const DARK = 0.86; // of a square to which nothing goes
 export const GRID = { x: 0.045, y: 0.055, wide: 0.935, high: 0.46 }; // of the 72 small maps
 
 const WHOLE = { x: EDGE, y: EDGE, size: 1 - 2 * EDGE };
-const LARGE = { x: 0.14, y: 0.0, size: 0.72 };
+const LARGE = { x: 0.15, y: 0.0, size: 0.7 };
 const BELOW = { x: 0.29, y: 0.565, size: 0.43 };
-const CORNERS = [[0.045, 0], [0.525, 0], [0.045, 0.475], [0.525, 0.475]].map(([x, y]) => ({ x, y, size: 0.43 }));
+const CORNERS = [[0.095, 0], [0.515, 0], [0.095, 0.42], [0.515, 0.42]].map(([x, y]) => ({ x, y, size: 0.39 }));
 const LIST = { x: 0.53, y: 0.28, size: 0.44 };
-const ROW = { step: 0.094, wide: 0.082 };
+const ROW = { step: 0.094, wide: 0.084 };
 
 const put = (out, i, ...parts) => out.set(parts, i * PARTS);
 
@@ -61,31 +61,38 @@ const whole = { place: (out) => together(out, WHOLE), };
 
 const cut = { place: (out) => together(out, WHOLE, { fill: 0.84 }) };
 
-const along = (query, i) => 0.5 + (i - query) * ROW.step - ROW.wide / 2;
+const along = (query, i, { step, wide } = ROW) => 0.5 + (i - query) * step - wide / 2;
+const NEAR = { step: 0.145, wide: 0.133 }; // the row, from nearby
 
 const row = {
   place(out, { values: { query } }) {
-    for (let i = 0; i < PATCHES; i++) put(out, i, along(query, i), 0.26, ROW.wide, ROW.wide, 0, 1);
+    for (let i = 0; i < PATCHES; i++) put(out, i, along(query, i, NEAR), 0.26, NEAR.wide, NEAR.wide, 0, 1);
   },
   over(layer, { values: { query, picture } }) {
-    const { stage } = layer;
-    for (let i = Math.max(0, query - 5); i <= Math.min(PATCHES - 1, query + 5); i++)
-      text(layer, String(i + 1), along(query, i) + ROW.wide / 2, 0.375, { colour: i === query ? stage.ink : stage.soft, weight: i === query ? 700 : 400 });
-    frame(layer, { x: along(query, query), y: 0.26, size: ROW.wide }, stage.accent, 3);
+    const { stage, pen, size } = layer, number = (i) => along(query, i, NEAR) + NEAR.wide / 2;
+    for (let i = Math.max(0, query - 3); i <= Math.min(PATCHES - 1, query + 3); i++)
+      text(layer, String(i + 1), number(i), 0.43, { colour: i === query ? stage.ink : stage.soft, weight: i === query ? 700 : 400 });
+    frame(layer, { x: along(query, query, NEAR), y: 0.26, size: NEAR.wide }, stage.accent, 3);
     // The whole row, each square as a thin column.
-    const wide = picture.naturalWidth || picture.width, cell = wide / SIDE, { pen, size } = layer;
+    const cell = (picture.naturalWidth || picture.width) / SIDE, column = 0.96 / PATCHES, left = (i) => 0.02 + i * column;
     for (let i = 0; i < PATCHES; i++)
-      pen.drawImage(picture, (i % SIDE) * cell, Math.floor(i / SIDE) * cell, cell, cell, (0.02 + (0.96 * i) / PATCHES) * size, 0.6 * size, (0.96 * size) / PATCHES + 0.5, 0.09 * size);
-    const left = 0.02 + (0.96 * Math.max(0, query - 5)) / PATCHES, right = 0.02 + (0.96 * Math.min(PATCHES, query + 6)) / PATCHES;
-    curve(layer, [[0.0, 0.41], [left, 0.59]], stage.line);
-    curve(layer, [[1.0, 0.41], [right, 0.59]], stage.line);
-    text(layer, "1", 0.02, 0.725, { colour: stage.soft, align: "left" });
-    text(layer, "the whole row", 0.5, 0.725, { colour: stage.soft });
-    text(layer, "256", 0.98, 0.725, { colour: stage.soft, align: "right" });
+      pen.drawImage(picture, (i % SIDE) * cell, Math.floor(i / SIDE) * cell, cell, cell, left(i) * size, 0.62 * size, column * size + 0.5, 0.1 * size);
+    curve(layer, [[0, 0.46], [left(Math.max(0, query - 3)), 0.615]], stage.edge);
+    curve(layer, [[1, 0.46], [left(Math.min(PATCHES, query + 4)), 0.615]], stage.edge);
+    text(layer, "1", 0.02, 0.755, { colour: stage.soft, align: "left" });
+    text(layer, "the whole row", 0.5, 0.755, { colour: stage.soft });
+    text(layer, "256", 0.98, 0.755, { colour: stage.soft, align: "right" });
   },
 };
 
 const DOTS = { x: 0.03, y: 0.28, size: 0.44 };
+// The dot of a square with the strongest colour, away from the edge.
+function vivid(square) {
+  const strength = (at) => Math.max(...square.subarray(3 * at, 3 * at + 3)) - Math.min(...square.subarray(3 * at, 3 * at + 3));
+  const inside = [...Array(196).keys()].filter((at) => at % 14 > 1 && at % 14 < 12 && at > 27 && at < 168);
+  return inside.reduce((best, at) => (strength(at) > strength(best) ? at : best));
+}
+
 const numbers = {
   place(out, { values: { query } }) {
     for (let i = 0; i < PATCHES; i++) put(out, i, along(query, i), 0, ROW.wide, ROW.wide, 0, 1);
@@ -101,17 +108,17 @@ const numbers = {
       pen.fillRect((DOTS.x + (i % 14) * dot) * size, (DOTS.y + Math.floor(i / 14) * dot) * size, dot * size - 1, dot * size - 1);
     }
     frame(layer, DOTS, stage.accent, 2);
-    const at = 14 * 6 + 6, colours = square.subarray(3 * at, 3 * at + 3);
-    frame(layer, { x: DOTS.x + 6 * dot, y: DOTS.y + 6 * dot, size: dot }, "#fff", 2);
-    text(layer, "14 × 14 dots", DOTS.x + DOTS.size / 2, 0.76, { weight: 600 });
-    text(layer, `one dot: red ${colours[0]}, green ${colours[1]}, blue ${colours[2]}`, DOTS.x + DOTS.size / 2, 0.8, { colour: stage.soft });
+    const at = vivid(square), colours = square.subarray(3 * at, 3 * at + 3);
+    frame(layer, { x: DOTS.x + (at % 14) * dot, y: DOTS.y + Math.floor(at / 14) * dot, size: dot }, "#fff", 2);
+    text(layer, "14 × 14 dots; the marked one:", DOTS.x + DOTS.size / 2, 0.76, { weight: 600 });
+    text(layer, `red ${colours[0]}, green ${colours[1]}, blue ${colours[2]}`, DOTS.x + DOTS.size / 2, 0.805, { colour: stage.soft, size: 0.95 });
     const first = query - (query % SIDE);
     for (let i = Math.max(first, query - 5); i <= Math.min(first + SIDE - 1, query + 5); i++)
       if (i !== query) list(layer, lists.subarray((i - first) * WIDTH, (i - first + 1) * WIDTH), { x: along(query, i), y: 0.095, wide: ROW.wide, high: ROW.wide });
     list(layer, lists.subarray((query - first) * WIDTH, (query - first + 1) * WIDTH), { ...LIST, wide: LIST.size, high: LIST.size });
     text(layer, "→", 0.5, 0.5, { size: 1.5 });
     text(layer, "384 numbers", LIST.x + LIST.size / 2, 0.76, { weight: 600 });
-    text(layer, "orange above 0, blue below", LIST.x + LIST.size / 2, 0.8, { colour: stage.soft });
+    text(layer, "orange above 0, blue below", LIST.x + LIST.size / 2, 0.805, { colour: stage.soft, size: 0.95 });
   },
 };
 
@@ -123,10 +130,10 @@ const places = {
   },
   over(layer, { values: { shuffled, words }, shuffle }) {
     const now = shuffle || 1, word = words[0][0];
-    const group = (title, shares, x) =>
-      bars(layer, `${title}: how sure of “${word}”`, [["in order", shares[0]], ["shuffled", shares[now]]], { x, y: 0.775, wide: 0.46 });
-    group("with places", shuffled.places, 0.02);
-    group("without", shuffled.none, 0.52);
+    text(layer, `How sure is it of “${word}”?`, 0.5, 0.765, { weight: 600 });
+    const group = (title, shares, x) => bars(layer, title, [["in order", shares[0]], ["shuffled", shares[now]]], { x, y: 0.835, wide: 0.47 });
+    group("With places", shuffled.places, 0.02);
+    group("Without places", shuffled.none, 0.52);
   },
 };
 
@@ -201,7 +208,7 @@ const read = {
       text(layer, alike.toFixed(2), x + 0.015, y + wide - 0.015, { align: "left", weight: 700, colour: "#fff", edge: "#000" });
     });
     frame(layer, from, stage.accent, 3);
-    bars(layer, "the word that was added afterwards", words.slice(0, 2), { x: 0.045, y: 0.925, wide: 0.91 });
+    bars(layer, "Its word, from the part that was added", words.slice(0, 2), { x: 0.095, y: 0.86, wide: 0.82 });
   },
 };
 
@@ -216,14 +223,17 @@ const without = {
       curve(layer, [[x + wide, y], [x, y + wide * 0.98]], stage.accent, 3);
     }
     frame(layer, small(story.map), stage.accent, 3);
-    const known = [...changed].filter((one) => one === one).sort((a, b) => a - b);
-    const rows = [];
-    if (story.removed !== null) rows.push(["this head", changed[story.removed]]);
-    if (known.length) rows.push(["half of all heads: less than", known[known.length >> 1]], ["the largest of the 72", known.at(-1)]);
-    bars(layer, "how far the summary moves", rows, { x: 0.44, y: 0.62, wide: 0.54, most: 0.25, digits: 3 });
-    pen.globalAlpha = 1;
-    text(layer, "0: not at all", 0.44, 0.62 + 0.045 * (2 * rows.length + 1.2), { align: "left", colour: stage.soft, size: 0.85 });
-    void size;
+    const known = [...changed].filter((one) => one === one).sort((a, b) => a - b), most = known.at(-1) || 1;
+    // Below each small map, how far the summary moves without its head.
+    pen.fillStyle = stage.accent;
+    changed.forEach((moves, map) => {
+      const { x, y, size: wide } = small(map);
+      if (moves > 0) pen.fillRect((x + 0.003) * size, (y + GRID.high / HEADS - 0.012) * size, (wide - 0.009) * (moves / most) * size, Math.max(2, 0.006 * size));
+    });
+    const rows = [["this head", story.removed === null ? NaN : changed[story.removed]]];
+    if (known.length > 36) rows.push(["the head in the middle of all 72", known[known.length >> 1]]);
+    if (known.length) rows.push([known.length > 36 ? "the head that moves it most" : "the most so far", most]);
+    bars(layer, "How far the summary moves", story.removed === null ? rows.slice(1) : rows, { x: 0.46, y: 0.615, wide: 0.52, most: Math.max(0.12, most) * 1.1, digits: 3 });
   },
   point(story, x, y) {
     const map = mapAt(x, y);

@@ -37,6 +37,7 @@ export class Stage {
     this.soft = pick("#5a5d66", "#a9adb8", "CanvasText");
     this.paper = pick("#ffffff", "#131417", "Canvas");
     this.line = pick("#dcdee4", "#33363d", "CanvasText");
+    this.edge = pick("#7d818b", "#7f838d", "CanvasText");
     this.accent = pick("#ff7a00", "#ff8f2b", "Highlight");
     this.other = pick("#0072b2", "#56b4e9", "LinkText");
     this.font = Math.max(11, Math.min(15, this.size * 0.023));
