@@ -103,7 +103,7 @@ def test_every_link_leads_somewhere(site, pages):
 
 def test_nothing_is_loaded_from_outside(site, pages):
     for path, page in pages.items():
-        assert not [target for target in page.loads if re.match(r"\w+:|//", target)], path
+        assert not [target for target in page.loads if re.match(r"(?!data:)\w+:|//", target)], path
     for style in site.rglob("*.css"):
         assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", style.read_text(encoding="utf-8")), style
 

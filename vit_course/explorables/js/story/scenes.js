@@ -1,6 +1,6 @@
-// The scenes of the story, in order. `place(out, story)` gives each square its place in the unit square, `under` and
-// `over` draw what belongs to the scene below and above the squares. `point(story, x, y)` is what a pointer there means,
-// `move(story, right, down)` what an arrow key does; `shade` is the darkness of a map.
+// The scenes of the story, in order. `place(out, story)` gives each square its place in the unit square, and `over` draws
+// what belongs to the scene above the squares. `point(story, x, y)` is what a pointer there changes, `move(story, right,
+// down)` what an arrow key changes, `press(story, map)` what a click or Enter changes.
 
 import { bars, chart, curve, frame, gridOf, list, text } from "./drawing.js";
 import { bright, HEADS, LAYERS, PATCHES, SIDE, TOKENS, WIDTH } from "./values.js";
@@ -57,7 +57,7 @@ const moveMap = (map, right, down) => {
 };
 const chosen = ({ values, map }) => values.maps.subarray(map * TOKENS, (map + 1) * TOKENS);
 
-const whole = { place: (out) => together(out, WHOLE), };
+const whole = { place: (out) => together(out, WHOLE) };
 
 const cut = { place: (out) => together(out, WHOLE, { fill: 0.84 }) };
 

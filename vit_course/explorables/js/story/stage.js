@@ -51,23 +51,20 @@ export class Stage {
     pen.setTransform(sharp, 0, 0, sharp, 0, 0);
     pen.clearRect(0, 0, size, size);
     if (!values.picture) return;
-    const [from, to] = [SCENES[first], SCENES[first + 1] ?? SCENES[first]];
-    from.place(this.from, this.story);
-    if (rest) to.place(this.to, this.story);
-    const layer = { pen, size, stage: this };
-    for (const scene of [from, to]) scene.under && this.faded(scene, at, layer, scene.under);
+    // Of a photograph for which nothing is computed yet there are only the squares.
+    const scene = (n) => (values.waits && n > 2 ? SCENES[1] : SCENES[Math.min(n, SCENES.length - 1)]);
+    scene(first).place(this.from, this.story);
+    if (rest) scene(first + 1).place(this.to, this.story);
     this.squares(pen, size, sharp, rest);
-    for (const scene of rest ? [from, to] : [from]) scene.over && this.faded(scene, at, layer, scene.over);
+    for (const n of rest ? [first, first + 1] : [first]) {
+      const shown = within(1 - 2.6 * Math.abs(at - n));
+      if (!shown || !scene(n).over) continue;
+      pen.save();
+      pen.globalAlpha = shown;
+      scene(n).over({ pen, size, stage: this }, this.story);
+      pen.restore();
+    }
     pen.globalAlpha = 1;
-  }
-
-  faded(scene, at, layer, paint) {
-    const shown = within(1 - 2.6 * Math.abs(at - SCENES.indexOf(scene)));
-    if (!shown) return;
-    layer.pen.save();
-    layer.pen.globalAlpha = shown;
-    paint(layer, this.story, shown);
-    layer.pen.restore();
   }
 
   squares(pen, size, sharp, rest) {
