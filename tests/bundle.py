@@ -27,7 +27,10 @@ IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"(\.[\w./]+)"(?: with [^;]*)?;',
 def entries() -> list[str]:
     """The names of all bundles: those of the explorer, of the story, and of each explorable that has a JSON table."""
     tables = sorted((PACKAGE / "explorables" / "js").glob("*.json"))
-    return [*(f"explorer/{name}" for name in EXPLORER), *(f"explorables/{name}" for name in (*STORY, *(table.stem for table in tables)))]
+    return [
+        *(f"explorer/{name}" for name in EXPLORER),
+        *(f"explorables/{name}" for name in (*STORY, *(table.stem for table in tables))),
+    ]
 
 
 def source(name: str) -> Path:

@@ -166,7 +166,13 @@ def test_from_a_server_and_from_the_disk_the_notebook_is_offered(opened):
 
 
 def test_the_pages_are_accessible(opened, some):
-    names = ["index.html", "course.html", "search.html?q=softmax", "notebooks/00_start_here.html", "notebooks/08_attention_maps.html"]
+    names = [
+        "index.html",
+        "course.html",
+        "search.html?q=softmax",
+        "notebooks/00_start_here.html",
+        "notebooks/08_attention_maps.html",
+    ]
     names += ["reference/index.html", "reference/model.html", "reference/checks.html"]
     found = {}
     for name, mode in some([(name, mode) for mode in ("light", "dark") for name in names], daily=2):

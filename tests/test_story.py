@@ -1,4 +1,4 @@
-"""The story on the site's first page: what is stored, and in Chromium its steps by scroll, keys, buttons and pointer."""
+"""The story on the site's first page: what is stored; in Chromium its steps by scroll, keys, buttons and pointer."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def address(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, address):
-    """Opens the story, as a rule with reduced motion; at the end, no page had an error or asked for anything outside."""
+    """Opens the story, with reduced motion by default; at the end no page had an error or asked for others."""
     pages = []
 
     def open_page(width=1280, height=800, **options):
@@ -115,10 +115,13 @@ def test_it_is_small_and_reads_without_scripts(tmp_path):
     assert len(re.findall(r'<section class="story-step', text)) == STEPS
     assert [f'id="story-seen-{scene}"' in text for scene in range(STEPS)] == [True] * STEPS
     assert "href" not in re.sub(r'<link rel="icon"[^>]*>', "", text.split("<script")[0]), "links to no other file"
-    assert "data-file" not in text.split("<script")[0] and "type=\"file\"" not in text.split("<script")[0]
+    assert "data-file" not in text.split("<script")[0] and 'type="file"' not in text.split("<script")[0]
     with pytest.raises(FileExistsError):
         save_story(tmp_path / "story.html")
-    lines = [path.read_text(encoding="utf-8").count("\n") for path in (scripts.PACKAGE / "explorables" / "js").rglob("stor*/*.js")]
+    lines = [
+        path.read_text(encoding="utf-8").count("\n")
+        for path in (scripts.PACKAGE / "explorables" / "js").rglob("stor*/*.js")
+    ]
     assert sum(lines) < 1500
     assert len(json.dumps(everything()["_facts"])) < 5000 and "$" not in story().split("<script")[0]
 

@@ -41,6 +41,7 @@ def without_each_head(encoder: Encoder, stream: list, baseline: list) -> torch.T
     """-> (L, h, D): the class token at the end, when in each head its baseline (1, h, T or 1, d) is used."""
     found = []
     for layer in range(LAYERS):
+
         def replaced(given, layer=layer):
             heads = torch.arange(HEADS)
             used = given.clone()
@@ -114,11 +115,13 @@ def main() -> None:
               spearmanr(removed[name][0], torch.from_numpy(brightest))[0])  # fmt: skip
     nearest, near = [], []
     for name in OTHERS:
-        found = F.cosine_similarity(features[0, 1 + QUERY, None], model.features(preprocess(photographs[name].path))[0, 1:])
+        found = F.cosine_similarity(
+            features[0, 1 + QUERY, None], model.features(preprocess(photographs[name].path))[0, 1:]
+        )
         nearest.append(int(found.argmax()))
         near.append(float(found.max()))
         print(name, nearest[-1], near[-1])
-    pixels = (255 * (photo[0] * torch.tensor(preprocess.std).view(3, 1, 1) + torch.tensor(preprocess.mean).view(3, 1, 1)))
+    pixels = 255 * (photo[0] * torch.tensor(preprocess.std).view(3, 1, 1) + torch.tensor(preprocess.mean).view(3, 1, 1))
     square = pixels.unfold(1, PATCH, PATCH).unfold(2, PATCH, PATCH)[:, QUERY // SIDE, QUERY % SIDE]  # (C, P, P)
     print("alike to the other eye", alike[:, PARTNER].tolist())
     for probabilities, summary in shuffled:

@@ -80,7 +80,7 @@ def everything() -> dict:
 
 
 def controls() -> str:
-    """Says what step 9 would show with other replacements for the head's answer, and whether bright maps count more."""
+    """Says what step 9 shows with other replacements for the head's answer, and whether bright maps count more."""
     found = values()
     changed, order = np.median(found["changed"], axis=1), found["changed"].argsort(axis=1).argsort(axis=1)
     ranks = np.corrcoef(np.vstack([found["brightest"].argsort().argsort(), order]))[0, 1:]
@@ -88,26 +88,34 @@ def controls() -> str:
     return (
         f"Half of all heads move it by less than {changed[0]:.3f} that way, by less than {changed[1]:.3f} if the head "
         f"answers nothing, and by less than {changed[2]:.3f} if it answers as on another photograph. Which head comes "
-        f"first {'is the same in' if alike else 'differs between'} these three ways. The rank correlation with the largest "
-        f"weight of its map is {ranks[0]:.2f}, {ranks[1]:.2f} and {ranks[2]:.2f}."
+        f"first {'is the same in' if alike else 'differs between'} these three ways. The rank correlation with the "
+        f"largest weight of its map is {ranks[0]:.2f}, {ranks[1]:.2f} and {ranks[2]:.2f}."
     ).replace("-", "\u2212")
 
 
 def story(explore: str = "", start: str = "") -> str:
-    """Returns the HTML of the story, with its data and without its script and style sheet.
+    """Returns the HTML of the story, without its data, script and style sheet.
 
     Args:
         explore: a link to where all heads can be explored; "" for none.
         start: a link to where the course begins, as a button; "" for none.
     """
     found = photographs()
-    credit = "; ".join(f"{found[name].title}: {found[name].author}, {found[name].licence}" for name in (PHOTOGRAPH, *OTHERS))
+    credit = "; ".join(
+        f"{found[name].title}: {found[name].author}, {found[name].licence}" for name in (PHOTOGRAPH, *OTHERS)
+    )
     picture = f"data:image/jpeg;base64,{to_base64(_square(PHOTOGRAPH, LARGE, 88))}"
     template = Template((HERE / "story.html").read_text(encoding="utf-8"))
     return template.substitute(
-        picture=picture, title=html.escape(found[PHOTOGRAPH].title), alone=html.escape(ALONE), controls=controls(),
-        explore=explore, start=start, credit=html.escape(f"Photographs: {credit}."), model=MODEL, data=pages.markup(everything()),
-    )  # fmt: skip
+        picture=picture,
+        title=html.escape(found[PHOTOGRAPH].title),
+        alone=html.escape(ALONE),
+        controls=controls(),
+        explore=explore,
+        start=start,
+        credit=html.escape(f"Photographs: {credit}."),
+        model=MODEL,
+    )
 
 
 def save_story(path: str | Path, overwrite: bool = False) -> None:
@@ -121,7 +129,9 @@ def save_story(path: str | Path, overwrite: bool = False) -> None:
         ValueError, FileExistsError, OSError: as `pages.save_page`.
     """
     path = pages.need_page(path, overwrite)
-    body = MORE.sub(lambda found: f'<p class="story-more">{found[1]} of the course explains it.</p>', BUTTONS.sub("", story()))
+    body = MORE.sub(
+        lambda found: f'<p class="story-more">{found[1]} of the course explains it.</p>', BUTTONS.sub("", story())
+    )
     write_atomically(path, page(f"<main>{body}</main>"))
 
 
@@ -132,7 +142,11 @@ def page(body: str, head: str = "") -> bytes:
         body: the story, and what stands around it.
         head: more for the head of the page.
     """
-    style = scripts.style("story-page")
-    return Template((HERE / "story_page.html").read_text(encoding="utf-8")).substitute(
-        title=TITLE, icon=pages.ICON, style=style, body=body, head=head, script=scripts.module("story"),
-    ).encode()  # fmt: skip
+    template = Template((HERE / "story_page.html").read_text(encoding="utf-8"))
+    # The data come last, so that a slow line brings the texts and the photograph first.
+    values = {
+        "style": scripts.style("story-page"),
+        "data": pages.markup(everything()),
+        "script": scripts.module("story"),
+    }
+    return template.substitute(title=TITLE, icon=pages.ICON, body=body, head=head, **values).encode()

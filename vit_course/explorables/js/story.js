@@ -31,6 +31,7 @@ class Story {
     this.resized();
     if (!STILL.matches && this.target < 0.05) Object.assign(this.stage, { ripple: 0 });
     this.schedule();
+    setTimeout(() => this.stage.prepare(), 2500);
   }
 
   // Shows other values: those of another photograph.
@@ -202,7 +203,7 @@ class Story {
 }
 
 export default widget("story", ({ model, el }) => {
-  const root = el.closest(".story") ?? document.querySelector(".story"), picture = root.querySelector(".story-picture");
+  const root = document.querySelector(".story"), picture = root.querySelector(".story-picture");
   let story;
   picture.decode().then(() => storedValues(model, picture)).then((values) => {
     story = new Story(root, values);

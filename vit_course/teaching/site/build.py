@@ -88,8 +88,8 @@ def copy_mathjax(folder: Path) -> None:
 
 
 def finish(html: Path) -> None:
-    """Fixes the theme's output: names an unnamed button, lets the logo lead to the first page, and removes the CSS rules
-    of icons that are not shipped."""
+    """Fixes the theme's output: names an unnamed button, lets the logo lead to the first page, and removes the CSS of
+    icons that are not shipped."""
     for page in html.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         # The theme gives no accessible name to the button that unfolds the pages of a section.

@@ -40,7 +40,12 @@ def first_page(readme: str) -> bytes:
     """The HTML of the site's first page: the story, then the chapters."""
     from vit_course.explorables.story import page, story
 
-    places = {"#the-chapters": "Chapters", "live/index.html": "Live", "play.html": "Play", "course.html": "About the course"}
+    places = {
+        "#the-chapters": "Chapters",
+        "live/index.html": "Try it live",
+        "play.html": "Play",
+        "course.html": "About the course",
+    }
     links = " ".join(f'<a href="{address}">{words}</a>' for address, words in places.items())
     explore = '<a href="live/index.html">Explore all of them</a>'
     start = '<a href="notebooks/00_start_here.html">Start with chapter 00</a> '

@@ -105,14 +105,20 @@ function atlas(values, pixels) {
   return canvas;
 }
 
-export function gridOf({ pen, size, stage }, { values }, { x, y, wide, high }, opacity) {
-  const pixels = 16 * Math.max(2, Math.round((wide / LAYERS) * size * stage.sharp / 16 + 0.4));
+// -> the atlas for a size, as in `gridOf`; painted anew only if it has changed.
+export function atlasOf(values, { wide }, size, sharp) {
+  const pixels = 16 * Math.max(2, Math.round(((wide / LAYERS) * size * sharp) / 16 + 0.4));
   if (values.atlas?.of !== values.maps || values.atlas.pixels !== pixels) values.atlas = { of: values.maps, pixels, canvas: atlas(values, pixels) };
+  return values.atlas;
+}
+
+export function gridOf({ pen, size, stage }, { values }, { x, y, wide, high }, opacity) {
+  const { canvas, pixels } = atlasOf(values, { wide }, size, stage.sharp);
   const shown = pen.globalAlpha, [w, h] = [(wide / LAYERS) * size, (high / HEADS) * size], gap = Math.max(1, w * 0.04);
   for (let map = 0; map < LAYERS * HEADS; map++) {
     const [column, row] = [Math.floor(map / HEADS), map % HEADS];
     pen.globalAlpha = shown * opacity(map);
-    pen.drawImage(values.atlas.canvas, column * pixels, row * pixels, pixels, pixels, x * size + column * w, y * size + row * h, w - gap, h - gap);
+    pen.drawImage(canvas, column * pixels, row * pixels, pixels, pixels, x * size + column * w, y * size + row * h, w - gap, h - gap);
   }
   pen.globalAlpha = shown;
 }

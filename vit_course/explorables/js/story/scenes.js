@@ -131,9 +131,9 @@ const places = {
   over(layer, { values: { shuffled, words }, shuffle }) {
     const now = shuffle || 1, word = words[0][0];
     text(layer, `How sure is it of “${word}”?`, 0.5, 0.765, { weight: 600 });
-    const group = (title, shares, x) => bars(layer, title, [["in order", shares[0]], ["shuffled", shares[now]]], { x, y: 0.835, wide: 0.47 });
+    const group = (title, shares, x) => bars(layer, title, [["in order", shares[0]], ["shuffled", shares[now]]], { x, y: 0.835, wide: 0.45 });
     group("With places", shuffled.places, 0.02);
-    group("Without places", shuffled.none, 0.52);
+    group("Without places", shuffled.none, 0.55);
   },
 };
 

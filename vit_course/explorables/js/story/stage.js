@@ -1,7 +1,8 @@
 // The canvas of the story: 256 squares of one photograph, which fly from the place that one scene gives them to the
 // place that the next one gives them, and what each scene draws around them.
 
-import { SCENES } from "./scenes.js";
+import { atlasOf } from "./drawing.js";
+import { GRID, SCENES } from "./scenes.js";
 import { PATCHES, SIDE } from "./values.js";
 
 export const PARTS = 6; // numbers for each square: x, y, width, height, darkness, opacity
@@ -42,6 +43,12 @@ export class Stage {
     this.other = pick("#0072b2", "#56b4e9", "LinkText");
     this.font = Math.max(11, Math.min(15, this.size * 0.023));
     this.family = probe("font-family") || "system-ui, sans-serif";
+  }
+
+  // Paints the small maps while nothing else is to be done, as they would make the flight to them stumble.
+  prepare() {
+    const { values } = this.story;
+    if (values.maps && !values.waits) atlasOf(values, GRID, this.size, this.sharp);
   }
 
   // at: from 0, the first scene, to the last; between two whole numbers the squares are on their way.
