@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from conftest import ROOT
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 from lab import note_outside
 
@@ -12,6 +13,7 @@ from vit_course import data
 from vit_course._support.widgets import scripts
 from vit_course.explorables import story as stories
 from vit_course.explorables.story import everything, save_story, story, values
+from vit_course.teaching.site.landing import first_page
 
 STEPS = 11  # with the title
 STORY = "document.querySelector('.story')"
@@ -154,7 +156,7 @@ def test_what_can_be_changed_answers_to_pointer_and_keys(opened):
     page.get_by_role("button", name="Shuffle again").click()
     page.wait_for_function(f"{STORY}.story.shuffle === 2")
     at(page, 5)
-    assert "40 % of its attention to its own eye and 49 % to the other eye" in line(page)
+    assert "own eye 40 % of its attention, and the other eye 49 %; the average square gives that one 4.1 %" in line(page)
     page.locator(".story-canvas").focus()
     page.keyboard.press("ArrowDown")
     page.wait_for_function("document.querySelector('.story-said').textContent.includes('row 8, column 6')")
@@ -234,13 +236,36 @@ def test_on_paper_there_is_a_picture_for_each_step(opened):
     assert page.evaluate(blank) == 0 and not page.locator(".story-stage").is_visible()
 
 
+@NEEDS_CHROMIUM
+@pytest.mark.parametrize("width, scheme", [(390, "dark"), (1280, "light")])
+def test_the_first_page_has_chapters_below_the_story_and_is_small(browser, tmp_path, width, scheme):
+    path = tmp_path / "index.html"
+    path.write_bytes(first_page((ROOT / "README.md").read_text(encoding="utf-8")))
+    assert path.stat().st_size < 300_000
+    page = browser.new_page(viewport={"width": width, "height": 844}, color_scheme=scheme)
+    note_outside(page)
+    page.goto(path.as_uri())
+    arrived(page, 0)
+    assert page.locator("h1").bounding_box()["y"] < 844 and "python -m http.server" in page.inner_text(".story-loads")
+    assert not page.get_by_role("button", name="Use your own photograph").is_visible(), "as a file it cannot"
+    assert violations(page) == []
+    page.get_by_role("link", name="Chapters", exact=True).click()
+    page.wait_for_function("document.querySelector('#the-chapters').getBoundingClientRect().top < 100")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".chapters li").count() == 15 and page.outside == []
+    page.evaluate("localStorage.setItem('mode', 'dark')")
+    page.reload()
+    arrived(page, 10)
+    assert page.locator(".story").evaluate("e => getComputedStyle(e).colorScheme") == "dark", (
+        "as chosen on another page"
+    )
+    page.close()
+
+
 @pytest.mark.thorough
 @NEEDS_CHROMIUM
 def test_a_visitors_photograph_is_computed_in_the_browser_as_in_python(browser, live_folder, tmp_path):
-    from conftest import ROOT
     from served import served
-
-    from vit_course.teaching.site.landing import first_page
 
     (tmp_path / "index.html").write_bytes(first_page((ROOT / "README.md").read_text(encoding="utf-8")))
     (tmp_path / "live").mkdir()

@@ -16,7 +16,7 @@ from vit_course import data, pretrained
 from vit_course.encoder import Encoder
 from vit_course.patches import patchify, unpatchify
 
-PHOTOGRAPH, OTHERS = "cat", ("grace_hopper", "astronaut", "coffee")
+PHOTOGRAPH, OTHERS = "cat", ("grace_hopper", "astronaut", "dahlia")
 QUERY, PARTNER = 101, 124  # the patches with the pupils of the left and the right eye
 LAYER, HEAD = 8, 3  # of the map that is shown large: of all 72 one of those that attend most to the other eye
 SIZE, SIDE, PATCH = 224, 16, 14

@@ -19,7 +19,7 @@ from vit_course.data.photographs import photographs
 HERE = Path(__file__).parent
 PHOTOGRAPH = "cat"
 # The photographs in which step 8 looks for a similar square, as in res/explorables/make_story.py.
-OTHERS = {"grace_hopper": "Grace Hopper", "astronaut": "the astronaut", "coffee": "the cup of coffee"}
+OTHERS = {"grace_hopper": "Grace Hopper", "astronaut": "the astronaut", "dahlia": "the flower"}
 QUERY, PARTNER, LAYER, HEAD = 101, 124, 8, 3
 # The patches that show the left eye, which is the query's own, and those that show the right one.
 EYES = {

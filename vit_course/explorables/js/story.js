@@ -67,7 +67,7 @@ class Story {
     document.addEventListener("keydown", (event) => this.key(event));
     canvas.addEventListener("pointermove", (event) => (event.pointerType === "mouse" || event.buttons) && this.pointed(event, event.buttons > 0));
     canvas.addEventListener("pointerdown", (event) => event.button || this.pointed(event, true));
-    canvas.addEventListener("pointerleave", () => this.set(this.scene === 5 ? { asked: this.values.query } : {}));
+    canvas.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && this.scene === 5 && this.set({ asked: this.values.query }));
     canvas.addEventListener("click", (event) => {
       const press = SCENES[this.scene].press, found = press && this.under(event);
       if (found) this.set(press(this, found.map));
@@ -94,7 +94,7 @@ class Story {
     const { move, press } = SCENES[this.scene];
     if (event.target === canvas && move && arrow && !this.values.waits) this.set({ ...move(this, ...arrow), held: this.scene });
     else if (event.target === canvas && press && ["Enter", " "].includes(event.key)) this.set(press(this, this.map));
-    else if (event.key === "ArrowRight" || event.key === "ArrowLeft") this.go(this.scene + (event.key === "ArrowRight" ? 1 : -1));
+    else if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && this.shown) this.go(this.scene + (event.key === "ArrowRight" ? 1 : -1));
     else return;
     event.preventDefault();
   }
@@ -112,6 +112,11 @@ class Story {
   }
   get below() {
     return this.root.querySelector(".story-stage").getBoundingClientRect().height;
+  }
+
+  // Whether the steps are what one reads, and not what stands below them.
+  get shown() {
+    return this.root.getBoundingClientRect().bottom > this.eye;
   }
 
   // The height of the window at which a step counts as read.

@@ -12,7 +12,10 @@ const sum = (weights, squares) => squares.reduce((total, i) => total + weights[i
 function asked({ values, asked: i }) {
   const weights = values.row(i), squares = weights.subarray(1);
   const own = i === values.query && values.parts;
-  if (own) return `The framed square gives ${percent(sum(weights, own.own))} of its attention to its own eye and ${percent(sum(weights, own.other))} to the other eye. (This is ${nameOf(values.map.layer * HEADS + values.map.head)}.)`;
+  if (own) {
+    values.usual ??= Array.from({ length: PATCHES }, (_, one) => sum(values.row(one), own.other)).reduce((total, share) => total + share / PATCHES, 0);
+    return `The framed square gives its own eye ${percent(sum(weights, own.own))} of its attention, and the other eye ${percent(sum(weights, own.other))}; the average square gives that one ${percent(values.usual)}. (This is ${nameOf(values.map.layer * HEADS + values.map.head)}.)`;
+  }
   const most = squares.reduce((best, weight, at) => (weight > squares[best] ? at : best), 0);
   const at = most === i ? "itself" : where(most);
   return `The square in ${where(i)} looks most at ${at}: ${percent(squares[most])}, where an even share would be ${percent(1 / 257)}.`;
