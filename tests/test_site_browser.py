@@ -95,6 +95,14 @@ def test_what_a_prediction_gives_is_shown_when_asked_for(opened, some):
     assert painting == {"The code that draws this"}
 
 
+def test_on_paper_what_a_prediction_gives_is_shown(opened, some):
+    for name in some(PREDICTED, daily=1):
+        page = opened(f"notebooks/{name}.html")
+        page.emulate_media(media="print")
+        results = page.locator(".tag_predict details .cell_output")
+        assert results.count() and all(one.is_visible() for one in results.all()), name
+
+
 def test_nothing_is_wider_than_a_telephone(opened, some):
     names = ["notebooks/04_attention.html", "index.html", "docs/install.html", "reference/maps.html"]
     names += sorted({f"notebooks/{path.stem}.html" for path in NOTEBOOKS} - {*names})

@@ -156,7 +156,8 @@ def test_what_can_be_changed_answers_to_pointer_and_keys(opened):
     page.get_by_role("button", name="Shuffle again").click()
     page.wait_for_function(f"{STORY}.story.shuffle === 2")
     at(page, 5)
-    assert "own eye 40 % of its attention, and the other eye 49 %; the average square gives that one 4.1 %" in line(page)
+    said = "own eye 40 % of its attention, and the other eye 49 %; the average square gives that one 4.1 %"
+    assert said in line(page)
     page.locator(".story-canvas").focus()
     page.keyboard.press("ArrowDown")
     page.wait_for_function("document.querySelector('.story-said').textContent.includes('row 8, column 6')")
