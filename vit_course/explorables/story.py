@@ -86,10 +86,10 @@ def controls() -> str:
     ranks = np.corrcoef(np.vstack([found["brightest"].argsort().argsort(), order]))[0, 1:]
     alike = len({*found["changed"].argmax(axis=1).tolist()}) == 1
     return (
-        f"Half of all heads move it by less than {changed[0]:.3f} that way, by less than {changed[1]:.3f} if the head "
-        f"answers nothing, and by less than {changed[2]:.3f} if it answers as on another photograph. Which head comes "
-        f"first {'is the same in' if alike else 'differs between'} these three ways. The rank correlation with the "
-        f"largest weight of its map is {ranks[0]:.2f}, {ranks[1]:.2f} and {ranks[2]:.2f}."
+        f"On the photograph of the cat, half of all heads move it by less than {changed[0]:.3f} that way, by less than "
+        f"{changed[1]:.3f} if the head answers nothing, and by less than {changed[2]:.3f} if it answers as on another "
+        f"photograph. Which head comes first {'is the same in' if alike else 'differs between'} these three ways. The "
+        f"rank correlation with the largest weight of its map is {ranks[0]:.2f}, {ranks[1]:.2f} and {ranks[2]:.2f}."
     ).replace("-", "\u2212")
 
 

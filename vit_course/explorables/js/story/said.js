@@ -25,9 +25,9 @@ function taken({ values: { changed }, map, removed }) {
   if (removed === null) return `Framed: ${nameOf(map)}. Click a small map, or press Enter, to switch that head off.`;
   const moves = changed[removed];
   if (!(moves === moves)) return `Computing the model without ${nameOf(removed)} ...`;
-  const larger = changed.filter((one) => one > moves).length;
-  const rank = larger ? `${larger} of the 72 move it more` : "no other moves it more";
-  return `Without ${nameOf(removed)}, the summary moves by ${moves.toFixed(3)}; ${rank}.`;
+  const larger = changed.filter((one) => one > moves).length, all = changed.every((one) => one === one);
+  const rank = !all ? "" : larger ? `; ${larger} of the 72 ${larger === 1 ? "moves" : "move"} it more` : "; no other moves it more";
+  return `Without ${nameOf(removed)}, the summary moves by ${moves.toFixed(3)}${rank}.`;
 }
 
 function alike({ values: { alike, query, partner, apart, parts }, layer }) {
