@@ -20,13 +20,17 @@ ESBUILD = "0.28.2"
 LIBRARIES = "lit-html@3.3.3"  # BSD-3-Clause; its notice is in the bundles
 PACKAGE = Path(__file__).parents[1] / "vit_course"
 EXPLORER = ("widget", "upload", "live", "live_worker", "live_service")
+STORY = ("story", "story_worker")
 IMPORT = re.compile(r'^(?:import|export)\b[^;"]*"(\.[\w./]+)"(?: with [^;]*)?;', re.MULTILINE)
 
 
 def entries() -> list[str]:
-    """The names of all bundles: those of the explorer, and one for each explorable that has a JSON table."""
+    """The names of all bundles: those of the explorer, of the story, and of each explorable that has a JSON table."""
     tables = sorted((PACKAGE / "explorables" / "js").glob("*.json"))
-    return [*(f"explorer/{name}" for name in EXPLORER), *(f"explorables/{table.stem}" for table in tables)]
+    return [
+        *(f"explorer/{name}" for name in EXPLORER),
+        *(f"explorables/{name}" for name in (*STORY, *(table.stem for table in tables))),
+    ]
 
 
 def source(name: str) -> Path:

@@ -20,7 +20,7 @@ MOST = 1_500_000
 MATHJAX = 1_200_000  # bytes that a page with formulas may load besides, once for all pages
 DATA = re.compile(r"(<script type=\"application/[^>]*>)(.*?)(?=</script>)", re.DOTALL)
 ADDRESS = re.compile(r"url\(\s*[\"']?([^)\"']+)")
-NAMES = ["index.html", "search.html", "docs/install.html", "res/teachers_guide.html"]
+NAMES = ["course.html", "search.html", "docs/install.html", "res/teachers_guide.html"]
 NAMES += [f"reference/{path.stem}.html" for path in (HERE / "reference").glob("*.md")]
 NAMES += [f"notebooks/{path.stem}.html" for path in NOTEBOOKS]
 
@@ -58,7 +58,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="session")
 def pages(site):
-    """{path: Page} of every page of Sphinx's; the one that computes has tests of its own."""
+    """{path: Page} of every page; the one that computes has tests of its own."""
     return {path: Page(path) for path in sorted(site.rglob("*.html")) if path.parent.name != "live"}
 
 
@@ -70,7 +70,7 @@ def outputs(notebook: Path) -> list[dict]:
 def test_every_chapter_is_a_page_in_order(site, pages):
     chapters = [f"notebooks/{path.stem}.html" for path in NOTEBOOKS]
     assert [path.stem for path in NOTEBOOKS] == [path.stem for path in sorted((site / "notebooks").glob("*.html"))]
-    index = pages[site / "index.html"].links
+    index = pages[site / "course.html"].links
     places = [index.index(chapter) for chapter in chapters]
     assert places == sorted(places)
     assert {"res/teachers_guide.html", "docs/install.html", "CONTRIBUTING.html", "reference/index.html"} <= {*index}
@@ -103,7 +103,7 @@ def test_every_link_leads_somewhere(site, pages):
 
 def test_nothing_is_loaded_from_outside(site, pages):
     for path, page in pages.items():
-        assert not [target for target in page.loads if re.match(r"\w+:|//", target)], path
+        assert not [target for target in page.loads if re.match(r"(?!data:)\w+:|//", target)], path
     for style in site.rglob("*.css"):
         assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//", style.read_text(encoding="utf-8")), style
 
@@ -135,16 +135,18 @@ def test_each_chapter_has_its_outputs_one_script_for_its_explorers_and_its_file(
     assert total >= 1
 
 
-def test_the_first_page_has_the_opening_of_the_readme_and_every_chapter(site, pages):
-    page = pages[site / "index.html"]
-    words = " ".join("".join(page.text).split())
+def test_the_first_page_has_the_story_and_every_chapter_and_one_page_the_opening_of_the_readme(site, pages):
     opening = (ROOT / "README.md").read_text().split("\n\n")[1]
-    assert opening in words
-    assert page.explorers == 1 and page.modules == 1
-    assert all(link in page.links and (site / link).is_file() for link in LINKS)
-    chapters = [link for link in page.links if link.startswith("notebooks/")]
-    assert chapters.count("notebooks/08_attention_maps.html") == 2, "in the contents, and its card"
-    assert (site / "index.html").read_text(encoding="utf-8").count('<span class="number">') == len(NOTEBOOKS)
+    for name in ("index.html", "course.html"):
+        page = pages[site / name]
+        assert opening in " ".join("".join(page.text).split())
+        assert (site / name).read_text(encoding="utf-8").count('<span class="number">') == len(NOTEBOOKS)
+        assert page.links.count("notebooks/08_attention_maps.html") == 2, "in the contents or the story, and its card"
+    first = pages[site / "index.html"]
+    assert {"course.html", "live/index.html", "play.html", "story.html", "#the-chapters"} <= {*first.links}
+    assert {"story-seen-0", "story-seen-10"} < first.ids and first.modules == 1
+    assert all(link in pages[site / "course.html"].links and (site / link).is_file() for link in LINKS)
+    assert (site / "live" / "story_worker.js").is_file(), "beside the files of the model"
 
 
 def test_every_documented_function_leads_to_its_code(site, pages):

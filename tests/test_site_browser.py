@@ -6,6 +6,7 @@ import pytest
 from conftest import ROOT
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, at_rest, violations
 
+from vit_course.teaching.site.landing import LINKS
 from vit_course.teaching.site.sphinx_sources import HERE
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -94,6 +95,14 @@ def test_what_a_prediction_gives_is_shown_when_asked_for(opened, some):
     assert painting == {"The code that draws this"}
 
 
+def test_on_paper_what_a_prediction_gives_is_shown(opened, some):
+    for name in some(PREDICTED, daily=1):
+        page = opened(f"notebooks/{name}.html")
+        page.emulate_media(media="print")
+        results = page.locator(".tag_predict details .cell_output")
+        assert results.count() and all(one.is_visible() for one in results.all()), name
+
+
 def test_nothing_is_wider_than_a_telephone(opened, some):
     names = ["notebooks/04_attention.html", "index.html", "docs/install.html", "reference/maps.html"]
     names += sorted({f"notebooks/{path.stem}.html" for path in NOTEBOOKS} - {*names})
@@ -133,7 +142,7 @@ def test_in_the_dark_a_figure_stands_undimmed_on_one_light_card(opened, some):
         };
     })"""
     frames = []
-    for name in some(["notebooks/08_attention_maps.html", "notebooks/01_patchify.html", "index.html"]):
+    for name in some(["notebooks/08_attention_maps.html", "notebooks/01_patchify.html", "course.html"]):
         found = opened(name, color_scheme="dark").locator("article img").evaluate_all(looks)
         assert found, name
         frames += found
@@ -165,7 +174,13 @@ def test_from_a_server_and_from_the_disk_the_notebook_is_offered(opened):
 
 
 def test_the_pages_are_accessible(opened, some):
-    names = ["index.html", "search.html?q=softmax", "notebooks/00_start_here.html", "notebooks/08_attention_maps.html"]
+    names = [
+        "index.html",
+        "course.html",
+        "search.html?q=softmax",
+        "notebooks/00_start_here.html",
+        "notebooks/08_attention_maps.html",
+    ]
     names += ["reference/index.html", "reference/model.html", "reference/checks.html"]
     found = {}
     for name, mode in some([(name, mode) for mode in ("light", "dark") for name in names], daily=2):
@@ -228,21 +243,13 @@ def test_a_button_copies_the_code(opened, browser):
     assert page.locator("div.cell_output button.copybtn").count() == 0, "only code has a button"
 
 
-def test_the_explorer_is_in_the_first_view_and_answers(opened, some):
-    for width, height in some([(390, 844), (850, 1000), (1280, 800)]):
-        page = opened("index.html", viewport={"width": width, "height": height})
-        explorer = page.locator(".hero-explorer .vit-explorer[data-ready]")
-        explorer.wait_for()
-        button = page.locator(".hero-links a").first
-        assert button.inner_text() == "Start with chapter 00" and button.bounding_box()["y"] < 0.75 * height
-        # Wide, all of the photograph; on a telephone at least the beginning.
-        photograph = explorer.locator(".vit-main").first.bounding_box()
-        assert photograph["y"] + (1 if width > 400 else 0.25) * photograph["height"] < height
-        page.mouse.move(photograph["x"] + 30, photograph["y"] + 30)
-        page.wait_for_function("() => document.querySelector('.vit-words').textContent.includes('row')")
-        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-        page.locator(".chapters a", has_text="Attention maps").click()
-        page.wait_for_url("**/notebooks/08_attention_maps.html")
+def test_the_page_about_the_course_leads_to_the_story_and_to_the_chapters(opened):
+    page = opened("course.html", viewport={"width": 390, "height": 844})
+    assert page.locator(".hero-links a").all_inner_texts() == ["The story", *LINKS.values()]
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    page.locator(".chapters a", has_text="Attention maps").click()
+    page.wait_for_url("**/notebooks/08_attention_maps.html")
+    assert page.locator(".navbar-brand").first.get_attribute("href") == "../index.html"
 
 
 @pytest.mark.thorough

@@ -37,7 +37,7 @@ def test_links_lead_to_pages_or_to_files_that_come_along():
     text = "[r](../README.md#x) [n](../notebooks) [p](../vit_course) [a](../res/weights.sha256) [s](../res/vit-s14) "
     text += "[d](../res/experiments) [c](01_patchify.ipynb#x) [h](#x) [e](https://e.f/g.py)\n```\n[b](../res)\n```\n"
     assert lead_to_pages(text, ROOT / "notebooks" / "a.ipynb", ROOT, linked) == (
-        "[r](../index.md#x) [n](../index.md#the-chapters) [p](../reference/index.md) [a](../res/weights.sha256) "
+        "[r](../course.md#x) [n](../course.md#the-chapters) [p](../reference/index.md) [a](../res/weights.sha256) "
         "[s](../res/vit-s14/README.md) d [c](01_patchify.ipynb#x) [h](#x) [e](https://e.f/g.py)\n```\n[b](../res)\n```\n"
     )
     assert linked == {ROOT / "res" / "weights.sha256"}

@@ -10,6 +10,7 @@ STYLES = {
     "explorer": (TOKENS, "explorer/js/explorer.css", "explorer/js/parts.css", "explorer/js/lab.css"),
     "upload": ("explorer/js/upload.css",),
     "page": ("_support/widgets/js/page.css",),
+    "story-page": (TOKENS, "explorables/js/story.css", "explorables/js/story_page.css"),
 }
 
 

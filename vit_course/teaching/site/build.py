@@ -23,6 +23,7 @@ UNUSED = (
 )  # fmt: skip
 MATHJAX_FONTS = "output/chtml/fonts/woff-v2"
 THEME = "_static/styles/pydata-sphinx-theme.css"
+LOGO = re.compile(r'(<a class="navbar-brand logo" href="(?:\.\./)*)(?:course\.html|#)(?=")')
 ICON_RULES = re.compile(r"@font-face\{[^}]*fontawesome[^}]*\}|(?<=\})\.fa-[^{}]*\{--fa:[^{}]*\}")
 
 
@@ -50,7 +51,9 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
 
     from vit_course._support.widgets import scripts
     from vit_course.explorables import gallery
+    from vit_course.explorables.story import save_story
     from vit_course.explorer.live_page import make_live
+    from vit_course.teaching.site.landing import first_page
     from vit_course.teaching.site.sphinx_sources import write_sources
 
     with tempfile.TemporaryDirectory() as name:
@@ -70,6 +73,9 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         finish(html)
         shutil.copytree(html, lean, ignore=shutil.ignore_patterns(*UNUSED))
         make_live(lean / "live", home="../index.html")
+        (lean / "index.html").write_bytes(first_page((repository / "README.md").read_text(encoding="utf-8")))
+        save_story(lean / "story.html")
+        shutil.copy(scripts.PACKAGE / "explorables" / "static" / "story_worker.js", lean / "live")
         return sum(path.suffix == ".html" for path in write_output_folder(out, lean, MARKER, overwrite))
 
 
@@ -82,11 +88,13 @@ def copy_mathjax(folder: Path) -> None:
 
 
 def finish(html: Path) -> None:
-    """Fixes the theme's output: names an unnamed button, and removes the CSS rules of icons that are not shipped."""
+    """Fixes the theme's output: names an unnamed button, lets the logo lead to the first page, and removes the CSS of
+    icons that are not shipped."""
     for page in html.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         # The theme gives no accessible name to the button that unfolds the pages of a section.
-        page.write_text(text.replace("<summary><span", '<summary aria-label="Pages"><span'), encoding="utf-8")
+        text = text.replace("<summary><span", '<summary aria-label="Pages"><span')
+        page.write_text(LOGO.sub(r"\1index.html", text), encoding="utf-8")
     theme = html / THEME
     theme.write_text(ICON_RULES.sub("", theme.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -108,6 +116,7 @@ def settings(sources: Path, static: Path) -> dict:
             "sphinx.ext.viewcode",
             "sphinx.ext.mathjax",
         ],
+        "root_doc": "course",  # the first page is no page of Sphinx's
         "html_title": "The Vision Transformer, step by step",
         "html_theme": "sphinx_book_theme",
         "html_theme_options": {

@@ -1,9 +1,7 @@
-"""The first page: what the course is, a live explorer, and the chapters."""
+"""The first page, with the story and the chapters, and the page about the course."""
 
 import html
 import re
-
-from vit_course._support.widgets import pages, scripts
 
 ROW = re.compile(r"^\| \[(\d+) ([^\]]*)\]\(([^)]*)\) \| (.*?) \| (\d+) \+ (\d+)(?: \+ \d+)? \|$", re.MULTILINE)
 # The table in the readme, with its head.
@@ -17,30 +15,53 @@ LINKS = {
     "play.html": "Play",
 }
 REFERENCE = "The [reference](reference/index.md) has every public name of the package, with its shapes and its errors."
-CAPTION = """<strong>This is live:</strong> point at the photograph. A real Vision Transformer of 21.6 million
-parameters has cut it into 256 patches; the bright parts are where the patch under your pointer looks. The pages of
-the chapters show all their results, and more explorers like this one."""
+# The theme stores the reader's choice of light or dark under this name.
+THEME = """<script>
+const chosen = (() => { try { return localStorage.getItem("mode"); } catch { return null; } })();
+if (chosen === "light" || chosen === "dark") {
+  document.documentElement.className = "";
+  Object.assign(document.documentElement.dataset, { theme: chosen });
+  document.documentElement.style.colorScheme = chosen;
+}
+</script>"""
+HEADER = """<header class="site-head"><strong>The Vision Transformer, step by step</strong>
+<nav aria-label="The course">{links}</nav></header>"""
+REST = """<section class="site-rest" id="the-chapters">
+<h2>The chapters</h2>
+<p>{opening}</p>
+<p>{more}</p>
+{cards}
+</section>"""
+MORE = """<a href="course.html">How to open the course, and everything else about it.</a> The story above is also
+<a href="story.html" download>one file that can be sent</a>; it shows our photograph."""
 
 
-def opening_explorer() -> dict:
-    """The state of an explorer of the real model on one of our photographs: all layers, where a chapter stores some."""
-    from vit_course import data, pretrained
-    from vit_course.explorer import explore
+def first_page(readme: str) -> bytes:
+    """The HTML of the site's first page: the story, then the chapters."""
+    from vit_course.explorables.story import page, story
 
-    real = pretrained.load_run("vit-s14")
-    return explore(real, data.photographs()["cat"].path).everything()
+    places = {
+        "#the-chapters": "Chapters",
+        "live/index.html": "Try it live",
+        "play.html": "Play",
+        "course.html": "About the course",
+    }
+    links = " ".join(f'<a href="{address}">{words}</a>' for address, words in places.items())
+    explore = '<a href="live/index.html">Explore all of them</a>'
+    start = '<a href="notebooks/00_start_here.html">Start with chapter 00</a> '
+    opening = readme.split("\n\n")[1]
+    rest = REST.format(opening=html.escape(opening), more=MORE, cards=card_list(readme))
+    return page(f"{HEADER.format(links=links)}\n<main>{story(explore, start)}\n{rest}</main>", THEME)
 
 
-def hero(state: dict) -> str:
-    """The HTML below the introduction: links to the main pages, and a live explorer in this state."""
+def hero() -> str:
+    """The HTML below the introduction: links to the main pages."""
     buttons = "".join(f'<a href="{address}">{words}</a>' for address, words in LINKS.items())
-    script = f'<script type="module">{scripts.module("explorer")}</script>'
-    play = f'<div class="hero-explorer">{pages.markup(state)}{script}</div>'
-    return f'<p class="hero-links">{buttons}</p>\n{play}\n<p class="hero-caption">{CAPTION}</p>\n'
+    return f'<p class="hero-links"><a href="index.html">The story</a>{buttons}</p>\n'
 
 
-def cards(section: str) -> str:
-    """The section of the readme about the chapters, with a list of cards in place of its table.
+def card_list(section: str) -> str:
+    """The chapters in the readme's table, as an HTML list of cards.
 
     Raises:
         ValueError: the table has no row of the known form.
@@ -60,7 +81,16 @@ def cards(section: str) -> str:
             f'<span class="words">{inline(words[0].upper() + words[1:])}.</span>'
             f'<span class="minutes">{sum(map(int, minutes))} min with exercises</span></a></li>'
         )
-    table = f'<ol class="chapters" start="0">{"".join(items)}</ol>\n'
+    return f'<ol class="chapters" start="0">{"".join(items)}</ol>\n'
+
+
+def cards(section: str) -> str:
+    """The section of the readme about the chapters, with a list of cards in place of its table.
+
+    Raises:
+        ValueError: as `card_list`, or nothing says what the minutes are.
+    """
+    table = card_list(section)
     text, found = TABLE.subn(lambda _: table, section + "\n", count=1)
     if not found:
         raise ValueError('README.md: above the table of the chapters "Minutes are those ..." must say what they are')
@@ -68,8 +98,8 @@ def cards(section: str) -> str:
 
 
 def landing(readme: str) -> str:
-    """The Markdown of the first page: the readme with hero.html in place of its picture, and the chapters first, as
-    cards."""
+    """The Markdown of the page about the course: the readme with hero.html in place of its picture, and the chapters
+    first, as cards."""
     head, *sections = re.split(r"^(?=## )", readme, flags=re.MULTILINE)
     opening = head.split("\n![")[0]
     (chapters,) = (section for section in sections if section.startswith("## The chapters"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vit_course._support.files.course_files import PACKAGE
 from vit_course.explorables.gallery import TITLE, every, together
-from vit_course.teaching.site.landing import hero, landing, opening_explorer
+from vit_course.teaching.site.landing import hero, landing
 from vit_course.teaching.site.outputs import show_outputs
 
 HERE = Path(__file__).parent
@@ -36,14 +36,14 @@ def write_sources(repository: Path, folder: Path) -> None:
     guide, *house = "res/teachers_guide.md", "CONTRIBUTING.md", "CHANGELOG.md"
     pages[repository / "play.md"] = f"{WIDE_HEAD}# {TITLE}\n\n```{{raw}} html\n:file: together.html\n```\n"
     listed = "\n".join([*chapters, "play.md", *documents, guide, "reference/index.md", *house])
-    pages[repository / "index.md"] = f"{landing(readme)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+    pages[repository / "course.md"] = f"{landing(readme)}\n\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     pages |= {
         repository / name: (repository / name).read_text(encoding="utf-8") for name in (*documents, guide, *house)
     }
     for about in sorted((repository / "res").glob("*/README.md")):  # what the weights and the photographs are
         pages[about] = UNLISTED_HEAD + about.read_text(encoding="utf-8")
     (folder / "together.html").write_text(together(every(), "notebooks/"), encoding="utf-8")
-    (folder / "hero.html").write_text(hero(opening_explorer()), encoding="utf-8")
+    (folder / "hero.html").write_text(hero(), encoding="utf-8")
     linked: set[Path] = set()
     extra = folder / "extra" / "notebooks"
     extra.mkdir(parents=True)
@@ -104,10 +104,10 @@ def lead_to_pages(text: str, page: Path, repository: Path, linked: set[Path]) ->
             return match[0]
         target = Path(os.path.normpath(page.parent / path))
         up = "../" * (len(page.relative_to(repository).parts) - 1)
-        if target == repository / "README.md":  # on the site, the first page
-            return f"{match[1]}({match[2].replace('README.md', 'index.md')})"
+        if target == repository / "README.md":
+            return f"{match[1]}({match[2].replace('README.md', 'course.md')})"
         if target == repository / "notebooks":
-            return f"{match[1]}({up}index.md#the-chapters)"
+            return f"{match[1]}({up}course.md#the-chapters)"
         if target == repository / "vit_course":
             return f"{match[1]}({up}reference/index.md)"
         if target.suffix in (".md", ".ipynb"):
