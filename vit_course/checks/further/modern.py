@@ -106,7 +106,7 @@ MISTAKES = {
     "result": [
         Slip(
             "still-faulty",
-            "All three faults are still there: this gives the same output as the faulty version.",
+            "All three bugs are still there: this gives the same output as the faulty version.",
             lambda z, w, p, g, e, c, s, h: block(
                 z, w, p, g, e, c, s, h, within=_over_all, values=_turn, add=_on_the_stream
             ),

@@ -35,7 +35,7 @@ def _without_row(patches, token, table):
 MISTAKES = [
     Slip(
         "still-faulty",
-        "Both faults are still there: this gives the same output as the faulty version.",
+        "Both bugs are still there: this gives the same output as the faulty version.",
         lambda patches, token, table: _first_rows(patches, token, table),
     ),
     Slip(

@@ -253,7 +253,7 @@ MISTAKES = {
     "result": [
         Slip(
             "several-faults",
-            "More than one of the faults remains.",
+            "More than one of the bugs remains.",
             lambda model, images, labels, optimiser, max_norm: right_step(
                 model, images, labels, optimiser, max_norm, twice, False, lambda ps, n: None
             ),

@@ -75,7 +75,7 @@ MISTAKES = {
     "result": [
         Slip(
             "faulty",
-            "All three faults are still there.",
+            "All three bugs are still there.",
             lambda p, x, h, s: loss(p, x, h, s, lambda y, c: _each(y, c, dim=(1, 2)), lambda h: ~h / h.numel()),
         ),
         Slip(

@@ -1,4 +1,4 @@
-"""Exercise without_labels.masking: a given mask as the places of visible patches, and the way back."""
+"""Exercise without_labels.masking: a given mask as the positions of visible patches, and the way back."""
 
 import functools
 from collections.abc import Callable
@@ -28,8 +28,8 @@ def masking(answer, draw):
         ("visible", "(B, V)", _visible, VISIBLE, VISIBLE_IN_PART),
         ("restore", "(B, N)", _restore, RESTORE, RESTORE_IN_PART),
     )
-    for place, (name, axes, right, whole, in_part) in enumerate(kinds):
-        one = _one_of(answer, place)
+    for position, (name, axes, right, whole, in_part) in enumerate(kinds):
+        one = _one_of(answer, position)
         mistakes = wrong_functions(whole)
         for part in wrong_functions(in_part):
             mistakes.append(right_in_part(one, right, part.slug, part.sentence, part.function))
@@ -47,16 +47,16 @@ def _pair(result) -> list:
     return list(result)
 
 
-def _one_of(answer: Callable, place: int) -> Callable:
+def _one_of(answer: Callable, position: int) -> Callable:
     @functools.wraps(answer, updated=())
     def one(hidden):
-        return _pair(plain(answer(hidden)))[place]
+        return _pair(plain(answer(hidden)))[position]
 
     return one
 
 
 def _order(hidden: torch.Tensor) -> torch.Tensor:
-    # (B, N): the visible places, then the hidden ones
+    # (B, N): the visible positions, then the hidden ones
     return hidden.int().argsort(dim=1, stable=True)
 
 
@@ -77,7 +77,7 @@ ERRORS = [
     Known(
         "is invalid for input of size",
         "reshape-does-not-fit",
-        "The places do not fit into the shape of a reshape: the number of visible patches is another one.",
+        "The positions do not fit into the shape of a reshape: the number of visible patches is another one.",
     ),
 ]
 
@@ -99,25 +99,25 @@ VISIBLE = [
     Slip("results-exchanged", "The two results are returned in the wrong order.", lambda hidden: _restore(hidden)),
     Slip(
         "hidden-for-visible",
-        "`visible` holds the places of the hidden patches.",
+        "`visible` holds the positions of the hidden patches.",
         lambda hidden: _visible(~hidden),
         lambda hidden: _order(~hidden)[:, : _visible(hidden).shape[1]],
     ),
     Slip(
         "first-image-for-all",
-        "Every image gets the visible places of the first image.",
+        "Every image gets the visible positions of the first image.",
         lambda hidden: _visible(hidden[:1].expand_as(hidden)),
         lambda hidden: _visible(hidden[:1]),
         lambda hidden: _visible(hidden[:1])[0],
     ),
     Slip(
         "not-cut",
-        "`visible` has all N places: those of the hidden patches are still at the end.",
+        "`visible` has all N positions: those of the hidden patches are still at the end.",
         lambda hidden: _order(hidden),
     ),
     Slip(
         "cut-at-the-hidden-number",
-        "`visible` has as many places as there are hidden patches.",
+        "`visible` has as many positions as there are hidden patches.",
         lambda hidden: _order(hidden)[:, : int(hidden[0].sum())],
     ),
     Slip(
@@ -132,30 +132,30 @@ VISIBLE = [
     ),
     Slip(
         "class-token-counted",
-        "The places are counted as if there were a class token in front of the patches.",
+        "The positions are counted as if there were a class token in front of the patches.",
         lambda hidden: _visible(hidden) + 1,
         lambda hidden: F.pad(_visible(hidden) + 1, (1, 0)),
         lambda hidden: F.pad(_visible(hidden), (1, 0)),
     ),
     Slip(
         "counted-over-the-batch",
-        "The places are counted on from image to image, as in one long row of patches.",
+        "The positions are counted on from image to image, as in one long row of patches.",
         lambda hidden: _visible(hidden) + hidden.shape[1] * torch.arange(len(hidden))[:, None],
         lambda hidden: (~hidden).flatten().nonzero()[:, 0],
     ),
     Slip(
         "images-joined",
-        "The places of all images are in one row; each image needs a row of its own.",
+        "The positions of all images are in one row; each image needs a row of its own.",
         lambda hidden: (~hidden).nonzero()[:, 1],
     ),
     Slip(
         "pairs-of-indices",
-        "There are pairs of an image and a place; the exercise asks for places, a row for each image.",
+        "There are pairs of an image and a position; the exercise asks for positions, a row for each image.",
         lambda hidden: (~hidden).nonzero(),
     ),
     Slip(
-        "mask-not-places",
-        "`visible` is a mask with an entry for each patch; the exercise asks for places.",
+        "mask-not-positions",
+        "`visible` is a mask with an entry for each patch; the exercise asks for positions.",
         lambda hidden: ~hidden,
         lambda hidden: (~hidden).int(),
         lambda hidden: (~hidden).long(),
@@ -168,8 +168,8 @@ VISIBLE = [
         lambda hidden: hidden.int().argsort(dim=0, stable=True)[:, : _visible(hidden).shape[1]],
     ),
     Slip(
-        "first-places",
-        "`visible` holds the first places of the image, whatever the mask says.",
+        "first-positions",
+        "`visible` holds the first positions of the image, whatever the mask says.",
         lambda hidden: torch.arange(_visible(hidden).shape[1]).expand(len(hidden), -1),
     ),
 ]
@@ -178,7 +178,7 @@ VISIBLE_IN_PART = [
     Slip(
         "not-in-the-order-of-the-picture",
         (
-            "`visible` holds the right places, but not in the order of the picture, as after a sort that "
+            "`visible` holds the right positions, but not in the order of the picture, as after a sort that "
             "mixes equal values."
         ),
         lambda out, hidden: out.sort(dim=1).values,
@@ -198,36 +198,36 @@ RESTORE = [
     ),
     Slip(
         "order-of-hidden-first",
-        "`restore` is an order of the places, the hidden ones first; it brings no token back.",
+        "`restore` is an order of the positions, the hidden ones first; it brings no token back.",
         lambda hidden: _order(~hidden),
     ),
     Slip(
         "visible-alone",
-        "`restore` was made from the visible places alone; it needs an entry for every patch.",
+        "`restore` was made from the visible positions alone; it needs an entry for every patch.",
         lambda hidden: _visible(hidden).argsort(dim=1),
         lambda hidden: _visible(hidden),
     ),
-    Slip("hidden-places", "`restore` holds the places of the hidden patches.", lambda hidden: _visible(~hidden)),
+    Slip("hidden-positions", "`restore` holds the positions of the hidden patches.", lambda hidden: _visible(~hidden)),
     Slip(
         "hidden-counted-from-zero",
-        "The count of the mask tokens starts at 0, so hidden places get visible tokens.",
+        "The count of the mask tokens starts at 0, so hidden positions get visible tokens.",
         lambda hidden: torch.where(hidden, hidden.cumsum(1) - 1, _restore(hidden)),
     ),
     Slip(
         "one-mask-token",
-        "All hidden places of an image get the same mask token.",
+        "All hidden positions of an image get the same mask token.",
         lambda hidden: torch.where(hidden, _visible(hidden).shape[1], _restore(hidden)),
         lambda hidden: torch.where(hidden, hidden.shape[1] - 1, _restore(hidden)),
         lambda hidden: torch.where(hidden, -1, _restore(hidden)),
     ),
     Slip(
         "counts-exchanged",
-        "Hidden places get visible tokens, and visible places get mask tokens.",
+        "Hidden positions get visible tokens, and visible positions get mask tokens.",
         lambda hidden: torch.where(hidden, (~hidden).cumsum(1) - 1, _visible(hidden).shape[1] + hidden.cumsum(1) - 1),
     ),
     Slip(
-        "places-for-tokens",
-        "At visible places, `restore` holds the place itself, not where its token stands among the visible ones.",
+        "positions-for-tokens",
+        "At visible positions, `restore` holds the position itself, not where its token stands among the visible ones.",
         lambda hidden: torch.where(hidden, _restore(hidden), torch.arange(hidden.shape[1])),
     ),
     Slip(
@@ -238,7 +238,7 @@ RESTORE = [
     ),
     Slip(
         "counted-from-one",
-        "Visible tokens or mask tokens are counted from 1, so they come from one place further on.",
+        "Visible tokens or mask tokens are counted from 1, so they come from one position further on.",
         lambda hidden: _restore(hidden) + hidden,
         lambda hidden: _restore(hidden) + ~hidden,
     ),
@@ -265,7 +265,7 @@ RESTORE = [
         lambda hidden: torch.arange(hidden.shape[1]).expand_as(hidden),
     ),
     Slip(
-        "mask-not-places",
+        "mask-not-positions",
         "`restore` is a mask; the exercise asks where each token is to be found.",
         lambda hidden: hidden,
         lambda hidden: ~hidden,
@@ -277,17 +277,17 @@ RESTORE = [
 RESTORE_IN_PART = [
     Slip(
         "mask-tokens-mixed",
-        "The visible tokens go to their places, but the mask tokens are not in their order.",
+        "The visible tokens go to their positions, but the mask tokens are not in their order.",
         lambda out, hidden: out.masked_fill(hidden, 0),
     ),
     Slip(
         "visible-tokens-mixed",
-        "The mask tokens go to their places, but the visible tokens do not.",
+        "The mask tokens go to their positions, but the visible tokens do not.",
         lambda out, hidden: out.masked_fill(~hidden, 0),
     ),
     Slip(
         "tokens-mixed",
-        "Visible tokens and mask tokens go to the right places, but neither of them in their order.",
+        "Visible tokens and mask tokens go to the right positions, but neither of them in their order.",
         lambda out, hidden: (out < _visible(hidden).shape[1]).int(),
     ),
 ]
