@@ -15,7 +15,7 @@ from vit_course.__main__ import main
 from vit_course._support.widgets.pages import markup, pack, unpack
 from vit_course.explorables.gallery import ABOUT, every, together
 
-NAMES = explorables.__all__
+NAMES = [*ABOUT]
 TRIED = os.environ.get("EXPLORABLE", "").split() or NAMES  # while one is being made, EXPLORABLE=NAME chooses it
 WITH_WEIGHTS = {"vote", "stream", "eraser"}
 # For each goal, in order, a state that reaches it.

@@ -9,10 +9,9 @@ from conftest import ROOT
 from explored import NEEDS_CHROMIUM, SCREENSHOTS, violations
 from lab import note_outside
 
-from vit_course import data
+from vit_course import data, explorables
 from vit_course._support.widgets import scripts
-from vit_course.explorables import story as stories
-from vit_course.explorables.story import everything, save_story, story, values
+from vit_course.explorables.story import EYES, WORDS, controls, everything, markup, values
 from vit_course.teaching.site.landing import first_page
 
 STEPS = 11  # with the title
@@ -23,7 +22,7 @@ STORY = "document.querySelector('.story')"
 def address(tmp_path_factory):
     """The address of the story as a file."""
     path = tmp_path_factory.mktemp("story") / "story.html"
-    save_story(path)
+    explorables.story().save_html(path)
     return path.as_uri()
 
 
@@ -75,7 +74,7 @@ def test_what_is_stored_is_what_the_words_say():
     found = values()
     rows = found["rows"].astype(float) / 255 * found["largest"][:, None]
     assert np.abs(rows.sum(axis=1) - 1).max() < 0.1, "weights of one square add up to 1, but for the rounding"
-    own, other = (rows[101, [i + 1 for i in stories.EYES[name]]].sum() for name in ("own", "other"))
+    own, other = (rows[101, [i + 1 for i in EYES[name]]].sum() for name in ("own", "other"))
     assert other > 0.45 and own > 0.35
     alike = found["alike"] / 127
     assert alike[:, 101].min() > 0.99 and alike[0, 124] < 0.5 < 0.9 < alike[-1, 124]
@@ -84,7 +83,7 @@ def test_what_is_stored_is_what_the_words_say():
     places, none = found["shuffled"][:, :, 3]
     assert places[0] > 0.99 and places[1:].max() < 0.8 and np.ptp(none) < 1e-4
     assert np.median(found["changed"], axis=1).max() < 0.02
-    assert len({*found["changed"].argmax(axis=1)}) == 3 and "differs between" in stories.controls()
+    assert len({*found["changed"].argmax(axis=1)}) == 3 and "differs between" in controls()
 
 
 @pytest.mark.slow
@@ -101,7 +100,7 @@ def test_the_model_still_says_what_is_stored():
         end = model.features(photo)[0]
         other = model.features(preprocess(data.photographs()["grace_hopper"].path))[0, 1:]
     found = values()
-    assert tuple(words) == stories.WORDS
+    assert tuple(words) == WORDS
     np.testing.assert_allclose(found["shuffled"][0, 0], probabilities, atol=1e-3)
     queries, keys = recorded.queries_and_keys()
     weights = (queries[0, 8, 3] @ keys[0, 8, 3].mT / 8).softmax(dim=-1)[1:]
@@ -111,7 +110,7 @@ def test_the_model_still_says_what_is_stored():
 
 
 def test_it_is_small_and_reads_without_scripts(tmp_path):
-    save_story(tmp_path / "story.html")
+    explorables.story().save_html(tmp_path / "story.html")
     text = (tmp_path / "story.html").read_text(encoding="utf-8")
     assert len(text.encode()) < 300_000
     assert len(re.findall(r'<section class="story-step', text)) == STEPS
@@ -119,13 +118,13 @@ def test_it_is_small_and_reads_without_scripts(tmp_path):
     assert "href" not in re.sub(r'<link rel="icon"[^>]*>', "", text.split("<script")[0]), "links to no other file"
     assert "data-file" not in text.split("<script")[0] and 'type="file"' not in text.split("<script")[0]
     with pytest.raises(FileExistsError):
-        save_story(tmp_path / "story.html")
+        explorables.story().save_html(tmp_path / "story.html")
     lines = [
         path.read_text(encoding="utf-8").count("\n")
         for path in (scripts.PACKAGE / "explorables" / "js").rglob("stor*/*.js")
     ]
     assert sum(lines) < 1500
-    assert len(json.dumps(everything()["_facts"])) < 5000 and "$" not in story().split("<script")[0]
+    assert len(json.dumps(everything()["_facts"])) < 5000 and "$" not in markup().split("<script")[0]
 
 
 @NEEDS_CHROMIUM
@@ -178,6 +177,17 @@ def test_what_can_be_changed_answers_to_pointer_and_keys(opened):
     page.locator(".story-canvas").focus()
     page.keyboard.press("Enter")
     page.wait_for_function(f"{STORY}.story.removed === null")
+
+
+@NEEDS_CHROMIUM
+def test_jupyterlab_shows_the_story_in_a_frame(browser):
+    page = browser.new_page(viewport={"width": 850, "height": 800})
+    page.set_content(f"<!doctype html><p>A cell</p>{explorables.story()._repr_html_()}")
+    frame = page.frame_locator("iframe")
+    frame.get_by_role("button", name="Begin").click()
+    frame.locator(".story[data-scene='1'][data-drawn='true']").wait_for()
+    page.screenshot(path=SCREENSHOTS / "story_in_a_frame.png")
+    page.close()
 
 
 @NEEDS_CHROMIUM

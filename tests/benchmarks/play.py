@@ -23,8 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from lab import BROWSER_FLAGS, chromium
 from painted import EMPTY, WATCH, curve, summary, times
 
-from vit_course import explorables
-from vit_course.explorables.gallery import write_pages
+from vit_course.explorables.gallery import ABOUT, write_pages
 
 LATE = 17.5  # milliseconds between two frames: one frame of 60 Hz, and what clocks differ by
 # The middle of the part by which a handle is taken, and the drawing that it is in, as far as it can be seen.
@@ -135,7 +134,7 @@ def pictures(intervals: np.ndarray) -> str:
 def main() -> None:
     """Measures, and prints a line for each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", default=explorables.__all__, help="of the explorables; by default all")
+    parser.add_argument("names", nargs="*", default=[*ABOUT], help="of the explorables; by default all")
     parser.add_argument("--moves", type=int, default=200, help="of the pointer, for each explorable")
     parser.add_argument("--rounds", type=int, default=5, help="in which the two pages take turns")
     parser.add_argument("--seconds", type=float, default=2, help="for which each is dragged on the page of all")
@@ -150,7 +149,7 @@ def main() -> None:
                 page.set_content(EMPTY)
                 return page
             page.goto((Path(folder) / f"{name}.html").as_uri())
-            count = len(explorables.__all__) if name == "index" else 1
+            count = len([*ABOUT]) if name == "index" else 1
             page.wait_for_function(f"document.querySelectorAll('[data-drawn=true]').length === {count}")
             return page
 
@@ -166,7 +165,7 @@ def main() -> None:
             for one in pair:
                 one.intervals(min(0.2, options.seconds))  # until it has come into view and been compiled
             mine, other = (pictures(one.intervals(options.seconds)) for one in pair)
-            print(f"{name} among {len(explorables.__all__)}: {mine}; empty page: {other}", flush=True)
+            print(f"{name} among {len([*ABOUT])}: {mine}; empty page: {other}", flush=True)
         browser.close()
 
 

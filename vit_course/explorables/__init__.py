@@ -10,11 +10,12 @@ with extra("course", "the explorables"):
     from vit_course.explorables.film import film
     from vit_course.explorables.matcher import matcher
     from vit_course.explorables.rope import rope
+    from vit_course.explorables.story import story
     from vit_course.explorables.stream import stream
     from vit_course.explorables.two_clocks import two_clocks
     from vit_course.explorables.vote import vote
 
-# Sorted by name; `gallery.ABOUT` has them in the order of the chapters.
+# Sorted by name; `gallery.ABOUT` has those that can be dragged, in the order of the chapters.
 __all__ = [
     "attention_by_hand",
     "builder",
@@ -23,6 +24,7 @@ __all__ = [
     "film",
     "matcher",
     "rope",
+    "story",
     "stream",
     "two_clocks",
     "vote",

@@ -93,7 +93,7 @@ def controls() -> str:
     ).replace("-", "\u2212")
 
 
-def story(explore: str = "", start: str = "") -> str:
+def markup(explore: str = "", start: str = "") -> str:
     """Returns the HTML of the story, without its data, script and style sheet.
 
     Args:
@@ -118,21 +118,44 @@ def story(explore: str = "", start: str = "") -> str:
     )
 
 
-def save_story(path: str | Path, overwrite: bool = False) -> None:
-    """Writes the story of our photograph as one page that needs no server and no network.
+class Story:
+    """The story of our photograph: JupyterLab shows it in a frame, and `save_html` writes it as one page."""
 
-    Args:
-        path: the file to write, such as "story.html"; its folder must exist.
-        overwrite: whether a file of this name is replaced.
+    def save_html(self, path: str | Path, overwrite: bool = False) -> None:
+        """Writes a page that needs no server and no network.
 
-    Raises:
-        ValueError, FileExistsError, OSError: as `pages.save_page`.
+        Args:
+            path: the file to write, such as "story.html"; its folder must exist.
+            overwrite: whether a file of this name is replaced.
+
+        Raises:
+            ValueError, FileExistsError, OSError: as `pages.save_page`.
+        """
+        path = pages.need_page(path, overwrite)
+        write_atomically(path, self._page())
+
+    def _page(self) -> bytes:
+        # Without a server no other photograph can be computed, and without the site there is nothing to link to.
+        chapters = MORE.sub(
+            lambda found: f'<p class="story-more">{found[1]} of the course explains it.</p>', BUTTONS.sub("", markup())
+        )
+        return page(f"<main>{chapters}</main>")
+
+    def _repr_html_(self) -> str:
+        style = "width: 100%; height: 42rem; max-height: 85vh; border: 0"
+        return f'<iframe title="{TITLE}" style="{style}" srcdoc="{html.escape(self._page().decode())}"></iframe>'
+
+    def __repr__(self) -> str:
+        return "explorables.story()"
+
+
+def story() -> Story:
+    """Tells what a Vision Transformer does with a photograph, in ten steps that scrolling, buttons and keys move.
+
+    Every number and map was computed by `vit-s14`, and is stored. The site begins with the same story, and computes
+    visitors' own photographs there.
     """
-    path = pages.need_page(path, overwrite)
-    body = MORE.sub(
-        lambda found: f'<p class="story-more">{found[1]} of the course explains it.</p>', BUTTONS.sub("", story())
-    )
-    write_atomically(path, page(f"<main>{body}</main>"))
+    return Story()
 
 
 def page(body: str, head: str = "") -> bytes:

@@ -51,7 +51,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
 
     from vit_course._support.widgets import scripts
     from vit_course.explorables import gallery
-    from vit_course.explorables.story import save_story
+    from vit_course.explorables.story import story
     from vit_course.explorer.live_page import make_live
     from vit_course.teaching.site.landing import first_page
     from vit_course.teaching.site.sphinx_sources import write_sources
@@ -74,7 +74,7 @@ def build(repository: Path, out: Path, overwrite: bool = False) -> int:
         shutil.copytree(html, lean, ignore=shutil.ignore_patterns(*UNUSED))
         make_live(lean / "live", home="../index.html")
         (lean / "index.html").write_bytes(first_page((repository / "README.md").read_text(encoding="utf-8")))
-        save_story(lean / "story.html")
+        story().save_html(lean / "story.html")
         shutil.copy(scripts.PACKAGE / "explorables" / "static" / "story_worker.js", lean / "live")
         return sum(path.suffix == ".html" for path in write_output_folder(out, lean, MARKER, overwrite))
 

@@ -38,7 +38,7 @@ MORE = """<a href="course.html">How to open the course, and everything else abou
 
 def first_page(readme: str) -> bytes:
     """The HTML of the site's first page: the story, then the chapters."""
-    from vit_course.explorables.story import page, story
+    from vit_course.explorables.story import markup, page
 
     places = {
         "#the-chapters": "Chapters",
@@ -51,7 +51,7 @@ def first_page(readme: str) -> bytes:
     start = '<a href="notebooks/00_start_here.html">Start with chapter 00</a> '
     opening = readme.split("\n\n")[1]
     rest = REST.format(opening=html.escape(opening), more=MORE, cards=card_list(readme))
-    return page(f"{HEADER.format(links=links)}\n<main>{story(explore, start)}\n{rest}</main>", THEME)
+    return page(f"{HEADER.format(links=links)}\n<main>{markup(explore, start)}\n{rest}</main>", THEME)
 
 
 def hero() -> str:
