@@ -3,8 +3,8 @@
     python res/evidence/shapes.py
 
 Written to exchanged.csv: in all heads of a layer, the class token's row comes from another of the first 500 test
-images, the one `donor` images before; or it is the mean row of the 500 ("mean"). `changed` is the share of the 500
-predictions that change. `share` is the share of the layer's attention that lies on the object, which has nothing to do
+images, the one `donor` images before; or it is the mean row of the 500 ("mean"); or every token gets the same weight
+("even"). `changed` is the share of the 500 predictions that change. `share` is the share of the layer's attention that lies on the object, which has nothing to do
 with the donor.
 
 Some seconds on one core.
@@ -52,10 +52,15 @@ def main() -> None:
     own, named = recorded.stacked()[:, :, :, 0], logits.argmax(dim=1)  # (B, L, h, T), (B,)
     share = interpret.mask_score(own[..., 1:].unflatten(-1, grid), test.masks[:, None, None]).mean(dim=0)  # (L, h)
     lines = []
-    for donor in (*DONORS, "mean"):
+    for donor in (*DONORS, "mean", "even"):
         for layer in range(4):
             of_layer = own[:, layer]  # (B, h, T)
-            rows = of_layer.mean(dim=0).expand_as(of_layer) if donor == "mean" else of_layer.roll(donor, dims=0)
+            if donor == "mean":
+                rows = of_layer.mean(dim=0).expand_as(of_layer)
+            elif donor == "even":
+                rows = torch.full_like(of_layer, 1 / of_layer.shape[-1])
+            else:
+                rows = of_layer.roll(donor, dims=0)
             changed = (exchanged(model, images, layer, rows) != named).double().mean().item()
             lines.append({"donor": donor, "layer": layer, "share": share[layer].mean().item(), "changed": changed})
     write_csv(TABLE, lines)
