@@ -1,13 +1,14 @@
 """The control of chapter 11 for guesses of hidden patches: the best weighted sum of the visible numbers.
 
-    python res/mae-cifar/linear_fill.py --data data   # two minutes on one core
+    python res/mae-cifar/linear_fill.py --data data   # five minutes on one core
 
 Writes covariance.npy, (3, 3, 63, 63): for each two channels, and for each step from one pixel to another, from -31 to
 31 rows and columns, the mean product of the two normalised values over the 45,000 training images of CIFAR-10. Pairs
 that are far apart are rare in an image of 32 x 32, so a mean product is multiplied by 1 - step / 64 in each direction.
 
 Then linear_fill.csv, with the errors on 500 validation images of the model, of the neighbours and of the weighted sums,
-and those of the two rules on the 110 crops for which the chapter trains a small model (five masks each).
+and those of the two rules on the 110 crops for which the chapter trains a small model (five masks each); and those of the
+weighted sums on the course's photographs, with 16, 32, 48 or 58 of their 64 patches hidden (five masks each).
 """
 
 import argparse
@@ -56,6 +57,11 @@ def main() -> None:
         for guess, error in zip(("model", "neighbours", "weighted sums"), found, strict=True):
             if (name, guess) != ("crops", "model"):  # that model saw other images, normalised in another way
                 rows.append({"images": name, "guess": guess, "error": f"{error:.4f}"})
+    for hide in (16, 32, 48, 58):
+        chapter.mae.num_visible = 64 - hide
+        with torch.no_grad():
+            found = chapter.errors(chapter.mae, chapter.photographs, range(5), (chapter.linear,)).mean(dim=0)
+        rows.append({"images": f"photographs, {hide} hidden", "guess": "weighted sums", "error": f"{found[1]:.4f}"})
     write_csv(FOLDER / "linear_fill.csv", rows)
 
 
