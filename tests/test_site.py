@@ -129,6 +129,8 @@ def test_each_chapter_has_its_outputs_one_script_for_its_explorers_and_its_file(
         total += stored
         path = site / "notebooks" / f"{notebook.stem}.html"
         text = path.read_text(encoding="utf-8")
+        data = re.search(r'class="vit-\w+-data"', text)
+        assert not data or data.start() > text.rindex("</article>"), "data come last: a slow line brings the text first"
         assert text.count('class="output stream') == sum(o["output_type"] == "stream" for o in outputs(notebook)) > 0
         assert notebook.name in page.links and (path.parent / notebook.name).read_bytes() == notebook.read_bytes()
         assert f"({notebook.stat().st_size / 1e6:.1f} MB)" in text or notebook.stat().st_size < 1e5

@@ -24,6 +24,7 @@ UNUSED = (
 MATHJAX_FONTS = "output/chtml/fonts/woff-v2"
 THEME = "_static/styles/pydata-sphinx-theme.css"
 LOGO = re.compile(r'(<a class="navbar-brand logo" href="(?:\.\./)*)(?:course\.html|#)(?=")')
+DATA = re.compile(r'<script type="application/octet-stream" class="vit-[a-z_]+-data">[^<]*</script>')
 ICON_RULES = re.compile(r"@font-face\{[^}]*fontawesome[^}]*\}|(?<=\})\.fa-[^{}]*\{--fa:[^{}]*\}")
 
 
@@ -89,12 +90,15 @@ def copy_mathjax(folder: Path) -> None:
 
 def finish(html: Path) -> None:
     """Fixes the theme's output: names an unnamed button, lets the logo lead to the first page, and removes the CSS of
-    icons that are not shipped."""
+    icons that are not shipped. The data of figures come last, so that a slow line brings text and pictures first."""
     for page in html.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         # The theme gives no accessible name to the button that unfolds the pages of a section.
         text = text.replace("<summary><span", '<summary aria-label="Pages"><span')
-        page.write_text(LOGO.sub(r"\1index.html", text), encoding="utf-8")
+        text = LOGO.sub(r"\1index.html", text)
+        data = "".join(DATA.findall(text))
+        before, end, after = DATA.sub("", text).rpartition("</body>")
+        page.write_text(before + data + end + after, encoding="utf-8")
     theme = html / THEME
     theme.write_text(ICON_RULES.sub("", theme.read_text(encoding="utf-8")), encoding="utf-8")
 

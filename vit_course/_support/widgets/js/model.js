@@ -36,12 +36,11 @@ export class PageModel {
 }
 
 export function modelOf(place, name) {
-  // Reads the state and the data that `markup` of pages.py has put after the place of a widget of this name.
-  const [state, data] = [`.vit-${name}-state`, `.vit-${name}-data`].map((one) => {
-    let next = place.nextElementSibling;
-    while (next && !next.matches(one)) next = next.nextElementSibling;
-    return next;
-  });
+  // Reads the state that `markup` of pages.py has put after the place of a widget of this name, and its data, which are
+  // the first that no earlier place has taken: the site moves all data to the end of a page.
+  let state = place.nextElementSibling;
+  while (!state.matches(`.vit-${name}-state`)) state = state.nextElementSibling;
+  const data = document.querySelector(`.vit-${name}-data`);
   const model = new PageModel(JSON.parse(state.textContent));
   model.state._data = fromBase64(data.textContent);
   data.remove(); // the bytes are kept, the characters need not be
