@@ -4,8 +4,8 @@
 
 Written to exchanged.csv: in all heads of a layer, the class token's row comes from another of the first 500 test
 images, the one `donor` images before; or it is the mean row of the 500 ("mean"); or every token gets the same weight
-("even"). `changed` is the share of the 500 predictions that change. `share` is the share of the layer's attention that lies on the object, which has nothing to do
-with the donor.
+("even"). `changed` is the share of the 500 predictions that change. `share` is the share of the layer's attention that
+lies on the object, which has nothing to do with the donor.
 
 Some seconds on one core.
 """

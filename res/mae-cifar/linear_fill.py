@@ -7,7 +7,7 @@ Writes covariance.npy, (3, 3, 63, 63): for each two channels, and for each step 
 that are far apart are rare in an image of 32 x 32, so a mean product is multiplied by 1 - step / 64 in each direction.
 
 Then linear_fill.csv, with the errors on 500 validation images of the model, of the neighbours and of the weighted sums,
-and those of the two rules on the 110 crops for which the chapter trains a small model (five masks each); and those of the
+those of the two rules on the 110 crops for which the chapter trains a small model (five masks each), and those of the
 weighted sums on the course's photographs, with 16, 32, 48 or 58 of their 64 patches hidden (five masks each).
 """
 
