@@ -21,7 +21,7 @@ PHOTOGRAPH = "cat"
 # The photographs in which step 8 looks for a similar square, as in res/explorables/make_story.py.
 OTHERS = {"grace_hopper": "Grace Hopper", "astronaut": "the astronaut", "dahlia": "the flower"}
 QUERY, PARTNER, LAYER, HEAD = 101, 124, 8, 3
-# The patches that show the left eye, which is the query's own, and those that show the right one.
+# The patches that show the eye on the left, which is the query's own, and those that show the other one.
 EYES = {
     "own": [68, 69, 83, 84, 85, 86, 99, 100, 101, 102, 103, 115, 116, 117, 118, 119, 132, 133],
     "other": [108, 109, 124, 125, 126, 140, 141],
@@ -93,6 +93,15 @@ def controls() -> str:
     ).replace("-", "\u2212")
 
 
+def usual() -> str:
+    """Says how much an average square gives to the eye that the query of step 5 does not belong to."""
+    rows = values()["rows"].astype(float) / 255 * values()["largest"][:, None]  # (256, 257), the summary's weight first
+    share = rows[:, [1 + i for i in EYES["other"]]].sum(axis=1).mean()
+    return f"In the photograph of the cat, an average square gives the other eye {share:.1%} of its attention.".replace(
+        "%", "\u00a0%"
+    )
+
+
 def markup(explore: str = "", start: str = "") -> str:
     """Returns the HTML of the story, without its data, script and style sheet.
 
@@ -111,6 +120,7 @@ def markup(explore: str = "", start: str = "") -> str:
         title=html.escape(found[PHOTOGRAPH].title),
         alone=html.escape(ALONE),
         controls=controls(),
+        usual=usual(),
         explore=explore,
         start=start,
         credit=html.escape(f"Photographs: {credit}."),

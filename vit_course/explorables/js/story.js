@@ -94,16 +94,17 @@ class Story {
     const { move, press } = SCENES[this.scene];
     if (event.target === canvas && move && arrow && !this.values.waits) this.set({ ...move(this, ...arrow), held: this.scene });
     else if (event.target === canvas && press && ["Enter", " "].includes(event.key)) this.set(press(this, this.map));
-    else if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && this.shown) this.go(this.scene + (event.key === "ArrowRight" ? 1 : -1));
+    else if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && this.shown) this.go(this.scene + (event.key === "ArrowRight" ? 1 : -1), true);
     else return;
     event.preventDefault();
   }
 
-  // Scrolls to a step; the squares follow.
-  go(scene) {
+  // Scrolls to a step; the squares follow. With `focus`, the next Tab leads into the step.
+  go(scene, focus = false) {
     const step = this.steps[Math.max(0, Math.min(this.steps.length - 1, scene))], { top, height } = step.getBoundingClientRect();
     const to = this.beside ? top + Math.min(height, innerHeight) / 2 - this.eye : top - this.below;
     scrollTo({ top: Math.max(0, scrollY + to), behavior: STILL.matches ? "instant" : "smooth" });
+    if (focus) step.focus({ preventScroll: true });
   }
 
   // Whether the texts stand beside the picture, or below it; in that case where they begin.

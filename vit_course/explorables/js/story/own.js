@@ -75,12 +75,18 @@ export class Own {
 
   heard({ kind, values, words, loaded, total, map, moves, n, places, none }) {
     const { story } = this, kept = "Your photograph stays in this browser.";
+    const waits = (words) => {
+      story.values.waits = words;
+      story.schedule();
+      this.say(`${words} ${kept}`);
+    };
     if (kind === "picture") {
-      story.take({ ...this.ours, ...values, own: true, waits: "This part is computed by the model, which is being loaded." });
-      this.say(`Loading the model. ${kept}`);
+      story.take({ ...this.ours, ...values, own: true });
+      waits("The model is being loaded. It will see the middle square of your photograph.");
+      story.go(1);
     }
-    if (kind === "progress") this.say(`Loading the model: ${MB(loaded)} of ${MB(total)} MB. ${kept}`);
-    if (kind === "computing") this.say(`The model is looking. ${kept}`);
+    if (kind === "progress") waits(`The model is being loaded: ${MB(loaded)} of ${MB(total)} MB.`);
+    if (kind === "computing") waits("The model is computing.");
     if (kind === "values") {
       const { rows, ...rest } = values;
       story.take({ ...rest, row: (i) => rows.subarray(i * 257, (i + 1) * 257), own: true });
