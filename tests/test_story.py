@@ -268,6 +268,12 @@ def test_the_first_page_has_chapters_below_the_story_and_is_small(browser, tmp_p
     assert page.locator("h1").bounding_box()["y"] < 844 and "python -m http.server" in page.inner_text(".story-loads")
     assert not page.get_by_role("button", name="Use your own photograph").is_visible(), "as a file it cannot"
     assert violations(page) == []
+    box, next_one = None, page.get_by_role("button", name="Next")
+    for scene in range(3 if width > 860 else 0):
+        assert box in (None, next_one.bounding_box()), "a second press would miss it"
+        box = next_one.bounding_box()
+        next_one.click()
+        arrived(page, scene + 1)
     page.get_by_role("link", name="Chapters", exact=True).click()
     page.wait_for_function("document.querySelector('#the-chapters').getBoundingClientRect().top < 100")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
