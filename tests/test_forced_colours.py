@@ -10,22 +10,26 @@ from PIL import Image
 from vit_course import explorables
 from vit_course.explorer import AttentionExplorer
 
-# One element, the largest, of each class that is drawn by its background, handles and the frame in the grid: -> their classes.
+# The largest element of each class that is drawn by its background, the handles, the frame in the grid: -> the classes.
 DRAWN = """() => {
     const play = document.querySelector(".vit-explorer");
     const probe = play.appendChild(Object.assign(document.createElement("i"), { style: "color: var(--vit-well)" }));
     const grounds = ["rgba(0, 0, 0, 0)", getComputedStyle(probe).color, getComputedStyle(play).backgroundColor];
     probe.remove();
-    const area = (node) => { const box = node.getBoundingClientRect(); return box.width < 2 || box.height < 2 ? 0 : box.width * box.height; };
+    const area = (node) => {
+        const { width, height } = node.getBoundingClientRect();
+        return Math.min(width, height) < 2 ? 0 : width * height;
+    };
+    const empty = (node) => !node.children.length && !node.textContent.trim() && node.tagName !== "CANVAS";
     const found = {};
     for (const node of play.querySelectorAll("*")) {
-        const name = node.getAttribute("class");
-        if (!name || node.children.length || node.textContent.trim() || node.tagName === "CANVAS" || !area(node)) continue;
-        const style = getComputedStyle(node);
-        const shown = node.matches(".play-grip, .vit-chosen:not(.vit-pointed)") || !grounds.includes(style.backgroundColor) || style.backgroundImage.startsWith("linear");
-        if (shown && style.visibility === "visible" && area(node) > area(found[name] ?? probe)) found[name] = node;
+        const [name, style] = [node.getAttribute("class"), getComputedStyle(node)];
+        if (!name || !empty(node) || style.visibility !== "visible") continue;
+        const ground = !grounds.includes(style.backgroundColor) || style.backgroundImage.startsWith("linear");
+        const shown = ground || node.matches(".play-grip, .vit-chosen:not(.vit-pointed)");
+        if (shown && area(node) > area(found[name] ?? probe)) found[name] = node;
     }
-    Object.entries(found).forEach(([name, node], index) => node.dataset.seen = index);
+    Object.entries(found).forEach(([name, node], index) => (node.dataset.seen = index));
     return Object.keys(found); }"""
 
 
@@ -36,7 +40,10 @@ def screen(page) -> np.ndarray:
 
 def part(picture: np.ndarray, box: dict) -> np.ndarray:
     """What of a picture of the page lies in a box."""
-    (top, left), (bottom, right) = (round(box["y"]), round(box["x"])), (box["y"] + box["height"], box["x"] + box["width"])
+    (top, left), (bottom, right) = (
+        (round(box["y"]), round(box["x"])),
+        (box["y"] + box["height"], box["x"] + box["width"]),
+    )
     return picture[top : max(round(bottom), top + 1), left : max(round(right), left + 1)]
 
 
