@@ -35,12 +35,12 @@ REACHED = {
         {"part": "count", "marks": [55, 320]},
     ],
     "rope": [{"query": 7, "key": 2}, {"query": 12, "key": 9, "hands": [-172, -54, -17, -5]}],
-    "stream": [{"valves": [OPEN, OPEN, ["closed", "open"], OPEN]}, {"valves": [OPEN, ["open", "mean"], OPEN, OPEN]}],
+    "stream": [{"valves": [OPEN, OPEN, ["closed", "open"], OPEN]}, {"valves": [OPEN, OPEN, ["open", "mean"], OPEN]}],
     "two_clocks": [
         {"place": [5, 5], "other": [11, 11], "hands": "hand 0"},
         {"place": [13, 22], "other": [6, 19], "hands": "first eight"},
     ],
-    "vote": [{"marked": 5}, {"photograph": "coffee", "covered": [0, 0, 0, 0, 0, 0, 0, 60]}],
+    "vote": [{"marked": 6}, {"photograph": "coffee", "covered": [0, 0, 0, 0, 0, 0, 0, 60]}],
 }
 SHOWN = '.vit-play[data-drawn="true"]'
 
@@ -111,6 +111,17 @@ def test_all_are_there_and_each_is_a_widget_with_a_still(figures):
         assert unpack(json.loads(json.dumps(view))) == figure.everything()
 
 
+def test_the_cat_has_one_crop_in_every_figure_and_each_says_so(figures):
+    """The pixels of the cat in the three figures that run a model on it are the same."""
+    size, seen = 32 * 32 * 3, []
+    for name, part in (("vote", "pixels"), ("stream", "pixels"), ("eraser", "photos")):
+        facts, data = figures[name]._facts, figures[name]._data
+        at = next(section["at"] for section in facts["sections"] if section["name"] == part)
+        seen.append(bytes(data)[at : at + size])
+        assert "only the face" in facts["cropped"]["cat"]
+    assert seen[0] == seen[1] == seen[2]
+
+
 @pytest.mark.parametrize("name", TRIED)
 def test_script_and_data_are_light(figures, name):
     figure = figures[name]
@@ -137,6 +148,8 @@ def test_the_command_writes_pages_and_renews_only_its_own(tmp_path, capsys):
     assert main(["play", str(folder)]) == 0
     assert {path.stem for path in folder.glob("*.html")} == {*NAMES, "index"}
     assert main(["play", str(folder)]) == 2 and "add --force" in capsys.readouterr().err
+    page = (folder / "vote.html").read_text()
+    assert all(f'<a href="{other}.html">' in page for other in ("index", "cutter", "two_clocks"))
     (folder / "mine.txt").write_text("mine")
     assert main(["play", str(folder), "--force"]) == 0 and (folder / "mine.txt").exists()
 

@@ -103,10 +103,10 @@ def test_a_saved_page_shows_what_was_computed_and_says_what_was_not(opened, shap
     row = turned(model, images, maps.without_head(3, 1))
     said = text(page, SAID, "the class token by")
     assert float(said.split("the class token by ")[1].split()[0]) == pytest.approx(float(row[0]), abs=5e-3)
-    nobody = "This page holds what was computed before it was saved."
+    nobody = "A saved page has no model: only what was computed before it was saved is here."
     assert nobody in page.locator(".vit-lab").inner_text()
     for name in ("MLP of layer 3", "The framed patch", "Choose patches"):
-        assert page.get_by_role("button", name=name, exact=True).is_disabled()
+        assert not page.get_by_role("button", name=name, exact=True).is_visible(), "nothing is offered in grey"
     take(page, "Put everything back")
     page.wait_for_function(f"() => document.querySelector('{SAID}').textContent === ''")
     assert page.evaluate("() => document.activeElement.textContent") == "Layer 3, head 1", "the focus is not lost"
@@ -126,7 +126,9 @@ def test_a_saved_page_shows_what_was_computed_and_says_what_was_not(opened, shap
 def test_nothing_is_offered_where_nobody_can_answer(opened, shapes):
     model, image, normalise = shapes
     page = opened(explore(model, image, preprocess=normalise))
-    assert page.locator(".vit-lab").count() == 0 and not page.get_by_text(HEADS).is_visible()
+    page.locator(".vit-lab > summary").click()
+    assert "A saved page has no model" in page.locator(".vit-lab").inner_text()
+    assert page.locator(".vit-lab button:visible").count() == 0 and not page.get_by_text(HEADS).is_visible()
 
 
 CELLS = [

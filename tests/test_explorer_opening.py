@@ -86,7 +86,7 @@ def test_the_first_sentence_says_what_light_means_and_where_it_falls(opened):
     given = random_panel()
     page = opened(AttentionExplorer(**given))
     found = find_opening(QueriesAndKeys(*given["maps"]), Tokens(("class token",), given["grid"]))
-    assert page.get_by_text(f"Opened on layer {found['layer']}, head {found['head']}: ").is_visible()
+    assert page.get_by_text(f"Opened on layer {found['layer']}, head {found['head']}, where").is_visible()
     map_ = maps_of(*given["maps"])[found["layer"], found["head"], found["query"]].copy()
     map_[[0, found["query"]]] = 0
     row, column = divmod(int(map_.argmax()) - 1, 8)

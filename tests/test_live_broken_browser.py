@@ -6,7 +6,9 @@ from functools import partial
 import numpy as np
 import pytest
 from explored import NEEDS_CHROMIUM, drawn, pixels
-from live_page import computed_here, question, visit, wait_shown
+from live_page import computed_here, give, question, visit, wait_shown, words
+from pictures import encoded
+from PIL import Image
 from served import Handler, answering, served
 
 pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
@@ -237,3 +239,21 @@ def test_canvases_that_the_browser_has_taken_away_are_drawn_again(context, serve
     for place, wanted in zip(places, before, strict=True):
         np.testing.assert_array_equal(pixels(page, place), wanted)
     assert page.get_by_text("The browser needed the memory").is_hidden() and page.errors == []
+
+
+def test_what_is_odd_about_ones_picture_is_said_and_after_a_reload_that_it_is_gone(context, server):
+    page = visit(context, f"{server.address}?model=tiny-cifar")
+    shown = int(wait_shown(page, "tiny-cifar").split()[2])
+    noise = Image.fromarray(np.random.default_rng(0).integers(0, 256, (75, 118, 3), dtype=np.uint8))
+    give(page, "moving.gif", encoded(noise, format="GIF"))
+    words(page, "moving.gif is a GIF: only its first picture is used.")
+    give(page, "dot.png", encoded(noise.resize((1, 1))))
+    words(page, "dot.png has only 1 × 1 pixels")
+    assert int(wait_shown(page, "tiny-cifar", shown).split()[2]) > shown
+    page.reload()
+    words(page, "Your own photograph stayed with you and is not kept here")
+    page.click('[data-photograph$="rocket.jpg"]')
+    page.wait_for_function("!document.querySelector('.live-words').textContent.includes('is not kept here')")
+    box = page.locator(".vit-main").bounding_box()
+    assert box["y"] + box["height"] <= 900, "the whole photograph is on the screen"
+    page.close()

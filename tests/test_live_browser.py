@@ -79,7 +79,7 @@ def test_a_photograph_at_224_pixels_as_in_pytorch(live):
     run = pretrained.load_run("vit-s14-cifar10", image_size=224)
     compare(live, run, "cat", (0, 5, 11))
     opens = explore(run, data.photographs()["cat"].path)
-    live.get_by_text(f"Opened on layer {opens.layer}, head {opens.head}: ").wait_for()
+    live.get_by_text(f"Opened on layer {opens.layer}, head {opens.head}, where").wait_for()
     assert live.get_attribute(".vit-explorer", "data-query") == str(opens.query)
 
 

@@ -51,7 +51,7 @@ def test_without_any_model_our_photographs_are_shown_and_said_to_be_stored(fresh
         line(live, "ViT-S/14 sees the middle square, 224 × 224 pixels, 16 × 16 patches; computed beforehand, not here.",
              ".live-words")  # fmt: skip
         opens = explore(run, data.photographs()[name].path)
-        live.get_by_text(f"Opened on layer {opens.layer}, head {opens.head}: ").wait_for()
+        live.get_by_text(f"Opened on layer {opens.layer}, head {opens.head}, where").wait_for()
         assert live.get_attribute(".vit-explorer", "data-query") == str(opens.query)
     line(live, "The large model cannot be used: models/vit-s14-")
     live.get_by_text("Similarity", exact=True).first.click()  # what comes last of the file

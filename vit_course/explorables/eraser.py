@@ -7,13 +7,12 @@ import torch
 from matplotlib.figure import Figure
 
 from vit_course._support.widgets.encoding import Sections
-from vit_course.data.photographs import photographs
 from vit_course.data.pictures import Picture, normalise, open_image
 from vit_course.explorables.explorable import Explorable
-from vit_course.explorables.tiny_vit import described, tiny_vit
+from vit_course.explorables.tiny_vit import CROPPED, described, opened, tiny_vit
 from vit_course.maps import record_attention
 
-CROPS = {"cat": (100, 70, 320, 290), "coffee": None, "photographer": None}  # left, upper, right, lower in pixels
+PHOTOGRAPHS = ("cat", "coffee", "photographer")
 LACKING = ["coffee", "photographer"]  # photographs of none of the model's classes
 SIDE = 8  # patches along a side of the model's images
 
@@ -34,13 +33,14 @@ def eraser(pictures: dict[str, Picture] | None = None, **state) -> Explorable:
     Source: Zeiler & Fergus 2013 (arXiv:1311.2901), section 4.2, for the grey square.
     """
     height_width = tiny_vit().model.config.height_width
-    opened = {name: open_image(picture, height_width) for name, picture in (pictures or {}).items()}
-    for name, box in CROPS.items():
-        opened.setdefault(name, open_image(photographs()[name].open().crop(box), height_width))
-    names, images = list(opened), torch.stack(list(opened.values()))  # (n, C, H, W)
+    given = {name: open_image(picture, height_width) for name, picture in (pictures or {}).items()}
+    ours = {name: open_image(opened(name), height_width) for name in PHOTOGRAPHS if name not in given}
+    cropped = {name: said for name, said in CROPPED.items() if name in ours}
+    names, images = [*given, *ours], torch.stack([*given.values(), *ours.values()])  # (n, C, H, W)
     sections = Sections()
     sections.bytes("photos", images.permute(0, 2, 3, 1).numpy())
-    facts = {"model": described(sections), "names": names, "lacking": LACKING, "counts": {"photographs": len(names)}}
+    facts = {"model": described(sections), "names": names, "lacking": LACKING, "cropped": cropped}
+    facts["counts"] = {"photographs": len(names)}
     computed = computing(images)
     return Explorable("eraser", facts, lambda state: still(state, computed, images, names), computed, sections, **state)
 

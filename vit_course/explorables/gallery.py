@@ -47,10 +47,23 @@ def together(figures: dict[str, Explorable], chapters: str = "") -> str:
     return "\n".join(parts)
 
 
+def others(name: str) -> str:
+    """Returns the HTML of the links from the page of one explorable to all together, the one before and the next."""
+    names, chapter = list(ABOUT), ABOUT[name][0]
+    at = names.index(name)
+    links = [("index", "All figures")]
+    links += [(one, f"Before: {ABOUT[one][1]}") for one in names[max(0, at - 1) : at]]
+    links += [(one, f"Next: {ABOUT[one][1]}") for one in names[at + 1 : at + 2]]
+    listed = " ".join(f'<a href="{page}.html">{html.escape(text)}</a>' for page, text in links)
+    return f'<nav aria-label="Other figures">{listed}<span>Chapter {chapter[:2]} explains this figure.</span></nav>'
+
+
 def write_pages(folder: Path) -> None:
     """Writes a page of its own for each explorable into a folder, and `index.html` with all of them."""
     figures = every()
     for name, figure in figures.items():
-        figure.save_html(folder / f"{name}.html", ABOUT[name][1])
+        body = pages.markup(figure.everything()) + others(name)
+        page = pages.document(ABOUT[name][1], scripts.style(name, "page"), body, scripts.module(name))
+        (folder / f"{name}.html").write_bytes(page)
     sheet = scripts.style(*ABOUT, "page")
     (folder / "index.html").write_bytes(pages.document(TITLE, sheet, together(figures), ""))

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from vit_course._support.files.course_files import stored
 from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
-from vit_course.explorables.tiny_vit import described, exact, halves, image, pixels, tiny_vit, walk
+from vit_course.explorables.tiny_vit import CROPPED, described, exact, halves, image, pixels, tiny_vit, walk
 
 PHOTOGRAPHS = ("cat", "rocket", "coffee")
 BRANCHES = ("attention", "MLP")
@@ -36,7 +36,7 @@ def stream(**state) -> Explorable:
     Source: Dosovitskiy et al. 2020 (arXiv:2010.11929), Eq. 2 and 3.
     """
     sections = Sections()
-    facts = {"config": described(sections), "photographs": list(PHOTOGRAPHS)}
+    facts = {"config": described(sections), "photographs": list(PHOTOGRAPHS), "cropped": CROPPED}
     halves(sections, "means", means())
     sections.bytes("pixels", pixels(PHOTOGRAPHS).numpy())
     centres, directions = zip(*map(colours, PHOTOGRAPHS), strict=True)

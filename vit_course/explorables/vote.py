@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from vit_course._support.widgets.encoding import Sections
 from vit_course.explorables.explorable import Explorable
-from vit_course.explorables.tiny_vit import described, exact, image, pixels, tiny_vit, walk
+from vit_course.explorables.tiny_vit import CROPPED, described, exact, image, pixels, tiny_vit, walk
 
 PHOTOGRAPHS = ("cat", "rocket", "coffee", "photographer")
 SHORT = {"airplane": "plane", "automobile": "auto"}
@@ -37,7 +37,7 @@ def vote(**state) -> Explorable:
     Source: nostalgebraist 2020, "interpreting GPT: the logit lens", for reading intermediate tokens.
     """
     sections = Sections()
-    facts = {"config": described(sections), "photographs": list(PHOTOGRAPHS)}
+    facts = {"config": described(sections), "photographs": list(PHOTOGRAPHS), "cropped": CROPPED}
     sections.bytes("pixels", pixels(PHOTOGRAPHS).numpy())
     return Explorable("vote", facts, still, computed, sections, **state)
 

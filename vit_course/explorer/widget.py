@@ -152,7 +152,8 @@ class AttentionExplorer(Widget):
     def everything(self) -> dict:
         """Returns the state and the data by their names, as `pages` takes them, with the results of changes so far."""
         panels, data = with_tested(self._panels, self._data, self._known())
-        return super().everything() | {"_panels": [{**panel, "asks": False} for panel in panels], "_data": data}
+        panels = [{**panel, "asks": False, "had_model": panel["asks"]} for panel in panels]
+        return super().everything() | {"_panels": panels, "_data": data}
 
     def _known(self) -> list[dict]:
         return [own.known if own else {} for own in self._changes]

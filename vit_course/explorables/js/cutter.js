@@ -203,13 +203,13 @@ function chips(play) {
 
 function counts({ side }, { patches, numbers, pairs }) {
   const long = (88 * patches) / 1024;
-  const map = html`<svg class="cut-map" viewBox="-1 -1 90 90" aria-hidden="true"><rect width="88" height="88" fill="none" stroke="var(--vit-edge)" stroke-dasharray="2 3" />
+  const map = html`<svg class="cut-map" viewBox="-1 -1 90 90" aria-hidden="true"><rect width="88" height="88" fill="none" stroke="var(--vit-edge)" stroke-dasharray="2 3" />${long < 60 ? svg`<text x="86" y="84" text-anchor="end" class="play-soft">at P = 7</text>` : nothing}
     <rect class="cut-filled" width=${Math.max(0.7, long)} height=${Math.max(0.7, long)} />
     ${long < 40 ? svg`<text x=${long + 4} y="12">${patches} x ${patches}</text>` : svg`<text class="cut-inside" x=${long / 2} y=${long / 2 + 4} text-anchor="middle">${number(patches)} x ${number(patches)}</text>`}</svg>`;
   return html`<div class="cut-counts"><dl><div><dt>patches, N = (224 / ${side})\u00b2</dt><dd>${number(patches)}</dd></div>
     <div><dt>numbers in each, ${side} \u00b7 ${side} \u00b7 3</dt><dd>${number(numbers)}</dd></div>
     <div><dt>pairs that attention compares, N \u00b7 N</dt><dd>${number(pairs)}</dd></div></dl>
-    <figure>${map}<figcaption>all pairs, N by N; dashed: at P\u00a0=\u00a07</figcaption></figure></div>`;
+    <figure>${map}<figcaption>all pairs, N by N</figcaption></figure></div>`;
 }
 
 function view(state, answer, _things, play) {

@@ -2,7 +2,7 @@
 
 import TABLE from "./eraser.json" with { type: "json" };
 import { mean, patchesUnder, Scene, SIDE } from "./eraser_scene.js";
-import { explorable, handle, html, nothing, percent, strip, svg } from "./play.js";
+import { cropped, explorable, handle, html, nothing, percent, strip, svg } from "./play.js";
 
 const CELL = 40; // how large a patch is drawn
 const SIZE = SIDE * CELL;
@@ -146,7 +146,7 @@ function view(state, answer, things, play) {
       ${strip(`${play.id}-photograph`, "Photograph", things.names, String(photograph), (one) => choose({ photograph: Number(one) }))}
       ${strip(`${play.id}-size`, "Patches under the square", { 1: "1 \u00d7 1", 2: "2 \u00d7 2", 3: "3 \u00d7 3", 4: "4 \u00d7 4 patches" }, String(size), (one) => choose({ size: Number(one) }))}
       ${strip(`${play.id}-filling`, "What the square shows", { grey: "grey", other: `a piece of \u201c${other}\u201d` }, filling, (one) => choose({ filling: one }))}
-    </div>
+    </div>${cropped(things.cropped[things.names[photograph]])}
     <div class="play-body eraser-body">
       <div class="eraser-top"><div class="eraser-first">${photo(play, answer)}
           ${bars(answer, things.model.config.class_names, things.lacking.includes(things.names[photograph]) ? "None of the model's ten words fits this photograph." : "")}${pinning(play, answer)}</div>

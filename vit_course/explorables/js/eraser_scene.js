@@ -14,8 +14,8 @@ export function patchesUnder(place, size) {
 
 export class Scene {
   // The photographs and the model's answers so far.
-  constructor({ model, weights, photos, names, lacking }, redraw) {
-    Object.assign(this, { names, lacking, model: new TinyViT(model, weights), redraw, kept: new Map(), timer: 0 });
+  constructor({ model, weights, photos, names, lacking, cropped }, redraw) {
+    Object.assign(this, { names, lacking, cropped, model: new TinyViT(model, weights), redraw, kept: new Map(), timer: 0 });
     const one = photos.length / names.length;
     this.pixels = names.map((_, p) => photos.subarray(p * one, (p + 1) * one));
     this.images = this.pixels.map((pixels) => this.model.normalise(pixels));

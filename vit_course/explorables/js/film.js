@@ -83,10 +83,12 @@ function chart(play, answer) {
   const panels = { loss: [0, two], accuracy: [3, percent] };
   const lines = Object.entries(panels).map(([panel, [column, said]]) => {
     const both = ["training", "validation"].map((part, i) => ({ part, i, at: column + i }));
+    // The average over three epochs, by which over-fitting is judged.
+    const mean = panel === "loss" && run === "few" ? curve(panel, answer.smoothed, COLOURS[1], false, 1.2) : nothing;
     const ghosts = other ? both.map(({ i, at }) => curve(panel, named(other, at), "var(--vit-edge)", i, 1.6)) : nothing;
     const rows = both.map(({ part, i, at }) => ({ y: down(panel, answer.now[at]), text: `${part} ${said(answer.now[at])}`, colour: COLOURS[i], ring: i === 1 }));
     if (other) rows.push({ y: down(panel, answer.beside[column + 1]), text: `${runs[other]}: validation ${said(answer.beside[column + 1])}`, colour: "var(--vit-edge)", ring: true, soft: true });
-    return svg`${ghosts}${both.map(({ i, at }) => curve(panel, named(run, at), COLOURS[i], i, 2.6))}${labelled(epoch, panel, rows)}`;
+    return svg`${ghosts}${mean}${both.map(({ i, at }) => curve(panel, named(run, at), COLOURS[i], i, 2.6))}${labelled(epoch, panel, rows)}`;
   });
   const rate = answer.now[2] < 5e-5 ? "0" : answer.now[2].toFixed(highest < 0.01 ? 4 : 2);
   const frames = Object.values(PANELS).map(([top, bottom]) => svg`<path d="M ${LEFT} ${top} V ${bottom} H ${RIGHT}" fill="none" stroke="var(--vit-edge)" />`);
@@ -217,7 +219,7 @@ export default explorable("film", TABLE, {
   hint: "Drag the line through 30 epochs of training and watch a small model learn to read digits. Choose a digit to see which patches it attends to.",
   goals: [
     {
-      text: "Few images: mark the epoch at which over-fitting begins (validation loss, averaged over three epochs, within 1 % of its lowest).",
+      text: "Few images: mark the epoch at which over-fitting begins (the thin line, the validation loss averaged over three epochs, within 1 % of its lowest).",
       reached: ({ run, marks }, { near, rises }) => run === "few" && rises > 1.05 && near.includes(marks[2]),
     },
     { text: "The recipe: mark the epoch from which the model always calls the 9 a 9.", reached: ({ run, marks }, { settles }) => run === "recipe" && marks[0] === settles[NINE] },

@@ -88,6 +88,11 @@ export function picture(pixels, [height, width]) {
   return canvas.toDataURL();
 }
 
+export function cropped(said) {
+  // A line that says which part of a photograph is used, if not all of it.
+  return said ? html`<p class="play-whose">${said}</p>` : nothing;
+}
+
 export function percent(share) {
   return `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`; // the number and its sign stay on one line
 }

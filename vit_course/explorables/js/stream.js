@@ -1,7 +1,7 @@
 // A photograph's residual stream as a river through four blocks: each branch adds to it, and has a valve.
 
 import TABLE from "./stream.json" with { type: "json" };
-import { explorable, handle, html, nothing, percent, picture, strip, svg } from "./play.js";
+import { cropped, explorable, handle, html, nothing, percent, picture, strip, svg } from "./play.js";
 import { numbers, TinyViT } from "./tiny_vit.js";
 
 const VALVES = ["closed", "mean", "open"];
@@ -14,12 +14,12 @@ const NOTHING = 0.02; // a smaller change of the answer's probability counts as 
 // whose tokens have length 1.
 const [START, SPAN, RIVER, PIPES, WIDE] = [64, 78, 104, [48, 160], 5];
 
-function open({ config, weights, pixels, photographs, means, centres, directions }) {
+function open({ config, weights, pixels, photographs, cropped, means, centres, directions }) {
   const model = new TinyViT(config, weights);
   const each = photographs.map((_, n) => pixels.subarray((n * pixels.length) / photographs.length, ((n + 1) * pixels.length) / photographs.length));
   const images = each.map((one) => model.normalise(one));
   const pictures = each.map((one) => picture(one, config.image_size));
-  return { model, photographs, images, pictures, means: numbers(means), centres: numbers(centres), directions: numbers(directions), before: {} };
+  return { model, photographs, cropped, images, pictures, means: numbers(means), centres: numbers(centres), directions: numbers(directions), before: {} };
 }
 
 function length(tokens, D) {
@@ -145,11 +145,11 @@ function logits({ logits, probabilities, before }, names) {
     <tbody>${names.map((_, k) => row(k))}</tbody></table>`;
 }
 
-function view(state, answer, { model, photographs, pictures }, play) {
+function view(state, answer, { model, photographs, pictures, cropped: parts }, play) {
   const { lengths, colours } = answer;
   const labels = Object.fromEntries(photographs.map((name) => [name, name]));
   return html`<div class="play-row">${strip(`${play.id}-photograph`, "Photograph", labels, state.photograph, (one) => play.set({ photograph: one }))}
-      <button type="button" ?disabled=${!turned(state.valves).length} @click=${() => play.set({ valves: structuredClone(TABLE.valves.usual) })}>Open all valves</button></div>
+      <button type="button" ?disabled=${!turned(state.valves).length} @click=${() => play.set({ valves: structuredClone(TABLE.valves.usual) })}>Open all valves</button></div>${cropped(parts[state.photograph])}
     <div class="stream-body"><figure><svg class="stream-flow" viewBox="0 0 412 302" role="group" aria-label="The stream from the photograph through four blocks">
         <image href=${pictures[photographs.indexOf(state.photograph)]} x="0" y=${RIVER - 29} width="58" height="58" role="img" aria-label="the photograph, 32 x 32 pixels: ${state.photograph}" />
         ${each((layer, part) => pipe(state, answer, layer, part))}${river(lengths)}${each((layer, part) => valve(play, layer, part))}
@@ -185,7 +185,7 @@ export default explorable("stream", TABLE, {
   goals: [
     { text: "On the cat, turn a single valve so that another word wins.", reached: (state, { probabilities, before }) => alone(state) && best(probabilities) !== best(before.probabilities) },
     {
-      text: `On the cat, turn a single valve with almost no effect: the same word wins, its probability within ${100 * NOTHING} percentage points.`,
+      text: `On the cat, turn a single valve with almost no effect: the same word wins, its probability within ${100 * NOTHING} percentage points. (A mean does less harm than a closed valve.)`,
       reached: (state, { probabilities: now, before: { probabilities: was } }) => alone(state) && best(now) === best(was) && Math.abs(now[best(now)] - was[best(was)]) < NOTHING,
     },
   ],

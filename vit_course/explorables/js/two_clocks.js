@@ -182,7 +182,7 @@ function view(state, answer, _things, play) {
   const used = { "hand 0": "hand 0", "hand 24": "hand 24", "first eight": "first eight", all: "all" };
   return html`<div class="play-row">
       <span class="clock-choice">clocks in use ${strip(`${play.id}-hands`, "Clocks in use", used, state.hands, (hands) => play.set({ hands }))}</span>
-      <span class="clock-choice">resized to 16 x 24 ${strip(`${play.id}-table`, "Resized to 16 x 24", ways, state.table, (table) => play.set({ table }))}</span>
+      <details class="clock-more" ?open=${state.table !== "16 x 16"}><summary>resize both tables to 16 x 24</summary>${strip(`${play.id}-table`, "Resized to 16 x 24", ways, state.table, (table) => play.set({ table }))}</details>
     </div>
     <div class="play-body clock-body"><div class="clock-maps ${answer.grid[1] > 16 ? "clock-wide" : ""}">${square(play, answer, "learned", "learned by a real ViT")}
         ${square(play, answer, "clocks", state.hands === "all" ? "sin-cos: all clocks" : `sin-cos: ${state.hands}`)}

@@ -1,7 +1,7 @@
 // The class predicted from every token of a photograph, at each step of the model; patches can be covered.
 
 import TABLE from "./vote.json" with { type: "json" };
-import { drag, explorable, handle, html, keys, nothing, percent, picture, strip, svg } from "./play.js";
+import { cropped, drag, explorable, handle, html, keys, nothing, percent, picture, strip, svg } from "./play.js";
 import { softmax, TinyViT } from "./tiny_vit.js";
 
 const STEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8];
@@ -17,11 +17,11 @@ const best = (values) => values.indexOf(Math.max(...values));
 const patches = (covered) => covered.flatMap((row, r) => [...Array(GRID).keys()].filter((column) => (row >> column) & 1).map((column) => GRID * r + column));
 const clear = (covered) => covered.every((row) => !row);
 
-function open({ config, weights, pixels, photographs }) {
+function open({ config, weights, pixels, photographs, cropped }) {
   const model = new TinyViT(config, weights);
   const size = pixels.length / photographs.length;
   const each = photographs.map((_, n) => pixels.subarray(n * size, (n + 1) * size));
-  return { model, photographs, images: each.map((one) => model.normalise(one)), pictures: each.map((one) => picture(one, config.image_size)), last: {}, before: {}, cursor: 27 };
+  return { model, photographs, cropped, images: each.map((one) => model.normalise(one)), pictures: each.map((one) => picture(one, config.image_size)), last: {}, before: {}, cursor: 27 };
 }
 
 function run(covered, photograph, things) {
@@ -109,9 +109,9 @@ function photograph(play, { said }, { model, photographs, pictures, cursor }) {
     const hidden = isGrey(patch) ? svg`<rect x=${x} y=${y} width=${side} height=${side} fill="rgb(${model.grey})" />
       <path class="vote-cross" d="M ${x} ${y} l ${side} ${side} m 0 ${-side} l ${-side} ${side}" />` : nothing;
     const frame = (colour, wide) => svg`<rect x=${x + 2} y=${y + 2} width=${side - 4} height=${side - 4} fill="none" stroke=${colour} stroke-width=${wide} />`;
-    return svg`${hidden}<rect class="vote-tint" x=${x} y=${y} width=${side} height=${side} fill="var(--vote-${k})" />
-      ${agrees ? [frame("var(--vit-paper)", 3), frame("var(--vit-ink)", 1.5)] : nothing}
+    return svg`${hidden}${agrees ? [frame("var(--vit-paper)", 3), frame("var(--vit-ink)", 1.5)] : nothing}
       <rect x=${x + 6} y=${y + 17.5} width=${side - 12} height="15" rx="4" fill="var(--vit-paper)" fill-opacity="0.85" />
+      <rect x=${x + 6} y=${y + 33.5} width=${side - 12} height="5" fill="var(--vote-${k})" />
       <text x=${x + side / 2} y=${y + 29.2} text-anchor="middle" class=${agrees ? "vote-agrees" : ""}>${word}</text>`;
   };
   const [x, y] = [side * (cursor % GRID), side * Math.floor(cursor / GRID)];
@@ -136,11 +136,11 @@ function view(state, answer, things, play) {
   const names = things.model.config.class_names;
   const labels = Object.fromEntries(things.photographs.map((name) => [name, name]));
   const mark = state.step && state.marked !== state.step;
-  return html`<div class="play-row">${strip(`${play.id}-photograph`, "Photograph", labels, state.photograph, (one) => play.set({ photograph: one, marked: 0 }))}</div>
+  return html`<div class="play-row">${strip(`${play.id}-photograph`, "Photograph", labels, state.photograph, (one) => play.set({ photograph: one, marked: 0 }))}</div>${cropped(things.cropped[state.photograph])}
     <div class="vote-body">${line(play, answer, things)}
       <div class="play-row vote-buttons"><button type="button" ?disabled=${!mark} @click=${() => play.set({ marked: state.step })}>Mark this step</button>
       <button type="button" ?disabled=${clear(state.covered)} @click=${() => play.set({ covered: [...TABLE.covered.usual] })}>Uncover all patches</button></div>
-      ${photograph(play, answer, things)}${votes(answer, names)}</div>`;
+      <div>${photograph(play, answer, things)}<p class="vote-key">On each patch its word. A frame: the same word as the class token. Crossed out: covered.</p></div>${votes(answer, names)}</div>`;
 }
 
 function words({ step, covered, marked, photograph }, { said, shares, path, settled, end, before }, { model }) {

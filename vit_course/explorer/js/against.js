@@ -16,7 +16,7 @@ export class Against {
     this.words = element("p");
     this.note = element("p", { class: "vit-part-note" });
     this.maps = ["Where it looks", "What hiding changes"].map((label) => new Thumb(label));
-    this.sweep = new SweepPart(state, { progress: "Blocks hidden", start: (count) => `Hide all ${count}, one at a time` });
+    this.sweep = new SweepPart(state, { progress: "Blocks hidden", start: (count) => (count === 1 ? "Hide it" : `Hide all ${count}, one at a time`) });
     this.pair = element("div", { class: "vit-pair" }, ...this.maps.map(({ node }) => node));
     this.node = element("section", { class: "vit-against" },
       element("div", { class: "vit-part-title", text: "Do the bright patches matter most?" }), this.words, this.sweep.node, this.pair, this.note);
@@ -59,7 +59,7 @@ export class Against {
         if (!Number.isNaN(found)) all.push(found);
       }
     all.sort((a, b) => a - b);
-    const among = all.length ? ` Over the maps of all ${all.length} heads it ranges from ${two(all[0])} to ${two(all.at(-1))}, with a median of ${two(all[all.length >> 1])}.` : "";
+    const among = all.length > 1 ? ` Over the maps of all ${all.length} heads it ranges from ${two(all[0])} to ${two(all.at(-1))}, with a median of ${two(all[all.length >> 1])}.` : "";
     const text = Number.isNaN(here) ? "" : `${so} rank correlation of the two for ${called(panel, q)} is ${two(here)} (1: the same order, 0: none).${among}`;
     this.note.textContent = text;
   }

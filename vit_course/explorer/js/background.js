@@ -32,13 +32,22 @@ export function forAtMost(work, milliseconds) {
 }
 
 export function afterwards(call) {
-  // -> a function that calls `call` after the current frame is painted, with the value of its last call.
-  let waiting = 0;
+  // -> a function that calls `call` as soon as the current frame is painted, with the value of its last call. By a
+  // message, as a timer would come a few milliseconds later.
+  const { port1, port2 } = new MessageChannel();
+  let waiting = false, ended = false;
   let last;
+  port1.onmessage = () => {
+    waiting = false;
+    if (!ended) call(last);
+  };
   const later = (value) => {
     last = value;
-    waiting ||= setTimeout(() => ((waiting = 0), call(last)));
+    if (!waiting) port2.postMessage((waiting = true));
   };
-  later.end = () => clearTimeout(waiting);
+  later.end = () => {
+    ended = true;
+    port1.close();
+  };
   return later;
 }

@@ -86,16 +86,21 @@ function build(state, id) {
     ...nodes(...lab),
     more.node,
   );
-  const drawPhotos = (shown) => photos.forEach((photo, index) => photo.draw(shown[index]));
-  const drawRest = (shown) => {
-    grid.draw(shown);
+  // What the eye follows: the photographs, the sentences and the weight of the class token.
+  const drawFollowed = (shown) => {
+    photos.forEach((photo, index) => photo.draw(shown[index]));
     chips.forEach((chip, index) => chip.draw(shown[index]));
     words.setAttribute("aria-live", state.moving || state.follows ? "off" : "polite");
-    const said = [lead(shown, state.get("overlay")), describe(shown, state.get("view"), state.get("pinned")), opening(state.first)];
-    why.hidden = !said[2];
+    const said = [lead(shown, state.get("overlay")), describe(shown, state.get("view"), state.get("pinned"))];
+    [leading, words].forEach((node, i) => node.textContent !== said[i] && (node.textContent = said[i]));
+  };
+  const drawRest = (shown) => {
+    grid.draw(shown);
+    const opened = opening(state.first);
+    why.hidden = !opened;
+    if (why.textContent !== opened) why.textContent = opened;
     const hinted = state.tests.hint(state.panels[state.pointed], touch) || (touch ? HINTS.touch : HINTS.mouse);
     if (hint.textContent !== hinted) hint.textContent = hinted;
-    [leading, words, why].forEach((node, i) => node.textContent !== said[i] && (node.textContent = said[i]));
     for (const part of [legend, view, direction, overlay, scale, smooth, fixed, more, hand, ...parts]) part.draw(shown);
   };
   const mended = mend(body, [...photos.map(({ canvas }) => canvas), grid.picture.canvas, legend.bar], () => {
@@ -104,7 +109,7 @@ function build(state, id) {
     state.schedule();
   });
   const end = () => (mended(), [...photos, grid, hand, ...parts].forEach((part) => part.end?.()));
-  return { nodes: [...nodes(...above), body], drawPhotos, drawRest, end, grid };
+  return { nodes: [...nodes(...above), body], drawFollowed, drawRest, end, grid };
 }
 
 function uniqueId() {
@@ -138,21 +143,24 @@ function mount(root, model, benches, all = benches) {
   const state = new State(model, panels);
   panels.forEach((panel, i) => benches[i].sit(panel, () => state.schedule()));
   Object.assign(state, { root, tests: new Tests(benches, all !== benches, (...given) => all.compare(...given)) });
-  const { nodes, drawPhotos, drawRest, end, grid } = build(state, uniqueId());
+  const { nodes, drawFollowed, drawRest, end, grid } = build(state, uniqueId());
   root.append(...nodes);
   const ends = [listen(root, state, grid), state.follow(), end];
   openPanels(model, panels).then(
     () => {
       for (const panel of panels) panel.changed = () => state.schedule();
-      // Draw the photographs first, as they follow the pointer; what may trigger a new layout is drawn after this
-      // frame.
+      // What follows the pointer is drawn in the frame of the move, all else, such as the small maps, after it.
+      const followed = (shown) => {
+        drawFollowed(shown);
+        root.dataset.drawn = "followed";
+      };
       const rest = afterwards((shown) => {
         drawRest(shown);
         root.dataset.query = state.query;
         root.dataset.ready = "true";
         root.dataset.drawn = String(!state.waiting);
       });
-      ends.push(state.subscribe(drawPhotos), state.subscribe(rest), rest.end);
+      ends.push(state.subscribe(followed), state.subscribe(rest), rest.end);
       state.schedule();
     },
     (error) => root.append(element("p", { class: "vit-failed", role: "alert", text: `This explorer cannot be shown: ${error.message}` })),

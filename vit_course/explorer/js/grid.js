@@ -7,6 +7,7 @@ import { GridMaps } from "./gridmaps.js";
 import { Matters } from "./matters.js";
 import { clamp } from "./places.js";
 import { rolloutOf } from "./shown.js";
+import { eachMap } from "./words.js";
 
 const [SLICE, REST] = [4, 150]; // ms of work in each frame; ms without another query before rollouts are drawn
 const EAGER = 4e8; // the most multiplications for a rollout that is computed in advance
@@ -23,10 +24,11 @@ export class Grid {
       class: "vit-cells", tabindex: "0", role: "application", "aria-roledescription": "layers and heads",
       "aria-label": "Every layer and head: arrow keys choose one",
     }, canvas, this.matters.canvas, this.point, this.mark);
+    this.about = element("p", { class: "vit-grid-about" });
     const corner = Object.assign(div("vit-corner"), { textContent: "layer" });
     [this.across, this.down] = [div("vit-across"), div("vit-down")];
     this.node = element("div", { class: "vit-grid", role: "group", "aria-label": "Layers and heads" },
-      this.matters.above, corner, this.across, this.down, this.main, this.matters.below);
+      this.matters.above, corner, this.across, this.down, this.main, this.about, this.matters.below);
     this.listen();
     this.seen = new ResizeObserver(() => this.maps && this.resize());
     this.seen.observe(this.main);
@@ -101,6 +103,9 @@ export class Grid {
     this.resize();
     this.node.classList.toggle("vit-aside", this.state.get("view") !== "attention" && !this.matters.shown);
     this.matters.draw(one, this);
+    this.about.hidden = this.matters.shown;
+    const about = eachMap(one, shown.length > 1);
+    if (this.about.textContent !== about) this.about.textContent = about;
     this.place(this.mark, ...this.chosen());
     const scale = ["scale", "fixed", "smooth"].map((name) => this.state.get(name));
     const there = [one.panel.decoded.filter(Boolean).length, one.panel.rollout?.ready, one.panel.replaced];

@@ -14,7 +14,7 @@ import { key } from "./effects.js";
 
 const PATIENCE = 20_000; // milliseconds
 const LATE = "Python has not answered yet: another cell may be running. If the kernel was restarted, run this cell again.";
-export const NOBODY = "This page holds what was computed before it was saved. A notebook and the live page of the course compute the rest.";
+export const NOBODY = "A saved page has no model: only what was computed before it was saved is here. In a notebook or on the live page of the course, every part can be removed.";
 
 export function kernelLab(model) {
   return {

@@ -52,11 +52,13 @@ class Page {
     $(".live-ready button").addEventListener("click", () => this.look());
     $(".live-again").addEventListener("click", () => this.models.open(this.wanted));
     addEventListener("online", () => this.models.resume());
+    this.lost = history.state?.own === true; // until another picture is chosen
     arranged().then((begin) => begin && this.choose.ours(this.choose.buttons[photographs.indexOf(photograph)]));
   }
 
   take(picture) {
     this.camera.release();
+    if (this.picture) this.lost = false;
     this.picture = picture;
     this.square.reset(this.linked);
     this.linked = undefined;
@@ -135,13 +137,13 @@ class Page {
     this.say(`Nothing can be computed: ${all[0].words}.`, true);
   }
 
-  async answered({ words, panel, data, times, whole, model, question }) {
+  async answered({ words, panel, data, times, whole, remark = "", model, question }) {
     words ??= await this.stage.cannot(panel, data);
     if (words) return this.say(words, true);
     if (question.ticket !== this.models.ticket) return; // another was asked for meanwhile
     const seconds = ((times.reading + times.computing) / 1000).toFixed(1);
     this.stored.shows(null);
-    this.present({ panel, data, whole }, { ...question, model }, `computed here in ${seconds} s.`);
+    this.present({ panel, data, whole }, { ...question, model }, `computed here in ${seconds} s.${remark}`);
   }
 
   // question: what was asked; how: the end of the sentence on how it was computed.
@@ -152,11 +154,13 @@ class Page {
     const tools = [saveAsPage({ about, ...this.picture })], own = !photograph;
     const hash = this.stage.show(panel, data, { model, wanted: model === this.wanted, own, cut: [this.square.node], tools });
     const part = !panel.kept ? "whole photograph" : square ? "square that you chose" : "middle square";
-    this.said = `${about} sees the ${part}, ${size} × ${size} pixels, ${rows} × ${columns} patches; ${how}`;
+    const gone = this.lost ? "Your own photograph stayed with you and is not kept here: choose it again. " : "";
+    this.said = `${gone}${about} sees the ${part}, ${size} × ${size} pixels, ${rows} × ${columns} patches; ${how}`;
     this.say(this.said + this.computes.noted());
     this.computes.tell();
     const chosen = { photograph, model: this.wanted, size: this.size, square, gpu: this.gpu };
-    history.replaceState(null, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
+    // After a reload the visitor's own photograph is gone, and the page says so.
+    history.replaceState({ own }, "", `${location.pathname}${toAddress(chosen, this.known)}${hash}`);
     const computed = how.split(" ")[1].replace(",", ""); // "here" or "beforehand"
     Object.assign(document.documentElement.dataset, { computed, shown: `${model} ${size} ${ticket}` });
   }

@@ -53,8 +53,8 @@ async function answer(question) {
   const { panel, data } = panelOf(kept.computed, kept.model, kept.picture, kept.title);
   times.packing = performance.now() - began;
   const { ticket, model } = question;
-  const bitmaps = panel.bitmap ? [panel.bitmap] : [], { whole } = kept.picture;
-  postMessage({ kind: "answer", ticket, model, panel, data, times, whole }, [data.buffer, ...bitmaps]);
+  const bitmaps = panel.bitmap ? [panel.bitmap] : [], { whole, remark = "" } = kept.picture;
+  postMessage({ kind: "answer", ticket, model, panel, data, times, whole, remark }, [data.buffer, ...bitmaps]);
 }
 
 async function changed({ number, interventions, maps, question }) {

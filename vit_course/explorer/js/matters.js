@@ -40,7 +40,7 @@ export class Matters {
     [this.face, this.by] = ["face", "by"].map((name) => new Strip(state, name, id));
     this.words = element("p", { class: "vit-matters-words" });
     this.chosen = element("p", { class: "vit-matters-chosen", role: "status" });
-    this.sweep = new SweepPart(state, { progress: "Heads taken out", start: (count) => `Test all ${count} heads` });
+    this.sweep = new SweepPart(state, { progress: "Heads taken out", start: (count) => (count === 1 ? "Test the head" : `Test all ${count} heads`) });
     const by = element("div", { class: "vit-by" }, element("span", { text: "Its output is replaced by", "aria-hidden": "true" }), this.by.node);
     this.above = element("div", { class: "vit-face" }, this.face.node, this.sweep.node);
     this.below = element("div", { class: "vit-face" }, by, this.chosen, this.words);
@@ -93,7 +93,7 @@ export class Matters {
     const so = known.length < values.length ? " so far" : "";
     const name = (cell) => `layer ${Math.floor(cell / panel.heads)}, head ${cell % panel.heads}`;
     return `${how} It changes most${so} without ${name(best)}: by ${figure(values[best])}, the brightest cell. `
-      + `${few} of ${known.length} heads change it by less than ${SMALL}.${this.control(panel, q, values)}${this.average(values, name)}`;
+      + `${few || "None"} of ${known.length} heads ${few === 1 || !few ? "changes" : "change"} it by less than ${SMALL}.${this.control(panel, q, values)}${this.average(values, name)}`;
   }
 
   control(panel, q, values) {

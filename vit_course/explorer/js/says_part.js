@@ -22,7 +22,7 @@ export class Says {
     const bars = element("ul", { class: "vit-classes" });
     const { shown, others, rest } = classes(says);
     for (const { label, probability } of shown) bars.append(bar(label, probability));
-    if (others) bars.append(bar(`${others} others`, rest));
+    if (others) bars.append(bar(`${others} ${others === 1 ? "other" : "others"}`, rest));
     const title = this.state.panels.length > 1 && panel.title ? [element("div", { class: "vit-says-title", text: panel.title })] : [];
     const lens = says.lens?.length > 1 ? this.lens(panel) : null;
     const about = element("p", { class: "vit-part-note", text: `From ${says.about}.${lens ? " The curve shows the same head on the class token between layers, where it was never trained." : ""}` });

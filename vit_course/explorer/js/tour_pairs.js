@@ -5,6 +5,8 @@ import { cosines } from "./similarity.js";
 import { apart, classToken, closest, meanRow, patches, ready, shownMap, spread } from "./tour_facts.js";
 import { ofEven, share, signed, times } from "./ranks.js";
 
+// Multiples of an even share: what a patch that is looked at gets at least, and one that is not at most.
+const [LOOKED, NOT] = [2, 0.5];
 const NO_TOKENS = "This explorer was made without the tokens of the model.";
 
 function pair({ panel, query, key, pinned }, patch = true) {
@@ -15,13 +17,13 @@ function pair({ panel, query, key, pinned }, patch = true) {
 const late = {
   title: "First layer, last layer",
   question: ({ panel }) => `Pin the class token. Find a patch that layer ${panel.layer_numbers.at(-1)} looks at on average over its heads, but layer ${panel.layer_numbers[0]} does not. Click it.`,
-  hint: "Choose “mean” and go back and forth between the last layer and the first. You are looking for what lights up only in the last one; it should get at least twice an even share there.",
+  hint: "Choose “mean” and go back and forth between the last layer and the first. You are looking for what lights up only in the last one; there it should get at least twice an even share, and in the first one at most half.",
   needs: (panel) => (panel.layers < 2 ? "There is only one layer." : ""),
   check(now) {
     const { panel, query, key } = now;
     if (!pair(now, false)) return "";
     const [first, last] = [0, panel.layers - 1].map((layer) => meanRow(panel, layer, query)[key] * panel.tokens);
-    if (!(last >= 2 && first <= 1)) return "";
+    if (!(last >= LOOKED && first <= NOT)) return "";
     return `On average over its heads, layer ${panel.layer_numbers.at(-1)} gives this patch ${times(last)} times an even share; layer ${panel.layer_numbers[0]} gives it ${ofEven(first)}.`;
   },
   *solve({ panel }) {
@@ -30,7 +32,7 @@ const late = {
       const [first, last] = [0, panel.layers - 1].map((layer) => meanRow(panel, layer, query));
       let best = -1;
       for (let t = panel.prefix; t < panel.tokens; t++)
-        if (t !== query && last[t] * panel.tokens >= 2 && first[t] * panel.tokens <= 1 && !(best >= 0 && last[t] <= last[best])) best = t;
+        if (t !== query && last[t] * panel.tokens >= LOOKED && first[t] * panel.tokens <= NOT && !(best >= 0 && last[t] <= last[best])) best = t;
       if (best >= 0)
         return { view: "attention", fusion: "mean", direction: "from", layer: panel.layers - 1, query, key: best, pinned: true };
       yield;
@@ -91,7 +93,8 @@ const coloured = {
     if (!pair(now) || now.view !== "colours" || !panel.features || apart(panel, query, key) < far(panel)) return "";
     const gap = colourGap(paintOf(now), panel, query, key);
     if (gap > 0.1) return "";
-    return `They lie ${apart(panel, query, key).toFixed(0)} patches apart and differ by at most ${Math.ceil(100 * gap)} % in red, green and blue; the cosine of their tokens is ${cosines(panel, query)[key].toFixed(2)}.`;
+    const far = apart(panel, query, key).toFixed(0);
+    return `They lie ${far} ${far === "1" ? "patch" : "patches"} apart and differ by at most ${Math.ceil(100 * gap)} % in red, green and blue; the cosine of their tokens is ${cosines(panel, query)[key].toFixed(2)}.`;
   },
   *solve(now) {
     const { panel } = now;

@@ -56,7 +56,7 @@ const above = {
     if (!shows(now, ONE_HEAD)) return "";
     const { hits, of } = looksAbove(panel, layer, head);
     if (2 * hits < of) return "";
-    return `In ${layerName(panel, layer)}, head ${head}, ${hits} of ${of} patches look most at the patch right above them. By chance it would be about ${Math.max(1, Math.round(of / patches(panel)))}.`;
+    return `In ${layerName(panel, layer)}, head ${head}, ${hits} of ${of} patches ${hits === 1 ? "looks" : "look"} most at the patch right above them. By chance it would be about ${Math.max(1, Math.round(of / patches(panel)))}.`;
   },
   *solve({ panel, query }) {
     for (const layer of layersFrom(panel, 0)) {
@@ -84,7 +84,7 @@ const seen = {
     const sum = column.reduce((a, b) => a + b, 0);
     if (sum < 3) return "";
     const many = column.filter((weight) => weight * panel.tokens >= 2).length;
-    return `All tokens together give this patch ${ofEven(sum)}; ${many} of ${panel.tokens} give it at least twice an even share.`;
+    return `All tokens together give this patch ${ofEven(sum)}; ${many || "none"} of ${panel.tokens} ${many > 1 ? "give" : "gives"} it at least twice an even share.`;
   },
   *solve({ panel, layer: from, head: first }) {
     for (const layer of layersFrom(panel, from)) {

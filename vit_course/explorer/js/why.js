@@ -37,17 +37,21 @@ export function explain(panel, layer, head, query, key) {
   };
 }
 
+const round = (value) => Math.round(value * 100) / 100;
+
 export function added({ sum, product, scale, score, ownSum }) {
   // The sums as text with two decimals, rounded so that the shown numbers add up.
-  const round = (value) => Math.round(value * 100) / 100;
   const root = Math.round(scale ** -2);
   const factor = Math.abs(scale * Math.sqrt(root) - 1) < 1e-5 ? `/ √${root}` : `× ${Number(scale.toFixed(4))}`;
   const plus = round(product.reduce((a, b) => a + Math.max(b, 0), 0));
   const [total, own] = [round(sum), round(ownSum)];
+  const [first, second] = [signed(total - own), own < 0 ? `(${signed(own)})` : signed(own)];
   return {
+    mean: first,
+    whole: `(${first} + ${second}) ${factor} = ${signed(score)}`,
     parts: `${signed(plus)} − ${signed(plus - total)} = ${signed(total)}`,
     scaled: `${signed(total)} ${factor} = ${signed(score)}`,
-    shared: `${signed(total - own)} + ${own < 0 ? `(${signed(own)})` : signed(own)}`,
+    shared: `${first} + ${second}`,
   };
 }
 
@@ -69,15 +73,17 @@ export function because(found, panel) {
   const asks = name(found.query);
   const asked = found.key === found.query ? "itself" : name(found.key);
   const { up, dimensions, brings } = cause(found.own);
-  const where = `${dimensions.length === 1 ? "dimension" : "dimensions"} ${list(dimensions)}`;
-  const agree = dimensions.length
-    ? `Its key fits the query ${up ? "better" : "less well"} than the average key does, most of all in ${where}: ` +
-      `they ${up ? "add" : "take away"} ${signed(Math.abs(brings))}, all ${found.q.length} together ${signed(found.ownSum)}.`
-    : "Its key fits the query as well as the average key does.";
+  const { mean, whole } = added(found);
+  const one = dimensions.length === 1;
+  const where = `${one ? "dimension" : "dimensions"} ${list(dimensions)} ${one ? "makes" : "make"}`;
+  const more = up ? "larger" : "smaller";
+  const own = dimensions.length
+    ? `With this key the sum is ${signed(Math.abs(round(found.ownSum)))} ${more}, most of all because ${where} it ${signed(brings < 0 ? -brings : brings)} ${more}.`
+    : "This key gives the same sum.";
   return [
     `${asks[0].toUpperCase()}${asks.slice(1)} gives ${share(found.weight)} of its attention to ${asked}, ${ofEven(found.times)}.`,
-    agree,
-    `That makes a score of ${signed(found.score)}, ${place(found.rank, found.tokens)}. ${softened(found)}`,
+    `Query times average key adds up to ${mean} over the ${found.q.length === 1 ? "one dimension" : `${found.q.length} dimensions`}. ${own}`,
+    `So the score is ${whole}, ${place(found.rank, found.tokens)}. ${softened(found)}`,
   ];
 }
 

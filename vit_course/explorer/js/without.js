@@ -26,7 +26,7 @@ export class Without {
   // state.tests: the Tests of all panels (lab.js).
   constructor(state) {
     this.state = state;
-    if (!state.tests.any) return; // no node, no part
+    if (!state.tests.any && !state.panels.some((panel) => panel.had_model)) return; // no node, no part
     for (const bench of state.tests.benches) bench.patch = (token) => this.patch(bench, token);
     this.takes = [0, 1, 2].map((i) => kept(`take-${i}`, "", () => this.toggle(this.ones[i])));
     this.hide = kept("hide", "The framed patch", () => this.patch(this.bench, this.one.q));
@@ -40,8 +40,9 @@ export class Without {
     this.against = new Against(state);
     this.result = element("div", { class: "vit-result" }, this.map.node, element("div", { class: "vit-result-words" }, this.said, this.beside, this.says));
     this.nobody = element("p", { class: "vit-part-note", text: NOBODY });
+    [this.remove, this.hiding] = [group("Remove", ...this.takes), group("Hide", this.hide, this.cover)];
     const without = element("section", {}, element("div", { class: "vit-part-title", text: "Without it" }),
-      group("Remove", ...this.takes), group("Hide", this.hide, this.cover), this.nobody, this.out, this.result);
+      this.remove, this.hiding, this.nobody, this.out, this.result);
     this.node = element("details", { class: "vit-lab" }, element("summary", { text: SUMMARY }),
       element("div", { class: "vit-lab-body" }, without, this.against.node));
     this.node.open = state.get("testing");
@@ -65,14 +66,16 @@ export class Without {
     this.takes.forEach((node, i) => {
       if (node.textContent !== texts[i]) node.textContent = texts[i];
       node.setAttribute("aria-pressed", String(this.has(this.ones[i])));
-      node.disabled = !bench.can(this.toggled(this.ones[i]));
+      node.hidden = !bench.can(this.toggled(this.ones[i])); // a button that could only be grey
     });
+    this.remove.hidden = this.takes.every(({ hidden }) => hidden);
+    this.hiding.hidden = !bench.lab;
+    this.against.node.hidden = !bench.lab && !panel.known.size;
     this.nobody.hidden = !!bench.lab;
     this.cover.textContent = bench.covering ? "Done" : "Choose patches";
-    this.cover.disabled = this.hide.disabled = !bench.lab;
     this.cover.setAttribute("aria-pressed", String(bench.covering));
     this.hide.setAttribute("aria-pressed", String(bench.hidden.includes(q - panel.prefix)));
-    this.hide.disabled ||= q < panel.prefix;
+    this.hide.disabled = q < panel.prefix;
     this.against.draw(this.one, bench);
     const found = bench.out.length && panel.known.get(key(bench.out));
     this.result.hidden = !bench.out.length;

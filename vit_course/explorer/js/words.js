@@ -24,8 +24,8 @@ function side(panel, token) {
 }
 
 const BRIGHT = {
-  spotlight: (several) => `The photograph${several ? "s are" : " is"} bright`,
-  heat: (several) => `The photograph${several ? "s are" : " is"} tinted`,
+  spotlight: (several) => `${several ? "Each" : "The"} photograph is bright`,
+  heat: (several) => `${several ? "Each" : "The"} photograph is tinted`,
   outline: () => "Lines go around the patches",
 };
 
@@ -34,16 +34,26 @@ export function lead([{ panel, q, direction, drawn, map, best, colours, ready },
   if (colours || !ready || !BRIGHT[overlay]) return "";
   const query = q < panel.prefix ? `the ${panel.names[q]}` : "the framed patch";
   const what = drawn !== map ? `patches are like ${query}` : direction === "from" ? `${query} looks` : `patches look at ${query}`;
-  const most = best < 0 ? "" : `, most of all ${drawn === map && direction === "from" ? "at " : ""}the ringed one ${side(panel, best)}`;
+  // Two pictures may have their rings at different places.
+  const same = others.every((one) => one.best >= 0 && side(one.panel, one.best) === side(panel, best));
+  const place = same ? ` ${side(panel, best)}` : "";
+  const most = best < 0 ? "" : `, most of all ${drawn === map && direction === "from" ? "at " : ""}the ringed one${place}`;
   const token = panel.names[q] === "class token" ? " The class token stands for the whole picture." : "";
   return `${BRIGHT[overlay](others.length)} where ${what}${most}.${token}`;
+}
+
+export function eachMap({ panel, q, direction }, several) {
+  // What the small maps of the grid show, in one sentence.
+  const query = q < panel.prefix ? `the ${panel.names[q]}` : "the framed patch";
+  const what = direction === "from" ? `where one head of one layer looks from ${query}` : `from where one head of one layer looks at ${query}`;
+  return `Each small map: ${what}${several && panel.title ? `, in ${panel.title}` : ""}. Click one.`;
 }
 
 export function opening(panel) {
   // Why the page opened on this layer and head, or "".
   if (!panel.telling) return "";
   const { layer, head } = panel.telling;
-  return `Opened on layer ${layer}, head ${head}: here one patch gives a few distant patches much more attention than other patches do, more so than in any other head of the later layers.`;
+  return `Opened on layer ${layer}, head ${head}, where a patch attends strongly to a few others far from it.`;
 }
 
 function where({ panel, layer, head, fusion }) {
@@ -57,7 +67,8 @@ function attends({ panel, q, map, direction, best }, several) {
   const first = strongest(map, 0);
   const share = (token) => percent(map[token]).trim();
   const most = first === q ? "itself" : called(panel, first);
-  const other = best < 0 || best === first ? "" : `; of the other patches, ${panel.name(best)} comes first, with ${share(best)}`;
+  const among = q < panel.prefix ? "patches" : "other patches";
+  const other = best < 0 || best === first ? "" : `; of the ${among}, ${panel.name(best)} comes first, with ${share(best)}`;
   const of = several ? "" : " of its attention";
   if (direction === "from") return `${called(panel, q)} looks most at ${most}, with ${share(first)}${of}${other}`;
   return `${called(panel, q)} is looked at most by ${most}, which gives it ${share(first)}${of}${other}`;

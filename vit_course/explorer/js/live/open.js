@@ -5,6 +5,7 @@ import { axis, box, MIDDLE, resized } from "./picture.js";
 const MANY_PIXELS = 24e6; // of a larger picture only the central square is read, reduced to LARGE pixels a side
 const LARGE = 2048;
 const SHOWN = 896; // pixels a side, at most, of the picture to show, which may be finer than the model's
+const TINY = 32; // pixels: the shorter side of a picture of which the visitor is told that it is small
 const WHOLE = 640; // pixels of the longer side of the uncropped picture
 
 // An error whose message is shown to the visitor as it is.
@@ -22,6 +23,13 @@ async function why(name, blob) {
   if (OURS.some((begins) => head.startsWith(begins)))
     return `${name} cannot be opened: it is damaged, or too large for the memory of this browser.`;
   return `${name} is not a picture that this browser can open: choose a JPEG, PNG or WebP file.`;
+}
+
+// What the visitor should know of a file that can be used, or "".
+async function remark(name, blob, { width, height }) {
+  const head = String.fromCharCode(...new Uint8Array(await blob.slice(0, 4).arrayBuffer()));
+  if (head === "GIF8") return ` ${name} is a GIF: only its first picture is used.`;
+  return Math.min(width, height) < TINY ? ` ${name} has only ${width} × ${height} pixels, so there is little to see.` : "";
 }
 
 function drawn(bitmap, width, height, ...part) {
@@ -91,7 +99,7 @@ export async function opened(blob, name, size, { way, exact }, square = null) {
   const [across, down] = [part[2], part[3]].map((length) => axis(length, shorter, size, way));
   const seen = [part[0] + across.first, part[1] + down.first, across.scale * size, down.scale * size];
   const picture = await (exact ? exactly(pixels, size) : finer(coloured, size, seen));
-  Object.assign(picture, { size, whole: await entire(coloured, seen, square !== null) });
+  Object.assign(picture, { size, whole: await entire(coloured, seen, square !== null), remark: await remark(name, blob, coloured) });
   for (const one of [bitmap, coloured]) one.close();
   return { pixels, picture };
 }
