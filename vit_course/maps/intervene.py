@@ -13,9 +13,9 @@ from vit_course.maps.active_interventions import active
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import sums_to_one
 from vit_course.maps.foreign_recording import EAGER
+from vit_course.maps.hooks import hooked
 from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.intervention_hooks import InterventionHooks
-from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.stored_means import MeanActivations
 
 # An index, several, or a slice.
@@ -212,17 +212,10 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     for one in interventions:
         for layer in among("layer", one.layers, len(anatomy.blocks), one.name):
             changes.setdefault(layer, []).append(one)
-    hooked = InterventionHooks(anatomy, changes)
-    with HOOKS:
-        hooks = hooked.put_on()
-    try:
-        with EAGER, active(hooked.changing):
-            hooked.learn()
-            yield model
-    finally:
-        with HOOKS:
-            for hook in hooks:
-                hook.remove()
+    hooks = InterventionHooks(anatomy, changes)
+    with hooked(hooks.all()), EAGER, active(hooks.changing):
+        hooks.learn()
+        yield model
 
 
 def need_places(what: str, value: Places) -> tuple[int, ...] | slice:
