@@ -111,6 +111,15 @@ def test_without_a_home_folder_a_right_answer_passes(monkeypatch):
     assert "earlier progress cannot be read: Could not" in str(checks.progress())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps the working directory")
+def test_without_a_working_directory_a_right_answer_passes(file, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert checks.attention.weights(RIGHT).status == "passed"
+    assert "[x] 4.1 weights" in row("04 Attention")
+
+
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="these have only names in Unicode")
 def test_a_name_that_is_no_utf8_can_be_printed(tmp_path, monkeypatch):
     monkeypatch.setenv("VIT_COURSE_PROGRESS", os.fsdecode(os.fsencode(tmp_path) + b"/\xff/x"))
