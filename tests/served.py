@@ -1,10 +1,13 @@
 """A server of static files that records the requests."""
 
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 
 class Handler(SimpleHTTPRequestHandler):
@@ -45,9 +48,9 @@ def served(folder: Path):
 
 
 @contextmanager
-def answering(handler):
+def answering(handler, port: int = 0):
     """Yields a running server with this handler; `.address` is its address, `.asked` the list of its requests."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     server.asked, server.address = [], f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -57,3 +60,25 @@ def answering(handler):
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+AS_LIVE = """
+import sys
+from pathlib import Path
+from vit_course.explorer.live_page import serving
+serving.PATIENCE = float(sys.argv[2])
+serving.serve(Path(sys.argv[1]), 0, lambda address: print(address, flush=True))
+"""
+
+
+@contextmanager
+def as_live(folder: Path, patience: float = 30):
+    """Yields the server of `live --serve`; `.address` is its address, and at the end `.complaints` what it printed."""
+    command = [sys.executable, "-c", AS_LIVE, str(folder), str(patience)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        server = SimpleNamespace(address=process.stdout.readline().strip(), complaints=None)
+        try:
+            yield server
+        finally:
+            process.kill()
+            server.complaints = process.communicate()[1]

@@ -86,6 +86,13 @@ def test_the_table_has_all_weights_that_are_shipped():
     assert sorted((ROOT / "res" / course_files.SUMS).read_text().splitlines()) == sorted(shipped)
 
 
+@pytest.mark.parametrize("file", sorted((ROOT / "res").glob("*/best.safetensors")), ids=lambda file: file.parent.name)
+def test_a_copy_of_a_shipped_run_is_checked_as_well(file, tmp_path):
+    run = shutil.copytree(file.parent, tmp_path / "copy")
+    flipped(run / file.name, file.stat().st_size - 7)
+    refused(lambda: pretrained.load_run(run), f"{run / file.name} is damaged: the SHA-256 of its content is")
+
+
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """A course of its own, with copies of some of the shipped files."""

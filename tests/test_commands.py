@@ -74,6 +74,7 @@ BAD_INPUT = [
         "there is no checkpoint 'missing.safetensors'",
     ),
     ("explore photo.jpg", "photo.html exists: add --force to overwrite it, or name another file with --out"),
+    ("explore photo.jpg -o no/such/page.html", "there is no folder no/such to write page.html into: make it, or name"),
     ("explore photo.jpg -o page.txt", "the file to write must end in .html, got page.txt"),
     ("classify missing.jpg", "there is no file missing.jpg"),
     ("classify photo.jpg --weights missing.safetensors", "there is no checkpoint 'missing.safetensors'"),

@@ -100,6 +100,13 @@ MINE = (
 )
 
 
+def test_a_recipe_without_end_is_not_read(tmp_path):
+    with (tmp_path / "large.toml").open("wb") as file:
+        file.truncate(2**26 + 1)
+    with pytest.raises(ValueError, match=r"large\.toml has 67,108,865 bytes, at most 67,108,864 are allowed"):
+        read_recipe({"recipe": str(tmp_path / "large.toml")})
+
+
 def test_recipe_from_a_file_and_flags_over_it(tmp_path):
     recipe = tmp_path / "mine.toml"
     recipe.write_text(MINE)

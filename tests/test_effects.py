@@ -215,6 +215,8 @@ def test_what_it_refuses():
         ({"of": 7}, "of: token must be from 0 to 6, got 7"),
         ({"of": -1}, "token must be an int of at least 0"),
         ({"by": "median"}, "by must be 'token mean' or 'zero', got 'median'"),
+        ({"by": image.to_sparse()}, "by must be a dense tensor, got a sparse"),
+        ({"by": image.to("meta")}, "by must hold numbers, got a tensor on the device meta"),
         ({"by": OURS.images(2)}, r"by must be another picture, or one for each, \(1, C, H, W\), got shape \(2, 3, "),
         ({"kind": "patches", "by": "token mean"}, "by must be left out if kind is 'patches'"),
         ({"kind": "patches", "block": 0}, "block must be at least 1, got 0"),
@@ -233,6 +235,11 @@ def test_what_it_refuses():
     with pytest.raises(ValueError, match="must be finite"), torch.no_grad():
         model.eval().head.weight.fill_(torch.inf)
         quietly(model, image)
+    with pytest.raises(ValueError, match="the logits of a picture are all equal, as those of a head that is not tr"):
+        torch.nn.init.constant_(model.head.weight, 0)
+        torch.nn.init.constant_(model.head.bias, 0.1)
+        quietly(model, image)
+    assert quietly(model, image, of="class token").complete
     assert untouched(model)
 
 

@@ -35,6 +35,7 @@ EXTRA_OF = {
     **dict.fromkeys(("plots", "training", "commands.training_run"), "train"),
     **dict.fromkeys(("data.cifar10", "data.folder", "data.loading"), "train"),
     **dict.fromkeys(("checks", "commands.lab", "data.digits", "explorer.still"), "course"),
+    "explorer.live_page.serving": "course",
     **dict.fromkeys(("explorables", "_support.widgets.still"), "course"),
     "pretrained.published": "pretrained", "pretrained.probing": "course",
     "teaching.classroom": "classroom", "teaching.site": "site", "teaching.kit": "kit",

@@ -25,6 +25,30 @@ def test_a_function_of_your_own_answers_or_its_error_is_told():
         explorables.attention_by_hand(weights=3)
 
 
+def exits(*_):
+    raise SystemExit(3)
+
+
+def stopped(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("weights", [exits, stopped])
+def test_a_function_that_ends_the_program_is_answered_as_well(weights):
+    sent, figure = [], explorables.attention_by_hand(weights=weights)
+    figure.send = lambda reply, _: sent.append(reply)
+    figure._asked(figure, {"ask": 1, "state": figure.state}, [])
+    assert sent == [{"answers": 1, "error": "SystemExit: 3" if weights is exits else "KeyboardInterrupt"}]
+
+
+def test_pictures_of_your_own_need_names():
+    for given in ([None], 3, "cat.jpg"):
+        with pytest.raises(ValueError, match="pictures must be a dict of pictures by their names, got"):
+            explorables.eraser(given)
+    with pytest.raises(ValueError, match="the name of a picture must be text, got 1"):
+        explorables.eraser({1: None})
+
+
 def test_rope_turns_as_chapter_12_does():
     (path,) = (path for path in NOTEBOOKS if path.stem == "12_further")
     (code,) = (cell.source for cell in cells_of(path) if cell.source.startswith("def turn("))

@@ -41,6 +41,16 @@ from vit_course.maps.active_interventions import ACTIVE
             lambda: cut("class token", 1),
             "token must be an int of at least 0, several such ints or a slice, got 'class token'",
         ),
+        (
+            lambda: cut(slice(0, 4, 0), 1),
+            r"must be a slice of ints, with a step other than 0, got slice\(0, 4, 0\)",
+        ),
+        (lambda: hide(slice("a", None)), "patch must be a slice of ints"),
+        (lambda: hide(torch.zeros(3, dtype=torch.long, device="meta")), "patch must hold numbers, got .* device meta"),
+        (lambda: hide(torch.zeros(3, dtype=torch.long).to_sparse()), "patch must be a dense tensor, got a sparse"),
+        (lambda: without_head(0, 1, by=torch.zeros(1, 3, 14, 21, device="meta")), "by must hold numbers, got a tensor"),
+        (lambda: without_layer(0, by=torch.zeros(1, 3, 14, 21).to_sparse()), "by must be a dense tensor, got a sparse"),
+        (lambda: patched(0, 1, from_=torch.zeros(1, 7, 36, device="meta")), "from_ must hold numbers, got a tensor"),
         (lambda: patched(0, 1, from_=torch.zeros(7, 36)), r"from_ must be a picture \(B, C, H, W\) or tokens"),
         (lambda: patched(0, 1, from_=torch.zeros(1, 7, 36).long()), "from_ must be floating-point numbers, got int64"),
     ],
@@ -84,6 +94,9 @@ def test_what_is_no_model_or_no_intervention():
         intervene(torch.zeros(2), []),
     ):
         pass
+    for alone in (without_head(0, 1), 3):
+        with pytest.raises(TypeError, match="interventions must be a list, such as"), intervene(model, alone):
+            pass
     for one in ("without_head", (11, 3), hide):
         message = "interventions must be made by without_head, hide and so on, got"
         with pytest.raises(TypeError, match=message), intervene(model, [one]):

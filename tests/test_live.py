@@ -20,7 +20,7 @@ from lab import PATIENCE
 
 from vit_course import data
 from vit_course.__main__ import main
-from vit_course.explorer.live_page import write_live
+from vit_course.explorer.live_page import is_live, write_live
 
 LIVE = ROOT / "res" / "live"
 
@@ -119,6 +119,15 @@ def test_it_is_served_with_the_headers_for_threads_until_it_is_interrupted(folde
         served.send_signal(signal.SIGINT)
         assert served.wait(PATIENCE) == 130
     assert (folder / "index.html").stat().st_mtime_ns == before, "what is there is served as it is"
+
+
+def test_a_marker_alone_makes_no_live_page(tmp_path):
+    pages = {"files": ["index.html", "live.js"]}
+    for content in ({}, {"files": []}, pages, {"program": "vit_course", **pages}):
+        (tmp_path / "live.json").write_text(json.dumps(content))
+        assert not is_live(tmp_path), content
+    (tmp_path / "index.html").write_text("<h1>Page</h1>")
+    assert is_live(tmp_path)
 
 
 @pytest.mark.slow

@@ -7,17 +7,11 @@ import pytest
 from explored import NEEDS_CHROMIUM
 from lab import until
 from live_page import computed_here, question, visit, wait_shown
-from served import Handler, answering, served
-
-from vit_course.explorer.live_page import serving
+from served import Handler, answering, as_live, served
 
 pytestmark = [pytest.mark.thorough, NEEDS_CHROMIUM]
 CONTROLLED = "navigator.serviceWorker.controller !== null"
 SMALL = "?model=tiny-cifar"
-
-
-class Sent(serving.Handler, Handler):
-    """As `live --serve`, and notes what is asked for."""
 
 
 @pytest.fixture
@@ -76,7 +70,7 @@ def test_any_server_gives_threads_and_the_second_visit_needs_none(context, live_
 
 def test_a_server_with_the_headers_has_its_page_loaded_once(context, live_folder):
     loads = counted(context)
-    with answering(partial(Sent, directory=str(live_folder))) as server:
+    with as_live(live_folder) as server:
         page = visit(context, server.address + SMALL)
         wait_shown(page, "tiny-cifar")
         assert page.evaluate("crossOriginIsolated") and len(loads) == 1
@@ -88,8 +82,8 @@ def test_a_server_with_the_headers_has_its_page_loaded_once(context, live_folder
 
 
 def test_threads_are_as_many_as_the_headers_allow(browser, live_folder):
-    for handler, most in ((Sent, 4), (Handler, 1)):
-        with answering(partial(handler, directory=str(live_folder))) as server:
+    for serving, most in ((as_live, 4), (served, 1)):
+        with serving(live_folder) as server:
             page = browser.new_page(service_workers="block")
             page.add_init_script("const Plain = Worker; window.told = []; window.Worker = class extends Plain {"
                                  "postMessage(one) { told.push(one); super.postMessage(one); } }")  # fmt: skip
@@ -98,6 +92,36 @@ def test_threads_are_as_many_as_the_headers_allow(browser, live_folder):
             cores = page.evaluate("navigator.hardwareConcurrency")
             assert page.evaluate("told[0].threads") == min(most, cores)
             page.close()
+
+
+class Redirects(Handler):
+    """Another owner of the address, whose first page is elsewhere."""
+
+    def do_GET(self):
+        if self.path != "/":
+            return super().do_GET()
+        self.send_response(302)
+        self.send_header("Location", "/lab.html")
+        self.end_headers()
+        return None
+
+
+@pytest.mark.parametrize("opened", ["/", "/lab.html"])
+@pytest.mark.parametrize("owner", ["redirects", "has nothing there"])
+def test_an_owner_who_answers_in_another_way_has_the_address_forgotten(opened, owner, context, live_folder, tmp_path):
+    (tmp_path / "lab.html").write_text("<!DOCTYPE html><title>Another</title><h1>Another project</h1>")
+    with served(live_folder) as server:
+        page = visit(context, server.address + SMALL)
+        wait_shown(page, "tiny-cifar")
+        kept(page)
+        port = server.server_port
+    handler = Redirects if owner == "redirects" else Handler
+    kind = type("At", (handler,), {"list_directory": lambda self, _: self.send_error(404)})
+    with answering(partial(kind, directory=str(tmp_path)), port):
+        page.goto(server.address + opened)
+        until(lambda: page.evaluate("navigator.serviceWorker.getRegistration().then((found) => !found)"), page)
+        left = "caches.open('vit-course-page').then((store) => store.keys()).then((keys) => keys.length)"
+        assert page.evaluate(left) == 0
 
 
 # A browser that forgets its service workers would have the page loaded anew again and again.

@@ -36,7 +36,7 @@ def test_a_new_run_replaces_its_own_files_and_nothing_else(tmp_path):
     assert need_output_folder(out, MARKER)["by"] == "us"
     write_output_folder(out, second, MARKER)
     there = everything(out)
-    assert json.loads(there.pop(MARKER)) == {"files": ["index.html", "sub/c.html"]}
+    assert json.loads(there.pop(MARKER)) == {"program": "vit_course", "files": ["index.html", "sub/c.html"]}
     assert there == {"index.html": "2", "sub/c.html": "2", **FOREIGN}
     assert not (out / "old").exists(), "nothing is left in it"
 
@@ -81,7 +81,11 @@ def lead_outside(out):
 
 def lead_new_files_outside(out):
     lead_outside(out)
-    put(out, {MARKER: json.dumps({"files": ["index.html"]})})
+    put(out, {MARKER: json.dumps({"program": "vit_course", "files": ["index.html"]})})
+
+
+def of_another_program(out):
+    put(out, {MARKER: json.dumps({"files": ["thesis.txt"]})})
 
 
 @pytest.mark.parametrize(
@@ -89,6 +93,7 @@ def lead_new_files_outside(out):
     [
         (put_in_the_way, "does not list where new files must go: sub/c.html; rename it"),
         (lead_outside, "page.json must list files that are within .*; name another"),
+        (of_another_program, "page.json was written by another program; name another folder"),
         (lead_new_files_outside, "does not list where new files must go: sub/c.html; rename it"),
     ],
 )

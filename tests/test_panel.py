@@ -5,6 +5,7 @@ import types
 
 import answers
 import exercises
+import matplotlib
 import pytest
 import torch
 
@@ -32,6 +33,14 @@ def words(page: str) -> str:
 
 def shown(report) -> dict[str, str]:
     return report._repr_mimebundle_()
+
+
+@pytest.mark.slow
+def test_a_picture_that_cannot_be_drawn_costs_nothing_but_the_picture(monkeypatch):
+    monkeypatch.setitem(matplotlib.rcParams, "text.usetex", True)
+    monkeypatch.setenv("PATH", "")  # without LaTeX
+    bundle = shown(checks.attention.weights(WRONG))
+    assert "Not yet" in bundle["text/html"] and "<img" not in bundle["text/html"]
 
 
 @pytest.mark.slow

@@ -19,6 +19,8 @@ from vit_course.checks.progress_table import CHAPTERS
 RIGHT = answers.RIGHT["attention.weights"][0][0]
 WRONG = answers.WRONG["attention.weights"][0][0]
 
+NOT_OURS = "Your progress was not saved: {} is damaged or not a progress file: rename it or delete it."
+
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
@@ -61,25 +63,68 @@ DAMAGED = ["", "{", "[]", "{}", '{"best": 3}', '{"best": {"attention.weights": "
            '{"best": {"attention.weights": NaN}}', '{"best": {"attention.weights": [[1]]}}']  # fmt: skip
 
 
-@pytest.mark.slow
-def test_a_damaged_file_is_ignored_with_a_message_and_kept_under_a_name_of_its_own(file):
+def test_a_damaged_file_is_left_as_it_is_with_a_message(file):
     file.parent.mkdir()
-    for number, content in enumerate(DAMAGED, start=1):
+    for content in DAMAGED:
         file.write_text(content)
-        assert "cannot be read and is ignored" in str(checks.progress()) and "0 of" in str(checks.progress())
-        report = checks.attention.weights(RIGHT)
-        assert report.status == "passed" and "progress file was damaged" in report.text
-        assert file.with_suffix(".damaged" + f"-{number}" * (number > 1)).read_text() == content
-        assert "[x] 4.1 weights" in row("04 Attention") and "ignored" not in str(checks.progress())
+        assert "earlier progress cannot be read" in str(checks.progress()) and "0 of" in str(checks.progress())
+        assert saved_progress.record("attention.weights", 1.0) == NOT_OURS.format(file)
+        assert file.read_text() == content and [*file.parent.iterdir()] == [file]
+    report = checks.attention.weights(RIGHT)
+    assert report.status == "passed" and NOT_OURS.format(file) in report.text
+    file.unlink()
+    assert saved_progress.record("attention.weights", 1.0) == "" and "[x] 4.1 weights" in row("04 Attention")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_pipe_in_its_place_is_damage_and_hangs_nothing(file):
-    file.parent.mkdir()
-    os.mkfifo(file)
-    assert "cannot be read and is ignored" in str(checks.progress())
-    assert "progress file was damaged" in checks.attention.weights(RIGHT).text
+def test_whatever_else_the_variable_names_is_neither_moved_nor_overwritten(tmp_path, monkeypatch):
+    def said(place):
+        monkeypatch.setenv("VIT_COURSE_PROGRESS", str(place))
+        before = sorted(place.parent.iterdir())
+        assert "cannot be read" in str(checks.progress())
+        message = saved_progress.record("attention.weights", 1.0)
+        assert sorted(place.parent.iterdir()) == before, place
+        return message
+
+    thesis, results, pipe, folder = (tmp_path / name for name in ("thesis.json", "results.json", "pipe", "folder"))
+    thesis.write_text('{"title": "On attention"}')
+    results.write_text(written := '{"best": {"loss": 0.25}, "epochs": 300}')
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for place in (thesis, results, pipe, folder):
+        assert said(place) == NOT_OURS.format(place)
+    results.write_text(also := '{"best": {"loss": 0.25}}')
+    assert said(results) == NOT_OURS.format(results) and results.read_text() == also != written
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows always knows a home folder")
+def test_without_a_home_folder_a_right_answer_passes(monkeypatch):
+    def unknown(*_):
+        raise KeyError("there is no such user")
+
+    monkeypatch.delenv("VIT_COURSE_PROGRESS", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    report = checks.attention.weights(RIGHT)
+    assert report.status == "passed"
+    assert "Your progress was not saved: Could not determine home directory." in report.text
+    assert "earlier progress cannot be read: Could not" in str(checks.progress())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps the working directory")
+def test_without_a_working_directory_a_right_answer_passes(file, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert checks.attention.weights(RIGHT).status == "passed"
     assert "[x] 4.1 weights" in row("04 Attention")
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="these have only names in Unicode")
+def test_a_name_that_is_no_utf8_can_be_printed(tmp_path, monkeypatch):
+    monkeypatch.setenv("VIT_COURSE_PROGRESS", os.fsdecode(os.fsencode(tmp_path) + b"/\xff/x"))
+    (tmp_path / "\udcff").write_text("a file where the folder should be")
+    assert saved_progress.record("attention.weights", 1.0).encode()
 
 
 def test_an_editors_mark_of_its_encoding_is_no_damage(file):
@@ -126,7 +171,7 @@ def test_a_lock_that_is_never_given_back_is_said(file):
 def test_a_place_that_cannot_be_written_is_said_and_costs_nothing(file):
     file.parent.write_text("a file where the folder should be")
     report = checks.attention.weights(RIGHT)
-    assert report.status == "passed" and "could not be saved" in report.text
+    assert report.status == "passed" and "was not saved" in report.text
 
 
 def test_it_is_written_whole_or_not_at_all(file, monkeypatch):

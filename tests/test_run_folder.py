@@ -111,6 +111,20 @@ def test_a_refused_run_leaves_nothing(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize("name", ["log.csv", "config.json", "unreadable.txt", "best.safetensors"])
+def test_a_file_of_another_program_is_not_replaced(name, tmp_path):
+    (tmp_path / name).write_text('{"mine": 1}')
+    with pytest.raises(ValueError, match=f"{name} is not from a run, and would be replaced: name another folder"):
+        train(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [name] and (tmp_path / name).read_text() == '{"mine": 1}'
+
+
+def test_what_a_run_left_that_ended_early_is_replaced(tmp_path):
+    train(tmp_path)
+    (tmp_path / "last.safetensors").unlink()
+    assert len(train(tmp_path)) == 2
+
+
 # ---- what is kept, and gone on with
 SMOOTH = training.TrainingConfig(epochs=3, batch_size=32, padding=2, flip=True, label_smoothing=0.1)
 

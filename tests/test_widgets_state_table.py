@@ -2,6 +2,8 @@
 
 import math
 
+import torch
+
 from vit_course._support.widgets.state_table import refusal
 
 
@@ -19,4 +21,6 @@ def test_a_table_says_what_it_takes():
     assert say("b", 1) == "b must be True or False, got 1"
     assert say("c", [[0, math.nan]]).startswith("c must be 1 x 2 numbers from -1 to 1, got")
     assert say("c", [0, 1]) and say("c", [[0, 1], [0, 1]])
+    for given in (torch.tensor(2), torch.tensor([1, 2])):
+        assert [say(name, given)[:9] for name in "abcd"] == [f"{name} must be" for name in "abcd"]
     assert say("d", "2") == "d must be one of \"x\", 2, got '2'"

@@ -55,11 +55,13 @@ def _details(details: tuple[str, ...]) -> str:
 
 
 def _picture(report) -> str:
-    figure = report.figure()
-    if figure is None:
-        return ""
     file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=100, facecolor="white")
+    try:
+        if (figure := report.figure()) is None:
+            return ""
+        figure.savefig(file, format="png", dpi=100, facecolor="white")
+    except Exception:  # such as settings of matplotlib's that do not work here: the words have said it
+        return ""
     data = base64.b64encode(file.getvalue()).decode()
     return (
         f'<img alt="expected next to received, for {escape(report.exercise)}" src="data:image/png;base64,{data}" '

@@ -31,6 +31,19 @@ def _anomaly() -> tuple[bool, bool]:
     return torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
 
 
+def _working_directory() -> Path | None:
+    try:
+        return Path.cwd()
+    except OSError:  # it was removed, such as by another program
+        return None
+
+
+def _change_working_directory(wanted: Path | None) -> None:
+    if wanted is not None:
+        with contextlib.suppress(OSError):
+            os.chdir(wanted)
+
+
 def _change_environment(wanted: dict[str, str]) -> None:
     for name in os.environ.keys() - wanted.keys():
         del os.environ[name]
@@ -51,7 +64,7 @@ _SETTINGS: dict[str, tuple[Callable, Callable]] = {
     "print options of torch": (_torch_print_options, lambda it: vars(torch._tensor_str.PRINT_OPTS).update(it)),
     "print options of numpy": (np.get_printoptions, lambda it: np.set_printoptions(**it)),
     "recursion limit": (sys.getrecursionlimit, sys.setrecursionlimit),
-    "working directory": (os.getcwd, os.chdir),
+    "working directory": (_working_directory, _change_working_directory),
     "environment": (os.environ.copy, _change_environment),
     "module path": (sys.path.copy, lambda it: sys.path.__setitem__(slice(None), it)),
 }

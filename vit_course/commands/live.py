@@ -1,6 +1,7 @@
 """`python -m vit_course live`: the page that explores a visitor's photograph in the browser."""
 
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 from vit_course.commands.console import say
@@ -31,8 +32,10 @@ def add_to(commands) -> None:
 
 def run(options) -> int:
     """Writes the folder and says how to open it, or serves it until Ctrl-C; returns 0."""
-    from vit_course.explorer.live_page import is_live, serve, write_live
+    from vit_course.explorer.live_page import is_live, write_live
 
+    if options.serve:  # before anything is written, as it needs a package of the extra "course"
+        from vit_course.explorer.live_page.serving import serve
     if not (options.serve and is_live(options.folder) and not options.force):
         size = write_live(options.folder, overwrite=options.force)
         say(
@@ -47,4 +50,5 @@ def run(options) -> int:
 def _tell(options, address: str) -> None:
     say(f"{options.folder} is served at {address} until you press Ctrl-C")
     if not options.no_browser:
-        webbrowser.open(address)
+        with suppress(Exception):  # whatever is wrong with the browser, the page is served
+            webbrowser.open(address)

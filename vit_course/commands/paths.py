@@ -61,10 +61,13 @@ def check_new_file(file: Path, ending: str, force: bool, *read: str | None) -> N
         read: names of the input files, which must not be replaced; None is skipped.
 
     Raises:
-        ValueError: the file exists and `force` is False, it is an input file, or it has another suffix.
+        ValueError: its folder is missing, the file exists and `force` is False, it is an input file, or it has another
+            suffix.
     """
     if file.suffix != ending:
         raise ValueError(f"the file to write must end in {ending}, got {file}")
+    if not file.parent.is_dir():
+        raise ValueError(f"there is no folder {file.parent} to write {file.name} into: make it, or name another")
     if not file.exists():
         return
     for name in read:

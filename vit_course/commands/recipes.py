@@ -4,6 +4,7 @@ import tomllib
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 
+from vit_course._support.files.json_files import check_readable
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import one_of
 from vit_course._support.inputs.source_names import check_source
@@ -108,6 +109,7 @@ def _find(name: str) -> Path:
 
 
 def _read(path: Path) -> dict:
+    check_readable(path)
     try:
         parts = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -165,6 +165,8 @@ def _keep(out: Path, name: str, history: list[dict], result: dict, unreadable: l
     to_beat = result.get("linear_test_accuracy")
     if not supervised:
         compared, to_beat = "before training", result["untrained_knn_test_accuracy"]
+    write_json(out / "result.json", result)
+    say(f"{what} {accuracy:.3f}" + (f"; {compared}: {to_beat:.3f}" if to_beat is not None else ""))
     figure = plots.curves(
         {key: [row[key] for row in history] for key in (f"train_{kind}", f"validation_{kind}")},
         xlabel="epoch",
@@ -174,5 +176,3 @@ def _keep(out: Path, name: str, history: list[dict], result: dict, unreadable: l
     png = io.BytesIO()
     figure.savefig(png, dpi=100, metadata={"Software": None})
     write_atomically(out / "curves.png", png.getvalue())
-    write_json(out / "result.json", result)
-    say(f"{what} {accuracy:.3f}" + (f"; {compared}: {to_beat:.3f}" if to_beat is not None else ""))

@@ -224,7 +224,8 @@ def _within(values: np.ndarray, kind: str, high: int) -> np.ndarray:
 def _why_unknown(file: str | BinaryIO) -> str:
     # Reached only by a file that can be read, so it can be read again.
     if isinstance(file, str):
-        head = Path(file).read_bytes()[:12]
+        with Path(file).open("rb") as opened:
+            head = opened.read(12)
     else:
         file.seek(0)
         head = file.read(12)

@@ -1,11 +1,12 @@
 """Chapter 09: a square is dragged over a photograph; do the patches that change the answer have the most attention?"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import torch
 from matplotlib.figure import Figure
 
+from vit_course._support.inputs.rules import shown, text
 from vit_course._support.widgets.encoding import Sections
 from vit_course.data.pictures import Picture, normalise, open_image
 from vit_course.explorables.explorable import Explorable
@@ -28,10 +29,14 @@ def eraser(pictures: dict[str, Picture] | None = None, **state) -> Explorable:
             none.
 
     Raises:
-        ValueError, OSError: an invalid state, or as `open_image` for the pictures.
+        ValueError, OSError: pictures that are not a dict, an invalid state, or as `open_image` for the pictures.
 
     Source: Zeiler & Fergus 2013 (arXiv:1311.2901), section 4.2, for the grey square.
     """
+    if not isinstance(pictures, Mapping | None):
+        raise ValueError(f"pictures must be a dict of pictures by their names, got {shown(pictures)}")
+    for name in pictures or {}:
+        text("the name of a picture", name)
     height_width = tiny_vit().model.config.height_width
     given = {name: open_image(picture, height_width) for name, picture in (pictures or {}).items()}
     ours = {name: open_image(opened(name), height_width) for name in PHOTOGRAPHS if name not in given}

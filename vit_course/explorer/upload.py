@@ -66,7 +66,7 @@ class PictureUpload(ipywidgets.VBox):
             made = self._show(file)
         except ValueError as error:
             return f"{error}. Please choose another picture.", None
-        except Exception as error:  # errors in a message handler are shown nowhere
+        except BaseException as error:  # shown nowhere else: `exit()` in a model, and the stop button too
             return f"{file.name} could not be shown: {type(error).__name__}: {error}", None
         return f"Below: {file.name}, {self._treatment}." if self._treatment else f"Below: {file.name}.", made
 

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import is_int, one_of, shown
-from vit_course._support.inputs.tensors import check_floats, check_module, need_finite
+from vit_course._support.inputs.tensors import check_floats, check_module, check_numbers, need_finite
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.effect_baseline import Baseline, Of
 from vit_course.maps.interpret import mean_and_error
@@ -135,7 +135,8 @@ def effects(
 
     Raises:
         TypeError, ValueError: as `intervene`; or images that are not (B, C, H, W); a model in training mode; an unknown
-            kind or token; a function that does not give n finite numbers; a block where kind is not "patches".
+            kind or token; logits that are all equal; a function that does not give n finite numbers; a block
+            where kind is not "patches".
 
     Source: Michel et al. 2019 (arXiv:1905.10650), one head at a time; Abnar & Zuidema 2020 (arXiv:2005.00928), who
         compare maps with the effect of removing a token; Geva et al. 2023 (arXiv:2304.14767), hidden tokens; Wang et
@@ -143,6 +144,10 @@ def effects(
     """
     check_module("model", model)
     check_floats("images", images)
+    check_numbers("images", images)
+    if isinstance(by, torch.Tensor):
+        check_floats("by", by)
+        check_numbers("by", by)
     KIND("kind", kind)
     check_arguments(batch_size=batch_size, progress=progress, block=block)
     _check_together(images, kind, of, by, block)
@@ -246,5 +251,10 @@ def _size(before: torch.Tensor, after: torch.Tensor, of: Of) -> torch.Tensor:
         return after - before
     if of != "logits":
         return 1 - F.cosine_similarity(before, after, dim=1)
+    if (before == before[:, :1]).all(dim=1).any():
+        raise ValueError(
+            "the logits of a picture are all equal, as those of a head that is not trained, so a change has no size "
+            "relative to them: measure a token, such as of='class token', or a function of your own"
+        )
     before, after = (x - x.mean(dim=1, keepdim=True) for x in (before, after))
     return (after - before).norm(dim=1) / before.norm(dim=1)

@@ -14,9 +14,10 @@ from vit_course.maps.active_interventions import is_recorded, outside_interventi
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import AttentionTracer
 from vit_course.maps.encoder_blocks import is_plain
+from vit_course.maps.hooks import HOOKS, Registered, hooked
 from vit_course.maps.module_calls import Call, CallStack
 from vit_course.maps.module_paths import few, is_inside
-from vit_course.maps.recorded_attention import HOOKS, JoinedHeads, RecordedAttention
+from vit_course.maps.recorded_attention import JoinedHeads, RecordedAttention
 
 OVER_CHANNELS, POOLS = r"xca|crosscov|cross_cov|channel", r"pool"
 # No attention is computed in these layers, and no image is cut.
@@ -82,20 +83,14 @@ class ForeignRecording:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Records what the model computes inside the with block, compiled or not; afterwards no hook is left."""
-        hooks = []
-        with HOOKS:
-            for module, path in self.anatomy.paths.items():
-                scripted = isinstance(module, torch.jit.ScriptModule)  # which takes no hooks
-                if not scripted and (not path or type(module) not in PLAIN_LAYERS):
-                    hooks.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
-                    hooks.append(module.register_forward_hook(self._leave, with_kwargs=True, always_call=True))
-        try:
-            with EAGER, self.tracer, outside_interventions():
-                yield
-        finally:
-            with HOOKS:
-                for hook in hooks:
-                    hook.remove()
+        hooks: list[Registered] = []
+        for module, path in self.anatomy.paths.items():
+            scripted = isinstance(module, torch.jit.ScriptModule)  # which takes no hooks
+            if not scripted and (not path or type(module) not in PLAIN_LAYERS):
+                hooks.append((module.register_forward_pre_hook, self._enter, {"with_kwargs": True}))
+                hooks.append((module.register_forward_hook, self._leave, {"with_kwargs": True, "always_call": True}))
+        with hooked(hooks), EAGER, self.tracer, outside_interventions():
+            yield
 
     # While another thread registers or removes these hooks, PyTorch may call them without the kwargs.
     def _enter(self, module: nn.Module, args: tuple, kwargs: dict | None = None) -> None:

@@ -10,9 +10,9 @@ from torch import nn
 
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.encoder_blocks import parts_of
+from vit_course.maps.hooks import hooked
 from vit_course.maps.intervene import ALL, intervene
 from vit_course.maps.intervention import Intervention, RunningLayer
-from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.run_model import Skipped, first_tensor, run
 
 
@@ -152,17 +152,13 @@ def _hooked(modules: list[nn.Module], hook: Callable, before: bool = False) -> I
         if threading.get_ident() == thread:
             hook(*given)
 
-    with HOOKS:
-        hooks = [
-            module.register_forward_pre_hook(here, with_kwargs=True) if before else module.register_forward_hook(here)
-            for module in modules
-        ]
-    try:
+    with hooked(
+        (module.register_forward_pre_hook, here, {"with_kwargs": True})
+        if before
+        else (module.register_forward_hook, here, {})
+        for module in modules
+    ):
         yield
-    finally:
-        with HOOKS:
-            for each in hooks:
-                each.remove()
 
 
 @contextmanager

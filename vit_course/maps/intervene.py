@@ -1,6 +1,6 @@
 """Interventions: changes of heads, branches, layers, keys or tokens while a model runs, in any ViT."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -8,14 +8,14 @@ import torch
 from torch import nn
 
 from vit_course._support.inputs.rules import is_int, one_of, shown
-from vit_course._support.inputs.tensors import check_axes, check_floats, check_module
+from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, check_numbers, check_tensor
 from vit_course.maps.active_interventions import active
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import sums_to_one
 from vit_course.maps.foreign_recording import EAGER
+from vit_course.maps.hooks import hooked
 from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.intervention_hooks import InterventionHooks
-from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.stored_means import MeanActivations
 
 # An index, several, or a slice.
@@ -165,6 +165,7 @@ def patched(tokens: Places, layer: Places, from_: torch.Tensor) -> Intervention:
     """
     name = f"patched({shown(tokens)}, {shown(layer)})"
     check_floats("from_", from_)
+    check_numbers("from_", from_)
     if from_.ndim not in (3, 4):
         raise ValueError(f"from_ must be a picture (B, C, H, W) or tokens (B, T, D), got shape {tuple(from_.shape)}")
     places = need_places("token", tokens)
@@ -203,6 +204,8 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
             head, patch or token that it does not have; or a layer that computes in a way that cannot be changed.
     """
     check_module("model", model)
+    if not isinstance(interventions, Iterable):
+        raise TypeError(f"interventions must be a list, such as [without_head(0, 1)], got {shown(interventions)}")
     interventions = list(interventions)
     for one in interventions:
         if not isinstance(one, Intervention):
@@ -212,27 +215,26 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     for one in interventions:
         for layer in among("layer", one.layers, len(anatomy.blocks), one.name):
             changes.setdefault(layer, []).append(one)
-    hooked = InterventionHooks(anatomy, changes)
-    with HOOKS:
-        hooks = hooked.put_on()
-    try:
-        with EAGER, active(hooked.changing):
-            hooked.learn()
-            yield model
-    finally:
-        with HOOKS:
-            for hook in hooks:
-                hook.remove()
+    hooks = InterventionHooks(anatomy, changes)
+    with hooked(hooks.all()), EAGER, active(hooks.changing):
+        hooks.learn()
+        yield model
 
 
 def need_places(what: str, value: Places) -> tuple[int, ...] | slice:
     """Returns a tuple of indices, from one or several, or the slice itself.
 
     Raises:
-        ValueError: a value that is neither an index, several indices nor a slice.
+        ValueError: a value that is neither an index, several indices nor a slice of indices.
     """
     if isinstance(value, slice):
+        ends = (value.start, value.stop, value.step)
+        if value.step == 0 or not all(one is None or is_int(one) for one in ends):
+            raise ValueError(f"{what} must be a slice of ints, with a step other than 0, got {shown(value)}")
         return value
+    if isinstance(value, torch.Tensor):
+        check_tensor(what, value)
+        check_numbers(what, value)
     several = value.tolist() if isinstance(value, torch.Tensor) else value
     places = [several] if is_int(several) else several
     if not isinstance(places, (list, tuple, range)) or not places or not all(is_int(n) and n >= 0 for n in places):
@@ -276,6 +278,7 @@ def _filling(by: By, place: str) -> Callable[[torch.Tensor, RunningLayer], torch
         return by.filling(place)
     if isinstance(by, torch.Tensor):
         check_axes("by", by, "(B, C, H, W)")
+        check_numbers("by", by)
         return _other
     if callable(by):
         return partial(_made, by)

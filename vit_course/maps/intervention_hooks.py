@@ -11,6 +11,7 @@ from vit_course.maps.active_interventions import ACTIVE, unrecorded
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_interventions import swapped
 from vit_course.maps.encoder_blocks import parts_of
+from vit_course.maps.hooks import Registered
 from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.intervention_mode import InterventionMode
 from vit_course.maps.module_calls import pictures_in, sizes_in
@@ -41,24 +42,25 @@ class InterventionHooks:
         self.entered = False  # a layer has run since these images: the next ones belong to another pass
         self.known: dict[tuple, Tokens] = {}
 
-    def put_on(self) -> list:
-        """Registers the hooks and returns them."""
+    def all(self) -> list[Registered]:
+        """Returns the hooks, to be registered."""
         inside = {module for _, block in self.layers for module in block.modules()}
-        hooks = [
-            module.register_forward_pre_hook(self._begin, with_kwargs=True)
+        before, always = {"with_kwargs": True}, {"always_call": True}
+        hooks: list[Registered] = [
+            (module.register_forward_pre_hook, self._begin, before)
             for module in self.anatomy.paths
             if module not in inside and not isinstance(module, torch.jit.ScriptModule)
         ]
-        hooks.append(self.anatomy.model.register_forward_hook(self._end))
+        hooks.append((self.anatomy.model.register_forward_hook, self._end, {}))
         for index, (_, block) in enumerate(self.layers):
             # Layers that are no modules of their own must be seen to run one after another.
             if (parts := parts_of(block)) and self.changes:
                 for part in parts:
-                    hooks.append(part.register_forward_pre_hook(partial(self._enter_part, index), with_kwargs=True))
-                    hooks.append(part.register_forward_hook(partial(self._leave_part, index), always_call=True))
+                    hooks.append((part.register_forward_pre_hook, partial(self._enter_part, index), before))
+                    hooks.append((part.register_forward_hook, partial(self._leave_part, index), always))
             elif index in self.changes:
-                hooks.append(block.register_forward_pre_hook(partial(self._enter, index), with_kwargs=True))
-                hooks.append(block.register_forward_hook(partial(self._leave, index), always_call=True))
+                hooks.append((block.register_forward_pre_hook, partial(self._enter, index), before))
+                hooks.append((block.register_forward_hook, partial(self._leave, index), always))
         return hooks
 
     def learn(self) -> None:

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course._support.inputs.rules import one_of
-from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, need_finite
+from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, check_numbers, need_finite
 from vit_course.maps.active_interventions import unrecorded
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.encoder_blocks import first_part
@@ -58,6 +58,7 @@ def mean_activations(
     check_module("model", model)
     check_floats("images", images)
     check_axes("images", images, "(N, C, H, W)")
+    check_numbers("images", images)
     check_arguments(batch_size=batch_size, progress=progress)
     if not len(images):
         raise ValueError("images must be at least one picture, got none")

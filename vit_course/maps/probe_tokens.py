@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from vit_course.maps.anatomy import Anatomy
+from vit_course.maps.hooks import hooked
 from vit_course.maps.module_paths import few
 from vit_course.maps.patch_geometry import PatchGeometry
-from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.tokens import Tokens, find_tokens
 from vit_course.maps.trial_run import trial_run
 from vit_course.vit import ViT
@@ -127,20 +127,17 @@ def _tokens_of(anatomy: Anatomy, images: torch.Tensor) -> torch.Tensor | None:
             raise _Arrived
 
     layers = [each for each in anatomy.attention.values() if not isinstance(each, torch.jit.ScriptModule)]
-    with HOOKS:
-        hooks = [layer.register_forward_pre_hook(hook, with_kwargs=True) for layer in layers]
     try:
         # A compiled model is run as it is written, so that it can be left in the middle.
-        with trial_run(anatomy.model):
+        with (
+            hooked((layer.register_forward_pre_hook, hook, {"with_kwargs": True}) for layer in layers),
+            trial_run(anatomy.model),
+        ):
             anatomy.run(images)
     except _Arrived:
         pass
     except Exception:  # a foreign model may raise anything, and then nothing is known
         return None
-    finally:
-        with HOOKS:
-            for each in hooks:
-                each.remove()
     if not arrived or arrived[0].ndim != 3:
         return None
     tokens, count = arrived[0], len(images)

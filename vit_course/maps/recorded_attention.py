@@ -1,7 +1,6 @@
 """One recorded attention: its queries and keys, from which the weights are computed on request, or the weights."""
 
 import contextlib
-import threading
 from collections.abc import Callable, Sequence
 
 import torch
@@ -10,8 +9,6 @@ import torch.nn.functional as F
 from vit_course.attention import attention_weights
 
 Pair = tuple[torch.Tensor, torch.Tensor]
-# Held while hooks are registered or removed: PyTorch numbers them with a global counter that is not thread-safe.
-HOOKS = threading.RLock()
 
 
 class RecordedAttention:

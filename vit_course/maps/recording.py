@@ -14,12 +14,12 @@ from vit_course.maps.active_interventions import changes_in, is_recorded, paused
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import weights_of
 from vit_course.maps.foreign_recording import ForeignRecording
+from vit_course.maps.hooks import Registered, hooked
 from vit_course.maps.module_calls import sizes_in
 from vit_course.maps.module_paths import few
 from vit_course.maps.probe_layers import are_tested, check_layers
 from vit_course.maps.probe_tokens import find_probed_tokens
 from vit_course.maps.recorded_attention import (
-    HOOKS,
     Pair,
     RecordedAttention,
     full,
@@ -220,15 +220,10 @@ def record_attention(model: nn.Module) -> Iterator[RecordedMaps]:
         return
     kept: list[list[RecordedAttention]] = [[] for _ in layers]
     maps = RecordedMaps(anatomy, kept, sizes := [])
-    with HOOKS:
-        hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
-        hooks.append(model.register_forward_pre_hook(_here(lambda _, args: sizes.extend(sizes_in(args)))))
-    try:
+    hooks = [hook for layer, store in zip(layers.values(), kept, strict=True) for hook in _listen(layer, store)]
+    hooks.append((model.register_forward_pre_hook, _here(lambda _, args: sizes.extend(sizes_in(args))), {}))
+    with hooked(hooks):
         yield maps
-    finally:
-        with HOOKS:
-            for hook in hooks:
-                hook.remove()
 
 
 def _here(hook: Callable) -> Callable:
@@ -237,7 +232,7 @@ def _here(hook: Callable) -> Callable:
     return lambda *args: hook(*args) if is_recorded(thread) else None
 
 
-def _listen(layer: SelfAttention, store: list[RecordedAttention]) -> list:
+def _listen(layer: SelfAttention, store: list[RecordedAttention]) -> list[Registered]:
     # Keeps the output of the layer's own projection: projecting once more would cost a sixth of the layer's time.
     last: list[torch.Tensor] = []
     ours = type(layer).split_heads is SelfAttention.split_heads and type(layer).weights is SelfAttention.weights
@@ -255,10 +250,10 @@ def _listen(layer: SelfAttention, store: list[RecordedAttention]) -> list:
     def projected(_: nn.Module, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> None:
         last[:] = [output.detach().narrow(2, 0, 2 * output.shape[2] // 3)]
 
-    hooks = [layer.register_forward_hook(_here(attended))]
-    if ours:
-        hooks.append(layer.register_forward_pre_hook(_here(lambda *_: last.clear())))  # from calls outside forward
-        hooks.append(layer.qkv.register_forward_hook(_here(projected)))
+    hooks: list[Registered] = [(layer.register_forward_hook, _here(attended), {})]
+    if ours:  # calls outside forward leave something behind
+        hooks.append((layer.register_forward_pre_hook, _here(lambda *_: last.clear()), {}))
+        hooks.append((layer.qkv.register_forward_hook, _here(projected), {}))
     return hooks
 
 

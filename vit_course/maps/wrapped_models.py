@@ -12,9 +12,9 @@ from torch import nn
 from vit_course._support.inputs.class_names import names_by_number, names_of_timm
 from vit_course._support.inputs.rules import is_int
 from vit_course.maps.anatomy import Anatomy, library_of, own, own_config
+from vit_course.maps.hooks import HOOKS
 from vit_course.maps.module_calls import pictures_in
 from vit_course.maps.module_paths import holders, is_inside
-from vit_course.maps.recorded_attention import HOOKS
 from vit_course.maps.run_model import run
 from vit_course.maps.trial_run import trial_run
 

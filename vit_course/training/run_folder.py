@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from vit_course._support.files.atomic import remove_leftovers, write_atomically, write_csv, write_json
 from vit_course._support.files.check_tensors import check_like
-from vit_course._support.files.json_files import naming
+from vit_course._support.files.json_files import naming, read_json
 from vit_course._support.files.weights import load_weights, save_weights, write_tensors
 from vit_course.data import Dataset, unreadable
 from vit_course.training.objective import Objective
@@ -95,7 +95,8 @@ class RunFolder:
             resume: whether to continue the run in the folder.
 
         Raises:
-            ValueError: nothing to resume, or a damaged file; a folder that already holds a run, is locked by another
+            ValueError: nothing to resume, or a damaged file; a folder that already holds a run, or files of the same
+                names that are not from a run, is locked by another
                 process, is not seen by all processes, or holds a run of another model, recipe or dataset.
             OSError: a folder that cannot be written.
         """
@@ -113,6 +114,8 @@ class RunFolder:
                     f"{self.path} already holds a run: add --resume (in Python, resume=True) to continue it, or name "
                     "another folder"
                 )
+            if not resume:
+                self._check_no_others()
             history = self._resumed(state) if resume else []
             if self.engine.is_main_process:
                 remove_leftovers(self.path, FILES)
@@ -147,15 +150,24 @@ class RunFolder:
                 write_json(self._file("config.json"), self._config())
             add_names(self._file("unreadable.txt"), names)
             if validated.is_best(history):
-                save_weights(self._file("best.safetensors"), validated.kept)
+                save_weights(self._file("best.safetensors"), validated.kept, epoch=len(history))
                 if rest := validated.rest():
-                    write_tensors(self._file(REST), rest, {})
+                    write_tensors(self._file(REST), rest, {"epoch": len(history)})
             save_state(self._file("last.safetensors"), tensors, {**self.described, "history": history})
             write_csv(self._file("log.csv"), history)
         self.engine.wait_for_everyone()
 
     def _file(self, name: str) -> Path:
         return self.path / name
+
+    def _check_no_others(self) -> None:
+        # A run that ended early may have left its files, and config.json is the first that it writes.
+        there = [name for name in FILES if os.path.lexists(self._file(name))]
+        with suppress(ValueError):
+            if there and {"data", "images", "model", "training"} <= read_json(self._file("config.json")).keys():
+                return
+        if there:
+            raise ValueError(f"{self._file(there[0])} is not from a run, and would be replaced: name another folder")
 
     def _resumed(self, state: RunState) -> list[dict]:
         path, best = self._file("last.safetensors"), self._file("best.safetensors")
@@ -165,11 +177,20 @@ class RunFolder:
         check_the_same(path, SUPERVISED | metadata, SUPERVISED | self.described)
         if not best.exists():
             raise ValueError(f"{best} is missing: restore it from a copy, or start again in another folder")
-        weights, _ = load_weights(best)
+        weights, about = load_weights(best)
+        history = metadata["history"]
+        epoch = max(n for n in range(1, len(history) + 1) if state.validated.is_best(history[:n]))
+        # Runs of earlier versions do not say the epoch. If the process ended between the two files, the best weights
+        # are those of the next epoch, which is trained again.
+        if about.get("epoch", epoch) not in (epoch, len(history) + 1):
+            raise ValueError(
+                f"{best} has the weights of epoch {about['epoch']}, but {path} ended epoch {len(history)} with those "
+                f"of epoch {epoch} as the best: the files are of two runs; restore both from one copy"
+            )
         with naming(best):
             check_like(weights, state.validated.kept.state_dict())
         state.restore(path, tensors)
-        return metadata["history"]
+        return history
 
     def _config(self) -> dict:
         # Everything that is needed to apply the model to a picture, and to repeat the run.

@@ -53,11 +53,11 @@ def read_json(path: Path) -> dict:
 
 
 def check_readable(path: Path) -> None:
-    """Raises a `ValueError` where there is no ordinary file, or one that is too long for JSON."""
+    """Raises a `ValueError` where there is no ordinary file, or one that is too long for JSON or TOML."""
     check_file(path)
     size = path.stat().st_size
     if size > MOST_JSON:
-        raise ValueError(f"{path} has {size:,} bytes, at most {MOST_JSON:,} of JSON are allowed")
+        raise ValueError(f"{path} has {size:,} bytes, at most {MOST_JSON:,} are allowed")
 
 
 def json_object(text: str | bytes, place: str) -> dict:

@@ -9,6 +9,8 @@ from vit_course._support.files.atomic import write_atomically, write_json
 from vit_course._support.files.json_files import read_json
 from vit_course._support.inputs.rules import path_name
 
+PROGRAM = "vit_course"  # stands in each marker, as another program may have a file of the same name
+
 
 def need_output_folder(folder: str | Path, marker: str, overwrite: bool = True) -> dict:
     """Checks that a command may write into a folder; returns its marker's content, with the file names under "files".
@@ -20,7 +22,8 @@ def need_output_folder(folder: str | Path, marker: str, overwrite: bool = True) 
 
     Raises:
         ValueError: a name that no folder can have, a file, a folder with other files and without the marker, a marker
-            that does not list files of this folder, or an earlier run that may not be replaced.
+            of another program or one that does not list files of this folder, or an earlier run that may not be
+            replaced.
     """
     path_name("the name of the folder", folder)
     folder = Path(folder)
@@ -38,6 +41,8 @@ def need_output_folder(folder: str | Path, marker: str, overwrite: bool = True) 
     except ValueError as error:
         raise ValueError(f"{error}; name another folder") from error
     files = content.get("files")  # a dict in older markers, with a checksum under each name
+    if content.get("program") != PROGRAM and not isinstance(files, dict):
+        raise ValueError(f"{folder / marker} was written by another program; name another folder")
     if not isinstance(files, (list, dict)) or not all(_is_within(folder, name) for name in files):
         raise ValueError(f"{folder / marker} must list files that are within {folder}; name another folder")
     if not overwrite:
@@ -66,6 +71,7 @@ def write_output_folder(folder: str | Path, made: Path, marker: str, overwrite: 
     if taken := taken | {name for name in new if not _is_within(folder, name)}:
         words = f"{folder} has something that {marker} does not list where new files must go: {_some(taken)}"
         raise ValueError(f"{words}; rename it, or name another folder")
+    notes = {"program": PROGRAM, **notes}
     write_json(folder / marker, {**notes, "files": sorted({*old, *new})})
     for name in new:
         write_atomically(folder / name, (made / name).read_bytes())

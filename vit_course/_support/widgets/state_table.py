@@ -30,7 +30,7 @@ def refusal(table: dict, name: str, value: Any, counts: dict[str, int]) -> str:
             is_list = isinstance(value, (list, tuple)) and len(value) == shape[0]
             return is_list and all(fits(one, shape[1:]) for one in value)
         if "choices" in part:
-            return any(value == one and type(value) is type(one) for one in part["choices"])
+            return any(type(value) is type(one) and value == one for one in part["choices"])
         if part.get("flag"):
             return isinstance(value, bool)
         number = is_int(value) or (isinstance(value, float) and math.isfinite(value) and not part.get("whole"))

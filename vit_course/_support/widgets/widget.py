@@ -78,8 +78,8 @@ class Widget(anywidget.AnyWidget):
         try:
             reply, buffers = self._answer(question)
             json.dumps(reply, allow_nan=False)
-        except Exception as error:  # errors in a message handler are shown nowhere
-            reply, buffers = {"error": f"{type(error).__name__}: {error}"}, []
+        except BaseException as error:  # shown nowhere else: a learner's exit(), and the stop button too
+            reply, buffers = {"error": f"{type(error).__name__}: {error}".removesuffix(": ")}, []
         self.send({"answers": question["ask"], **reply}, buffers)
 
     def everything(self) -> dict:

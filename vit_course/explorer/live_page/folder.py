@@ -54,7 +54,11 @@ def write_live(out: str | Path, *, overwrite: bool = False, home: str | None = N
 
 def is_live(out: Path) -> bool:
     """Whether a folder holds a live page."""
-    return (out / MARKER).is_file()
+    try:
+        files = need_output_folder(out, MARKER)["files"]
+    except ValueError:
+        return False
+    return {"index.html", "live.js"} <= {*files} and (out / "index.html").is_file()
 
 
 def make_live(out: Path, home: str | None = None) -> None:
