@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 from vit_course.checks import EXERCISES
-from vit_course.teaching.classroom import grade_submission, isolation
+from vit_course.teaching.classroom import grade_submission, isolation, sandbox
 from vit_course.teaching.classroom.grading_cell import Graded
 from vit_course.teaching.classroom.learner_process import LearnerProcess, Limits
 
@@ -74,7 +74,7 @@ def graded(folder, *cells):
             seeds = (1_234_567_890, 1_098_765_432)
             cell.source = Graded(exercise.name, exercise.name.split(".")[1], seeds, exercise.points).source
             cell.metadata["nbgrader"] = {"grade": True}
-    verdicts = grade_submission.Submission(made, folder, isolation.Unprotected()).grade()
+    verdicts = grade_submission.Submission(made, folder, sandbox.Unprotected()).grade()
     return {verdict.graded.name: verdict for verdict in verdicts}, [text_of(cell) for cell in made.cells]
 
 
@@ -185,7 +185,7 @@ def test_outputs_of_strange_types_are_left_out():
 @pytest.fixture(scope="module", params=[*isolation.WAYS, "unprotected"])
 def process(request, folder, tmp_path_factory):
     """A process in every way that this machine has."""
-    way = isolation.WAYS.get(request.param, isolation.Unprotected())
+    way = isolation.WAYS.get(request.param, sandbox.Unprotected())
     if request.param in isolation.WAYS and not way.works():
         pytest.skip(f"{request.param} is not installed, or starts no process here")
     course = tmp_path_factory.mktemp("course")

@@ -19,8 +19,9 @@ from vit_course.checks import EXERCISES
 from vit_course.teaching.classroom import export_marks
 from vit_course.teaching.classroom.course import make_course
 from vit_course.teaching.classroom.exercises import exercises_of
-from vit_course.teaching.classroom.isolation import NOT_PROTECTED, choose
+from vit_course.teaching.classroom.isolation import choose
 from vit_course.teaching.classroom.nbgrader_settings import FeedbackPage
+from vit_course.teaching.classroom.sandbox import NOT_PROTECTED
 from vit_course.teaching.classroom.workflow import gradebook_of
 
 LIMITS = "--unprotected --jobs 2 --memory 2 --processes 150 --cell-seconds 20"

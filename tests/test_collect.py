@@ -12,10 +12,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from vit_course.teaching.classroom.collect import make_readable
 from vit_course.teaching.classroom.grading_cell import Graded, without_hidden_tests
-from vit_course.teaching.classroom.isolation import Unprotected
 from vit_course.teaching.classroom.parse_notebook import read_notebook
 from vit_course.teaching.classroom.repair import Wanted, mend
 from vit_course.teaching.classroom.roster import read_roster
+from vit_course.teaching.classroom.sandbox import Unprotected
 
 SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
 STUB = "def shares():\n    raise NotImplementedError"

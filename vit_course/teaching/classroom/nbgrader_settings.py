@@ -64,7 +64,8 @@ class RunApart(NbGraderPreprocessor):
         """
         # Imported here, because nbgrader's other commands read these settings too and do not need PyTorch.
         from vit_course.teaching.classroom.grade_submission import Submission
-        from vit_course.teaching.classroom.isolation import Limits, named
+        from vit_course.teaching.classroom.isolation import named
+        from vit_course.teaching.classroom.sandbox import Limits
 
         way = named(self.isolation)
         limits = Limits(self.memory, self.processes, self.minutes, self.disk, self.cell_seconds)
@@ -79,7 +80,7 @@ class RunApart(NbGraderPreprocessor):
             if verdict.why:
                 self.log.error("%s: %s was not graded: %s", who, verdict.graded.name, verdict.why)
         notes = nb.metadata.get("vit_course", {}).get("notes", [])
-        (folder / VERDICTS).write_text(as_text(verdicts, notes), encoding="utf-8")
+        (folder / VERDICTS).write_text(as_text(verdicts, notes), encoding="utf-8", errors="replace")
         return nb, resources
 
 
