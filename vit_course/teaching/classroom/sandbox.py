@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vit_course._support.files.course_files import PACKAGE
+from vit_course.teaching.classroom.process_group import new_group, remove_group
 from vit_course.teaching.classroom.visible import (
     SETTINGS,
     SYSTEM,
@@ -23,6 +24,7 @@ from vit_course.teaching.classroom.visible import (
     readable_folders,
 )
 
+OF_BUBBLEWRAP = 10  # its own processes, and a few more, so that it is seen that a submission has too many
 HOME, GIVEN = "/submission", "/given"  # their paths inside the sandbox
 # A program that finds what a submission needs; its arguments are the folders to import from.
 FINDS_ALL = """
@@ -155,6 +157,8 @@ class Bubblewrap(Unprotected):
             file.write("".join(f"{word}\0" for word in words).encode(errors="surrogateescape"))
             file.seek(0)
             line = [shutil.which(self.program) or self.program, "--args", str(file.fileno()), "--", *command]
+            if group := new_group(room.home.name, room.limits.processes + OF_BUBBLEWRAP):
+                line = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), *line]
             return subprocess.Popen(line, env={}, pass_fds=[file.fileno()], **options)
 
     def arguments(self, room: Room) -> list[str]:
@@ -195,6 +199,7 @@ class Bubblewrap(Unprotected):
             process.wait(10)
         process.kill()
         process.wait()
+        remove_group(room.home.name)
 
     def works(self) -> bool:
         """Whether a process starts in the sandbox with its limits; an installed program may still not work here."""

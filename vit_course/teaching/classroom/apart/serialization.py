@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 MOST_JSON, MOST_BYTES = 2**21, 2**28  # bytes of JSON, and of tensors and texts, in one message
-MOST_ITEMS, MOST_HASHED = 10**5, 1000  # in one container, and in a set or dict
+MOST_ITEMS, MOST_HASHED = 10**5, 500  # in one container, and in a set or dict
 MOST_DEPTH, MOST_AXES, MOST_DIGITS = 100, 64, 4000
 LONG = 500  # characters; a longer text is sent as bytes
 DTYPES = {
