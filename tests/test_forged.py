@@ -76,7 +76,7 @@ def test_what_would_take_long_is_refused_at_once(text):
 
 
 def test_the_most_that_is_allowed_takes_no_long_time():
-    many = node("list", repeated('{"k": "set", "v": %s}' % COLLIDING, MOST_JSON // (len(COLLIDING) + 50)))
+    many = node("list", repeated(node("set", COLLIDING), MOST_JSON // (len(COLLIDING) + 50)))
     assert len(taken(message(many))) > 50
 
 
