@@ -12,7 +12,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from vit_course.teaching.classroom.collect import make_readable
-from vit_course.teaching.classroom.grading_cell import Graded, without_hidden_tests
+from vit_course.teaching.classroom.grading_cell import VERDICTS, Graded, without_hidden_tests
 from vit_course.teaching.classroom.parse_notebook import read_notebook
 from vit_course.teaching.classroom.repair import Wanted, mend
 from vit_course.teaching.classroom.roster import read_roster
@@ -276,6 +276,8 @@ def test_only_other_bytes_are_graded_again(tmp_path):
     readable = tmp_path / "readable" / "0" / "ada" / "14_several_processes"
     handed_in(tmp_path)
     shutil.copytree(readable, graded)
+    assert handed_in(tmp_path)[0].is_read and readable.is_dir(), "without verdicts, the grading was interrupted"
+    (graded / VERDICTS).write_text("further.share: 4 of 4")
     for options, changed, again in (({}, False, False), ({"force": True}, False, True), ({}, True, True)):
         if changed:
             (place / "data.csv").write_text("other")
