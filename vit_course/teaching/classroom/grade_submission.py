@@ -10,7 +10,6 @@ from nbformat import NotebookNode
 from vit_course._support.inputs.rules import harmless
 from vit_course.checks import EXERCISES
 from vit_course.checks.report import FAILED, Report
-from vit_course.teaching.classroom.apart.serialization import WireError
 from vit_course.teaching.classroom.grading_cell import NOT_GRADED, SHOWN, Graded, read
 from vit_course.teaching.classroom.learner_process import Ended, LearnerProcess
 from vit_course.teaching.classroom.repair import defines
@@ -115,22 +114,24 @@ class Submission:
         reports: list[Report] = []
         for options in ({}, *({"seed": seed} for seed in graded.seeds)):
             try:
-                answer = self._ready(index).answer(graded.answer)
+                process = self._ready(index)
+            except _OutOfTime as out:
+                return Verdict(graded, tuple(reports), str(out))
+            try:
+                answer = process.answer(graded.answer)
                 if answer is None and error:
                     sentence = f"The cell of `{graded.answer}` ended in an error before it was defined: {error}"
                     return _failed(graded, "cell-failed", sentence)
                 report = exercise.check(answer, **options)
                 notes = (f"(The cell of `{graded.answer}` ended in an error: {error})",) if error else ()
                 reports.append(replace(report, notes=(*report.notes, *notes)))
-            except (Ended, MemoryError, TimeoutError) as error:
+            except (Ended, MemoryError, TimeoutError) as ended:
                 self._close()
-                return Verdict(graded, tuple(reports), f"the answer could not be fetched: {error}")
-            except (WireError, RuntimeError) as error:
+                return Verdict(graded, tuple(reports), f"the answer could not be fetched: {ended}")
+            except Exception as refused:  # a WireError, or whatever else a forged answer leads to
                 self._close()
-                sentence = f"What the notebook has under `{graded.answer}` cannot be judged: {error}"
+                sentence = f"What the notebook has under `{graded.answer}` cannot be judged: {refused}"
                 return _failed(graded, "wrong-type", sentence)
-            except _OutOfTime as error:
-                return Verdict(graded, tuple(reports), str(error))
             if reports[-1].mistake == "interrupted":
                 raise KeyboardInterrupt  # of the teacher: no verdict on the answer
             if reports[-1].mistake == "machine-busy":

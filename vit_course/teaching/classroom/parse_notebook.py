@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import accumulate
 from pathlib import Path
 
 import nbformat
@@ -9,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_
 
 MOST_BYTES = 200 * 2**20
 # Of what is kept of a notebook: many times as much as a chapter has, and little enough to be worked on quickly.
-MOST_CELLS, MOST_SOURCE, MOST_PICTURES = 1000, 10**6, 20 * 2**20
+MOST_CELLS, MOST_SOURCE, MOST_SOURCES, MOST_PICTURES = 1000, 10**6, 10**7, 20 * 2**20
 DEEPEST = 100  # levels; what is nested deeper, such as the metadata of a faulty extension, is left out
 NEW = {"code": new_code_cell, "markdown": new_markdown_cell, "raw": new_raw_cell}
 
@@ -39,9 +40,11 @@ def read_notebook(path: Path) -> tuple[nbformat.NotebookNode | None, list[str]]:
         return None, [f"{path.name} is not a notebook, or has no cells"]
     if len(cells) < len(raw):
         notes.append(f"{len(raw) - len(cells)} of {len(raw)} cells in {path.name} are broken and were left out")
-    if len(cells) > MOST_CELLS:
-        notes.append(f"{path.name} has {len(cells)} cells; only the first {MOST_CELLS} were read")
-        del cells[MOST_CELLS:]
+    sizes = accumulate(len(cell.source) for cell in cells)
+    first = [cell for cell, size in zip(cells, sizes, strict=True) if size <= MOST_SOURCES][:MOST_CELLS]
+    if len(first) < len(cells):
+        notes.append(f"{path.name} has {len(cells)} cells, or very long ones; only the first {len(first)} were read")
+    cells = first
     _leave_out_pictures(cells)
     return new_notebook(cells=cells), notes
 

@@ -1,7 +1,7 @@
-"""A sandbox for submissions of Linux namespaces, by bubblewrap, and the place of one where there is none.
+"""The sandbox of bubblewrap, what a process may take in it, and the process without a sandbox.
 
-In each of them a process sees Python, its libraries and the submission, all read-only, and its own folder in memory,
-which is deleted with it. There is no network, and no socket of the teacher's session.
+In a sandbox a process sees Python, its libraries and the submission, all read-only, and its own folders in
+memory, which are deleted with it. There is no network, and no socket of the teacher's session.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ class Limits:
         memory: gigabytes, of all its processes together, including files in memory.
         processes: number of processes and threads together.
         minutes: for the whole submission.
-        disk: gigabytes, of all the files that it writes.
+        disk: gigabytes, in each of the folders that it may write to.
         cell: seconds for one cell that is no check; each check has its own limit.
     """
 
