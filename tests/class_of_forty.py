@@ -185,20 +185,21 @@ BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:
 FORGES = """
 import gc, json, struct
 from vit_course.teaching.classroom.apart.channel import Stream
-streams = [one for one in gc.get_objects() if type(one) is Stream]
-def forge(tree, pieces=()):
-    for one in streams:
-        one.send(tree, list(pieces))
+streams = [one._outgoing for one in gc.get_objects() if type(one) is Stream]
+def forge(tree, piece=b""):
+    text = json.dumps([tree, [len(piece)]]).encode()
+    for stream in streams:
+        stream.write(struct.pack(">QQ", len(text), len(piece)) + text + piece)
+        stream.flush()
+output = {"k": "dict", "v": [["output_type", "stream"], ["name", "stdout"], ["text", "x"]]}
 colliding = [number * (2**61 - 1) for number in range(60_000)]
-output = {"output_type": "stream", "name": "stdout", "text": "x"}
 WHAT
 """
 # A million outputs; numbers that collide; messages without an end.
 FORGERIES = (
     'forge({"outputs": {"k": "list", "v": [output] * 1_000_000}, "count": 1})',
-    'forge({"outputs": {"k": "list", "v": [output] * 20_000}, "count": 1})',
     'forge({"outputs": {"k": "set", "v": colliding}, "count": 1})',
-    "while True:\n    forge({'nothing': 1}, [bytes(2**20)])",
+    "while True:\n    forge({'nothing': 1}, bytes(2**20))",
 )
 READS = """
 import glob, os
