@@ -16,6 +16,7 @@ from small_class import (
     PADDED,
     POINTS,
     SHARE,
+    SOLUTIONS,
     UNNOTICED,
     WRONG,
     Submission,
@@ -125,6 +126,28 @@ def another_chapter(submitted: Path, student: str, path: Path) -> None:
     path.write_text(json.dumps(notebook))
 
 
+def deep(notebook):
+    """Metadata as deep as a faulty extension makes it."""
+    solved(notebook)
+    nested = {}
+    for _ in range(700):
+        nested = {"a": [nested]}
+    dict.__setitem__(notebook.metadata, "nested", nested)  # nbformat's own way calls itself for each level
+
+
+def no_utf8(submitted: Path, student: str, path: Path) -> None:
+    """The notebook's own name is no UTF-8."""
+    path.rename(path.with_name(os.fsdecode(b"04_small_L\xe9a.ipynb")))
+
+
+def forging(notebook):
+    """Forged replies, each in a cell of its own."""
+    solved(notebook)
+    cells = [nbformat.v4.new_code_cell(FORGES.replace("WHAT", what)) for what in FORGERIES]
+    place = place_of(notebook, GRADIENT, answer=True)
+    notebook.cells[place:place] = cells
+
+
 def no_text(submitted: Path, student: str, path: Path) -> None:
     """Beside the notebook a file whose name is no UTF-8, and a pipe."""
     (path.parent / os.fsdecode(b"\xff\xfe.txt")).write_text("x")
@@ -158,6 +181,46 @@ for path in (Path.home() / "MINE", Path("../../../gradebook.db"), Path("COURSE/n
     except OSError as error:
         print(type(error).__name__)
 """
+BOMB = "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
+FORGES = """
+import gc, json, struct
+from vit_course.teaching.classroom.apart.channel import Stream
+streams = [one._outgoing for one in gc.get_objects() if type(one) is Stream]
+def forge(tree, piece=b""):
+    text = json.dumps([tree, [len(piece)]]).encode()
+    for stream in streams:
+        stream.write(struct.pack(">QQ", len(text), len(piece)) + text + piece)
+        stream.flush()
+output = {"k": "dict", "v": [["output_type", "stream"], ["name", "stdout"], ["text", "x"]]}
+colliding = [number * (2**61 - 1) for number in range(60_000)]
+WHAT
+"""
+# A million outputs; numbers that collide; messages without an end.
+FORGERIES = (
+    'forge({"outputs": {"k": "list", "v": [output] * 1_000_000}, "count": 1})',
+    'forge({"outputs": {"k": "set", "v": colliding}, "count": 1})',
+    "while True:\n    forge({'nothing': 1}, bytes(2**20))",
+)
+READS = """
+import glob, os
+for path in [*glob.glob("/proc/[0-9]*/environ"), *glob.glob("/proc/[0-9]*/cmdline")]:
+    try:
+        print(path, open(path).read())
+    except OSError as error:
+        print(path, error.strerror)
+print(dict(os.environ))
+"""
+FILLS = """
+for place in ("/", "/dev", "/tmp", "/dev/shm", "."):
+    try:
+        with open(place + "/filled", "wb") as file:
+            for _ in range(64):
+                file.write(bytes(2**26))
+    except OSError as error:
+        print(place, error.strerror)
+"""
+SLEEPS = "import time\ntime.sleep(100_000)"
+TOKEN = "a-token-of-the-teachers"  # in the environment of the command that grades
 OUTSIDE = "written_by_a_submission.txt"
 
 
@@ -209,6 +272,15 @@ def submissions(course: Path) -> dict[str, Submission]:
         "tries": Submission(only(TRIES)),
         "hoards": Submission(only(HOARDS)),
         "stays": Submission(only(STAYS)),
+        "bomb": Submission(only(BOMB)),
+        "forges": Submission(forging),
+        "reads_proc": Submission(only(READS), daily=True),
+        "fills": Submission(only(FILLS)),
+        "sleeps": Submission(only(SLEEPS)),
+        "magic": Submission(only(padded="%matplotlib widget\n" + SOLUTIONS[PADDED]), daily=True),
+        "later_error": Submission(only(padded=f"{SOLUTIONS[PADDED]}\n1 / 0"), says=("in an error: ZeroDivision",)),
+        "deep": Submission(deep),
+        "no_utf8": Submission(only(), where=no_utf8, says=("it was taken as 04_small.ipynb",)),
         "cannot_cross": Submission(only(padded="mean_of_real = open('/dev/null')"), {PADDED: 4.0}),
         **{
             f"one_wrong_{number}": Submission(only(**{short: WRONG[short]}), {name: POINTS[name]})

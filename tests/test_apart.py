@@ -10,8 +10,8 @@ from vit_course.checks.snapshot import Left
 from vit_course.checks.timeout import learners_line
 from vit_course.teaching.classroom.apart.serialization import Packer, Unpacker, WireError, read_frame, write_frame
 from vit_course.teaching.classroom.grading_cell import Graded, read
-from vit_course.teaching.classroom.isolation import Unprotected
 from vit_course.teaching.classroom.learner_process import LearnerProcess
+from vit_course.teaching.classroom.sandbox import Unprotected
 
 pytestmark = pytest.mark.slow
 

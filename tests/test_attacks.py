@@ -9,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 from vit_course.checks import EXERCISES
-from vit_course.teaching.classroom import grade_submission, isolation
+from vit_course.teaching.classroom import grade_submission, isolation, sandbox
 from vit_course.teaching.classroom.grading_cell import Graded
 from vit_course.teaching.classroom.learner_process import LearnerProcess, Limits
 
@@ -66,16 +66,20 @@ def unnoticed():
 """
 
 
-def graded(folder, *cells):
-    """-> ({exercise: its verdict}, the text of each cell's outputs); the name of an exercise is its grading cell."""
+def graded(folder, *cells, every: bool = False):
+    """-> ({exercise: its verdict}, the text of each cell's outputs); the name of an exercise is its grading cell.
+
+    With `every`, a list of all verdicts instead of the dict.
+    """
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
     for cell in made.cells:
         if exercise := EXERCISES.get(cell.source):
             seeds = (1_234_567_890, 1_098_765_432)
             cell.source = Graded(exercise.name, exercise.name.split(".")[1], seeds, exercise.points).source
             cell.metadata["nbgrader"] = {"grade": True}
-    verdicts = grade_submission.Submission(made, folder, isolation.Unprotected()).grade()
-    return {verdict.graded.name: verdict for verdict in verdicts}, [text_of(cell) for cell in made.cells]
+    verdicts = grade_submission.Submission(made, folder, sandbox.Unprotected()).grade()
+    texts = [text_of(cell) for cell in made.cells]
+    return (verdicts if every else {verdict.graded.name: verdict for verdict in verdicts}), texts
 
 
 def text_of(cell) -> str:
@@ -170,7 +174,7 @@ def test_a_container_without_limits_does_not_count_as_one(tmp_path, monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     program = tmp_path / "podman"
     for shown, works in (("2147483648 256", True), ("9223372036854771712", False), ("2147483648 max", False)):
-        program.write_text(f"#!/bin/sh\necho {shown}\n")
+        program.write_text(f"#!/bin/sh\necho 42 {shown}\n")
         program.chmod(0o755)
         assert isolation.WAYS["podman"].works() is works, shown
 
@@ -185,7 +189,7 @@ def test_outputs_of_strange_types_are_left_out():
 @pytest.fixture(scope="module", params=[*isolation.WAYS, "unprotected"])
 def process(request, folder, tmp_path_factory):
     """A process in every way that this machine has."""
-    way = isolation.WAYS.get(request.param, isolation.Unprotected())
+    way = isolation.WAYS.get(request.param, sandbox.Unprotected())
     if request.param in isolation.WAYS and not way.works():
         pytest.skip(f"{request.param} is not installed, or starts no process here")
     course = tmp_path_factory.mktemp("course")

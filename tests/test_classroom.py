@@ -1,6 +1,7 @@
 """A class from the list of its learners to its marks, by the commands of the teacher's guide, on real nbgrader."""
 
 import csv
+import os
 import re
 import stat
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from class_of_forty import OUTSIDE, submissions
+from class_of_forty import OUTSIDE, TOKEN, submissions
 from conftest import ROOT
 from small_class import ALL, ASSIGNMENT, POINTS, Submission, cell_of, chapters, exercise
 
@@ -19,10 +20,12 @@ from vit_course.checks import EXERCISES
 from vit_course.teaching.classroom import export_marks
 from vit_course.teaching.classroom.course import make_course
 from vit_course.teaching.classroom.exercises import exercises_of
-from vit_course.teaching.classroom.isolation import NOT_PROTECTED, choose
+from vit_course.teaching.classroom.isolation import choose
 from vit_course.teaching.classroom.nbgrader_settings import FeedbackPage
+from vit_course.teaching.classroom.sandbox import NOT_PROTECTED
 from vit_course.teaching.classroom.workflow import gradebook_of
 
+NEED_A_SANDBOX = ("steals", "reads_proc", "fills", "bomb")
 LIMITS = "--unprotected --jobs 2 --memory 2 --processes 150 --cell-seconds 20"
 
 
@@ -59,7 +62,8 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess:
     command = re.sub(r"\b(?=nbgrader )", "python -m ", command.replace("04_attention", ASSIGNMENT))
     # By the path of this Python: its programs need not be on the PATH, the course's commands find them.
     command = re.sub(r"\bpython -m", lambda _: f'"{sys.executable}" -m', command)
-    return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
+    environment = {**os.environ, "TEACHERS_TOKEN": TOKEN}
+    return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, env=environment)
 
 
 def commands(step: str) -> list[str]:
@@ -76,7 +80,8 @@ def course(tmp_path_factory, thorough):
     (Path.home() / OUTSIDE).unlink(missing_ok=True)  # of a run in which the guard failed
     handed_in = {name: one for name, one in submissions(folder).items() if thorough or one.daily}
     if choose(unprotected=True).name == "no isolation":
-        del handed_in["steals"]  # it would: nothing keeps it from the course's own settings
+        # They would: nothing keeps them from the course's settings, the environment and the disk, or counts them.
+        handed_in = {name: one for name, one in handed_in.items() if name not in NEED_A_SANDBOX}
     make, *others = commands("set up")
     assert make == "python -m vit_course classroom make course"
     assert make_course(chapters(place), folder) == [ASSIGNMENT]
@@ -159,6 +164,7 @@ def test_feedback_for_everybody_who_was_graded_without_a_hidden_test(course):
     for student in graded:
         page = (course.folder / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text()
         text = (course.folder / "feedback" / student / ASSIGNMENT / "verdicts.txt").read_text()
+        assert TOKEN not in page + text
         assert "HIDDEN" not in page and not any(seed in page + text for seed in course.seeds)
         assert all(name in page and f"{name}: " in text for name in POINTS)
         assert student != "copied" or "What was handed in was repaired" in page

@@ -5,17 +5,18 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from vit_course.teaching.classroom.collect import make_readable
-from vit_course.teaching.classroom.grading_cell import Graded, without_hidden_tests
-from vit_course.teaching.classroom.isolation import Unprotected
+from vit_course.teaching.classroom.grading_cell import VERDICTS, Graded, without_hidden_tests
 from vit_course.teaching.classroom.parse_notebook import read_notebook
 from vit_course.teaching.classroom.repair import Wanted, mend
 from vit_course.teaching.classroom.roster import read_roster
+from vit_course.teaching.classroom.sandbox import Unprotected
 
 SHARE = Graded("further.share", "shares", (1_234_567_890, 1_098_765_432), 4)
 STUB = "def shares():\n    raise NotImplementedError"
@@ -26,6 +27,8 @@ COPY = "# a copy of the check further-share"
 RIGHT = "def shares():\n    return 1"
 
 
+DEEP = '{"a": [' * 700 + "]}" * 700
+CELL = {"cell_type": "code", "source": "a"}
 OWN = "shares = torch.ones(3)"  # the chapter's own, as it was handed out
 
 
@@ -97,6 +100,21 @@ def test_an_answer_that_a_person_reads_is_put_back():
         ('{"cells": 3}', None, "not a notebook"),
         ("\0\x1b", None, "not a notebook"),
         ('{"nbformat": 3}', None, "not a notebook"),
+        # Nested as deep as a faulty extension nests metadata, and deeper; whole, and torn.
+        (
+            f'{{"metadata": {DEEP}, "cells": [{{"cell_type": "code", "source": "[a", "metadata": {DEEP}}}]}}',
+            ["[a"],
+            None,
+        ),
+        (
+            f'{{"metadata": {DEEP}, "cells": [{{"cell_type": "code", "source": "a"}}, ',
+            ["a"],
+            "1 cells at its beginning",
+        ),
+        (f'{{"cells": [{{"cell_type": "code", "source": "\\"[{{"}}], "metadata": {"[" * 10**5}', ['"[{'], "1 cells"),
+        (r'{"cells": [{"cell_type": "code", "source": "a\ud800"}]}', ["a?"], None),
+        (json.dumps({"cells": [{"cell_type": "code", "source": "a"}] * 1001}), ["a"] * 1000, "the first 1000"),
+        (json.dumps({"cells": [{"cell_type": "raw", "source": "a" * 10**6 + "a"}, CELL]}), ["a"], "1 of 2 cells"),
     ],
 )
 def test_whatever_a_file_holds(tmp_path, text, sources, words):
@@ -130,6 +148,19 @@ def test_a_folder_whose_name_is_no_utf8_is_read_like_any_other(tmp_path):
     found = handed_in(tmp_path)
     assert [one.student for one in found] == ["Jos%E8", "Jos%E9", "ada"] and all(one.is_read for one in found)
     assert (tmp_path / "readable" / "0" / "Jos%E9" / "14_several_processes" / "14_several_processes.ipynb").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="here a file system takes no such name")
+def test_a_notebook_whose_name_is_no_utf8_is_found_and_one_that_cannot_be_written_stops_nobody(tmp_path):
+    name = os.fsdecode(b"14_several_processes_L\xe9a.ipynb")
+    write(tmp_path / "submitted" / "lea" / "14_several_processes" / name, ANSWER.cell(RIGHT), CHECK.cell())
+    picture = new_markdown_cell("![](attachment:a)", attachments={"\ud800": {"image/png": "aaaa"}})
+    write(tmp_path / "submitted" / "bob" / "14_several_processes" / "14_several_processes.ipynb", picture, CHECK.cell())
+    bob, lea = handed_in(tmp_path)
+    assert lea.is_read and r"14_several_processes_L\udce9a.ipynb; it was taken as" in lea.notes[0]
+    assert not bob.is_read and "it cannot be read: UnicodeEncodeError" in bob.notes[0]
+    assert [path.name for path in (tmp_path / "readable" / "0").iterdir()] == ["lea"]
 
 
 @pytest.mark.slow
@@ -245,6 +276,8 @@ def test_only_other_bytes_are_graded_again(tmp_path):
     readable = tmp_path / "readable" / "0" / "ada" / "14_several_processes"
     handed_in(tmp_path)
     shutil.copytree(readable, graded)
+    assert handed_in(tmp_path)[0].is_read and readable.is_dir(), "without verdicts, the grading was interrupted"
+    (graded / VERDICTS).write_text("further.share: 4 of 4")
     for options, changed, again in (({}, False, False), ({"force": True}, False, True), ({}, True, True)):
         if changed:
             (place / "data.csv").write_text("other")
@@ -297,3 +330,9 @@ def test_class_lists_that_are_none(tmp_path, data, words):
     (tmp_path / "list.csv").write_text("id\nada")
     with pytest.raises(ValueError, match="has no column 'nr'"):
         read_roster(tmp_path / "list.csv", "nr")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device here")
+def test_a_class_list_without_an_end_is_refused():
+    with pytest.raises(ValueError, match="more than 10 MB, so it is no class list"):
+        read_roster(Path("/dev/zero"))

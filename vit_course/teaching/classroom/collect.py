@@ -16,9 +16,10 @@ import nbformat
 
 from vit_course._support.files.course_files import PACKAGE
 from vit_course._support.inputs.rules import harmless
-from vit_course.teaching.classroom.grading_cell import DIGEST, TIMESTAMP
-from vit_course.teaching.classroom.isolation import Limits, Room, Unprotected, libraries
+from vit_course.teaching.classroom.grading_cell import DIGEST, TIMESTAMP, VERDICTS
 from vit_course.teaching.classroom.repair import Wanted
+from vit_course.teaching.classroom.sandbox import Limits, Room, Unprotected
+from vit_course.teaching.classroom.visible import libraries
 
 SUBMITTED, READABLE, AUTOGRADED = "submitted", "readable", "autograded"
 LIMITS = Limits(memory=2.0, processes=64, minutes=1.0, disk=0.01)
@@ -83,15 +84,22 @@ def make_readable(
         if students and student not in students:
             continue
         settings = {"assignment": assignment, "wanted": wanted, "given": given}
-        one, read = _read(student, folders, settings, isolation, course)
+        place = course / READABLE / str(count % shares) / student / assignment
+        try:
+            one, read = _read(student, folders, settings, isolation, course)
+            if read:
+                _write(read, folders, place, assignment)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:  # of one submission, whatever is in it
+            one, read = HandedIn(student, [harmless(f"it cannot be read: {type(error).__name__}: {error}")]), None
+            shutil.rmtree(place.parent, ignore_errors=True)
         if one is None:
             continue
         found.append(one)
         if read:
-            place = course / READABLE / str(count % shares) / student / assignment
-            _write(read, folders, place, assignment)
             graded = course / AUTOGRADED / student / assignment / DIGEST
-            if not force and graded.is_file() and graded.read_bytes() == (place / DIGEST).read_bytes():
+            # Without verdicts, the grading was interrupted.
+            done = graded.is_file() and graded.with_name(VERDICTS).is_file()
+            if not force and done and graded.read_bytes() == (place / DIGEST).read_bytes():
                 shutil.rmtree(place.parent)
             else:
                 count += 1
@@ -145,8 +153,7 @@ def _read(
             except subprocess.TimeoutExpired:
                 return HandedIn(student, ["it took too long to read"]), None
             finally:
-                process.kill()
-                isolation.clean_up(room)
+                isolation.end(process, room)
     if process.returncode:
         lines = said.decode(errors="replace").strip().splitlines()
         why = lines[-1] if lines else "the process that reads it ended"

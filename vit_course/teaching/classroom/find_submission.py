@@ -91,7 +91,7 @@ def find(folders: list[Path], assignment: str, wanted: list[Wanted], given: froz
         wanted: the cells of the assignment.
         given: the sources of all cells of the assignment as it was handed out.
     """
-    files = [(number, path) for number, folder in enumerate(folders) for path in plain_files(folder, OURS)]
+    files = [(number, path) for number, folder in enumerate(folders) for path in plain_files(folder, OURS, True)]
     candidates = list(_candidates(folders, files[:MOST_FILES], assignment, wanted, given))
     chosen = max((one for one in candidates if one.named or one.own), key=lambda one: one.order, default=None)
     if chosen is None or (chosen.notebook is not None and not chosen.is_ours):

@@ -2,23 +2,22 @@
 
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
+from vit_course._support.inputs.rules import harmless
 from vit_course.checks import EXERCISES
 from vit_course.checks.report import FAILED, Report
-from vit_course.teaching.classroom.apart.serialization import WireError
-from vit_course.teaching.classroom.grading_cell import NOT_GRADED, Graded, read
-from vit_course.teaching.classroom.isolation import USUAL, Limits
+from vit_course.teaching.classroom.grading_cell import NOT_GRADED, SHOWN, Graded, read
 from vit_course.teaching.classroom.learner_process import Ended, LearnerProcess
 from vit_course.teaching.classroom.repair import defines
+from vit_course.teaching.classroom.sandbox import USUAL, Limits
 
 MOST_STARTS = 12
-# The output types that are kept: text and pictures, but no HTML, JavaScript or SVG, which could hold a script.
-SHOWN = {"text/plain", "image/png", "image/jpeg"}
+MOST_OUTPUTS = 200  # of one cell
+SHOWN_OF_ERROR = 300  # characters
 
 
 @dataclass(frozen=True)
@@ -64,8 +63,8 @@ class Submission:
         hidden: tuple[Path, ...] = (),
     ):
         self.cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        self._start = lambda: LearnerProcess(folder, isolation, limits, hidden)
         self._cell_seconds, self._end = limits.cell, time.monotonic() + 60 * limits.minutes
+        self._start = lambda: LearnerProcess(folder, isolation, limits, hidden, self._end)
         self._process: LearnerProcess | None = None
         self._starts = 0
         self._given_up: set[int] = set()  # cells that ended the process: they are not run again
@@ -107,23 +106,34 @@ class Submission:
         exercise = EXERCISES.get(graded.name)
         if exercise is None:
             return Verdict(graded, (), f"this version of the course has no exercise {graded.name}")
-        if error := self._syntax_error(graded, index):
+        kind, error = self._error_of(graded, index)
+        if kind in ("SyntaxError", "IndentationError", "TabError"):
+            # The name may hold an object from another cell, which is not what was handed in.
             sentence = f"The cell of `{graded.answer}` does not run: {error}"
-            return Verdict(graded, (Report(graded.name, FAILED, 0.0, mistake="syntax-error", sentence=sentence),))
+            return _failed(graded, "syntax-error", sentence)
         reports: list[Report] = []
         for options in ({}, *({"seed": seed} for seed in graded.seeds)):
             try:
-                answer = self._ready(index).answer(graded.answer)
-                reports.append(exercise.check(answer, **options))
-            except (Ended, MemoryError, TimeoutError) as error:
+                process = self._ready(index)
+            except _OutOfTime as out:
+                return Verdict(graded, tuple(reports), str(out))
+            try:
+                answer = process.answer(graded.answer)
+                if answer is None and error:
+                    sentence = f"The cell of `{graded.answer}` ended in an error before it was defined: {error}"
+                    return _failed(graded, "cell-failed", sentence)
+                report = exercise.check(answer, **options)
+                notes = (f"(The cell of `{graded.answer}` ended in an error: {error})",) if error else ()
+                reports.append(replace(report, notes=(*report.notes, *notes)))
+            except (Ended, MemoryError, TimeoutError) as ended:
                 self._close()
-                return Verdict(graded, tuple(reports), f"the answer could not be fetched: {error}")
-            except (WireError, RuntimeError) as error:
+                return Verdict(graded, tuple(reports), f"the answer could not be fetched: {ended}")
+            except Exception as refused:  # a WireError, or whatever else a forged answer leads to
                 self._close()
-                sentence = f"What the notebook has under `{graded.answer}` cannot be judged: {error}"
-                return Verdict(graded, (Report(graded.name, FAILED, 0.0, mistake="wrong-type", sentence=sentence),))
-            except _OutOfTime as error:
-                return Verdict(graded, tuple(reports), str(error))
+                sentence = f"What the notebook has under `{graded.answer}` cannot be judged: {refused}"
+                return _failed(graded, "wrong-type", sentence)
+            if reports[-1].mistake == "interrupted":
+                raise KeyboardInterrupt  # of the teacher: no verdict on the answer
             if reports[-1].mistake == "machine-busy":
                 return Verdict(graded, tuple(reports), reports[-1].sentence)
             if not self._process.usable:
@@ -132,16 +142,18 @@ class Submission:
                 break
         return Verdict(graded, tuple(reports))
 
-    def _syntax_error(self, graded: Graded, index: int) -> str:
-        # The syntax error in the answer's cell, or "". After one, the name may hold an object from another cell.
+    def _error_of(self, graded: Graded, index: int) -> tuple[str, str]:
+        # The kind of error in which the answer's cell ended, and the error in one line, or two empty texts.
         places = [i for i in range(index) if defines(self.cells[i], graded.answer)]
         for output in self.cells[places[-1]].outputs if places else ():
-            if output.output_type == "error" and output.ename in ("SyntaxError", "IndentationError", "TabError"):
-                return f"{output.ename}: {output.evalue}"
-        return ""
+            if output.output_type == "error":
+                first = output.evalue.strip().splitlines()[:1]
+                return output.ename, harmless(": ".join([output.ename, *first]))[:SHOWN_OF_ERROR]
+        return "", ""
 
     def _ready(self, index: int) -> LearnerProcess:
         # A process in which all earlier cells have run, except the grading cells and those that ended a process.
+        self._seconds()
         while self._process is None:
             self._starts += 1
             if self._starts > MOST_STARTS:
@@ -178,6 +190,10 @@ def asked_for(cell: NotebookNode) -> Graded | None:
     return read(cell.source) if cell.metadata.get("nbgrader", {}).get("grade") else None
 
 
+def _failed(graded: Graded, mistake: str, sentence: str) -> Verdict:
+    return Verdict(graded, (Report(graded.name, FAILED, 0.0, mistake=mistake, sentence=sentence),))
+
+
 def shown(verdict: Verdict) -> list[NotebookNode]:
     """The outputs of a grading cell: the reports, and the points in the form from which nbgrader reads them."""
     outputs = []
@@ -202,12 +218,17 @@ def _error(name: str, text: str) -> NotebookNode:
 
 
 def _outputs(outputs: list, count: int) -> tuple[list[NotebookNode], int]:
-    # The learner's process is not trusted: only valid notebook outputs are kept, and of these only text and pictures.
+    # The learner's process is not trusted: the outputs are made anew from the few texts that they need.
     made = []
-    for output in outputs:
-        with contextlib.suppress(nbformat.ValidationError, AttributeError, TypeError, RecursionError):
-            nbformat.validate(output, ref="output", version=4, version_minor=5)
-            if output.get("name", "stdout") in ("stdout", "stderr"):
-                data = {kind: value for kind, value in output.get("data", {}).items() if kind in SHOWN}
-                made.append(nbformat.from_dict(output | ({"data": data} if "data" in output else {})))
+    for output in outputs[:MOST_OUTPUTS]:
+        with contextlib.suppress(KeyError, AttributeError, TypeError):
+            if output["output_type"] == "error":
+                lines = [str(line) for line in output["traceback"][:MOST_OUTPUTS]]
+                made.append(NotebookNode(output_type="error", ename=str(output["ename"]), evalue=str(output["evalue"])))
+                made[-1].traceback = lines
+            elif output["output_type"] == "stream" and output["name"] in ("stdout", "stderr"):
+                made.append(NotebookNode(output_type="stream", name=output["name"], text=str(output["text"])))
+            elif output["output_type"] == "display_data":
+                data = {kind: str(value) for kind, value in output["data"].items() if kind in SHOWN}
+                made.append(NotebookNode(output_type="display_data", data=NotebookNode(data), metadata=NotebookNode()))
     return made, count

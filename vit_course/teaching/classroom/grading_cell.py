@@ -26,6 +26,8 @@ VERDICTS = "verdicts.txt"  # beside the notebook, and with its feedback
 DIGEST = "handed_in.sha256"  # beside it: the hash of what was graded
 TIMESTAMP = "timestamp.txt"  # beside it: nbgrader's
 OURS = (VERDICTS, DIGEST, ".ipynb_checkpoints")  # not part of a submission
+# What is kept of a cell's outputs: text and pictures, but no HTML, JavaScript or SVG, which could hold a script.
+SHOWN = ("text/plain", "image/png", "image/jpeg")
 NOT_GRADED = "NotGraded"  # the error shown by a grading cell whose answer could not be judged: it has no points, not 0
 
 

@@ -19,7 +19,9 @@ from vit_course.checks.snapshot import Left
 from vit_course.teaching.classroom.apart.channel import Watched
 from vit_course.teaching.classroom.apart.proxies import Receiving
 from vit_course.teaching.classroom.apart.rpc import Session
-from vit_course.teaching.classroom.isolation import USUAL, Limits, Room, Unprotected, libraries
+from vit_course.teaching.classroom.apart.serialization import Unpacker, WireError
+from vit_course.teaching.classroom.sandbox import USUAL, Limits, Room, Unprotected
+from vit_course.teaching.classroom.visible import libraries
 
 START_SECONDS = 120.0
 BOOT = (
@@ -43,6 +45,7 @@ class LearnerProcess:
         isolation: the sandbox, as from `isolation.choose`.
         limits: its resource limits.
         hidden: folders that it must not see, such as the course's.
+        until: when it is ended, by the clock of `time.monotonic`; by default after the minutes of the limits.
 
     Raises:
         RuntimeError: the process does not start; the message is the last line of its log.
@@ -50,9 +53,15 @@ class LearnerProcess:
     """
 
     def __init__(
-        self, folder: Path, isolation: Unprotected, limits: Limits = USUAL, hidden: tuple[Path, ...] = ()
-    ):  # fmt: skip
+        self,
+        folder: Path,
+        isolation: Unprotected,
+        limits: Limits = USUAL,
+        hidden: tuple[Path, ...] = (),
+        until: float | None = None,
+    ):
         self.limits, self._isolation = limits, isolation
+        self._until = time.monotonic() + 60 * limits.minutes if until is None else until
         self._home = Path(tempfile.mkdtemp(prefix="vit-course-"))
         # Besides the submission, matplotlib's cache of the teacher: building a new list of fonts takes seconds.
         given = (Path(folder).resolve(), Path(matplotlib.get_cachedir()).resolve())
@@ -72,9 +81,9 @@ class LearnerProcess:
             MemoryError, Ended: the process has ended.
         """
         try:
-            reply, _ = self._ask({"op": "cell", "source": source}, seconds)
-            return list(reply["outputs"]), int(reply["count"])
-        except (RuntimeError, KeyError, TypeError, ValueError):  # the learner's code can send anything
+            reply, blobs = self._ask({"op": "cell", "source": source}, seconds)
+            return list(Unpacker(blobs, lambda node: None).unpack(reply["outputs"])), int(reply["count"])
+        except (RuntimeError, KeyError, TypeError, ValueError, WireError):  # the learner's code can send anything
             self._channel.broken = True
             raise Ended("the process sent no outputs") from None
 
@@ -99,9 +108,9 @@ class LearnerProcess:
         """Ends the process and all processes that it started, and deletes its folder."""
         process = getattr(self, "_process", None)
         if process is not None:
-            _end(process)
-            self._isolation.clean_up(self._room)
-            for stream in (process.stdin, process.stdout):
+            self._isolation.end(process, self._room)
+            self._channel.closed = True
+            for stream in (process.stdin, process.stdout, process.stderr):
                 with contextlib.suppress(OSError):
                     stream.close()
         shutil.rmtree(self._home, ignore_errors=True)
@@ -122,9 +131,10 @@ class LearnerProcess:
             "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
             "limits": self._isolation.bounds(self.limits),
         }
-        command, log = [sys.executable, "-I", "-c", BOOT, json.dumps(settings)], (self._home / "log").open("wb")
+        command, pipe = [sys.executable, "-I", "-c", BOOT, json.dumps(settings)], subprocess.PIPE
+        # A pipe and not a file for its errors: a submission may find it, and could fill a disk.
         self._process = self._isolation.start(
-            command, self._room, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            command, self._room, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
         )
         self._channel = Watched(self._process.stdout, self._process.stdin, self._gone)
         self.session = Session(self._channel, "t", careful=True, changed=Left)
@@ -133,7 +143,8 @@ class LearnerProcess:
             if ready != {"ready": True}:
                 raise Ended("the process did not say that it is ready")
         except (Ended, TimeoutError) as error:
-            said = (self._home / "log").read_text(errors="replace").strip().splitlines()
+            self._isolation.end(self._process, self._room)
+            said = os.read(self._process.stderr.fileno(), 2**16).decode(errors="replace").strip().splitlines()
             raise RuntimeError(said[-1] if said else str(error)) from None
         threading.Thread(target=self._watch, daemon=True).start()
 
@@ -144,7 +155,8 @@ class LearnerProcess:
             self._channel.broken = True
             raise self._gone()
         if "error" in reply:
-            raise RuntimeError(str(reply["error"])[:500])
+            error = reply["error"]
+            raise RuntimeError(str(error.get("words") if isinstance(error, dict) else error)[:500])
         return reply, blobs
 
     def _gone(self) -> BaseException:
@@ -154,29 +166,32 @@ class LearnerProcess:
 
     def _watch(self) -> None:
         # The limits of setrlimit hold for single processes; this watches the sum over all of them.
-        end = time.monotonic() + 60 * self.limits.minutes
         while self._process.poll() is None:
             # A gigabyte more than the limit, for PyTorch itself.
             most = (self.limits.memory + 1) * 2**30
-            memory, count = _taken(self._process.pid, self._isolation.in_memory)
+            about = (self._process.pid, self._isolation.in_memory, self.limits.processes)
+            memory, count = _taken(*about)
             if count > self.limits.processes:
                 self._ended_for = f"more than the {self.limits.processes} processes allowed"
-            elif memory > most and _taken(self._process.pid, self._isolation.in_memory, exactly=True)[0] > most:
+            elif memory > most and _taken(*about, exactly=True)[0] > most:
                 self._ended_for = f"more memory than the {self.limits.memory:g} GB allowed"
-            elif time.monotonic() > end:
+            elif time.monotonic() > self._until:
                 self._ended_for = f"more time than the {self.limits.minutes:g} minutes allowed"
             if self._ended_for:
-                return _end(self._process)
+                return self._isolation.end(self._process, self._room)
             time.sleep(0.2)
 
 
-def _taken(number: int, in_memory: tuple[str, ...], exactly: bool = False) -> tuple[float, int]:
+def _taken(number: int, in_memory: tuple[str, ...], most: int, exactly: bool = False) -> tuple[float, int]:
     # The memory in bytes and the number of threads, over all processes. With `exactly`, pages that forked processes
     # share count once, where the system reports it; that is slow, so it is done only where the sum looks too large.
+    # Where there are more than `most` processes, only their number.
     memory, count, files = 0.0, 0, {}
     with contextlib.suppress(psutil.Error):
         root = psutil.Process(number)
         every = [root, *root.children(recursive=True)]
+        if len(every) > most:  # a fork bomb: looking at each would take longer than it takes to grow
+            return 0.0, len(every)
         for process in every:
             with contextlib.suppress(psutil.Error):
                 count += process.num_threads()
@@ -192,7 +207,9 @@ def _files_in_memory(number: int, places: tuple[str, ...]) -> dict:
     for place in places:
         with contextlib.suppress(OSError):
             size = os.statvfs(f"/proc/{number}/root{place}")
-            found[place] = (size.f_blocks - size.f_bfree) * size.f_frsize if size.f_blocks < 2**40 else 0
+            # Each file, even an empty one, takes about a kilobyte of the kernel's memory.
+            taken = (size.f_blocks - size.f_bfree) * size.f_frsize + 1024 * (size.f_files - size.f_ffree)
+            found[place] = taken if size.f_blocks < 2**40 else 0
     with contextlib.suppress(OSError):
         for entry in os.scandir(f"/proc/{number}/fd"):
             with contextlib.suppress(OSError):
@@ -200,23 +217,3 @@ def _files_in_memory(number: int, places: tuple[str, ...]) -> dict:
                     size = Path(entry.path).stat()
                     found[size.st_dev, size.st_ino] = size.st_blocks * 512
     return found
-
-
-def _end(process: subprocess.Popen) -> None:
-    # Repeated, because a process that is forked during one round is found only in the next.
-    for _ in range(100):
-        every = []
-        with contextlib.suppress(psutil.Error):
-            root = psutil.Process(process.pid)
-            every = [*root.children(recursive=True), root]
-        for each in every:
-            with contextlib.suppress(psutil.Error):
-                each.suspend() if each.pid != process.pid else None
-        for each in every:
-            with contextlib.suppress(psutil.Error):
-                each.kill()
-        try:
-            process.wait(0.2 if len(every) > 1 else 5)
-            break
-        except subprocess.TimeoutExpired:
-            continue

@@ -64,7 +64,8 @@ class RunApart(NbGraderPreprocessor):
         """
         # Imported here, because nbgrader's other commands read these settings too and do not need PyTorch.
         from vit_course.teaching.classroom.grade_submission import Submission
-        from vit_course.teaching.classroom.isolation import Limits, named
+        from vit_course.teaching.classroom.isolation import named
+        from vit_course.teaching.classroom.sandbox import Limits
 
         way = named(self.isolation)
         limits = Limits(self.memory, self.processes, self.minutes, self.disk, self.cell_seconds)
@@ -79,7 +80,7 @@ class RunApart(NbGraderPreprocessor):
             if verdict.why:
                 self.log.error("%s: %s was not graded: %s", who, verdict.graded.name, verdict.why)
         notes = nb.metadata.get("vit_course", {}).get("notes", [])
-        (folder / VERDICTS).write_text(as_text(verdicts, notes), encoding="utf-8")
+        (folder / VERDICTS).write_text(as_text(verdicts, notes), encoding="utf-8", errors="replace")
         return nb, resources
 
 
@@ -133,6 +134,9 @@ TABLES = ("dd", "dl", "dt", "table", "tbody", "td", "th", "thead", "tr")
 ATTRIBUTES = {"a": ["href", "title"], "img": ["src", "alt", "title", "width"], "td": ["align"], "th": ["align"]}
 
 
+MOST_WORDS = 20_000  # characters of a text cell
+
+
 class FeedbackPage(HTMLExporter):
     """A feedback page on which no part of a submission can run scripts, load files or change the page's style."""
 
@@ -140,11 +144,13 @@ class FeedbackPage(HTMLExporter):
     def markdown2html(self, context, source: str) -> str:
         """Markdown as sanitised HTML; nbgrader's own page does not sanitise it."""
         try:
+            if len(source) > MOST_WORDS:
+                raise ValueError("converting it may take very long")
             text = super().markdown2html(context, source)
             return bleach.clean(
                 text, {*WORDS, *BLOCKS, *TABLES}, ATTRIBUTES, ["http", "https", "mailto", "data"], strip=True
             )
-        except Exception:  # text that cannot be converted, such as one with a missing picture
+        except Exception:  # text that is too long or cannot be converted, such as one with a missing picture
             return f"<pre>{html.escape(source)}</pre>"
 
     def from_notebook_node(self, nb, resources=None, **options):

@@ -11,6 +11,7 @@ IDS = ("student_id", "sis login id", "sis user id", "username", "id number", "id
 FIRST = ("first_name", "first name", "firstname")
 LAST = ("last_name", "last name", "lastname", "surname")
 EMAIL = ("email", "email address")
+MOST_BYTES = 10 * 2**20
 LMS = ("lms_user_id", "id number", "idnumber")
 
 
@@ -25,8 +26,12 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
         ValueError: the file is no such list, an id cannot be the name of a folder, or an id occurs twice.
         OSError: the file cannot be read.
     """
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)  # not all of it: it may be a device without an end
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"{path} has more than {MOST_BYTES >> 20} MB, so it is no class list")
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not in UTF-8: save it as CSV UTF-8") from None
     first = text.partition("\n")[0]

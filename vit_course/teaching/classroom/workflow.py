@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import warnings
@@ -16,10 +17,20 @@ from traitlets.config.loader import PyFileConfigLoader
 from vit_course.teaching.classroom import export_marks, nbgrader_settings, roster
 from vit_course.teaching.classroom.collect import AUTOGRADED, READABLE, HandedIn, make_readable
 from vit_course.teaching.classroom.grading_cell import VERDICTS, read
-from vit_course.teaching.classroom.isolation import Unprotected
 from vit_course.teaching.classroom.repair import Wanted
+from vit_course.teaching.classroom.sandbox import Unprotected
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
+# nbgrader without its traceback after Ctrl+C, which the command itself reports in one line.
+NBGRADER = """
+import sys
+try:
+    from nbgrader.apps.nbgraderapp import main
+    sys.argv[0] = "nbgrader"
+    main()
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
 NBGRADERS = "Object of type"  # how SQLAlchemy's warnings about nbgrader's own code begin
 
 
@@ -161,7 +172,7 @@ def _print_notes(handed_in: list[HandedIn]) -> None:
 
 def _autograde(course: Path, assignment: str, settings) -> int:
     # One nbgrader process for each share. It would skip submissions by timestamp, but all that are here have changed.
-    command = [sys.executable, "-m", "nbgrader", "autograde", assignment, "--force", "--log-level=WARN", *settings]
+    command = [sys.executable, "-c", NBGRADER, "autograde", assignment, "--force", "--log-level=WARN", *settings]
     runs = [
         subprocess.Popen(
             [*command, f"--CourseDirectory.submitted_directory={READABLE}/{share.name}"],
@@ -169,7 +180,18 @@ def _autograde(course: Path, assignment: str, settings) -> int:
         )
         for share in sorted((course / READABLE).glob("*"))
     ]  # fmt: skip
-    return max((run.wait() for run in runs), default=0)
+    try:
+        return max((run.wait() for run in runs), default=0)
+    except KeyboardInterrupt:
+        for run in runs:  # Ctrl+C reaches each of them too, and they remove what is half graded
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                run.wait(5)
+            if run.poll() is None:  # the signal came to this process alone
+                run.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                run.wait(15)
+            run.kill()
+        raise KeyboardInterrupt("what was graded before is kept; the same command grades the rest") from None
 
 
 def _environment() -> dict[str, str]:

@@ -24,6 +24,8 @@ class Stream:
 class Watched:
     """The grading process's end: waiting can be interrupted, and the end of the learner's process raises an error.
 
+    Set `closed` when nothing more will be received.
+
     Args:
         incoming, outgoing: streams of bytes.
         gone: () -> the error to raise where the other side has ended.
@@ -31,8 +33,9 @@ class Watched:
 
     def __init__(self, incoming, outgoing, gone):
         self._outgoing, self._gone = outgoing, gone
-        self._messages: queue.Queue = queue.Queue()
-        self.broken = False
+        # One message only: a process that floods the channel waits, and fills no memory here.
+        self._messages: queue.Queue = queue.Queue(1)
+        self.broken = self.closed = False
         threading.Thread(target=self._read, args=(incoming,), daemon=True).start()
 
     def send(self, tree: dict, blobs: list) -> None:
@@ -72,7 +75,17 @@ class Watched:
 
     def _read(self, incoming) -> None:
         try:
-            while True:
-                self._messages.put(read_frame(incoming))
+            while self._put(read_frame(incoming)):
+                pass
         except (EOFError, OSError, ValueError, WireError):
-            self._messages.put(None)
+            self._put(None)
+
+    def _put(self, message) -> bool:
+        # False where nobody will fetch it any more.
+        while not self.closed:
+            try:
+                self._messages.put(message, timeout=0.5)
+                return True
+            except queue.Full:
+                pass
+        return False

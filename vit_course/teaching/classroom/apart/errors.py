@@ -3,6 +3,7 @@
 import builtins
 
 from vit_course.checks.timeout import learners_line
+from vit_course.teaching.classroom.apart.serialization import as_text
 
 MOST_WORDS, MOST_LINE = 4000, 200
 
@@ -28,11 +29,11 @@ def rebuilt(node: dict) -> BaseException:
     kind = vars(builtins).get(str(node["kind"]))
     if not (isinstance(kind, type) and issubclass(kind, BaseException)) or issubclass(kind, BaseExceptionGroup):
         kind = Exception
-    name, words = str(node["name"])[:80], str(node["words"])[:MOST_WORDS]
+    name, words = as_text(node["name"])[:80], as_text(node["words"])[:MOST_WORDS]
     if name != kind.__name__ or issubclass(kind, UnicodeError):  # whose constructors want five arguments
         kind = type(name, (Exception if issubclass(kind, UnicodeError) else kind,), {})
     error = kind() if node["bare"] else kind(_Words(words))
-    error.learners_line = str(node["line"])[:MOST_LINE] if node["line"] else None
+    error.learners_line = as_text(node["line"])[:MOST_LINE] if node["line"] else None
     return error
 
 

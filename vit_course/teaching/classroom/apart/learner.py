@@ -99,7 +99,8 @@ def answering(shell, session) -> dict:
     from vit_course.teaching.classroom.apart.proxies import Sending
 
     def cell(tree: dict, blobs: list) -> tuple[dict, list]:
-        return {"outputs": shell.run(tree["source"]), "count": shell.execution_count - 1}, []
+        sending = Sending(session)
+        return {"outputs": sending.pack(shell.run(tree["source"])), "count": shell.execution_count - 1}, sending.blobs
 
     def answer(tree: dict, blobs: list) -> tuple[dict, list]:
         sending = Sending(session)

@@ -162,8 +162,10 @@ def as_vit(module: nn.Module) -> dict | None:
 
 
 def built_vit(values: dict) -> ViT:
-    """The `ViT` from the values of `as_vit`. Sizes are compared first, so that a false config allocates no memory."""
+    """The `ViT` from the values of `as_vit`. Sizes are compared first, so that a false config costs nothing."""
     config = ViTConfig(**values["config"])
+    if config.num_layers > len(values["state"]):
+        raise ValueError("a ViT has fewer tensors than layers")
     with torch.device("meta"):
         sizes = {name: value.shape for name, value in ViT(config).state_dict().items()}
     if sizes != {name: value.shape for name, value in values["state"].items()}:

@@ -150,7 +150,10 @@ class Session:
             reply, blobs = self.operations[tree["op"]](tree, blobs)
         except self._caught as error:
             reply, blobs = {"error": self._told(error)}, []
-        self.channel.send(reply, blobs)
+        try:
+            self.channel.send(reply, blobs)
+        except WireError as error:  # it is too long
+            self.channel.send({"error": self._told(error)}, [])
 
     def _told(self, error: BaseException) -> dict:
         if not self.careful:

@@ -1,7 +1,9 @@
 """The message format between two processes that do not trust each other: numbers, text, containers and tensors.
 
-A message is a JSON tree and the raw bytes of its tensors. Nothing in it is ever executed. An instance of a subclass,
-such as a number with its own == or a tensor that overrides functions, arrives as a plain number or tensor.
+A message is a JSON tree and the raw bytes of its tensors and long texts. Nothing in it is ever executed. An instance
+of a subclass, such as a number with its own == or a tensor that overrides functions, arrives as a plain number or
+tensor. The limits keep the work on one message, however it was made, at a few seconds: the tree is small, each piece of
+bytes is used once, and what is looked up by hash, where many values could collide, is short.
 """
 
 import json
@@ -12,9 +14,10 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-MOST_JSON, MOST_BYTES = 2**26, 2**30  # bytes of JSON and bytes of tensors in one message
-MOST_ITEMS = 10**6  # in one container
-MOST_DIGITS = 4000
+MOST_JSON, MOST_BYTES = 2**21, 2**28  # bytes of JSON, and of tensors and texts, in one message
+MOST_ITEMS, MOST_HASHED = 10**5, 500  # in one container, and in a set or dict
+MOST_DEPTH, MOST_AXES, MOST_DIGITS = 100, 64, 4000
+LONG = 500  # characters; a longer text is sent as bytes
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -31,7 +34,9 @@ class WireError(Exception):
 
 def write_frame(stream, tree, blobs: list) -> None:
     """Writes one message: three lengths, then the JSON, then the bytes."""
-    text = json.dumps([tree, [len(blob) for blob in blobs]], allow_nan=False).encode()
+    text = json.dumps([tree, [len(blob) for blob in blobs]], allow_nan=False, separators=(",", ":")).encode()
+    if len(text) > MOST_JSON or sum(map(len, blobs)) > MOST_BYTES:
+        raise WireError("a message is too long")
     stream.write(struct.pack(">QQ", len(text), sum(map(len, blobs))))
     stream.write(text)
     for blob in blobs:
@@ -85,7 +90,11 @@ class Packer:
             value = float.__float__(value)
             return value if math.isfinite(value) else {"k": "float", "v": repr(value)}
         if issubclass(kind, str) and not issubclass(kind, np.generic):
-            return str.__str__(value).encode("utf-8", "replace").decode()
+            text = str.__str__(value).encode("utf-8", "replace")
+            if len(text) <= LONG:
+                return text.decode()
+            self.blobs.append(text)
+            return {"k": "text", "b": len(self.blobs) - 1}
         if issubclass(kind, torch.Tensor):
             return self._foreign(value) if isinstance(value, torch.nn.Parameter) else self.tensor(value)
         if issubclass(kind, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
@@ -93,12 +102,13 @@ class Packer:
             return {**node, "k": "array" if issubclass(kind, np.ndarray) else "number"}
         if kind is torch.dtype:
             return {"k": "dtype", "v": str(value).removeprefix("torch.")}
-        if kind is range:
+        if kind is range and len(value) <= MOST_ITEMS:
             return {"k": "range", "v": [value.start, value.stop, value.step]}
         return self._container(value) if issubclass(kind, (dict, list, tuple, set, frozenset)) else self._foreign(value)
 
     def _container(self, value):
-        if id(value) in self._inside or len(self._inside) > 100 or len(value) > MOST_ITEMS:
+        most = MOST_HASHED if isinstance(value, (dict, set, frozenset)) else MOST_ITEMS
+        if id(value) in self._inside or len(self._inside) >= MOST_DEPTH or len(value) > most:
             raise WireError("a container holds itself, or too much")
         self._inside.append(id(value))
         try:
@@ -141,7 +151,7 @@ class Unpacker:
     """Turns nodes back into values; `foreign(node)` makes the object of a node that the sender's `foreign` made."""
 
     def __init__(self, blobs: list, foreign: Callable):
-        self.blobs, self._foreign = blobs, foreign
+        self.blobs, self._foreign, self._depth = blobs, foreign, 0
 
     def unpack(self, node):
         """The value of one node.
@@ -149,10 +159,15 @@ class Unpacker:
         Raises:
             WireError: the node is not valid.
         """
-        if node is None or type(node) in (bool, int, float, str):
+        if node is None or type(node) in (bool, int, float):
             return node
+        if type(node) is str:
+            return as_text(node)
+        self._depth += 1
         try:
             kind = node["k"]
+            if self._depth > 3 * MOST_DEPTH or len(node.get("v") or "") > _MOST.get(kind, MOST_ITEMS):
+                raise WireError("a value holds too much")
             if kind in CONTAINERS:
                 return CONTAINERS[kind](self.unpack(item) for item in node["v"])
             if kind == "dict":
@@ -163,13 +178,22 @@ class Unpacker:
             return simple(self, node) if simple else self._foreign(node)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, RecursionError) as error:
             raise WireError(f"not a value: {type(error).__name__}: {error}") from None
+        finally:
+            self._depth -= 1
+
+    def bytes(self, number) -> bytearray:
+        """A piece of the message's bytes. Each is used once: many tensors of one piece would fill the memory."""
+        found, self.blobs[_size(number)] = self.blobs[_size(number)], None
+        return found
 
     def tensor(self, node) -> torch.Tensor:
         """The tensor of a node, in newly allocated memory and without a gradient."""
+        if len(node["shape"]) > MOST_AXES:
+            raise WireError("a tensor has too many axes")
         dtype, shape = DTYPES[node["dtype"]], [_size(size) for size in node["shape"]]
         if node.get("device") == "meta":
             return torch.empty(shape, dtype=dtype, device="meta")
-        blob = self.blobs[_size(node["b"])]
+        blob = self.bytes(node["b"])
         if len(blob) != math.prod(shape) * dtype.itemsize:
             raise WireError("a tensor does not have as many numbers as its shape says")
         order = node.get("order", range(len(shape)))
@@ -177,11 +201,16 @@ class Unpacker:
             raise WireError("not an order of axes")
         if not blob:
             return torch.empty(shape, dtype=dtype)
-        numbers = torch.frombuffer(bytearray(blob), dtype=torch.uint8)
+        numbers = torch.frombuffer(blob, dtype=torch.uint8)
         # torch does not define a bool whose byte is neither 0 nor 1, so every byte other than 0 counts as True.
         numbers = numbers != 0 if dtype == torch.bool else numbers.view(dtype)
         back = [list(order).index(axis) for axis in range(len(shape))]
         return numbers.reshape([shape[axis] for axis in order]).permute(back)
+
+
+def as_text(words) -> str:
+    """Anything of a message as text that can be written to a file: without lone surrogates."""
+    return str(words).encode("utf-8", "replace").decode()
 
 
 def _size(value) -> int:
@@ -202,11 +231,20 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+def _range(node: dict) -> range:
+    found = range(*map(int, node["v"]))
+    if len(found) > MOST_ITEMS:
+        raise WireError("a range is too long")
+    return found
+
+
+_MOST = {"set": MOST_HASHED, "frozenset": MOST_HASHED, "dict": MOST_HASHED}
 _SIMPLE = {
+    "text": lambda unpacker, node: unpacker.bytes(node["b"]).decode(errors="replace"),
     "int": lambda unpacker, node: _whole(node["v"]),
     "float": lambda unpacker, node: float(node["v"]),
     "array": lambda unpacker, node: unpacker.tensor(node).numpy(),
     "number": lambda unpacker, node: unpacker.tensor(node).numpy()[()],
     "dtype": lambda unpacker, node: DTYPES[node["v"]],
-    "range": lambda unpacker, node: range(*map(int, node["v"])),
+    "range": lambda unpacker, node: _range(node),
 }

@@ -12,7 +12,10 @@ from IPython.utils.capture import capture_output
 from IPython.utils.text import SList
 from traitlets.config import Config
 
-MOST_SHOWN = 20 * 2**20  # characters that one cell prints, or displays
+from vit_course.teaching.classroom.grading_cell import SHOWN
+
+MOST_SHOWN = 2**20  # characters that one cell prints
+MOST_DISPLAYED = 20 * 2**20  # characters of what it displays, such as pictures
 
 
 class Shell(InteractiveShell):
@@ -53,11 +56,18 @@ class Shell(InteractiveShell):
             if text:
                 outputs.append({"output_type": "stream", "name": name, "text": text})
         for shown in captured.outputs:
-            data = {kind: _text(value) for kind, value in shown.data.items()}
-            length += sum(len(value) for value in data.values() if isinstance(value, str))
-            if length <= MOST_SHOWN:
-                outputs.append({"output_type": "display_data", "data": data, "metadata": shown.metadata or {}})
+            data = {kind: _text(value) for kind, value in shown.data.items() if kind in SHOWN}
+            length += sum(map(len, data.values()))
+            if length <= MOST_DISPLAYED:
+                outputs.append({"output_type": "display_data", "data": data})
         return outputs + self._errors
+
+    def run_line_magic(self, magic_name, line, _stack_depth=1):
+        """As IPython's own, but a magic that fails here, such as `%matplotlib widget`, does not end its cell."""
+        try:
+            return super().run_line_magic(magic_name, line, _stack_depth=_stack_depth + 1)
+        except Exception as error:
+            print(f"%{magic_name}: {type(error).__name__}: {error}", file=sys.stderr)
 
     def enable_gui(self, gui=None):
         """Does nothing: this process has no GUI."""
@@ -105,5 +115,5 @@ def _end(*_) -> None:
     raise SystemExit("the notebook continues with the next cell")
 
 
-def _text(value):
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+def _text(value) -> str:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

@@ -1,0 +1,94 @@
+"""The same sandbox as a container of podman or docker, with an empty image."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from vit_course.teaching.classroom.sandbox import HOME, Bubblewrap, Limits
+from vit_course.teaching.classroom.visible import (
+    PROXIES,
+    SETTINGS,
+    SYSTEM,
+    clients_environment,
+    covered,
+    environment,
+    readable_folders,
+)
+
+IMAGE = "vit-course-empty"
+# A program that prints a container's limits of memory and processes, from version 2 or 1 of cgroups(7).
+LIMITS_SET = """
+from pathlib import Path
+for name in ("memory.max", "memory/memory.limit_in_bytes", "pids.max", "pids/pids.max"):
+    if (file := Path("/sys/fs/cgroup", name)).is_file():
+        print(file.read_text())
+"""
+
+
+class Container(Bubblewrap):
+    """podman or docker, with an empty image."""
+
+    in_memory = ()  # the container's memory limit includes them
+
+    def __init__(self, program: str):
+        self.name = self.program = program
+
+    def start(self, command, room, **options):
+        line = [self.program, *self.arguments(room), IMAGE, *command]
+        return subprocess.Popen(line, env=clients_environment(), **options)
+
+    def arguments(self, room):
+        size, memory = f"size={int(room.limits.disk * 2**30)}", f"{self._megabytes(room.limits)}m"
+        words = ["run", "--rm", "--interactive", "--name", room.home.name, "--network", "none", "--pull", "never"]
+        words += ["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"]
+        # Without a log: the server would write what a submission sends to the teacher's disk, without a limit.
+        words += ["--user", f"{os.getuid()}:{os.getgid()}", "--log-driver", "none"]
+        words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(room.limits.processes)]
+        for path in (HOME, "/tmp"):
+            words += ["--tmpfs", f"{path}:{size},mode=1777"]
+        words += ["--shm-size", str(int(room.limits.disk * 2**30)), "--workdir", HOME]
+        if self.name == "podman":
+            words += ["--read-only-tmpfs=false", "--http-proxy=false", "--env-host=false"]
+            words += ["--userns", "keep-id"] if os.getuid() != 0 else []
+        for path in (*SYSTEM, *SETTINGS, *readable_folders(room.hidden)):
+            if Path(path).exists():
+                words += ["--volume", f"{os.path.realpath(path)}:{path}:ro"]
+        for path in covered(room.hidden):
+            words += ["--tmpfs", f"{path}:ro,size=4k"]
+        for path, inside in zip(room.given, self.given(room), strict=True):
+            words += ["--volume", f"{path}:{inside}:ro"]
+        proxies = dict.fromkeys([*PROXIES, *map(str.upper, PROXIES)], "")
+        for name, value in (proxies | environment(HOME)).items():
+            words += ["--env", f"{name}={value}"]
+        return words
+
+    def _processes(self, wanted):
+        return 2**20  # in effect none: the container has its own limit
+
+    def _megabytes(self, limits: Limits) -> int:
+        return int(limits.memory * 1024) + 1024  # a gigabyte more, for PyTorch itself
+
+    def _trial(self, limits):
+        # Without root, some systems start a container without its limits, so its cgroup is asked for them.
+        program, words = super()._trial(limits)
+        return program + LIMITS_SET, [*words, str(self._megabytes(limits) * 2**20), str(limits.processes)]
+
+    def end(self, process, room):
+        self._client("rm", "--force", room.home.name)
+        process.kill()
+        process.wait()
+
+    def why_not(self):
+        if not shutil.which(self.program):
+            return "it is not installed"
+        try:
+            if self._client("image", "inspect", IMAGE).returncode:
+                self._client("import", "-", IMAGE, input=b"\0" * 10240)  # a tar without files
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+        return super().why_not()
+
+    def _client(self, *words: str, **options) -> subprocess.CompletedProcess:
+        line, own = [self.program, *words], clients_environment()
+        return subprocess.run(line, env=own, capture_output=True, timeout=60, check=False, **options)

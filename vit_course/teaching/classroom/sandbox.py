@@ -1,0 +1,233 @@
+"""The sandbox of bubblewrap, what a process may take in it, and the process without a sandbox.
+
+In a sandbox a process sees Python, its libraries and the submission, all read-only, and its own folders in
+memory, which are deleted with it. There is no network, and no socket of the teacher's session.
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from vit_course._support.files.course_files import PACKAGE
+from vit_course.teaching.classroom.process_group import new_group, remove_group
+from vit_course.teaching.classroom.visible import (
+    SETTINGS,
+    SYSTEM,
+    covered,
+    environment,
+    libraries,
+    readable_folders,
+)
+
+OF_BUBBLEWRAP = 10  # its own processes, and a few more, so that it is seen that a submission has too many
+HOME, GIVEN = "/submission", "/given"  # their paths inside the sandbox
+# A program that finds what a submission needs; its arguments are the folders to import from.
+FINDS_ALL = """
+import importlib.util, sys
+sys.path[:0] = sys.argv[1:]
+import vit_course.teaching.classroom.apart.learner
+missing = [name for name in ("torch", "IPython", "nbformat", "matplotlib") if importlib.util.find_spec(name) is None]
+print("42" if not missing else f"without {missing}")
+"""
+NOT_PROTECTED = (
+    "a submission's code runs as you: it can read and change whatever you can (solutions, marks, the work of others, "
+    "your keys), it can use the network, and what it starts may keep running"
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The resource limits for the code of one submission.
+
+    Args:
+        memory: gigabytes, of all its processes together, including files in memory.
+        processes: number of processes and threads together.
+        minutes: for the whole submission.
+        disk: gigabytes, in each of the folders that it may write to.
+        cell: seconds for one cell that is no check; each check has its own limit.
+    """
+
+    memory: float = 4.0
+    processes: int = 256
+    minutes: float = 30.0
+    disk: float = 1.0
+    cell: float = 240.0
+
+
+USUAL = Limits()
+
+
+@dataclass(frozen=True)
+class Room:
+    """The folders and limits of a sandboxed process.
+
+    Args:
+        home: a new folder, used where the sandbox has no home folder of its own; its name also names the container.
+        given: files and folders that it may read.
+        limits: its resource limits.
+        hidden: folders that it must not see.
+    """
+
+    home: Path
+    given: tuple[Path, ...]
+    limits: Limits
+    hidden: tuple[Path, ...] = ()
+
+
+class Unprotected:
+    """No isolation: a process that runs as the teacher."""
+
+    name = "no isolation"
+    lacks = NOT_PROTECTED
+    in_memory: tuple[str, ...] = ()
+
+    def start(self, command: list[str], room: Room, **options) -> subprocess.Popen:
+        """Starts a command in the sandbox; `options` go to `subprocess.Popen`."""
+        return subprocess.Popen(command, env=environment(self.home(room)), cwd=room.home, **options)
+
+    def home(self, room: Room) -> str:
+        """The path of the process's home folder inside the sandbox."""
+        return str(room.home)
+
+    def given(self, room: Room) -> list[str]:
+        """The paths of the given files and folders inside the sandbox."""
+        return [str(path) for path in room.given]
+
+    def bounds(self, limits: Limits) -> dict[str, int]:
+        """The limits that the process sets for itself, as `apart.learner.limit` takes them."""
+        return {
+            "memory": int(limits.memory * 2**30),
+            "processes": self._processes(limits.processes),
+            "seconds": int(limits.minutes * 60 * (os.cpu_count() or 1)),
+            "file": int(limits.disk * 2**30),
+        }
+
+    def _processes(self, wanted: int) -> int:
+        import psutil  # imported here, so that the command can report it where it is missing
+
+        # The system's limit counts all processes of the user.
+        mine = os.getuid() if hasattr(os, "getuid") else None
+        others = 0
+        for process in psutil.process_iter(["uids", "num_threads"]):
+            if process.info["uids"] and process.info["uids"].real == mine:
+                others += process.info["num_threads"] or 1
+        return others + wanted
+
+    def end(self, process: subprocess.Popen, room: Room) -> None:
+        """Ends a process of `start` and all that it has started."""
+        import psutil
+
+        # Repeated, because a process that is forked during one round is found only in the next.
+        for _ in range(100):
+            every = []
+            with contextlib.suppress(psutil.Error):
+                root = psutil.Process(process.pid)
+                every = [*root.children(recursive=True), root]
+            for each in every:
+                with contextlib.suppress(psutil.Error):
+                    each.suspend() if each.pid != process.pid else None
+            for each in every:
+                with contextlib.suppress(psutil.Error):
+                    each.kill()
+            try:
+                process.wait(0.2 if len(every) > 1 else 5)
+                return
+            except subprocess.TimeoutExpired:
+                continue
+
+
+class Bubblewrap(Unprotected):
+    """bwrap(1): a sandbox of Linux namespaces, without a container."""
+
+    name, program = "bubblewrap", "bwrap"
+    lacks = ""
+    # The sandbox's own file systems: all are in memory, and nothing else in it can be written to.
+    in_memory = (HOME, "/tmp", "/dev/shm")
+
+    def start(self, command, room, **options):
+        # bwrap is a process of the sandbox too, so a submission can read its environment, which is empty, and its
+        # command line; what names the teacher's folders is therefore passed by a file.
+        words = self.arguments(room)
+        with tempfile.TemporaryFile() as file:
+            file.write("".join(f"{word}\0" for word in words).encode(errors="surrogateescape"))
+            file.seek(0)
+            line = [shutil.which(self.program) or self.program, "--args", str(file.fileno()), "--", *command]
+            if group := new_group(room.home.name, room.limits.processes + OF_BUBBLEWRAP):
+                line = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), *line]
+            return subprocess.Popen(line, env={}, pass_fds=[file.fileno()], **options)
+
+    def arguments(self, room: Room) -> list[str]:
+        """The options of the program that starts the sandbox."""
+        words = ["--unshare-all", "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent"]
+        words += ["--new-session", "--clearenv", "--cap-drop", "ALL", "--proc", "/proc", "--dev", "/dev"]
+        # Before the folders that are read, because Python or the course may lie below one of these.
+        for path in self.in_memory:
+            words += ["--size", str(int(room.limits.disk * 2**30)), "--tmpfs", path]
+        for path in SYSTEM:
+            is_link = Path(path).is_symlink()
+            words += ["--symlink", str(Path(path).readlink()), path] if is_link else ["--ro-bind-try", path, path]
+        for path in (*SETTINGS, *readable_folders(room.hidden)):
+            words += ["--ro-bind-try", path, path]
+        for path in covered(room.hidden):
+            words += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
+        for path, inside in zip(room.given, self.given(room), strict=True):
+            words += ["--ro-bind", str(path), inside]
+        for name, value in environment(HOME).items():
+            words += ["--setenv", name, value]
+        # The root and /dev are file systems in memory too, without a size.
+        return [*words, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME]
+
+    def home(self, room):
+        return HOME
+
+    def given(self, room):
+        return [f"{GIVEN}/{number}" for number in range(len(room.given))]
+
+    def end(self, process, room):
+        import psutil
+
+        # The end of the sandbox's first process ends all others, however many there are.
+        with contextlib.suppress(psutil.Error):
+            for first in psutil.Process(process.pid).children():
+                first.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+        process.kill()
+        process.wait()
+        remove_group(room.home.name)
+
+    def works(self) -> bool:
+        """Whether a process starts in the sandbox with its limits; an installed program may still not work here."""
+        return not self.why_not()
+
+    def why_not(self) -> str:
+        """Why no process of the course starts in the sandbox, or ""."""
+        if not shutil.which(self.program):
+            return "it is not installed"
+        with tempfile.TemporaryDirectory(prefix="vit-course-") as home:
+            room = Room(Path(home), (), Limits(memory=1.0, disk=0.01))
+            program, expected = self._trial(room.limits)
+            command = [sys.executable, "-I", "-c", program, str(PACKAGE.parent), *libraries()]
+            try:
+                process = self.start(command, room, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                try:
+                    out, said = (text.decode(errors="replace").strip() for text in process.communicate(timeout=60))
+                finally:
+                    self.end(process, room)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                return str(error)
+        if out.split() == expected:
+            return ""
+        said = said.splitlines()
+        if said:
+            return next((line for line in said if line.startswith(f"{self.program}: ")), said[-1])
+        return f"its limits are {out or 'not set'} instead of {' '.join(expected)}"
+
+    def _trial(self, limits: Limits) -> tuple[str, list[str]]:
+        # Returns (a test program, the words that it prints where the sandbox works).
+        return FINDS_ALL, ["42"]
