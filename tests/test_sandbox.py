@@ -39,16 +39,17 @@ def ran(way, folder: Path, program: str, limits: Limits = LIMITS, hidden=(), sec
 
 
 READS = """
-import glob
-for path in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline") + glob.glob("/proc/[0-9]*/fd/*"):
+import glob, os
+for path in [path for name in ("environ", "cmdline", "cwd", "fd/*") for path in glob.glob("/proc/[0-9]*/" + name)]:
     try:
-        print(path, open(path).read(10_000) if "/fd/" not in path else __import__("os").readlink(path))
+        print(path, os.readlink(path) if os.path.islink(path) else open(path).read(10_000))
     except OSError as error:
         print(path, error.strerror)
 """
 
 
 def test_no_process_in_it_has_the_teachers_environment_or_a_file_of_the_teachers(way, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TEACHERS_TOKEN", SECRET)
     monkeypatch.setenv("HTTPS_PROXY", f"http://me:{SECRET}@proxy")
     said = ran(way, tmp_path, READS, hidden=(tmp_path / "hidden",))

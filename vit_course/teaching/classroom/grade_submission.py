@@ -67,6 +67,7 @@ class Submission:
         self._start = lambda: LearnerProcess(folder, isolation, limits, hidden, self._end)
         self._process: LearnerProcess | None = None
         self._starts = 0
+        self.notes: list[str] = []  # for the teacher
         self._given_up: set[int] = set()  # cells that ended the process: they are not run again
 
     def grade(self) -> list[Verdict]:
@@ -99,6 +100,7 @@ class Submission:
             self._close()
             kind = "CellTimeoutError" if isinstance(error, TimeoutError) else type(error).__name__
             cell.outputs = [*cell.outputs, _error(kind, f"{error}; the notebook continues without this cell")]
+            self.notes.append(f"cell {index + 1} of the code was given up: {error}")
         except _OutOfTime as error:
             cell.outputs = [_error("NotRun", str(error))]
 

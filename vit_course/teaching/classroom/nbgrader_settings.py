@@ -79,7 +79,7 @@ class RunApart(NbGraderPreprocessor):
         for verdict in verdicts:
             if verdict.why:
                 self.log.error("%s: %s was not graded: %s", who, verdict.graded.name, verdict.why)
-        notes = nb.metadata.get("vit_course", {}).get("notes", [])
+        notes = [*nb.metadata.get("vit_course", {}).get("notes", []), *submission.notes]
         (folder / VERDICTS).write_text(as_text(verdicts, notes), encoding="utf-8", errors="replace")
         return nb, resources
 

@@ -159,7 +159,7 @@ class Bubblewrap(Unprotected):
             line = [shutil.which(self.program) or self.program, "--args", str(file.fileno()), "--", *command]
             if group := new_group(room.home.name, room.limits.processes + OF_BUBBLEWRAP):
                 line = ["/bin/sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), *line]
-            return subprocess.Popen(line, env={}, pass_fds=[file.fileno()], **options)
+            return subprocess.Popen(line, env={}, cwd="/", pass_fds=[file.fileno()], **options)
 
     def arguments(self, room: Room) -> list[str]:
         """The options of the program that starts the sandbox."""
