@@ -117,7 +117,7 @@ def test_python_and_the_course_may_lie_below_a_folder_that_the_sandbox_mounts_ov
     way, folder = isolation.WAYS["bubblewrap"], Path(place, f"vit-course-test-{os.getpid()}")
     (folder / "bin").mkdir(parents=True)
     try:
-        (folder / "bin" / "python").symlink_to(sys.executable)
+        (folder / "bin" / "python").symlink_to(Path(sys.executable).resolve())  # as venv does
         (folder / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
         program = (
             "import os, sys; sys.path[:0] = sys.argv[1:]\n"
