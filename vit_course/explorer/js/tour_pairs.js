@@ -93,8 +93,8 @@ const coloured = {
     if (!pair(now) || now.view !== "colours" || !panel.features || apart(panel, query, key) < far(panel)) return "";
     const gap = colourGap(paintOf(now), panel, query, key);
     if (gap > 0.1) return "";
-    const far = apart(panel, query, key).toFixed(0);
-    return `They lie ${far} ${far === "1" ? "patch" : "patches"} apart and differ by at most ${Math.ceil(100 * gap)} % in red, green and blue; the cosine of their tokens is ${cosines(panel, query)[key].toFixed(2)}.`;
+    const patchesApart = apart(panel, query, key).toFixed(0);
+    return `They lie ${patchesApart} ${patchesApart === "1" ? "patch" : "patches"} apart and differ by at most ${Math.ceil(100 * gap)} % in red, green and blue; the cosine of their tokens is ${cosines(panel, query)[key].toFixed(2)}.`;
   },
   *solve(now) {
     const { panel } = now;
