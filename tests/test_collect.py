@@ -314,6 +314,7 @@ def test_class_lists(tmp_path, text, column, expected):
     ("data", "words"),
     [
         (b"", "is empty"),
+        (b"id,email\n\n", "no learners below them"),
         (b"a,b\n1,2\n", "has no column that names learners; it has a, b"),
         (b"id\nada\nbob\nada\n", "lines 2 and 4"),
         *((b"id\n" + name + b"\n", "cannot be a folder's name") for name in (b"../bob", b"-rf", b"CON", b"a" * 300)),

@@ -59,6 +59,8 @@ def read_roster(path: Path, id_column: str | None = None) -> list[dict[str, str]
             raise ValueError(f"lines {lines[same]} and {line} of {path} have the same {chosen!r}: {one['id']}")
         lines[same] = line
         found.append(one)
+    if not found:
+        raise ValueError(f"{path} has headings ({', '.join(rows[0])}) and no learners below them")
     return found
 
 
