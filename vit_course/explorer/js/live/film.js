@@ -15,7 +15,7 @@ export class Film extends Camera {
     page.choose.press(null);
     document.querySelector(".live-credit").textContent = "";
     // Removes the photograph from the address.
-    history.replaceState(null, "", `${location.pathname}${toAddress({ model, size, gpu }, page.known)}${location.hash}`);
+    history.replaceState(history.state, "", `${location.pathname}${toAddress({ model, size, gpu }, page.known)}${location.hash}`);
     this.told = "";
     page.look(); // which chooses the model
   }
