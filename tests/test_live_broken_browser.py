@@ -254,6 +254,7 @@ def test_what_is_odd_about_ones_picture_is_said_and_after_a_reload_that_it_is_go
     words(page, "Your own photograph stayed with you and is not kept here")
     page.click('[data-photograph$="rocket.jpg"]')
     page.wait_for_function("!document.querySelector('.live-words').textContent.includes('is not kept here')")
+    page.locator(".vit-main").wait_for()
     box = page.locator(".vit-main").bounding_box()
     assert box["y"] + box["height"] <= 900, "the whole photograph is on the screen"
     page.close()
