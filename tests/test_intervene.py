@@ -1,7 +1,5 @@
 """Interventions: equal to changes of the model made by hand, composable, recorded as they are, and gone afterwards."""
 
-import copy
-import pickle
 import threading
 
 import by_hand
@@ -298,17 +296,3 @@ def test_other_models_and_other_threads_are_left_alone():
             thread.join()
             assert torch.equal(other(images), theirs) and not torch.allclose(model(images), before)
     assert torch.equal(seen[0], before)
-
-
-@pytest.mark.parametrize("name", ["ours", "timm"])
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
-def test_a_copy_made_inside_is_neither_changed_nor_recorded(name, copied):
-    library = LIBRARIES[name]
-    model, images = library.model().eval(), library.images()
-    with torch.no_grad():
-        expected = published.logits(model, images)
-        with intervene(model, [without_head(0, 0)]), record_attention(model) as maps:
-            other = copied(model)
-            close(published.logits(other, images), expected)
-        close(published.logits(other, images), expected)
-    assert not any(maps.by_layer)

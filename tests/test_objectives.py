@@ -2,7 +2,6 @@
 
 import json
 import math
-import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -284,18 +283,6 @@ def test_parts_of_a_batch_give_the_same_weights(make, dataset, float64):
     histories = [train(one, dataset, ONCE, progress=False), train(other, dataset, ONCE, progress=False, accumulate=2)]
     assert histories[0] == [pytest.approx(row, abs=1e-10) for row in histories[1]]
     torch.testing.assert_close(other.state_dict(), one.state_dict(), rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("strange", ["last.safetensors", "best.safetensors"])
-def test_the_state_of_one_run_and_the_best_weights_of_another_are_refused(strange, dataset, tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "new_model", masked)
-    train(masked(), dataset, RECIPE, tmp_path / "whole", progress=False)
-    cut_after(1, monkeypatch, tmp_path / "cut", dataset, RECIPE)
-    shutil.copy(tmp_path / "whole" / strange, tmp_path / "cut")
-    before = files(tmp_path / "cut")
-    with pytest.raises(ValueError, match="the files are of two runs; restore both from one copy"):
-        train(masked(), dataset, RECIPE, tmp_path / "cut", resume=True, progress=False)
-    assert files(tmp_path / "cut") == before
 
 
 def test_a_run_of_another_objective_is_refused_by_name(dataset, tmp_path):

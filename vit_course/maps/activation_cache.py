@@ -12,7 +12,8 @@ from vit_course._support.inputs.rules import shown
 from vit_course._support.inputs.tensors import check_floats, check_module
 from vit_course.maps.active_interventions import ACTIVE
 from vit_course.maps.anatomy import Anatomy
-from vit_course.maps.intervene import among, intervene
+from vit_course.maps.indices import among
+from vit_course.maps.intervene import intervene
 from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.run_model import run
 

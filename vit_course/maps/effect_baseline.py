@@ -11,7 +11,8 @@ from vit_course._support.inputs.rules import is_int, shown
 from vit_course._support.inputs.tensors import need_finite
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.forward_pass import ForwardPass, logits_of
-from vit_course.maps.intervene import ALL, among, intervene, need_places
+from vit_course.maps.indices import ALL, among, need_places
+from vit_course.maps.intervene import intervene
 from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.probe_tokens import find_probed_tokens
 from vit_course.maps.run_model import run

@@ -7,22 +7,20 @@ from functools import partial
 import torch
 from torch import nn
 
-from vit_course._support.inputs.rules import is_int, one_of, shown
-from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, check_numbers, check_tensor
+from vit_course._support.inputs.rules import one_of, shown
+from vit_course._support.inputs.tensors import check_axes, check_floats, check_module, check_numbers
 from vit_course.maps.active_interventions import active
 from vit_course.maps.anatomy import Anatomy
 from vit_course.maps.attention_tracer import sums_to_one
 from vit_course.maps.foreign_recording import EAGER
 from vit_course.maps.hooks import hooked
+from vit_course.maps.indices import ALL, Places, among, need_places
 from vit_course.maps.intervention import Intervention, RunningLayer
 from vit_course.maps.intervention_hooks import InterventionHooks
 from vit_course.maps.stored_means import MeanActivations
 
-# An index, several, or a slice.
-Places = int | Sequence[int] | torch.Tensor | slice
 # "token mean" or "zero"; means over a data set; another picture, (1 or B, C, H, W); or a function of the present value.
 By = str | MeanActivations | torch.Tensor | Callable[[torch.Tensor], torch.Tensor]
-ALL = slice(None)
 BRANCH, BY = one_of("attention", "mlp"), one_of("token mean", "zero")
 
 
@@ -219,42 +217,6 @@ def intervene(model: nn.Module, interventions: Sequence[Intervention]) -> Iterat
     with hooked(hooks.all()), EAGER, active(hooks.changing):
         hooks.learn()
         yield model
-
-
-def need_places(what: str, value: Places) -> tuple[int, ...] | slice:
-    """Returns a tuple of indices, from one or several, or the slice itself.
-
-    Raises:
-        ValueError: a value that is neither an index, several indices nor a slice of indices.
-    """
-    if isinstance(value, slice):
-        ends = (value.start, value.stop, value.step)
-        if value.step == 0 or not all(one is None or is_int(one) for one in ends):
-            raise ValueError(f"{what} must be a slice of ints, with a step other than 0, got {shown(value)}")
-        return value
-    if isinstance(value, torch.Tensor):
-        check_tensor(what, value)
-        check_numbers(what, value)
-    several = value.tolist() if isinstance(value, torch.Tensor) else value
-    places = [several] if is_int(several) else several
-    if not isinstance(places, (list, tuple, range)) or not places or not all(is_int(n) and n >= 0 for n in places):
-        raise ValueError(f"{what} must be an int of at least 0, several such ints or a slice, got {shown(value)}")
-    return tuple(places)
-
-
-def among(what: str, places: tuple[int, ...] | slice, count: int, name: str) -> list[int]:
-    """Returns the list of indices, after checking that they are below `count`.
-
-    Raises:
-        ValueError: an index that is too large, or an empty slice.
-    """
-    if isinstance(places, slice):
-        if not (chosen := list(range(count)[places])):
-            raise ValueError(f"{name}: {shown(places)} must choose at least one {what} of {count}, but it chooses none")
-        return chosen
-    if max(places) >= count:
-        raise ValueError(f"{name}: {what} must be from 0 to {count - 1}, got {max(places)}")
-    return list(places)
 
 
 def of_parts(name: str, place: str, layer: Places, parts: Places, by: By) -> Intervention:
