@@ -109,15 +109,18 @@ def test_it_is_served_with_the_headers_for_threads_until_it_is_interrupted(folde
     command = [sys.executable, "-m", "vit_course", "live", str(folder), "--serve", "--port", "0", "--no-browser"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, preexec_fn=hears_interrupts, **pipes) as served:
-        address = re.search(r"is served at (http://localhost:\d+) until", served.stdout.readline())[1]
-        with urllib.request.urlopen(f"{address}/live_worker.js", timeout=30) as answer:
-            assert answer.read() == (folder / "live_worker.js").read_bytes()
-            found = [answer.headers[f"Cross-Origin-{name}-Policy"] for name in ("Opener", "Embedder")]
-            assert found == ["same-origin", "require-corp"] and answer.headers["Content-Type"] == "text/javascript"
-        port = address.rpartition(":")[2]
-        assert main(["live", str(folder), "--serve", "--port", port, "--no-browser"]) == 2
-        served.send_signal(signal.SIGINT)
-        assert served.wait(PATIENCE) == 130
+        try:
+            address = re.search(r"is served at (http://localhost:\d+) until", served.stdout.readline())[1]
+            with urllib.request.urlopen(f"{address}/live_worker.js", timeout=30) as answer:
+                assert answer.read() == (folder / "live_worker.js").read_bytes()
+                found = [answer.headers[f"Cross-Origin-{name}-Policy"] for name in ("Opener", "Embedder")]
+                assert found == ["same-origin", "require-corp"] and answer.headers["Content-Type"] == "text/javascript"
+            port = address.rpartition(":")[2]
+            assert main(["live", str(folder), "--serve", "--port", port, "--no-browser"]) == 2
+            served.send_signal(signal.SIGINT)
+            assert served.wait(PATIENCE) == 130
+        finally:
+            served.kill()
     assert (folder / "index.html").stat().st_mtime_ns == before, "what is there is served as it is"
 
 

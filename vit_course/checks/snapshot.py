@@ -31,14 +31,14 @@ def _anomaly() -> tuple[bool, bool]:
     return torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
 
 
-def _working_directory() -> Path | None:
+def _working_directory() -> str | None:
     try:
-        return Path.cwd()
+        return os.getcwd()  # noqa: PTH109 - not of pathlib, which calls functions that an answer may have replaced
     except OSError:  # it was removed, such as by another program
         return None
 
 
-def _change_working_directory(wanted: Path | None) -> None:
+def _change_working_directory(wanted: str | None) -> None:
     if wanted is not None:
         with contextlib.suppress(OSError):
             os.chdir(wanted)

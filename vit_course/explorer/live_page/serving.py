@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from socket import socket
 
 from vit_course._support.inputs.extras import extra
 
@@ -67,14 +68,14 @@ def serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
     """
     if not 0 <= port < 65536:
         raise ValueError(f"--port must be 0 to 65535, got {port}")
-    asyncio.run(_serve(folder, port, ready))
-
-
-async def _serve(folder: Path, port: int, ready: Callable[[str], None]) -> None:
     try:
         sockets = bind_sockets(port, "127.0.0.1")
     except OSError as error:
         raise OSError(f"port {port} cannot be used ({error.strerror}): choose another with --port") from error
+    asyncio.run(_serve(folder, sockets, ready))
+
+
+async def _serve(folder: Path, sockets: list[socket], ready: Callable[[str], None]) -> None:
     server(folder).add_sockets(sockets)
     ready(f"http://localhost:{sockets[0].getsockname()[1]}")
     await asyncio.Event().wait()
