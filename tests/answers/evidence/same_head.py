@@ -48,4 +48,4 @@ for slug, changes in (
                        "conclusion": "the replacement"}),
 ):  # fmt: skip
     wrong("evidence.same_head", slug)(lambda changes=changes: MEASURED | changes)
-unforeseen("evidence.same_head")(lambda: MEASURED | {"zero": [51, 33, 69]})
+unforeseen("evidence.same_head")(lambda: MEASURED | {"zero": [33, 51, 69]})

@@ -22,7 +22,7 @@ import torch
 from vit_course.checks.draw import Draw
 from vit_course.checks.report import Wrong
 from vit_course.checks.tools.calling import call
-from vit_course.checks.tools.mistakes import Slip, by_value
+from vit_course.checks.tools.mistakes import Slip
 from vit_course.checks.tools.returned import named, real
 from vit_course.checks.tools.words import describe, plain
 
@@ -201,11 +201,16 @@ def made_again(
 
 
 def _named(slips: Sequence[Slip], setting, sources: Sequence, given: Mapping, near: float, details: list[str]) -> Wrong:
-    # The slip that gives the numbers of both sources: one number alone may come near by chance.
-    for source in sources:
-        found = by_value(slips, {"setting": setting, "source": source}).items()
-        fitting = {said for number, said in found if abs(given[source] - number) <= near}
-        slips = [slip for slip in slips if (slip.slug, slip.sentence) in fitting]
+    # The slip that gives the numbers of both sources: one alone may come near by chance, or fit another slip too.
+    found: dict[tuple, tuple[str, str]] = {}  # of two slips with equal numbers the first counts
+    for slip in slips:
+        for numbers in zip(*(slip.values({"setting": setting, "source": source}) for source in sources), strict=True):
+            found.setdefault(numbers, (slip.slug, slip.sentence))
+    fitting = {
+        said
+        for numbers, said in found.items()
+        if all(abs(given[source] - number) <= near for source, number in zip(sources, numbers, strict=True))
+    }
     if len(fitting) == 1:  # if several fit, it is unknown which one it was
         return Wrong(*fitting.pop(), details)
     return Wrong("not-repeated", "The check repeated a run and got a number other than the reported one.", details)
