@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from vit_course.teaching.classroom import containers, isolation, process_group, visible
+from vit_course.teaching.classroom import containers, control_group, isolation, sandbox_environment
 from vit_course.teaching.classroom.sandbox import HOME, Limits, Room
 
 SECRET = "a-token-of-the-teacher"
@@ -93,9 +93,9 @@ while True:
 
 def test_a_fork_bomb_is_counted_and_ends_whole(way, tmp_path):
     name = f"vit-course-trial-{os.getpid()}"
-    if os.getuid() == 0 and way.name == "bubblewrap" and process_group.new_group(name, 5) is None:
+    if os.getuid() == 0 and way.name == "bubblewrap" and control_group.new_group(name, 5) is None:
         pytest.skip("root without cgroups: nothing counts its processes")
-    process_group.remove_group(name)
+    control_group.remove_group(name)
     before = time.monotonic()
     assert ran(way, tmp_path, BOMB + "# 31415926", seconds=2) == "ended"
     assert time.monotonic() - before < 30
@@ -171,9 +171,11 @@ def test_the_command_line_of_a_container(name, tmp_path, monkeypatch):
     assert name != "podman" or {"--http-proxy=false", "--env-host=false", "--read-only-tmpfs=false"} <= {*line}
     volumes = [word for before, word in pairwise(line) if before == "--volume"]
     assert all(volume.endswith(":ro") for volume in volumes) and not any("docker.sock" in one for one in volumes)
-    assert SECRET not in " ".join(line) and options["env"].keys() <= {*visible.OF_CLIENTS}
+    assert SECRET not in " ".join(line) and options["env"].keys() <= {*sandbox_environment.OF_CLIENTS}
 
 
 def test_a_path_that_holds_the_home_folder_is_not_shown(monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path, str(Path.home()), str(Path.home().parent)])
-    assert not {str(Path.home().resolve()), str(Path.home().parent.resolve())} & {*visible.readable_folders()}
+    assert not {str(Path.home().resolve()), str(Path.home().parent.resolve())} & {
+        *sandbox_environment.readable_folders()
+    }

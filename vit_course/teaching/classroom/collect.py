@@ -19,7 +19,7 @@ from vit_course._support.inputs.rules import harmless
 from vit_course.teaching.classroom.grading_cell import DIGEST, TIMESTAMP, VERDICTS
 from vit_course.teaching.classroom.repair import Wanted
 from vit_course.teaching.classroom.sandbox import Limits, Room, Unprotected
-from vit_course.teaching.classroom.visible import libraries
+from vit_course.teaching.classroom.sandbox_environment import libraries
 
 SUBMITTED, READABLE, AUTOGRADED = "submitted", "readable", "autograded"
 LIMITS = Limits(memory=2.0, processes=64, minutes=1.0, disk=0.01)

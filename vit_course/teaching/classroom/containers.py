@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from vit_course.teaching.classroom.sandbox import HOME, Bubblewrap, Limits
-from vit_course.teaching.classroom.visible import (
+from vit_course.teaching.classroom.sandbox_environment import (
     PROXIES,
     SETTINGS,
     SYSTEM,

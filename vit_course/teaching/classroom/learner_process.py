@@ -21,7 +21,7 @@ from vit_course.teaching.classroom.apart.proxies import Receiving
 from vit_course.teaching.classroom.apart.rpc import Session
 from vit_course.teaching.classroom.apart.serialization import Unpacker, WireError
 from vit_course.teaching.classroom.sandbox import USUAL, Limits, Room, Unprotected
-from vit_course.teaching.classroom.visible import libraries
+from vit_course.teaching.classroom.sandbox_environment import libraries
 
 START_SECONDS = 120.0
 BOOT = (

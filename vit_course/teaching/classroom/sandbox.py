@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vit_course._support.files.course_files import PACKAGE
-from vit_course.teaching.classroom.process_group import new_group, remove_group
-from vit_course.teaching.classroom.visible import (
+from vit_course.teaching.classroom.control_group import new_group, remove_group
+from vit_course.teaching.classroom.sandbox_environment import (
     SETTINGS,
     SYSTEM,
     covered,

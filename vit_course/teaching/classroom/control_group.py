@@ -1,4 +1,4 @@
-"""A group of processes that the kernel counts, by cgroups(7), where this user may make one.
+"""A control group: processes that the kernel counts, by cgroups(7), where this user may make one.
 
 The limit of setrlimit(2) counts the processes of every user except root, and by default only root may make a group.
 """
