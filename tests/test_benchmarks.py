@@ -67,7 +67,7 @@ def test_each_explorable_is_timed_alone_and_among_all(browser):
     alone = rf"^(\w+): {times}; empty page: {times}; [\d.]+ times, -?[\d.]+ ms more at the 95th$"
     assert re.findall(alone, text, re.MULTILINE) == [*ABOUT]
     pictures = r"[\d.]+ pictures a second, \d+ of \d+ late"
-    among = rf"^(\w+) among {len([*ABOUT])}: {pictures}; empty page: {pictures}$"
+    among = rf"^(\w+) among {len(ABOUT)}: {pictures}; empty page: {pictures}$"
     assert re.findall(among, text, re.MULTILINE) == [*ABOUT]
 
 

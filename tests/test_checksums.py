@@ -108,18 +108,18 @@ def installed(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "file", "words"),
+    ("name", "file", "words", "advice"),
     [
-        ("shapes", "shapes/best.safetensors", "is damaged: the SHA-256 of its content"),
-        ("vit-s14-cifar10", "vit-s14-cifar10/head.safetensors", "is damaged: the SHA-256 of its content"),
-        ("vit-s14", "vit-s14/model.safetensors", "is damaged, or not the file that comes with"),
+        ("shapes", "shapes/best.safetensors", "is damaged: the SHA-256 of its content", "restore it"),
+        ("vit-s14-cifar10", "vit-s14-cifar10/head.safetensors", "is damaged: the SHA-256 of its content", "restore it"),
+        ("vit-s14", "vit-s14/model.safetensors", "is damaged, or not the file that comes with", "install the"),
     ],
 )
-def test_a_shipped_file_is_whole_or_refused_by_name(name, file, words, installed):
+def test_a_shipped_file_is_whole_or_refused_by_name(name, file, words, advice, installed):
     assert pretrained.load_run(name).model.config.hidden_dim
     path = installed / file
     flipped(path, path.stat().st_size - 7)
-    refused(lambda: pretrained.load_run(name), f"{path} {words}")
+    refused(lambda: pretrained.load_run(name), f"{path} {words}", advice)
 
 
 def test_the_live_page_takes_no_damaged_file(installed):

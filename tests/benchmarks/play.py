@@ -149,7 +149,7 @@ def main() -> None:
                 page.set_content(EMPTY)
                 return page
             page.goto((Path(folder) / f"{name}.html").as_uri())
-            count = len([*ABOUT]) if name == "index" else 1
+            count = len(ABOUT) if name == "index" else 1
             page.wait_for_function(f"document.querySelectorAll('[data-drawn=true]').length === {count}")
             return page
 
@@ -165,7 +165,7 @@ def main() -> None:
             for one in pair:
                 one.intervals(min(0.2, options.seconds))  # until it has come into view and been compiled
             mine, other = (pictures(one.intervals(options.seconds)) for one in pair)
-            print(f"{name} among {len([*ABOUT])}: {mine}; empty page: {other}", flush=True)
+            print(f"{name} among {len(ABOUT)}: {mine}; empty page: {other}", flush=True)
         browser.close()
 
 
