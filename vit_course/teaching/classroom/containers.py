@@ -45,8 +45,10 @@ class Container(Bubblewrap):
         # Without a log: the server would write what a submission sends to the teacher's disk, without a limit.
         words += ["--user", f"{os.getuid()}:{os.getgid()}", "--log-driver", "none"]
         words += ["--memory", memory, "--memory-swap", memory, "--pids-limit", str(room.limits.processes)]
+        # podman would copy into it what lies below: what a hidden folder holds.
+        empty = ",notmpcopyup" if self.name == "podman" else ""
         for path in (HOME, "/tmp"):
-            words += ["--tmpfs", f"{path}:{size},mode=1777"]
+            words += ["--tmpfs", f"{path}:{size},mode=1777{empty}"]
         words += ["--shm-size", str(int(room.limits.disk * 2**30)), "--workdir", HOME]
         if self.name == "podman":
             words += ["--read-only-tmpfs=false", "--http-proxy=false", "--env-host=false"]
@@ -55,7 +57,7 @@ class Container(Bubblewrap):
             if Path(path).exists():
                 words += ["--volume", f"{os.path.realpath(path)}:{path}:ro"]
         for path in covered(room.hidden):
-            words += ["--tmpfs", f"{path}:ro,size=4k"]
+            words += ["--tmpfs", f"{path}:ro,size=4k{empty}"]
         for path, inside in zip(room.given, self.given(room), strict=True):
             words += ["--volume", f"{path}:{inside}:ro"]
         proxies = dict.fromkeys([*PROXIES, *map(str.upper, PROXIES)], "")

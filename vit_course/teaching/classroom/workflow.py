@@ -21,9 +21,12 @@ from vit_course.teaching.classroom.repair import Wanted
 from vit_course.teaching.classroom.sandbox import Unprotected
 
 CONFIG_NAME, REPORTS = "nbgrader_config.py", "reports"
-# nbgrader without its traceback after Ctrl+C, which the command itself reports in one line.
+# nbgrader without its traceback after Ctrl+C, which the command itself reports in one line. Where Ctrl+C comes while
+# Python cleans up an object, it is not raised but printed, and the command sends it again.
 NBGRADER = """
 import sys
+printed = sys.unraisablehook
+sys.unraisablehook = lambda error: None if error.exc_type is KeyboardInterrupt else printed(error)
 try:
     from nbgrader.apps.nbgraderapp import main
     sys.argv[0] = "nbgrader"
