@@ -110,7 +110,7 @@ def test_a_saved_page_shows_what_was_computed_and_says_what_was_not(opened, shap
     take(page, "Put everything back")
     page.wait_for_function(f"() => document.querySelector('{SAID}').textContent === ''")
     assert page.evaluate("() => document.activeElement.textContent") == "Layer 3, head 1", "the focus is not lost"
-    said = text(page, AGAINST, "rank correlation of the two", f"The maps of all {found.numel()} heads")
+    said = text(page, AGAINST, "rank correlation of the two", f"Over the maps of all {found.numel()} heads")
     effect = maps.effects(model, images, kind="patches", of="class token", progress=False).values.flatten()
     with torch.no_grad(), maps.record_attention(model) as recorded:
         model(images)

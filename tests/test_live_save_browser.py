@@ -70,6 +70,7 @@ def test_the_saved_page_is_that_of_save_html_and_shows_what_was_left(opened, bro
     same, wanted, content = parts(tmp_path / "python.html")
     described = wanted["_panels"][0]
     assert same == around and described["telling"] is not None
+    assert panel.pop("had_model") and not described.pop("had_model"), "the page's worker can change its model"
     assert panel.pop("at") == pytest.approx([0.05, 0.5], abs=1e-3)  # of a square that was moved: Python has none
     rows = layer_of({"_panels": [panel], "_data": kept}, 9).sum(axis=-1)
     np.testing.assert_allclose(rows, 1, atol=1e-4, err_msg="of the numbers as they are stored")

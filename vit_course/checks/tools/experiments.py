@@ -171,6 +171,7 @@ def made_again(
     kinds: Sequence[Sequence] | None = None,
     runs: int = 1,
     slips: Sequence[Slip] = (),
+    slips_near: float | None = None,
 ) -> None:
     """Repeats runs of each kind of setting, and raises `Wrong` where one gives another number than the learner's.
 
@@ -185,6 +186,7 @@ def made_again(
         kinds: groups of settings, of each of which one is drawn for every run; each setting by itself, unless given.
         runs: how many are repeated of each kind.
         slips: the wrong numbers that they give, by `setting` and `source`.
+        slips_near: the tolerance for these numbers, unless it is that of the setting.
     """
     ((word, sources),) = each.items()
     asked = [kind for kind in kinds or [[setting] for setting in reported] for _ in range(runs)]
@@ -197,7 +199,8 @@ def made_again(
         details = [f"Run:      {setting!r}, {word} {source}", f"Expected: about {right:.3g}"]
         details.append(f"Received: {received:.3g}")
         given = dict(zip(sources, reported[setting], strict=True))
-        raise _named(slips, setting, [source, sources[place - 1]], given, tolerance, details)
+        near_slips = tolerance if slips_near is None else slips_near
+        raise _named(slips, setting, [source, sources[place - 1]], given, near_slips, details)
 
 
 def _named(slips: Sequence[Slip], setting, sources: Sequence, given: Mapping, near: float, details: list[str]) -> Wrong:

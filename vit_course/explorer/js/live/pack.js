@@ -69,7 +69,7 @@ export function tested({ panel, data }, known) {
   rows.forEach(({ row }, i) => values.set(row, i * width));
   if (rows.length) all.floats("tested", null, values, [rows.length, width]);
   const told = Array.from(known, ([key, { says }]) => ({ change: JSON.parse(key), ...(says ? { says } : {}) }));
-  return { panel: { ...panel, sections: all.described, tested: told, asks: false }, data: all.joined() };
+  return { panel: { ...panel, sections: all.described, tested: told, asks: false, had_model: true }, data: all.joined() };
 }
 
 const breath = () => new Promise((done) => setTimeout(done));
