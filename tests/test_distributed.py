@@ -85,6 +85,18 @@ def test_two_processes_learn_without_labels_what_one_does(objective, tmp_path, f
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("loss", ["softmax", "sigmoid"])
+def test_two_processes_compare_all_captions_of_a_batch(loss, tmp_path, float64):
+    # The last batch of 65 has one image: the second process has none, and still compares.
+    words = ["train", "--recipe", "clip-scenes", "--num-train=65", "--epochs=2", "--batch-size=32", "--loss", loss]
+    words += ["--hidden-dim=32", "--num-heads=2", "--mlp-dim=48", "--num-layers=1", "--precision=float32"]
+    assert main([*words, "--out", str(tmp_path / "alone")]) == 0
+    code, _, errors = run(*TORCHRUN, "-m", "vit_course", *words, "--out", "run", cwd=tmp_path)
+    assert code == 0, errors
+    assert_the_same_run(tmp_path / "run", tmp_path / "alone")
+
+
+@pytest.mark.thorough
 def test_the_recipe_rules_whatever_the_launcher_is_told(alone, tmp_path):
     # On CPUs `accelerate launch` starts several processes through MPI alone, so here it starts one.
     launch = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes=1", "--num_machines=1"]

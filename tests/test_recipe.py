@@ -17,6 +17,7 @@ from vit_course import data, training
 from vit_course.__main__ import main
 from vit_course.config import ViTConfig
 from vit_course.training import ConvNet, TrainingConfig, parameter_groups, processes, train, warmup_cosine
+from vit_course.training.contrastive import Contrastive
 from vit_course.training.masked import MaskedAutoencoder
 from vit_course.training.optimisers import make_optimisers
 from vit_course.training.recipe import OBJECTIVES, RECIPES, RULES
@@ -89,15 +90,17 @@ def test_muon_takes_the_hidden_matrices():
 
 
 MILLIONS = {"shapes": 0.142, "digits": 0.059, "tiny-cifar": 0.119, "small-cifar": 5.363}
-WITHOUT_LABELS = {"mae-cifar": 0.676, "dino-cifar": 0.676}
+WITHOUT_LABELS = {"mae-cifar": 0.676, "dino-cifar": 0.676, "clip-scenes": 0.464}
+
+SIZES = {"shapes": (32, 3, 5), "digits": (8, 1, 10), "scenes": (48, 3, 30)}
 
 
 @pytest.mark.parametrize(("recipe", "millions"), [*MILLIONS.items(), *WITHOUT_LABELS.items()])
 def test_every_recipe_makes_a_model_and_a_training(recipe, millions):
     parts = tomllib.loads((RECIPES / f"{recipe}.toml").read_text(encoding="utf-8"))
     wanted = {"data", "model", "training"} | ({"objective"} if recipe in WITHOUT_LABELS else set())
-    assert set(parts) == wanted and parts["data"]["source"] in ("shapes", "digits", "cifar10")
-    side, channels, classes = {"shapes": (32, 3, 5), "digits": (8, 1, 10)}.get(parts["data"]["source"], (32, 3, 10))
+    assert set(parts) == wanted and parts["data"]["source"] in ("shapes", "digits", "scenes", "cifar10")
+    side, channels, classes = SIZES.get(parts["data"]["source"], (32, 3, 10))
     classes = 0 if recipe in WITHOUT_LABELS else classes
     model = ViT(ViTConfig(image_size=side, in_channels=channels, num_classes=classes, **parts["model"]))
     assert round(sum(p.numel() for p in model.parameters()) / 1e6, 3) == millions
@@ -114,12 +117,13 @@ def hiding(mask_ratio: float) -> MaskedAutoencoder:
     return MaskedAutoencoder(new_model(), mask_ratio)  # of 6 patches
 
 
-@pytest.mark.parametrize("cls", [MaskedAutoencoder, SelfDistillation], ids=lambda cls: cls.name)
+@pytest.mark.parametrize("cls", [MaskedAutoencoder, SelfDistillation, Contrastive], ids=lambda cls: cls.name)
 def test_the_recipe_s_defaults_are_those_of_the_class(cls):
     first, *options = inspect.signature(cls).parameters.values()
     assert first.name == "vit" and OBJECTIVES[cls.name] == {one.name: one.default for one in options}
     assert OBJECTIVES[cls.name] == cls(new_model(pool="mean", image_size=16)).options
-    assert set(OBJECTIVES) == {"supervised", "masked", "self-distilled"} and OBJECTIVES["supervised"] == {}
+    assert set(OBJECTIVES) == {"supervised", "masked", "self-distilled", "contrastive"}
+    assert OBJECTIVES["supervised"] == {}
 
 
 @pytest.mark.parametrize(

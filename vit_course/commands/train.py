@@ -39,9 +39,9 @@ def add_to(commands) -> None:
     data = train.add_argument_group("data")
     data.add_argument("--data", help=f"{', '.join(SOURCES)}, or a folder with one sub-folder of images per class")
     data.add_argument(
-        "--image-size", type=int, help="size of the shapes, or size to which a folder's images are resized"
+        "--image-size", type=int, help="size of shapes and scenes, or size to which a folder's images are resized"
     )
-    data.add_argument("--num-train", type=int, help="number of shapes to train on")
+    data.add_argument("--num-train", type=int, help="number of shapes or scenes to train on")
     data.add_argument("--on-disk", action="store_true", help="leave a folder's images on disk, to save memory")
     for group, config in (("model", ViTConfig), ("training", TrainingConfig)):
         section = train.add_argument_group(group)

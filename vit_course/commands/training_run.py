@@ -19,6 +19,7 @@ from vit_course.data.memory import check_memory
 from vit_course.pretrained import Pretrained, load_run, resize, with_head
 from vit_course.training.baseline import linear_baseline
 from vit_course.training.checking import available_device
+from vit_course.training.contrastive import Contrastive, retrieval_accuracy
 from vit_course.training.evaluation import evaluate, images_at_once
 from vit_course.training.features import knn_accuracy
 from vit_course.training.loop import train
@@ -34,6 +35,18 @@ if TYPE_CHECKING:
     from vit_course.commands.recipes import Recipe
 
 BYTES_A_PARAMETER = 16  # in float32: the weight, its gradient and AdamW's two moments
+
+
+# What each kind of objective is judged by: its name, the column of the log that is drawn, and what it is compared with.
+REPORTED = {
+    "test_accuracy": ("test accuracy", "accuracy", "a linear classifier", "linear_test_accuracy"),
+    "knn_test_accuracy": (
+        "accuracy of the 20 nearest neighbours", "loss", "before training", "untrained_knn_test_accuracy",
+    ),
+    "retrieval_test_accuracy": (
+        "share of captions that are true of the image found", "loss", "by chance", "retrieval_by_chance",
+    ),
+}  # fmt: skip
 
 
 def train_and_report(recipe: "Recipe", options) -> int:
@@ -118,8 +131,8 @@ def _new_objective(
     model = ViT(config) if start is None else _with_new_head(start.model, dataset)
     if recipe.objective == "supervised":
         return Supervised(model, dataset, recipe.training.label_smoothing).to(device)
-    objective = MaskedAutoencoder if recipe.objective == "masked" else SelfDistillation
-    return objective(model, **recipe.options).to(device)
+    kinds = {kind.name: kind for kind in (MaskedAutoencoder, SelfDistillation, Contrastive)}
+    return kinds[recipe.objective](model, **recipe.options).to(device)
 
 
 def _with_new_head(model: ViT, dataset: data.Dataset) -> ViT:
@@ -144,6 +157,10 @@ def _test(objective: Objective, dataset: data.Dataset, recipe: "Recipe", options
     model, (best, _) = objective.kept, load_weights(options.out / "best.safetensors")
     model.load_state_dict(best)
     at_once = images_at_once(dataset.test, recipe.training.batch_size, options.accumulate)
+    if isinstance(objective, Contrastive):
+        objective.eval()
+        accuracy, chance = retrieval_accuracy(objective, dataset.test, dataset, at_once)
+        return {"retrieval_test_accuracy": accuracy, "retrieval_by_chance": chance}
     if recipe.objective != "supervised":
         accuracy = knn_accuracy(model, dataset, at_once, options.workers)
         data.seed_everything(recipe.training.seed)
@@ -159,12 +176,9 @@ def _test(objective: Objective, dataset: data.Dataset, recipe: "Recipe", options
 def _keep(out: Path, name: str, history: list[dict], result: dict, unreadable: list[str]) -> None:
     if unreadable := add_names(out / "unreadable.txt", unreadable):
         say(f"{len(unreadable)} files could not be read and were left out, such as {unreadable[0]}: unreadable.txt")
-    supervised = "test_accuracy" in result
-    what, kind = ("test accuracy", "accuracy") if supervised else ("accuracy of the 20 nearest neighbours", "loss")
-    accuracy, compared = result["test_accuracy" if supervised else "knn_test_accuracy"], "a linear classifier"
-    to_beat = result.get("linear_test_accuracy")
-    if not supervised:
-        compared, to_beat = "before training", result["untrained_knn_test_accuracy"]
+    measured = next(name for name in REPORTED if name in result)
+    what, kind, compared, to_beat = REPORTED[measured]
+    accuracy, to_beat = result[measured], result.get(to_beat)
     write_json(out / "result.json", result)
     say(f"{what} {accuracy:.3f}" + (f"; {compared}: {to_beat:.3f}" if to_beat is not None else ""))
     figure = plots.curves(

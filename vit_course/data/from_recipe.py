@@ -48,4 +48,7 @@ def _arguments(make: Callable) -> list[str]:
 
 def _whose(name) -> str:
     owners = [source for source, make in {**KNOWN, "a folder": partial(folder, "")}.items() if name in _arguments(make)]
-    return f"{name} is for {' and '.join(owners)}" if owners else f"no source of data takes {shown(name)}"
+    if not owners:
+        return f"no source of data takes {shown(name)}"
+    *others, last = owners
+    return f"{name} is for {', '.join(others)} and {last}" if others else f"{name} is for {last}"

@@ -114,7 +114,7 @@ def _draw_shapes(
     dy, dx = (y - centre_y) / radius, (x - centre_x) / radius  # (n, H, W), the shape fits into -1 to 1
     u, v = cosine * dx + sine * dy, cosine * dy - sine * dx
     masks = np.empty((count, height, width), dtype=bool)
-    for label, inside in enumerate(_INSIDE):
+    for label, inside in enumerate(INSIDE):
         chosen = labels == label
         masks[chosen] = inside(u[chosen], v[chosen])
 
@@ -134,7 +134,7 @@ def _draw_shapes(
 
 
 # Whether the point (u, v), from -1 to 1 with v downwards, lies inside each shape, in the order of SHAPES.
-_INSIDE: tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], ...] = (
+INSIDE: tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], ...] = (
     lambda u, v: u * u + v * v <= 0.85,
     lambda u, v: np.maximum(abs(u), abs(v)) <= 0.78,
     lambda u, v: (v <= 0.7) & (2 * abs(u) <= 0.95 + v),

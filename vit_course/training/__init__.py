@@ -8,6 +8,7 @@ import importlib
 from vit_course._support.inputs.extras import extra
 
 _FOUND_IN = {
+    "Contrastive": "contrastive",
     "ConvNet": "convnet",
     "MaskedAutoencoder": "masked",
     "RECIPES": "recipe",

@@ -111,7 +111,10 @@ class Batches:
 
     def _augmented(self, read: ImageSet, change: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         device, config = self.engine.device, self.config
-        images, labels = shift_images(read.images, change[:, :3], config.padding), read.labels.to(device)
+        images, labels = (
+            shift_images(read.images, change[:, :3], config.padding),
+            self.objective.targets(read).to(device),
+        )
         if config.randaugment and len(read):
             images = rand_augment(images, change[:, -2], config.randaugment)
         images = self.dataset.normalise(images.to(device))

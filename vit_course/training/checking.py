@@ -39,6 +39,17 @@ def check_fit(
             raise ValueError(
                 f"{name} {does} labels, but the objective {model.name} uses none: leave {name} at 0, got {value}"
             )
+    for name in model.changes_meaning if isinstance(model, Objective) else ():
+        if getattr(config, name):
+            raise ValueError(
+                f"{name} changes what is seen, so that captions would be false: with the objective {model.name} leave "
+                f"it off, got {getattr(config, name)}"
+            )
+    if isinstance(model, Objective) and model.whole_batches and options["accumulate"] > 1:
+        raise ValueError(
+            f"the objective {model.name} compares all images of a batch, so a batch cannot be split: accumulate must "
+            f"be 1, got {options['accumulate']}"
+        )
 
 
 def check_head(objective: Objective, engine: Engine) -> None:

@@ -56,6 +56,8 @@ def measured(
     check_arguments(batch_size=batch_size)
     if not len(images):
         raise ValueError("images must hold at least 1 image to evaluate the model on, got 0")
+    if objective.whole_batches:
+        engine = None  # every process evaluates all images, as a part of a batch would have another loss
     device, generator = device_of(objective), torch.Generator().manual_seed(0)
     was_training = objective.training
     objective.eval()
@@ -68,7 +70,7 @@ def measured(
             if len(batch) == 0:
                 continue
             draw = draw if batch.kept is None else draw[batch.kept]
-            given = dataset.normalise(batch.images.to(device)), batch.labels.to(device), draw.to(device)
+            given = dataset.normalise(batch.images.to(device)), objective.targets(batch).to(device), draw.to(device)
             loss, measures = objective(*given, len(batch))
             sums["loss"] += loss.item() * len(batch)
             for name, values in measures.items():

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from vit_course.data.sets import ImageSet
 from vit_course.training.processes import Engine
 
 
@@ -14,7 +15,7 @@ def full_precision(values: torch.Tensor) -> torch.Tensor:
 class Objective(nn.Module):
     """(B, C, H, W), (B,), (B, k), int -> (), {name: (B,)}
 
-    From images, labels, random numbers and a count to the mean loss, and one number per image for each measure.
+    From images, targets, random numbers and a count to the mean loss, and one number per image for each measure.
 
     Args:
         model: what is trained and kept; the course's objectives other than `Supervised` need a `ViT`.
@@ -30,6 +31,10 @@ class Objective(nn.Module):
     """How the names of those parameters of `model` begin that get no gradient."""
     measures: tuple[str, ...] = ()
     """The log has of each, as of the loss, train_... and validation_...: the mean over the images."""
+    whole_batches = False
+    """Whether the loss compares the images of a batch with one another, so that a batch cannot be computed in parts."""
+    changes_meaning: tuple[str, ...] = ()
+    """The settings of a `TrainingConfig` that would make the targets false."""
 
     def __init__(self, model: nn.Module, **options):
         super().__init__()
@@ -43,6 +48,10 @@ class Objective(nn.Module):
     def rest(self) -> dict[str, torch.Tensor]:
         """Returns the weights outside the kept model, by name: a decoder, a student, heads."""
         return {name: value for name, value in self.state_dict().items() if not name.startswith(f"{self.keeps}.")}
+
+    def targets(self, images: ImageSet) -> torch.Tensor:
+        """Returns (B,) or (B, L): what the images are trained on, by default their labels."""
+        return images.labels
 
     def draws(self, count: int, generator: torch.Generator) -> torch.Tensor:
         """Returns (count, k): the random numbers of each image, which are the same with one process or several."""

@@ -6,17 +6,18 @@ from vit_course._support.files.check_tensors import check_shapes
 from vit_course._support.files.json_files import naming, need_object, read_json
 from vit_course._support.files.weights import load_weights
 from vit_course.pretrained.bundled import find, load
+from vit_course.training.contrastive import Contrastive
 from vit_course.training.masked import MaskedAutoencoder
 from vit_course.training.objective import Objective
 from vit_course.training.recipe import OBJECTIVES
 from vit_course.training.run_folder import REST
 from vit_course.training.self_distilled import SelfDistillation
 
-KINDS = {kind.name: kind for kind in (MaskedAutoencoder, SelfDistillation)}
+KINDS = {kind.name: kind for kind in (MaskedAutoencoder, SelfDistillation, Contrastive)}
 
 
 def load_objective(name: str | Path) -> Objective:
-    """A trained `MaskedAutoencoder` or `SelfDistillation`, in eval mode: a shipped one, or one from a run folder.
+    """A trained `MaskedAutoencoder`, `SelfDistillation` or `Contrastive` in eval mode, shipped or from a run folder.
 
     Args:
         name: "mae-cifar", or the folder of one of your runs without labels. Of "dino-cifar" only the

@@ -9,13 +9,14 @@ from vit_course._support.inputs.rules import check, one_of, positive, real, shar
 RECIPES = Path(__file__).parent / "recipes"
 
 # The training objectives, and the options of each with the defaults of its class.
-OBJECTIVES: dict[str, dict[str, int | float]] = {
+OBJECTIVES: dict[str, dict[str, int | float | str]] = {
     "supervised": {},
     "masked": {"mask_ratio": 0.75, "decoder_dim": 64, "decoder_layers": 2, "normalise_patches": True},
     "self-distilled": {
         "outputs": 1024, "temperature": 0.1, "teacher_temperature": 0.04, "momentum": 0.996, "centring": 0.9,
         "local_crops": 4,
     },
+    "contrastive": {"loss": "softmax", "text_layers": 2, "embedding_dim": 64},
 }  # fmt: skip
 
 

@@ -91,6 +91,12 @@ RULES = {
     "momentum": share,
     "centring": real(0.0, 1.0),  # with 1 the centre never moves
     "local_crops": whole(0, 100),
+    # Of learning from captions.
+    "new_combinations": flag,
+    "permuted": flag,
+    "loss": one_of("softmax", "sigmoid"),
+    "text_layers": whole(1, MOST_LAYERS),
+    "embedding_dim": WIDTH,
 }
 
 

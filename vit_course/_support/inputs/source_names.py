@@ -6,7 +6,7 @@ here because this module imports no PyTorch, and the command line needs them bef
 
 from vit_course._support.inputs.rules import shown
 
-SOURCES = ("shapes", "digits", "crops", "cifar10")
+SOURCES = ("shapes", "digits", "crops", "scenes", "cifar10")
 
 
 def check_source(source, is_folder: bool) -> None:
