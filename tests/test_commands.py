@@ -64,7 +64,7 @@ BAD_INPUT = [
     ("train --pool max", "pool must be "),
     ("train --hidden-dim 100000000", "hidden_dim must be at most "),
     ("train --image-size 1000000", "image_size"),
-    ("train --recipe nothing", "there is no recipe 'nothing'; the recipes are digits, dino-cifar"),
+    ("train --recipe nothing", "there is no recipe 'nothing'; the recipes are clip-scenes, digits, dino-cifar"),
     ("train --recipe mine.toml", "a recipe's [model] has no 'hiden_dim'; it has patch_size, hidden_dim, "),
     ("train --data nosuchfolder", "or an existing folder, got 'nosuchfolder'"),
     ("train --device meta", "device must be cpu, cuda, cuda:1 or mps, got 'meta'"),

@@ -67,6 +67,17 @@ def test_vectors_are_pooled_projected_and_of_length_one():
     torch.testing.assert_close(text.norm(dim=1), torch.ones(2))
 
 
+def test_the_scores_of_patches_add_up_to_the_cosine(float64):
+    objective = contrastive(pool="mean", num_registers=2).double().eval()
+    images, sentences = torch.randn(3, 3, 24, 24), ["a red ring", "a green cross below a blue circle"]
+    scores = objective.patch_scores(images, sentences)
+    assert scores.shape == (3, 2, 4, 4)
+    cosines = objective.embed_images(images) @ objective.embed_sentences(sentences).T
+    torch.testing.assert_close(scores.mean(dim=(2, 3)), cosines, atol=1e-12, rtol=0)
+    with pytest.raises(ValueError, match="patch_scores needs a ViT with pool='mean', got pool='cls'"):
+        contrastive().patch_scores(images, sentences)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_largest_scale_is_a_hundred(loss):
     objective = contrastive(loss)

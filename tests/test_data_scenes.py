@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from vit_course import data
-from vit_course.data.scenes import COMBINATIONS, HELD_OUT, RELATIONS, SIZES, WORDS, Scenes, parse
+from vit_course.data.captions import RELATIONS, SIZES, WORDS, parse
+from vit_course.data.scenes import COMBINATIONS, HELD_OUT, Scenes
 
 
 @pytest.fixture(scope="module")

@@ -126,7 +126,7 @@ def test_the_form_of_the_exercises(path):
 
 
 def test_every_exercise_is_in_a_chapter_and_chapters_are_numbered():
-    assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(15))
+    assert [int(path.name[:2]) for path in NOTEBOOKS] == list(range(16))
     found = [e.name for path in NOTEBOOKS for e in exercises_of(nbformat.read(path, as_version=4))]
     assert found == list(EXERCISES) and len(found) >= 30
 

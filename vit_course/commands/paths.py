@@ -10,9 +10,9 @@ def add_weights(parser: argparse.ArgumentParser, default: str) -> None:
         "--weights",
         default=default,
         help="a name that comes with the course (vit-s14, vit-s14-cifar10, shapes, tiny-cifar, mae-cifar, "
-        "dino-cifar), the folder of one of your runs or its best.safetensors, a published model by the name that its "
-        "library gives it (timm:NAME, hf:NAME, torchvision:NAME), which is downloaded the first time, or a folder "
-        f"saved by timm or transformers (default: {default})",
+        "dino-cifar, clip-scenes), the folder of one of your runs or its best.safetensors, a published model by the "
+        "name that its library gives it (timm:NAME, hf:NAME, torchvision:NAME), which is downloaded the first time, or "
+        f"a folder saved by timm or transformers (default: {default})",
     )
     parser.add_argument(
         "--image-size",

@@ -1,73 +1,26 @@
 """Generated scenes of two or three shapes with captions, and where every shape lies: the same on every machine."""
 
-import re
 from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from vit_course._support.inputs.arguments import check_arguments, height_and_width
-from vit_course._support.inputs.rules import shown
 from vit_course._support.inputs.tensors import check_axes
+from vit_course.data.captions import COLOURS, RELATIONS, SIZES, Sentence, Thing, parse
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.memory import check_memory
 from vit_course.data.sets import ImageSet, chosen
 from vit_course.data.shapes import DRAWING_BYTES, INSIDE, SHAPES
 
-SIZES = ("small", "large")
-COLOURS = ("red", "green", "blue", "yellow", "purple", "white")
-RELATIONS = ("to the left of", "to the right of", "above", "below")
 # The combinations that no training image has: one shape for each colour.
 HELD_OUT = ("red ring", "green cross", "blue triangle", "yellow square", "purple circle", "white ring")
 COMBINATIONS = tuple(f"{colour} {shape}" for colour in COLOURS for shape in SHAPES)
-WORDS = tuple(sorted({"a", *SIZES, *COLOURS, *SHAPES, *" ".join(RELATIONS).split()}))
 
 _RGB = ((0.85, 0.15, 0.15), (0.15, 0.7, 0.2), (0.2, 0.3, 0.9), (0.9, 0.85, 0.15), (0.6, 0.2, 0.75), (0.95, 0.95, 0.95))
 _RADIUS = (0.09, 0.145)  # of a small and a large shape, as a share of the shorter side; a cell is a third of a side
-_NO_SHAPE = -1
-_THING = rf"a (?:({'|'.join(SIZES)}) )?({'|'.join(COLOURS)}) ({'|'.join(SHAPES)})"
-_SENTENCE = re.compile(rf"({_THING})(?: ({'|'.join(RELATIONS)}) ({_THING}))?")
-
-
-@dataclass(frozen=True)
-class Thing:
-    """A shape in a sentence; an empty size says nothing of its size."""
-
-    colour: str
-    shape: str
-    size: str = ""
-
-    def __str__(self) -> str:
-        return " ".join(word for word in ("a", self.size, self.colour, self.shape) if word)
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """What a caption says: one thing, or a relation between two; `str()` gives its words."""
-
-    first: Thing
-    relation: str = ""
-    second: Thing | None = None
-
-    def __str__(self) -> str:
-        return f"{self.first} {self.relation} {self.second}" if self.second else str(self.first)
-
-
-def parse(caption: str) -> Sentence:
-    """The sentence of a caption, such as "a red ring to the left of a small blue cross".
-
-    Raises:
-        ValueError: words that form no such sentence.
-    """
-    match = _SENTENCE.fullmatch(caption) if isinstance(caption, str) else None
-    if match is None:
-        raise ValueError(
-            "a caption must be like 'a red ring' or 'a small red ring to the left of a blue cross', with the words "
-            f"{', '.join(WORDS)}, got {shown(caption)}"
-        )
-    _, size, colour, shape, relation, second, *rest = match.groups()
-    other = Thing(rest[1], rest[2], rest[0] or "") if second else None
-    return Sentence(Thing(colour, shape, size or ""), relation or "", other)
+_KINDS = (SIZES, COLOURS, SHAPES)  # in the order of the columns of `Scenes.things`
+NO_SHAPE = -1
 
 
 @dataclass(frozen=True)
@@ -115,9 +68,11 @@ class Scenes(ImageSet):
 
     def fits(self, thing: Thing) -> torch.Tensor:
         """Returns (n, 3) bool: which shapes of each image a thing describes."""
-        size, colour, shape, _ = self.things.unbind(2)
-        found = (colour == COLOURS.index(thing.colour)) & (shape == SHAPES.index(thing.shape))
-        return found & (size == SIZES.index(thing.size)) if thing.size else found
+        found = self.things[:, :, 0] != NO_SHAPE
+        for word, words, column in zip((thing.size, thing.colour, thing.shape), _KINDS, range(3), strict=True):
+            if word:
+                found &= self.things[:, :, column] == words.index(word)
+        return found
 
     def is_true(self, caption: str) -> torch.Tensor:
         """Returns (n,) bool: of which images a caption is true.
@@ -239,7 +194,7 @@ def _draw_things(count: int, new: bool, rng: np.random.RandomState) -> np.ndarra
     cell = rng.random_sample((count, 9)).argsort(1)[:, :3]
     size = rng.randint(0, len(SIZES), (count, 3))
     things = np.stack([size, combination // len(SHAPES), combination % len(SHAPES), cell], 2)
-    things[rng.random_sample(count) < 0.5, 2] = _NO_SHAPE
+    things[rng.random_sample(count) < 0.5, 2] = NO_SHAPE
     return things.astype(np.int64)
 
 
@@ -249,7 +204,7 @@ def _write_captions(things: np.ndarray, rng: np.random.RandomState) -> tuple[str
     draws = rng.random_sample((len(things), 6))
     captions = []
     for shapes, (kind, other, order, which, *sized) in zip(things, draws, strict=True):
-        second = 2 if other < 0.5 and shapes[2, 0] != _NO_SHAPE else 1
+        second = 2 if other < 0.5 and shapes[2, 0] != NO_SHAPE else 1
         pair = [shapes[0], shapes[second]] if order < 0.5 or kind < 0.25 else [shapes[second], shapes[0]]
         first, last = (
             Thing(COLOURS[colour], SHAPES[shape], SIZES[size] if share < 0.5 else "")
@@ -281,7 +236,7 @@ def _paint(
     places = np.zeros((count, height, width), np.uint8)
     for number in range(things.shape[1]):
         size, colour, shape, cell = things[:, number].T
-        there = shape != _NO_SHAPE
+        there = shape != NO_SHAPE
         radius = np.array(_RADIUS, np.float32)[size][:, None, None] * side * uniform(0.93, 1.07, 1, 1)
         wobble = np.float32(0.02 * side)
         centre_y = (2 * (cell // 3)[:, None, None] + 1) * np.float32(height / 6) + uniform(-1, 1, 1, 1) * wobble

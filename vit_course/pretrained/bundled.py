@@ -41,9 +41,9 @@ def load(name: str | Path, image_size: Size = None) -> ViT:
     Args:
         name: "vit-s14" is a ViT-S/14 of 21.6 million parameters without a head, for its `features`;
             "vit-s14-cifar10" has a linear head for ten classes. The course trained the others,
-            "mae-cifar" and "dino-cifar" without labels. Or the path of a run's folder or of its best.safetensors;
-            or what a library publishes, "timm:NAME", "hf:NAME" or "torchvision:NAME"; or a folder saved by timm or
-            transformers.
+            "mae-cifar" and "dino-cifar" without labels, "clip-scenes" with captions. Or the path of a run's folder or
+            of its best.safetensors; or what a library publishes, "timm:NAME", "hf:NAME" or "torchvision:NAME"; or a
+            folder saved by timm or transformers.
         image_size: of the input images; positions are interpolated. By default the size it was made for.
 
     Raises:

@@ -8,8 +8,10 @@ from torch import nn
 
 from vit_course._support.inputs.arguments import check_arguments
 from vit_course.data import Dataset
-from vit_course.data.scenes import WORDS, Scenes
+from vit_course.data.captions import WORDS
+from vit_course.data.scenes import Scenes
 from vit_course.data.sets import ImageSet
+from vit_course.pretrained.probing import with_head
 from vit_course.training.checking import check_kind
 from vit_course.training.objective import Objective, full_precision
 from vit_course.training.processes import device_of
@@ -84,6 +86,43 @@ class Contrastive(Objective):
         z = self.model.features(images)  # (B, T, D)
         pooled = z[:, 0] if self.model.config.pool == "cls" else z[:, self.model.config.num_prefix :].mean(dim=1)
         return F.normalize(full_precision(self.image_projection(pooled)), dim=1)
+
+    @torch.no_grad()
+    def classifier(self, sentences: tuple[str, ...] | list[str]) -> ViT:
+        """A ViT with one class for each of S sentences, and so with all that the course does with classes.
+
+        The vectors of the sentences become the rows of its head: pooling and projection are linear. Its logits are
+        the cosines up to one factor for each image, the length of the image's vector, which the head cannot know.
+
+        Raises:
+            TypeError, ValueError: as `TextTransformer.tokenise`.
+
+        Source: Radford et al. 2021, section 3.1.2.
+        """
+        weight = self.embed_sentences(sentences) @ self.image_projection.weight  # (S, D)
+        head = nn.Linear(*reversed(weight.shape))
+        head.weight.copy_(weight)
+        nn.init.zeros_(head.bias)
+        return with_head(self.model, head)
+
+    @torch.no_grad()
+    def patch_scores(self, images: torch.Tensor, sentences: tuple[str, ...] | list[str]) -> torch.Tensor:
+        """(B, C, H, W), S sentences -> (B, S, rows, columns): what each patch adds to the cosine.
+
+        Pooling and projection are linear, so the cosine of an image and a sentence is the mean of these numbers.
+
+        Raises:
+            TypeError, ValueError: as `TextTransformer.tokenise`; or a ViT that pools by a class token, so that no patch
+                has a part of its own.
+        """
+        config = self.model.config
+        if config.pool != "mean":
+            raise ValueError(f"patch_scores needs a ViT with pool='mean', got pool={config.pool!r}")
+        z = self.model.features(images)[:, config.num_prefix :]  # (B, N, D)
+        parts = full_precision(self.image_projection(z))  # (B, N, E)
+        length = parts.mean(dim=1).norm(dim=1)[:, None, None]  # (B, 1, 1)
+        scores = parts @ self.embed_sentences(sentences).T / length  # (B, N, S)
+        return scores.transpose(1, 2).unflatten(2, config.grid)
 
     def embed_sentences(self, sentences: tuple[str, ...] | list[str]) -> torch.Tensor:
         """B sentences -> (B, E): vectors of length 1.

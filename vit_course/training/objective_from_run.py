@@ -20,7 +20,7 @@ def load_objective(name: str | Path) -> Objective:
     """A trained `MaskedAutoencoder`, `SelfDistillation` or `Contrastive` in eval mode, shipped or from a run folder.
 
     Args:
-        name: "mae-cifar", or the folder of one of your runs without labels. Of "dino-cifar" only the
+        name: "mae-cifar", "clip-scenes", or the folder of one of your runs without labels. Of "dino-cifar" only the
             teacher is shipped; `pretrained.load` loads it.
 
     Raises:
