@@ -162,7 +162,7 @@ def test_the_picture_is_never_replaced_by_its_page(photograph, capsys):
         (["train", "--resume", "--num-train", "9"], "there is no checkpoint"),
         (
             ["train", "--objective", "clustering"],
-            "objective must be 'supervised', 'masked' or 'self-distilled', got 'clus",
+            "objective must be 'supervised', 'masked', 'self-distilled' or 'contrastive', got 'clus",
         ),
         (
             ["train", "--objective", "masked", "--momentum", "0.9"],

@@ -138,7 +138,7 @@ def test_the_course_s_recipes_are_read(name):
         ("mlp_dim = 8\n", "", "a recipe's [model] needs mlp_dim"),
         ("hidden_dim = 8", "hidden_dim = 0", "hidden_dim must be "),
         ('source = "digits"', "source = 3", "or an existing folder, got 3"),
-        ("[training]", "[objective]\nname = [1]\n[training]", "objective must be 'supervised', 'masked' or 'self-"),
+        ("[training]", "[objective]\nname = [1]\n[training]", "objective must be 'supervised', 'masked', 'self-"),
         (
             "[training]",
             '[objective]\nname = "masked"\nmask_ratio = 2\n[training]',

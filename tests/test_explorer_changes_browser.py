@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
-from explored import NEEDS_CHROMIUM, opening, patch, violations, watch
+from explored import NEEDS_CHROMIUM, drawn, opening, patch, violations, watch
 from explorer_parts import call, module_page
 from lab import run_cell, running_lab, wait_for_kernel, write_notebook
 from live_page import HAND_OVER, visit, wait_shown
@@ -127,6 +127,7 @@ def test_nothing_is_offered_where_nobody_can_answer(opened, shapes):
     model, image, normalise = shapes
     page = opened(explore(model, image, preprocess=normalise))
     page.locator(".vit-lab > summary").click()
+    drawn(page)
     assert "A saved page has no model" in page.locator(".vit-lab").inner_text()
     assert page.locator(".vit-lab button:visible").count() == 0 and not page.get_by_text(HEADS).is_visible()
 

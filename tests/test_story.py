@@ -217,7 +217,7 @@ def test_the_first_page_has_chapters_below_the_story_and_is_small(browser, tmp_p
     page.get_by_role("link", name="Chapters", exact=True).click()
     page.wait_for_function("document.querySelector('#the-chapters').getBoundingClientRect().top < 100")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator(".chapters li").count() == 15 and page.outside == []
+    assert page.locator(".chapters li").count() == 16 and page.outside == []
     page.evaluate("localStorage.setItem('mode', 'dark')")
     page.reload()
     arrived(page, 10)

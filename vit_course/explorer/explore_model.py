@@ -15,6 +15,7 @@ from vit_course.data.pictures import Picture
 from vit_course.explorer.arguments import check_callable, check_has_numbers, need_grid, need_titles
 from vit_course.explorer.changes import Changes, family, need_families
 from vit_course.explorer.comparison import CHANGE, changed, link_of
+from vit_course.explorer.phrases import classifier_of
 from vit_course.explorer.predictions import names_in, predicted_words
 from vit_course.explorer.prepared import Prepared, Unnormalised, prepare, preprocessing_of, preprocessing_of_model
 from vit_course.explorer.seen_area import cut_to_patches
@@ -45,6 +46,7 @@ def explore(
     beside: str | None = None,
     titles: Sequence[str] | None = None,
     effects: bool | Sequence[str] = False,
+    phrases: Sequence[str] | None = None,
     **state: Any,  # each part has a type of its own
 ) -> AttentionExplorer:
     """Runs the model on an image and returns an `AttentionExplorer` of where it looks.
@@ -82,6 +84,8 @@ def explore(
             kernel: True for each head replaced by the mean over its tokens, in about half as many forward passes as
             there are heads; or several of "token mean", "zero", and "patches", hidden in at most 100 blocks. With a
             kernel the page computes the rest on demand.
+        phrases: for a `training.Contrastive` as the model: sentences that become its classes, and with which the view
+            "similarity" compares each patch.
         state: initial state of the `AttentionExplorer`, such as `layer=3`.
 
     Raises:
@@ -94,6 +98,9 @@ def explore(
     families = need_families(effects)
     need_grid(grid)
     need_prefix(prefix)
+    clip = model
+    if phrases is not None:
+        model, labels = classifier_of(model, phrases), list(phrases)
     pairs = _pairs(model, image, preprocess)
     runs = []
     for one, each, way in pairs:
@@ -108,6 +115,8 @@ def explore(
         runs.append(runs[0].changed(beside, grid, prefix, labels))
         titles = ["the picture", beside] if titles is None else titles
     for each in runs:
+        if phrases is not None:
+            each.panel["phrases"] = clip.token_cosines(each.panel["features"], labels)
         each.measure(families)
     if len(runs) == 1:
         return AttentionExplorer(**runs[0].panel, titles=titles, **state)
@@ -214,6 +223,7 @@ def _run_on(
         "features": features[0] if features is not None and features.shape[:2] == (1, maps[0].shape[-2]) else None,
         "says": says,
         "link": None,
+        "phrases": None,
         **dict(whole=whole, note=note),
     }
     given = (model, preprocess, prepared, grid, prefix, labels)

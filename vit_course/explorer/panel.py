@@ -5,7 +5,7 @@ Everything here is arrays, independent of the model that computed them.
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -121,6 +121,7 @@ class Panel:
             and those above and to the left of `picture`, below 0 where it begins before the whole, None if it is the
             middle. The page draws a crop of it if that has more pixels than `picture`.
         note: a sentence below the picture, or "".
+        phrases: from a phrase to its cosine with each of the T tokens; empty for none.
     """
 
     attention: QueriesAndKeys | Maps
@@ -132,6 +133,7 @@ class Panel:
     link: list[int] | None = None
     whole: tuple[Image.Image, list[float], list[float] | None] | None = None
     note: str = ""
+    phrases: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def has_other_pixels(self) -> bool:
@@ -197,12 +199,15 @@ class Panel:
             whole, step = quantised(self.features, axis=0)  # (T, D), (D,)
             sections.steps("features", whole)
             sections.floats("feature_steps", step)
+        if self.phrases:
+            sections.floats("phrases", np.stack([*self.phrases.values()]))
         height, width = self.picture.shape[:2]
         rows, columns = self.order.grid
         return {
             **dict(title=self.title, layers=len(numbers), heads=attention.heads, tokens=attention.tokens),
             **dict(prefix=self.order.num_prefix, names=list(self.order.prefix), rows=rows, columns=columns),
             **dict(height=height, width=width, layer_numbers=numbers, all_layers=attention.layers),
+            **({"phrases": [*self.phrases]} if self.phrases else {}),
             **dict(link=self.link, says=self.says, **cut, sections=sections.described[before:]),
             **written,
         }

@@ -27,6 +27,7 @@ from vit_course.explorer.arguments import (
 from vit_course.explorer.opening_view import find_opening
 from vit_course.explorer.panel import Panel
 from vit_course.explorer.panel_data import with_tested
+from vit_course.explorer.phrases import need_phrases
 from vit_course.maps.tokens import find_tokens
 
 if TYPE_CHECKING:
@@ -63,14 +64,16 @@ class AttentionExplorer(Widget):
             middle, a third part has the shares above it and to the left of it. Or a list.
         note: a sentence below the picture, such as which of its pixels no patch sees; or a list.
         changes: runs the model with parts removed, as `explore` makes it; or a list.
+        phrases: for models of images and words: from a phrase to its cosine with each of the T tokens; or a list.
         state: the initial state, see below.
 
     The state can be set and observed: `layer` and `head`; `fusion` ("head", "mean", "rollout" up to the layer);
     `query`, a token, 0 for the first prefix token. If none of these nor `direction` is given, the explorer opens on the
     head and the patch that `find_opening` finds in the maps; otherwise the defaults are the last layer, head 0 and the
     class token. Further: `pinned`; `key`, the token that the query is compared with, -1 for none; `direction` ("from":
-    where the query looks, "to": who looks at it); `view` ("attention", "similarity", "colours"); `overlay`
-    ("spotlight", "heat", "outline", "off"); `scale` ("own", "layer", "fixed") and `fixed`, the weight that is drawn at
+    where the query looks, "to": who looks at it); `view` ("attention", "similarity", "colours"); `phrase`, the number
+    of the phrase with which the view "similarity" compares the patches, -1 for the query; `overlay` ("spotlight",
+    "heat", "outline", "off"); `scale` ("own", "layer", "fixed") and `fixed`, the weight that is drawn at
     full strength with "fixed"; `smooth`; `details`, whether the fold "More" with "Why there?" is open; `testing`,
     whether "Test it" is open; `face` of the grid ("looks" for the maps, "matters" for how much each head matters) and
     `by`, what a removed head is replaced by ("token mean", "zero"); and `tour`, "look" for the guided tour, or "".
@@ -107,6 +110,7 @@ class AttentionExplorer(Widget):
         whole: tuple | list | None = None,
         note: str | list = "",
         changes: "Changes | list | None" = None,
+        phrases: dict | list | None = None,
         **state: Any,  # each part has a type of its own
     ):
         for name in state:
@@ -115,7 +119,7 @@ class AttentionExplorer(Widget):
         self._shown: list[Panel] = []
         self._changes: list[Changes | None] = []
         given = dict(grid=grid, prefix=prefix, features=features, says=says, link=link, whole=whole, note=note,
-                     changes=changes)  # fmt: skip
+                     changes=changes, phrases=phrases)  # fmt: skip
         for one in _each(maps, image, titles, given):
             self._shown.append(_panel(one, self._shown[0] if self._shown else None))
             self._changes.append(one["changes"])
@@ -131,6 +135,7 @@ class AttentionExplorer(Widget):
         panels, data = with_tested(panels, sections.data, self._known())
         counts = {name: max(panel[name] for panel in panels) for name in ("layers", "heads")}
         counts["tokens"] = first.attention.tokens
+        counts["phrases"] = min(len(panel.phrases) for panel in self._shown)
         values = (found or {"layer": counts["layers"] - 1, "query": _first_query(first)}) | state
         super().__init__("explorer", STATE, counts, values, _panels=panels, _data=data, **values)
 
@@ -228,6 +233,7 @@ def _panel(given: dict, first: Panel | None) -> Panel:
         need_link(given["link"], first.attention.tokens if first else 0, attention.tokens),
         need_whole(given["whole"]),
         need_note(given["note"]),
+        need_phrases(given["phrases"], attention.tokens),
     )
 
 

@@ -124,6 +124,19 @@ class Contrastive(Objective):
         scores = parts @ self.embed_sentences(sentences).T / length  # (B, N, S)
         return scores.transpose(1, 2).unflatten(2, config.grid)
 
+    @torch.no_grad()
+    def token_cosines(self, features: torch.Tensor, sentences: tuple[str, ...] | list[str]) -> dict[str, torch.Tensor]:
+        """(T, D), S sentences -> {sentence: (T,)}: the cosine of each token, projected, with each sentence.
+
+        Args:
+            features: the tokens of one image after the last norm, as `ViT.features` gives them.
+
+        Raises:
+            TypeError, ValueError: as `TextTransformer.tokenise`.
+        """
+        vectors = F.normalize(full_precision(self.image_projection(features)), dim=1)  # (T, E)
+        return dict(zip(sentences, (vectors @ self.embed_sentences(sentences).T).T, strict=True))
+
     def embed_sentences(self, sentences: tuple[str, ...] | list[str]) -> torch.Tensor:
         """B sentences -> (B, E): vectors of length 1.
 

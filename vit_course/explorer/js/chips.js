@@ -1,4 +1,4 @@
-// Buttons for the tokens that are not patches, with their names and weights.
+// Buttons for the tokens that are not patches, with their names and weights, and for phrases to compare all with.
 
 import { element } from "../../_support/widgets/js/element.js";
 import { percent } from "./words.js";
@@ -6,10 +6,24 @@ import { percent } from "./words.js";
 export class Chips {
   constructor(state, panel) {
     Object.assign(this, { state, panel });
-    this.node = element("div", { class: "vit-chips", role: "group", "aria-label": "Tokens that are not patches" });
-    this.node.hidden = panel.prefix === 0;
+    const phrases = state.counts.phrases ? panel.phrases : [];
+    const label = phrases.length ? "Phrases, and tokens that are not patches" : "Tokens that are not patches";
+    this.node = element("div", { class: "vit-chips", role: "group", "aria-label": label });
+    this.node.hidden = panel.prefix + phrases.length === 0;
     this.chips = Array.from({ length: panel.prefix }, (_, token) => this.chip(token));
-    this.node.append(...this.chips.map(({ button }) => button));
+    this.phrases = phrases.map((text, number) => this.phrase(text, number));
+    this.node.append(...this.chips.map(({ button }) => button), ...this.phrases);
+  }
+
+  phrase(text, number) {
+    const button = element("button", { type: "button", class: "vit-chip", title: "Which patches are like this phrase?", text: `“${text}”` });
+    const { state } = this;
+    button.addEventListener("click", () => (this.chosen === number ? state.set({ phrase: -1 }) : state.set({ phrase: number, view: "similarity" })));
+    return button;
+  }
+
+  get chosen() {
+    return this.state.get("view") === "similarity" ? this.state.get("phrase") : -1;
   }
 
   chip(token) {
@@ -28,5 +42,6 @@ export class Chips {
       value.textContent = colours ? "" : similar ? drawn[token].toFixed(2) : percent(drawn[token]);
       button.setAttribute("aria-pressed", String(token === q));
     });
+    this.phrases.forEach((button, number) => button.setAttribute("aria-pressed", String(number === this.chosen)));
   }
 }

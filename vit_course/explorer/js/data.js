@@ -46,6 +46,7 @@ export class Panel {
     // Decodes the picture, and the arrays that all layers share.
     this.picture = this.bitmap instanceof ImageBitmap ? this.bitmap : await this.decodePicture();
     for (const name of ["query_steps", "key_steps", "key_means", "lse", "tops"]) this[name] = this.floats(name);
+    this.phraseCosines = this.floats("phrases");
     const rows = this.floats("tested");
     this.tested?.forEach(({ change, says }, i) => this.known.set(key(change), { row: rows.subarray(i * this.tokens, (i + 1) * this.tokens), says }));
   }

@@ -36,7 +36,7 @@ export class Legend {
 
   draw(shown) {
     const [overlay, view, scale] = ["overlay", "view", "scale"].map((name) => this.state.get(name));
-    const { low, high, colours, drawn, map } = shown[this.state.pointed];
+    const { low, high, colours, drawn, map, phrase } = shown[this.state.pointed];
     const similar = drawn !== map;
     const kind = colours ? "colours" : overlay;
     if (this.kind !== kind && kind in MASKS) this.paint(kind);
@@ -47,7 +47,7 @@ export class Legend {
       node.hidden = !seen;
     this.low.textContent = similar ? low.toFixed(2) : "0";
     this.high.textContent = similar ? high.toFixed(2) : percent(high);
-    this.about.textContent = ABOUT[kind] ?? (similar ? ABOUT[view] : "brighter: more of its attention");
+    this.about.textContent = ABOUT[kind] ?? (phrase ? "cosine with the phrase" : similar ? ABOUT[view] : "brighter: more of its attention");
     this.scaled.textContent = SCALES[scale];
   }
 

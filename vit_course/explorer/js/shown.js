@@ -63,9 +63,17 @@ export function show(state) {
   return shown;
 }
 
-function brightest({ panel, q, drawn }) {
+function brightest({ panel, q, drawn, phrase }) {
+  if (phrase) return strongest(drawn, panel.prefix);
   const best = strongest(drawn.map((value, token) => (token === q ? -2 : value)), panel.prefix);
   return best === q || !(drawn[best] > 0) ? -1 : best; // there is no other patch, or no weight
+}
+
+function ofPhrase(panel, number) {
+  // The cosines of all tokens with a phrase, drawn from the lowest to the highest of a patch.
+  const drawn = panel.phraseCosines.subarray(number * panel.tokens, (number + 1) * panel.tokens);
+  const patches = drawn.subarray(panel.prefix);
+  return { phrase: panel.phrases[number], drawn, low: Math.min(...patches), high: Math.max(...patches), framed: false };
 }
 
 function found(state) {
@@ -75,6 +83,11 @@ function found(state) {
   if (view === "colours") {
     const colours = paintColours(state.panels);
     shown.forEach((one, index) => (one.colours = colours[index]));
+    return shown;
+  }
+  const phrase = state.get("phrase");
+  if (phrase >= 0) {
+    for (const one of shown) Object.assign(one, ofPhrase(one.panel, phrase), { ready: true });
     return shown;
   }
   const cosines = similarities(state.panels, shown[0].q);

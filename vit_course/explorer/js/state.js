@@ -19,6 +19,7 @@ export class State {
     this.first = panels[0]; // `query` and `key` are tokens of this panel
     const most = (name) => Math.max(...panels.map((panel) => panel[name]));
     this.counts = { layers: most("layers"), heads: most("heads"), tokens: this.first.tokens };
+    this.counts.phrases = Math.min(...panels.map((panel) => panel.phrases?.length ?? 0));
     this.hovered = this.hoveredKey = null; // tokens of the first panel under the pointer, or null
     this.before = USUAL.query; // the query before one was pinned
     // root: the element whose dataset says whether everything is drawn; pointed: the panel that was last pointed at.

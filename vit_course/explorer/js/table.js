@@ -9,9 +9,11 @@ export function cells(panel, map) {
   };
 }
 
-export function meaning({ panel, q, layer, head, fusion, direction }, view) {
+const asked = ({ panel, q, phrase }) => phrase ?? panel.name(q);
+
+export function meaning({ panel, q, layer, head, fusion, direction, phrase }, view) {
   // Says in words what the numbers mean.
-  const token = q < panel.prefix ? `the ${panel.name(q)}` : `the patch in ${panel.name(q)}`;
+  const token = phrase ? `“${phrase}”` : q < panel.prefix ? `the ${panel.name(q)}` : `the patch in ${panel.name(q)}`;
   const title = panel.title ? `${panel.title}: ` : "";
   if (view === "similarity") return `${title}cosine of each token with ${token}`;
   const number = panel.layer_numbers[layer];
@@ -36,19 +38,20 @@ export function csv(shown, view) {
     for (let t = 0; t < panel.tokens; t++) {
       const place = t - panel.prefix;
       const where = place < 0 ? ["", ""] : [Math.floor(place / panel.columns), place % panel.columns];
-      lines.push([panel.title || index + 1, panel.layer_numbers[layer], fusion === "head" ? head : fusion, panel.name(q),
+      lines.push([panel.title || index + 1, panel.layer_numbers[layer], fusion === "head" ? head : fusion, asked(one),
         view === "similarity" ? view : direction, panel.name(t), ...where, Number(values[t].toPrecision(6))]);
     }
   });
   return lines.map((line) => line.map((value) => quoted(value)).join(",") + "\r\n").join("");
 }
 
-export function fileName({ panel, q, layer, head, fusion }, view, ending) {
+export function fileName(one, view, ending) {
   // A name that describes the content: attention-cat-layer-11-head-3-from-class-token.csv
+  const { panel, layer, head, fusion } = one;
   const number = panel.layer_numbers[layer];
   const parts = { similarity: ["similarity"], colours: ["colours"] }[view] ??
     ["attention", `layer-${number}`, fusion === "head" ? `head-${head}` : fusion];
   const title = panel.title.slice(0, 40); // shortened, so that the end of the name is not cut off
-  const words = [...parts.slice(0, 1), title, ...parts.slice(1), view === "colours" ? "" : panel.name(q)];
+  const words = [...parts.slice(0, 1), title, ...parts.slice(1), view === "colours" ? "" : asked(one)];
   return `${words.map((word) => word.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-|-$/g, "")).filter(Boolean).join("-").slice(0, 96)}.${ending}`;
 }

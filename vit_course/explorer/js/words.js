@@ -29,16 +29,16 @@ const BRIGHT = {
   outline: () => "Lines go around the patches",
 };
 
-export function lead([{ panel, q, direction, drawn, map, best, colours, ready }, ...others], overlay) {
+export function lead([{ panel, q, direction, drawn, map, best, colours, ready, phrase }, ...others], overlay) {
   // What the overlay means, in one sentence for newcomers.
   if (colours || !ready || !BRIGHT[overlay]) return "";
-  const query = q < panel.prefix ? `the ${panel.names[q]}` : "the framed patch";
+  const query = phrase ? `“${phrase}”` : q < panel.prefix ? `the ${panel.names[q]}` : "the framed patch";
   const what = drawn !== map ? `patches are like ${query}` : direction === "from" ? `${query} looks` : `patches look at ${query}`;
   // Two pictures may have their rings at different places.
   const same = others.every((one) => one.best >= 0 && side(one.panel, one.best) === side(panel, best));
   const place = same ? ` ${side(panel, best)}` : "";
   const most = best < 0 ? "" : `, most of all ${drawn === map && direction === "from" ? "at " : ""}the ringed one${place}`;
-  const token = panel.names[q] === "class token" ? " The class token stands for the whole picture." : "";
+  const token = !phrase && panel.names[q] === "class token" ? " The class token stands for the whole picture." : "";
   return `${BRIGHT[overlay](others.length)} where ${what}${most}.${token}`;
 }
 
@@ -75,6 +75,10 @@ function attends({ panel, q, map, direction, best }, several) {
 }
 
 function resembles(shown) {
+  if (shown[0].phrase) {
+    const each = shown.map(({ panel, drawn, best }) => `${panel.title ? `in ${panel.title}, ` : ""}${called(panel, best)}, with a cosine of ${drawn[best].toFixed(2)}`);
+    return `“${shown[0].phrase}” is most like ${each.join("; ")}`;
+  }
   // The token most similar to the query in its own picture, and the most similar patch in each other picture.
   const [{ panel, q, drawn }, ...others] = shown;
   const best = strongest(drawn.map((value, token) => (token === q ? -2 : value)), 0);
