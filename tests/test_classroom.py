@@ -201,7 +201,7 @@ def test_what_cannot_be_read_any_more_keeps_no_old_mark_and_nbgrader_alone_grade
         gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half").manual_score = 0.5
         gradebook.db.commit()
     again = run("python -m vit_course classroom grade . 04_attention --unprotected --student half", course.folder)
-    assert "1 graded, 0 not graded" in again.stdout and "half: 12 points" in again.stdout
+    assert "1 graded, 0 not graded" in again.stdout and "half: 12 of 14 points" in again.stdout
     with gradebook_of(course.folder) as gradebook:
         grade = gradebook.find_grade("further-share", ASSIGNMENT, ASSIGNMENT, "half")
         (mark,) = export_marks.marks(gradebook, students=["half"])

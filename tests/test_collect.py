@@ -156,7 +156,10 @@ def test_a_notebook_whose_name_is_no_utf8_is_found_and_one_that_cannot_be_writte
     picture = new_markdown_cell("![](attachment:a)", attachments={"\ud800": {"image/png": "aaaa"}})
     write(tmp_path / "submitted" / "bob" / "14_several_processes" / "14_several_processes.ipynb", picture, CHECK.cell())
     bob, lea = handed_in(tmp_path)
-    assert lea.is_read and r"14_several_processes_L\udce9a.ipynb; it was taken as" in lea.notes[0]
+    assert (
+        lea.is_read
+        and r"14_several_processes_L\udce9a.ipynb; not its place or its name, but it was taken as" in lea.notes[0]
+    )
     assert not bob.is_read and "it cannot be read: UnicodeEncodeError" in bob.notes[0]
     assert [path.name for path in (tmp_path / "readable" / "0").iterdir()] == ["lea"]
 

@@ -154,7 +154,10 @@ def _verdict(exercise: Exercise, outcome: Outcome, parts: Parts, seconds: float)
 def _next_exercise(exercise: Exercise) -> str:
     names = list(EXERCISES)
     after = names[names.index(exercise.name) + 1 :][:1]
-    return f"Exercise {EXERCISES[after[0]].number}, {EXERCISES[after[0]].title}." if after else ""
+    if not after:
+        return ""
+    number, title = EXERCISES[after[0]].number, EXERCISES[after[0]].title
+    return f"Exercise {number}, {title}" + ("" if title.endswith("?") else ".")
 
 
 def _next_step(exercise: Exercise) -> str:

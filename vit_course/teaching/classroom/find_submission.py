@@ -98,7 +98,9 @@ def find(folders: list[Path], assignment: str, wanted: list[Wanted], given: froz
         return _without(files, assignment, chosen)
     found = Found((chosen.place, str(chosen.inner.parent)), notes=list(chosen.said))
     if not chosen.right_place:
-        found.notes.append(f"handed in as {chosen.inner}; it was taken as {assignment}.ipynb")
+        found.notes.append(
+            f"handed in as {chosen.inner}; not its place or its name, but it was taken as {assignment}.ipynb"
+        )
     others = sorted(one.inner.name for one in candidates if one is not chosen and (one.named or one.own))
     if others:
         found.notes.append(f"several notebooks were handed in; {chosen.inner} was graded, not {_listed(others)}")

@@ -75,7 +75,8 @@ class RunApart(NbGraderPreprocessor):
         who, began = resources["nbgrader"]["student"], time.monotonic()
         verdicts = submission.grade()
         points = sum(verdict.points or 0.0 for verdict in verdicts)
-        print(f"{who}: {points:g} points in {time.monotonic() - began:.0f} s", flush=True)
+        most = sum(verdict.graded.points for verdict in verdicts)
+        print(f"{who}: {points:g} of {most:g} points, graded in {time.monotonic() - began:.0f} s", flush=True)
         for verdict in verdicts:
             if verdict.why:
                 self.log.error("%s: %s was not graded: %s", who, verdict.graded.name, verdict.why)

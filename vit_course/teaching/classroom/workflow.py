@@ -117,6 +117,7 @@ def grade(
     report.write_text(_report(course, assignment, found, handed_in), encoding="utf-8")
     print(_summary(found))
     print(f"{report}: every verdict, and everything unusual")
+    print(f"next: python -m vit_course classroom export {course} writes the marks as a table")
     return int(done != 0 or any(one.state == export_marks.NOT_GRADED for one in found))
 
 
@@ -211,7 +212,9 @@ def _summary(found: list[export_marks.Mark]) -> str:
     for one in found:
         if one.state == export_marks.NOT_GRADED:
             who, parts = f"{one.student['id']}, {one.assignment}", ", ".join(one.not_graded)
-            lines.append(f"  not graded: {who}: {parts} ({one.so_far:g} points without them)")
+            lines.append(f"  not graded: {who}: {parts} ({one.so_far:g} points from the others)")
+    if missing := [one.student["id"] for one in found if one.state == export_marks.MISSING]:
+        lines.append(f"  missing: {', '.join(missing)}")
     return "\n".join(lines)
 
 
