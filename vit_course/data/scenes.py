@@ -11,7 +11,7 @@ from vit_course.data.captions import COLOURS, RELATIONS, SIZES, Sentence, Thing,
 from vit_course.data.dataset import Dataset, source_of, with_statistics
 from vit_course.data.memory import check_memory
 from vit_course.data.sets import ImageSet, chosen
-from vit_course.data.shapes import DRAWING_BYTES, INSIDE, SHAPES
+from vit_course.data.shapes import DRAWING_BYTES, INSIDE, SHAPES, with_noise
 
 # The combinations that no training image has: one shape for each colour.
 HELD_OUT = ("red ring", "green cross", "blue triangle", "yellow square", "purple circle", "white ring")
@@ -249,7 +249,4 @@ def _paint(
         paint = np.array(_RGB, np.float32)[colour][:, :, None, None] + uniform(-0.08, 0.08, 3, 1, 1)
         images = np.where(mask[:, None], paint, images)
         places[mask] = number + 1
-    # The sum of three uniform draws is close to normal, and is the same on every machine.
-    draws = rng.randint(0, 256, (3, count, 3, height, width), dtype=np.uint8).sum(axis=0, dtype=np.int32)
-    images = images + (draws - 382.5).astype(np.float32) * np.float32(noise / 128)
-    return (images.clip(0, 1) * 255).astype(np.uint8), places
+    return with_noise(images, noise, rng), places

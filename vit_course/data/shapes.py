@@ -127,10 +127,15 @@ def _draw_shapes(
     colour = colour + wanted - colour.mean(axis=1, keepdims=True)
     images = np.where(masks[:, None], colour, images)
 
+    return with_noise(images, noise, rng), labels.astype(np.int64), masks
+
+
+def with_noise(images: np.ndarray, noise: float, rng: np.random.RandomState) -> np.ndarray:
+    """(n, 3, H, W) from 0 to 1 -> (n, 3, H, W) uint8, with noise of this standard deviation."""
     # The sum of three uniform draws is close to normal, and is the same on every machine.
-    draws = rng.randint(0, 256, (3, count, 3, height, width), dtype=np.uint8).sum(axis=0, dtype=np.int32)
+    draws = rng.randint(0, 256, (3, *images.shape), dtype=np.uint8).sum(axis=0, dtype=np.int32)
     images = images + (draws - 382.5).astype(np.float32) * np.float32(noise / 128)
-    return (images.clip(0, 1) * 255).astype(np.uint8), labels.astype(np.int64), masks
+    return (images.clip(0, 1) * 255).astype(np.uint8)
 
 
 # Whether the point (u, v), from -1 to 1 with v downwards, lies inside each shape, in the order of SHAPES.
