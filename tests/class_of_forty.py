@@ -26,6 +26,8 @@ from small_class import (
     solved,
 )
 
+from vit_course.teaching.classroom.isolation import choose
+
 
 def copied(notebook):
     """Answers and checks twice, an attempt before the answer, in cells copied with all that nbgrader wrote there."""
@@ -229,6 +231,9 @@ def submissions(course: Path) -> dict[str, Submission]:
     steals = STEALS.replace("COURSE", str(course)).replace("MINE", OUTSIDE)
     endless = f"def mean_of_real(z, real):\n    while True: pass\n    {MEAN}"
     heavy = f"def mean_of_real(z, real):\n    bytearray(2**36)\n    {MEAN}"
+    # A container starts no more processes than allowed, so that only the time of its cell ends a fork bomb.
+    counted = choose(unprotected=True).name == "bubblewrap"
+    ends = "more than the 150 processes" if counted else "no answer within 20 seconds"
     return {
         "all_right": Submission(only(), daily=True),
         "half": Submission(only(unnoticed=HALF), {UNNOTICED: 2.0}, daily=True),
@@ -272,8 +277,7 @@ def submissions(course: Path) -> dict[str, Submission]:
         "tries": Submission(only(TRIES)),
         "hoards": Submission(only(HOARDS)),
         "stays": Submission(only(STAYS)),
-        # A container does not start more processes than allowed, so that only the cell's time ends it.
-        "bomb": Submission(only(BOMB), says=("was given up: ",)),
+"bomb": Submission(only(BOMB), says=(f"was given up: {ends}",)),
         "forges": Submission(forging),
         "reads_proc": Submission(only(READS), daily=True),
         "fills": Submission(only(FILLS)),

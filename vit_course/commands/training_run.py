@@ -23,11 +23,10 @@ from vit_course.training.contrastive import Contrastive, retrieval_accuracy
 from vit_course.training.evaluation import evaluate, images_at_once
 from vit_course.training.features import knn_accuracy
 from vit_course.training.loop import train
-from vit_course.training.masked import MaskedAutoencoder
 from vit_course.training.objective import Objective
+from vit_course.training.objective_from_run import KINDS
 from vit_course.training.processes import engine_for
 from vit_course.training.run_folder import add_names
-from vit_course.training.self_distilled import SelfDistillation
 from vit_course.training.supervised import Supervised
 from vit_course.vit import ViT
 
@@ -131,8 +130,7 @@ def _new_objective(
     model = ViT(config) if start is None else _with_new_head(start.model, dataset)
     if recipe.objective == "supervised":
         return Supervised(model, dataset, recipe.training.label_smoothing).to(device)
-    kinds = {kind.name: kind for kind in (MaskedAutoencoder, SelfDistillation, Contrastive)}
-    return kinds[recipe.objective](model, **recipe.options).to(device)
+    return KINDS[recipe.objective](model, **recipe.options).to(device)
 
 
 def _with_new_head(model: ViT, dataset: data.Dataset) -> ViT:
