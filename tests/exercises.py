@@ -48,13 +48,16 @@ def made_by(name: str, code: str):
     return names[all_exercises()[name][1].answer]
 
 
+def given(name: str) -> list[str]:
+    """The code that an exercise may use: the first cell of its section, those given with it, solutions of its parts."""
+    path, exercise = all_exercises()[name]
+    return [_imports(path), *exercise.given, *(all_exercises()[one][1].solution for one in PARTS.get(name, ()))]
+
+
 @cache
 def _given(name: str) -> dict:
-    # An exercise may use only the first cell of its section, the cells given with it, and the solutions of the
-    # exercises that it puts together.
-    path, exercise = all_exercises()[name]
     names: dict = {}
-    for source in (_imports(path), *exercise.given, *(all_exercises()[one][1].solution for one in PARTS.get(name, ()))):
+    for source in given(name):
         exec(compile(source, f"<{name}>", "exec"), names)
     return names
 

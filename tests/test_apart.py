@@ -2,16 +2,21 @@
 
 import io
 import sys
+from fractions import Fraction
 
 import pytest
 import torch
 
+from vit_course.checks.maps.traces import kept_on
 from vit_course.checks.snapshot import Left
 from vit_course.checks.timeout import learners_line
+from vit_course.checks.tools.watched_steps import watched_steps
+from vit_course.config import ViTConfig
 from vit_course.teaching.classroom.apart.serialization import Packer, Unpacker, WireError, read_frame, write_frame
 from vit_course.teaching.classroom.grading_cell import Graded, read
 from vit_course.teaching.classroom.learner_process import LearnerProcess
 from vit_course.teaching.classroom.sandbox import Unprotected
+from vit_course.vit import ViT
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +45,7 @@ def there_and_back(value):
         range(2, 9, 3),
         torch.Size([2, 3]),
         torch.float16,
+        Fraction(2, 3),
     ],
 )
 def test_plain_values_come_back_as_they_went(value):
@@ -94,6 +100,7 @@ def test_a_grading_cell_is_read_as_it_was_written():
 CODE = """
 import torch
 from torch import nn
+from vit_course.vit import ViT
 def changes(x):
     x += 1
     return x
@@ -122,6 +129,22 @@ def named():
     return 7
 def takes(module):
     return module.kept()
+def leaves(model):
+    model.kept = 3
+    model.norm.forward = lambda x: x
+    model.norm.register_forward_hook(lambda *_: None)
+def tries(model):
+    model.train()
+    return model(torch.zeros(1))
+def shares(one, other):
+    one.weight.data = other.weight.data
+def steps(model):
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1)
+    model.bias.grad = torch.zeros_like(model.bias)
+    optimiser.step()
+    return model
+def doubled(config):
+    return ViT(config).double()
 named.__module__, named.__qualname__ = "this", "s"
 both = [named, takes]
 class Scaled(nn.Module):
@@ -148,7 +171,7 @@ def test_changes_of_arguments_and_errors_come_across(process):
     assert torch.equal(process.answer("changes")(x), torch.ones(2, 3)) and torch.equal(x, torch.ones(2, 3))
     with pytest.raises(KeyError, match="no such thing") as caught:
         process.answer("fails")(x)
-    assert learners_line(caught.value) == 'line 20: `raise KeyError("no such thing")`'
+    assert learners_line(caught.value) == 'line 21: `raise KeyError("no such thing")`'
     assert process.answer("nothing of this name") is None
 
 
@@ -215,3 +238,42 @@ def test_no_module_is_imported_here_because_a_learners_function_says_that_it_is_
     module = torch.nn.Identity()
     module.kept = named
     assert takes(module) == 7 and "this" not in sys.modules
+
+
+def test_what_is_left_on_the_checks_model_is_seen(process):
+    model = torch.nn.Module()
+    model.norm = torch.nn.Identity()
+    kept = model.norm.register_forward_hook(lambda *_: None)
+    process.answer("leaves")(model)
+    assert kept_on(model) - kept_on(torch.nn.Module()) == {"kept"} and "forward" in kept_on(model.norm)
+    assert len(model.norm._forward_hooks) == 2 and kept.id in model.norm._forward_hooks
+
+
+def test_a_hook_of_the_check_stays_on_a_model_that_runs_on_its_side(process):
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return x
+
+    model, modes = Model().eval(), []
+    model.register_forward_pre_hook(lambda module, _: modes.append(module.training))
+    process.answer("tries")(model)
+    assert modes == [True]
+
+
+def test_memory_that_moves_moves_here_too(process):
+    one, other = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    before, bias = one.weight.data_ptr(), one.bias.data_ptr()
+    process.answer("shares")(one, other)
+    assert torch.equal(one.weight, other.weight) and one.weight.data_ptr() != before and one.bias.data_ptr() == bias
+
+
+def test_steps_of_optimisers_are_seen(process):
+    with watched_steps() as seen:
+        model = process.answer("steps")(torch.nn.Linear(3, 2))
+    assert (seen.number, seen.without, seen.rates, seen.share_of(model)) == (1, 1, [0.1], 1.0)
+
+
+def test_a_vit_keeps_its_dtype(process):
+    config = ViTConfig(8, 4, 2, hidden_dim=8, num_layers=1, num_heads=2, mlp_dim=8)
+    model = process.answer("doubled")(config)
+    assert type(model) is ViT and {one.dtype for one in model.parameters()} == {torch.float64}

@@ -83,15 +83,15 @@ def _state(model: ViT, before: dict | None = None) -> dict:
     return {
         "hooks": hooks,
         "modes": [module.training for module in modules],
-        "attributes": {(number, name) for number, module in enumerate(modules) for name in _own(module)},
+        "attributes": {(number, name) for number, module in enumerate(modules) for name in kept_on(module)},
         "learning": [parameter.requires_grad for parameter in model.parameters()],
         "gradients": any(parameter.grad is not None for parameter in model.parameters()),
         "weights": copy.deepcopy(model.state_dict()),
     }
 
 
-def _own(module: nn.Module) -> set[str]:
-    # The names of what is kept on a module, without a forward method that is its class's own.
+def kept_on(module: nn.Module) -> set[str]:
+    """The names of what is kept on a module, without a forward method that is its class's own."""
     forward = vars(module).get("forward")
     found = (getattr(forward, "__self__", None), getattr(forward, "__func__", None))
     return vars(module).keys() - ({"forward"} if found == (module, type(module).forward) else set())

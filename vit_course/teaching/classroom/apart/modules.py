@@ -1,15 +1,20 @@
 """Proxies for networks of the other process: the same submodules, with copies of the parameters kept in sync."""
 
+import functools
 import importlib
+from itertools import islice
+from types import NoneType
 
 import torch
 from torch import nn
 
+from vit_course.checks.maps.traces import kept_on
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
 MOST_ATTRIBUTES = 100
 CHECKS = "vit_course.checks."
+_NOTHING = vars(nn.Module())  # what every module has
 
 
 class RemoteModule(nn.Module):
@@ -45,82 +50,96 @@ class RemoteOptimiser(torch.optim.Optimizer):
 
 
 def mirror(session, node: dict) -> RemoteModule:
-    """An empty proxy with the class name and the PyTorch base class of the node; `take` fills it."""
+    """An empty proxy with the class name and the PyTorch base class of the node; `give` and `take` fill it."""
     base = getattr(nn, str(node.get("base")), None)
     known = isinstance(base, type) and issubclass(base, nn.Module) and base is not nn.Module
-    module = object.__new__(type(str(node["name"])[:80], (RemoteModule, base) if known else (RemoteModule,), {}))
-    nn.Module.__init__(module)
+    module = _empty(type(str(node["name"])[:80], (RemoteModule, base) if known else (RemoteModule,), {}))
     module._session = session
     return module
 
 
-def described(module: nn.Module, key_of, pack, seen: set, mine: bool) -> dict:
-    """The node of a module: its state, and for a module of this process also its plain attributes.
+def copy_of(node: dict) -> nn.Module:
+    """An empty module of the node's class, for the learner's process; `give` and `take` fill it."""
+    place, name = node["class"]
+    return _empty(functools.reduce(getattr, name.split("."), importlib.import_module(place)))
 
-    Args:
-        module: to describe.
-        key_of: object -> the key by which both sides know it.
-        pack: value -> node.
-        seen: ids of the modules that are already in the message.
-        mine: whether it lives in this process.
-    """
-    key = key_of(module)
-    if id(module) in seen:
-        return {"k": "module", "id": key}
-    seen.add(id(module))
-    parts = [
-        [name, None if part is None else described(part, key_of, pack, seen, mine)]
-        for name, part in module._modules.items()
-    ]
+
+def _empty(kind: type) -> nn.Module:
+    module = object.__new__(kind)
+    nn.Module.__init__(module)
+    return module
+
+
+def attributes(module: nn.Module) -> dict:
+    """What makes a copy of a module, apart from its tensors and parts: all that its methods may look at."""
     return {
-        "k": "module",
-        "id": key,
-        "name": type(module).__name__,
-        "base": _torch_class(module),
-        "training": bool(module.training),
-        "parameters": [[name, pack(value)] for name, value in module._parameters.items()],
-        "buffers": [
-            [name, None if value is None else {"k": "buffer", "id": key_of(value), "v": pack(value)}]
-            for name, value in module._buffers.items()
-        ],
-        "parts": parts,
-        "values": _plain_attributes(module, pack) if mine else [],
-        "hooks": [list(module._forward_hooks), list(module._forward_pre_hooks)],
-        "replaced": "forward" in vars(module),
+        name: value
+        for name, value in vars(module).items()
+        if name not in ("training", "_parameters", "_buffers", "_modules")
+        and not (name in _NOTHING and value == _NOTHING[name])
     }
 
 
-def take(module: nn.Module, node: dict, unpack, receive, own: bool) -> None:
+def plain_attributes(module: nn.Module) -> dict:
+    """Those that a check may look at, such as the epsilon of a norm and the rate of a dropout."""
+
+    def is_plain(value) -> bool:
+        return value is None or type(value) in (bool, int, float, str) or (
+            type(value) is tuple and len(value) < 10 and all(type(item) in (bool, int, float) for item in value)
+        )  # fmt: skip
+
+    found = ((name, value) for name, value in vars(module).items() if name[:1] != "_" and name != "training")
+    return dict(islice(((name, value) for name, value in found if is_plain(value)), MOST_ATTRIBUTES))
+
+
+def give(module: nn.Module, values: dict, every: bool) -> None:
+    """Gives a module the attributes that it lacks; a copy, where `every` is True, all of them."""
+    for name, value in values.items():
+        there = vars(module).get(name)
+        if every and isinstance(there, (dict, set)):  # such as its hooks
+            there.update(value)
+        elif every or (name.isidentifier() and name[0] != "_" and not hasattr(module, name)):
+            vars(module)[name] = value
+
+
+def take(module: nn.Module, node: dict, receive, own: bool) -> None:
     """Gives a module the state that the node describes.
 
     Args:
         module: to change.
-        node: see `described`.
-        unpack: node -> value.
-        receive: (node of a submodule, parameter or buffer; the object there now) -> the object to put there.
+        node: as `proxies.Sending` makes it.
+        receive: node of a submodule, parameter or buffer -> the object.
         own: whether the module lives in this process; if so, the other side may change its numbers and mode, but
             cannot add or remove parts.
     """
     module.training = bool(node["training"])
-    if not own:
-        for name, value in node["values"]:
-            if str(name).isidentifier() and name[0] != "_" and not hasattr(module, name):
-                vars(module)[name] = unpack(value)
-    tables = {"parameters": module._parameters, "buffers": module._buffers, "parts": module._modules}
-    for kind, table in tables.items():
-        nodes = {str(name): child for name, child in node[kind]}
+    tables = {
+        "parameters": (module._parameters, nn.Parameter),
+        "buffers": (module._buffers, torch.Tensor),
+        "parts": (module._modules, nn.Module),
+    }
+    for what, (table, kind) in tables.items():
+        nodes = {str(name): child for name, child in node[what]}
         for name, child in nodes.items():
             if own and (name not in table or table[name] is None or child is None):
                 continue
-            table[name] = child and receive(child, table.get(name))
+            value = None if child is None else receive(child)
+            if not isinstance(value, (kind, NoneType)):
+                raise TypeError(f"a {type(value).__name__} among the {what}")
+            table[name] = value
         for name in [] if own else [name for name in table if name not in nodes]:
             del table[name]
 
 
-def take_hooks(module: nn.Module, node: dict) -> None:
-    """Gives a module the same hooks, by id, as the other side's copy has.
+def traces(module: nn.Module) -> dict:
+    """What a learner's code may have left on its copy of a check's module: hooks, by id, and attributes, by name."""
+    return {"hooks": [list(module._forward_hooks), list(module._forward_pre_hooks)], "left": sorted(kept_on(module))}
 
-    A hook that exists only there becomes an empty hook here; a hook that was removed there is removed here.
+
+def take_traces(module: nn.Module, node: dict) -> None:
+    """Puts the traces of the learner's copy on the check's module: something empty for each that is only there.
+
+    A hook that was removed there is removed here.
     """
     for table, there in zip((module._forward_hooks, module._forward_pre_hooks), node["hooks"], strict=True):
         for key in [key for key in table if key not in there]:
@@ -128,8 +147,8 @@ def take_hooks(module: nn.Module, node: dict) -> None:
         for key in there[:MOST_ATTRIBUTES]:
             if type(key) is int and key not in table:
                 table[key] = lambda *_: None
-    if node["replaced"] and "forward" not in vars(module):
-        vars(module)["forward"] = module.forward
+    for name in set(node["left"][:MOST_ATTRIBUTES]) - kept_on(module):
+        vars(module)[str(name)] = functools.partial(type(module).forward, module) if name == "forward" else None
 
 
 def same(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -137,12 +156,8 @@ def same(a: torch.Tensor, b: torch.Tensor) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and torch.equal(a, b)
 
 
-def portable(module: nn.Module) -> bool:
-    """Whether the learner's process gets a copy: all parts are of PyTorch or the course, none has a check's forward."""
-    return all(_is_public(type(part)) for part in module.modules())
-
-
-def _is_public(kind: type) -> bool:
+def is_public(kind: type) -> bool:
+    """Whether the learner's process has this class too: one of PyTorch or the course, without a check's forward."""
     if kind.__module__.startswith(CHECKS):
         return kind.forward is nn.Module.forward and "<locals>" not in kind.__qualname__
     return kind.__module__.startswith(("torch.nn.", "vit_course."))
@@ -171,7 +186,7 @@ def built_vit(values: dict) -> ViT:
     if sizes != {name: value.shape for name, value in values["state"].items()}:
         raise ValueError("the state of a ViT is not what its config says")
     model = ViT(config)
-    model.load_state_dict(values["state"])
+    model.load_state_dict(values["state"], assign=True)  # whose dtype it keeps
     return model.train(bool(values["training"]))
 
 
@@ -179,25 +194,7 @@ def _made_of(part: nn.Module) -> tuple:
     return type(part), "forward" in vars(part), bool(part._forward_hooks or part._forward_pre_hooks)
 
 
-def _torch_class(module: nn.Module) -> str | None:
+def torch_class(module: nn.Module) -> str | None:
+    """The name of the PyTorch class that a module's class is derived from, such as LayerNorm."""
     kinds = (kind for kind in type(module).__mro__ if kind is not nn.Module)
     return next((kind.__name__ for kind in kinds if vars(nn).get(kind.__name__) is kind), None)
-
-
-def _plain_attributes(module: nn.Module, pack) -> list:
-    # Such as the epsilon of a norm and the rate of a dropout, which a check may look at.
-    def is_plain(value) -> bool:
-        return value is None or type(value) in (bool, int, float, str) or (
-            type(value) is tuple and len(value) < 10 and all(type(item) in (bool, int, float) for item in value)
-        )  # fmt: skip
-
-    found = [(name, value) for name, value in vars(module).items() if name[:1] != "_" and name != "training"]
-    return [[name, pack(value)] for name, value in found if is_plain(value)][:MOST_ATTRIBUTES]
-
-
-def importable(value) -> bool:
-    """Whether a function or class is found under its own name in its module."""
-    found = importlib.import_module(value.__module__) if value.__module__ else None
-    for name in value.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found is value

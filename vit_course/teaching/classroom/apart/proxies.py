@@ -8,19 +8,23 @@ import torch
 from torch import nn
 
 from vit_course.config import ViTConfig
-from vit_course.teaching.classroom.apart.copies import pickled, unpickled
 from vit_course.teaching.classroom.apart.modules import (
     Building,
     RemoteModule,
     RemoteOptimiser,
     as_vit,
+    attributes,
     built_vit,
-    described,
+    copy_of,
+    give,
+    is_public,
     mirror,
-    portable,
+    plain_attributes,
     same,
     take,
-    take_hooks,
+    take_traces,
+    torch_class,
+    traces,
 )
 from vit_course.teaching.classroom.apart.serialization import MOST_ITEMS, Packer, Unpacker, WireError
 
@@ -60,7 +64,9 @@ class Sending(Packer):
         if isinstance(thing, nn.Parameter):
             return self._parameter(thing)
         if isinstance(thing, nn.Module):
-            return self._module(thing)
+            theirs = (session.known_key(thing) or session.side)[0] != session.side
+            by_value = None if session.careful or theirs else as_vit(thing)
+            return {"k": "vit", "v": self.pack(by_value)} if by_value else self._module(thing)
         if isinstance(thing, torch.optim.Optimizer) and (session.careful or isinstance(thing, RemoteOptimiser)):
             groups = [{k: v for k, v in group.items() if k == "params" or _plain(v)} for group in thing.param_groups]
             return {"k": "optimiser", "id": session.key_of(thing), "name": type(thing).__name__,
@@ -89,19 +95,37 @@ class Sending(Packer):
         value.pop("out", None)  # a parameter is an input of the results, not one of them
         if self.outputs and self.outputs[-1] is parameter:
             self.outputs.pop()
-        return {**node, "v": value, "grad": None if gradient is None else Packer.tensor(self, gradient)}
+        gradient = None if gradient is None else Packer.tensor(self, gradient)
+        return {**node, "v": value, "grad": gradient, "moved": self._session.has_moved(parameter)}
 
     def _module(self, module: nn.Module) -> dict:
+        # A node, or the key alone where the message holds the module already.
         session = self._session
         known = session.known_key(module)
-        mine = known is None or known[0] == session.side
-        if mine and not session.careful and (vit := as_vit(module)):
-            return {"k": "vit", "v": self.pack(vit)}
-        node = described(module, session.key_of, self.pack, self._modules, mine)
-        if mine and session.careful and known is None and portable(module):
-            node["pickled"] = len(self.blobs)
-            self.blobs.append(pickled(module, Sending(session).pack))
-        return node
+        node = {"k": "module", "id": session.key_of(module)}
+        if id(module) in self._modules:
+            return node
+        self._modules.add(id(module))
+        node |= {"name": type(module).__name__, "base": torch_class(module)}
+        if session.careful and known is None and is_public(type(module)):
+            node |= {"class": [type(module).__module__, type(module).__qualname__]}
+            node |= {"values": self.pack(attributes(module))}
+        elif node["id"][0] == session.side:
+            node |= {"values": self.pack(plain_attributes(module))}
+        elif not isinstance(module, RemoteModule):
+            node |= traces(module)
+        return node | {
+            "training": bool(module.training),
+            "parameters": [[name, self.pack(value)] for name, value in module._parameters.items()],
+            "buffers": [[name, self._buffer(value)] for name, value in module._buffers.items()],
+            "parts": [[name, None if part is None else self._module(part)] for name, part in module._modules.items()],
+        }
+
+    def _buffer(self, buffer: torch.Tensor | None) -> dict | None:
+        if buffer is None:
+            return None
+        moved = self._session.has_moved(buffer)
+        return {"k": "buffer", "id": self._session.key_of(buffer), "v": self.pack(buffer), "moved": moved}
 
 
 class Receiving(Unpacker):
@@ -144,9 +168,11 @@ class Receiving(Unpacker):
     def _object(self, node: dict):
         session, kind = self._session, node["k"]
         if kind == "parameter":
-            return self._parameter(node, None)
+            return self._parameter(node)
+        if kind == "buffer":
+            return self._buffer(node)
         if kind == "module":
-            return self._module(node, None)
+            return self._module(node)
         if kind == "vit":
             return built_vit(self.unpack(node["v"]))
         if kind == "config":
@@ -168,7 +194,7 @@ class Receiving(Unpacker):
         self._session.keys[thing] = key
         return thing
 
-    def _parameter(self, node: dict, standing) -> nn.Parameter:
+    def _parameter(self, node: dict) -> nn.Parameter:
         session, key = self._session, str(node["id"])
         own = key[:1] == session.side
         parameter = session.tensors.get(key) if own else session.theirs.get(key)
@@ -176,10 +202,9 @@ class Receiving(Unpacker):
             value = Unpacker.tensor(self, node["v"])
             wants = bool(node["v"].get("wants"))
             if parameter is None and not own:
-                parameter = standing if isinstance(standing, nn.Parameter) else nn.Parameter(value, wants)
-                self._known(key, parameter)
+                parameter = self._known(key, nn.Parameter(value, wants))
             if parameter is not None:
-                _set(parameter, value, wants)
+                session.set(parameter, value, wants, node.get("moved"))
                 gradient = None if node["grad"] is None else Unpacker.tensor(self, node["grad"])
                 if gradient is None or parameter.grad is None or not same(gradient, parameter.grad):
                     parameter.grad = gradient
@@ -189,27 +214,24 @@ class Receiving(Unpacker):
             raise WireError("a parameter that this side does not have")
         return parameter
 
-    def _module(self, node: dict, standing) -> nn.Module:
+    def _module(self, node: dict) -> nn.Module:
         session, key = self._session, str(node["id"])
         own = key[:1] == session.side
         module = session.mine.get(key) if own else session.theirs.get(key)
+        if module is None and own:
+            raise WireError("a module that this side does not have")
+        copied = "class" in node and not session.careful
         if module is None:
-            if own:
-                raise WireError("a module that this side does not have")
-            if "pickled" in node and not session.careful:
-                module = unpickled(self.blobs[node["pickled"]], Receiving(session, []).unpack)
-            elif isinstance(standing, nn.Module) and not session.careful:
-                module = standing
-            else:
-                module = mirror(session, node)
-            self._known(key, module)
+            module = self._known(key, copy_of(node) if copied else mirror(session, node))
         if "parts" in node:
-            take(module, node, self.unpack, self._part, own)
-            if own and session.careful:
-                take_hooks(module, node)
+            if not own and "values" in node:
+                give(module, self.unpack(node["values"]), copied)
+            take(module, node, self.unpack, own)
+            if own and "hooks" in node:
+                take_traces(module, node)
         return module
 
-    def _buffer(self, node: dict, standing) -> torch.Tensor:
+    def _buffer(self, node: dict) -> torch.Tensor:
         # A buffer that the other side has kept is updated in place; one that it has replaced is replaced here too.
         session, key, value = self._session, str(node["id"]), self.unpack(node["v"])
         own = key[:1] == session.side
@@ -217,14 +239,9 @@ class Receiving(Unpacker):
         if found is None and own:
             raise WireError("a buffer that this side does not have")
         if found is None:
-            is_new = not isinstance(standing, torch.Tensor) or session.known_key(standing) is not None
-            found = self._known(key, value if is_new else standing)
-        _set(found, value, value.requires_grad)
+            found = self._known(key, value)
+        session.set(found, value, value.requires_grad, node["moved"])
         return found
-
-    def _part(self, node: dict, standing):
-        receive = {"parameter": self._parameter, "buffer": self._buffer, "module": self._module}[node["k"]]
-        return receive(node, standing)
 
     def _optimiser(self, node: dict, found):
         groups = self.unpack(node["groups"])
@@ -255,19 +272,6 @@ def _one_after_another(thing) -> bool:
 
 def _plain(value) -> bool:
     return value is None or type(value) in (bool, int, float, str)
-
-
-def _set(parameter: nn.Parameter, value: torch.Tensor, wants: bool) -> None:
-    if isinstance(parameter, nn.parameter.UninitializedTensorMixin):
-        return  # a parameter of a lazy layer that has not run yet
-    if not same(parameter.detach(), value):
-        if parameter.shape == value.shape and parameter.dtype == value.dtype:
-            with torch.no_grad():
-                parameter.copy_(value)
-        else:
-            parameter.data = value
-    if parameter.requires_grad != wants:
-        parameter.requires_grad_(wants)
 
 
 def _stand_in(session, kind: str, name: str):

@@ -15,13 +15,14 @@ import torch
 from torch import nn
 from torch.utils.weak import WeakIdKeyDictionary
 
+from vit_course.checks.tools.watched_steps import add_steps, watched_steps
 from vit_course.teaching.classroom.apart.errors import rebuilt, told
 from vit_course.teaching.classroom.apart.modules import same
 from vit_course.teaching.classroom.apart.proxies import Receiving, Sending
 from vit_course.teaching.classroom.apart.remote_autograd import Across, Link
 from vit_course.teaching.classroom.apart.serialization import WireError
 
-MOST_PRINTED = 100_000
+MOST_PRINTED, MOST_RATES = 100_000, 10_000
 
 
 class Session:
@@ -30,7 +31,7 @@ class Session:
     Args:
         channel: has `send(tree, blobs)` and `receive()`, which raises an error where the other process has ended.
         side: a letter that begins the keys of this side's objects.
-        careful: True where the other side is not trusted: nothing from it is unpickled.
+        careful: True where the other side is not trusted: no class is imported because it says so.
         library: for the untrusted side only: () -> an object whose `restore()` puts back library functions that a call
             has replaced, and returns the name of the first, or None.
         changed: for the trusted side only: name -> the error to raise where a call has replaced that function.
@@ -59,6 +60,7 @@ class Session:
         self.tensors = weakref.WeakValueDictionary()
         self.theirs = weakref.WeakValueDictionary()
         self.keys = WeakIdKeyDictionary()
+        self.places = WeakIdKeyDictionary()  # of the other side's tensors: where their memory begins here
         self.ids: dict[int, str] = {}
         self.kept: dict[int, tuple[list, list]] = {}
         self.gone: list[int] = []
@@ -83,6 +85,23 @@ class Session:
             return self.ids.get(id(thing)) or self.keys.get(thing)
         except TypeError:
             return None
+
+    def set(self, tensor: torch.Tensor, value: torch.Tensor, wants: bool, moved: bool) -> None:
+        """Gives a parameter or buffer the numbers that it has on the other side, where its memory may have moved."""
+        if isinstance(tensor, nn.parameter.UninitializedTensorMixin):
+            return  # a parameter of a lazy layer that has not run yet
+        if moved or tensor.shape != value.shape or tensor.dtype != value.dtype:
+            tensor.data = value
+        elif not same(tensor.detach(), value):
+            with torch.no_grad():
+                tensor.copy_(value)
+        if tensor.requires_grad != wants:
+            tensor.requires_grad_(wants)
+        self.places[tensor] = tensor.data_ptr()
+
+    def has_moved(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor lies elsewhere in memory than when the other side last set it."""
+        return self.places.get(tensor, tensor.data_ptr()) != tensor.data_ptr()
 
     def number(self) -> int:
         """A new number, unique among the calls and objects of this side."""
@@ -111,6 +130,8 @@ class Session:
             receiving.unpack(reply["target"])
         if reply.get("grad", tree["grad"]) != tree["grad"]:
             torch.set_grad_enabled(not tree["grad"])  # the learner's code changed it, and the check looks at that
+        if "steps" in reply:
+            add_steps(*reply["steps"])
         if "error" in reply:
             raise self.error_of(reply["error"])
         if reply.get("replaced") and self._changed:
@@ -173,12 +194,15 @@ class Session:
         printed, reply = io.StringIO(), {}
         output = contextlib.nullcontext() if self.careful else contextlib.redirect_stdout(printed)
         result, library = None, self._library() if self._library else None
-        with output, torch.set_grad_enabled(bool(tree["grad"])):
+        with output, watched_steps() as steps, torch.set_grad_enabled(bool(tree["grad"])):
             try:
                 result = function(*arguments, **keywords)
             except self._caught as error:
                 reply["error"] = self._told(error)
             reply["grad"] = torch.is_grad_enabled()
+        if steps.number and not self.careful:
+            share = steps.share_of(result) if isinstance(result, nn.Module) else 0.0
+            reply["steps"] = [steps.number, steps.without, steps.rates[-MOST_RATES:], share]
         reply["replaced"] = library.restore() if library else None
         sending = Sending(self, results=True)
         reply["result"] = sending.pack(result)

@@ -10,6 +10,7 @@ import json
 import math
 import struct
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import torch
@@ -100,6 +101,8 @@ class Packer:
         if issubclass(kind, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
             node = self.tensor(torch.from_numpy(np.array(value)))
             return {**node, "k": "array" if issubclass(kind, np.ndarray) else "number"}
+        if kind is Fraction:
+            return {"k": "fraction", "v": [_digits(value.numerator), _digits(value.denominator)]}
         if kind is torch.dtype:
             return {"k": "dtype", "v": str(value).removeprefix("torch.")}
         if kind is range and len(value) <= MOST_ITEMS:
@@ -243,6 +246,7 @@ _SIMPLE = {
     "text": lambda unpacker, node: unpacker.bytes(node["b"]).decode(errors="replace"),
     "int": lambda unpacker, node: _whole(node["v"]),
     "float": lambda unpacker, node: float(node["v"]),
+    "fraction": lambda unpacker, node: Fraction(*map(_whole, node["v"])),
     "array": lambda unpacker, node: unpacker.tensor(node).numpy(),
     "number": lambda unpacker, node: unpacker.tensor(node).numpy()[()],
     "dtype": lambda unpacker, node: DTYPES[node["v"]],
