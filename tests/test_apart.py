@@ -132,7 +132,7 @@ def takes(module):
 def leaves(model):
     model.kept = 3
     model.norm.forward = lambda x: x
-    model.norm.register_forward_hook(lambda *_: None)
+    nn.modules.module.register_module_forward_hook(lambda *_: None)
 def tries(model):
     model.train()
     return model(torch.zeros(1))
@@ -144,7 +144,9 @@ def steps(model):
     optimiser.step()
     return model
 def doubled(config):
-    return ViT(config).double()
+    model = ViT(config).double().eval()
+    model.encoder.train()
+    return model
 named.__module__, named.__qualname__ = "this", "s"
 both = [named, takes]
 class Scaled(nn.Module):
@@ -273,7 +275,8 @@ def test_steps_of_optimisers_are_seen(process):
     assert (seen.number, seen.without, seen.rates, seen.share_of(model)) == (1, 1, [0.1], 1.0)
 
 
-def test_a_vit_keeps_its_dtype(process):
+def test_a_vit_keeps_its_dtype_and_its_modes(process):
     config = ViTConfig(8, 4, 2, hidden_dim=8, num_layers=1, num_heads=2, mlp_dim=8)
     model = process.answer("doubled")(config)
     assert type(model) is ViT and {one.dtype for one in model.parameters()} == {torch.float64}
+    assert model.encoder.norm.training and not model.head.training and not model.training

@@ -110,7 +110,7 @@ def test_long_texts_cross_and_lone_surrogates_do_not():
 def test_a_vit_of_a_billion_layers_is_not_built():
     config = {"image_size": 8, "patch_size": 4, "num_classes": 2, "hidden_dim": 8, "num_layers": 10**4, "num_heads": 2}
     with pytest.raises(ValueError):
-        built_vit({"config": config | {"mlp_dim": 8}, "state": {}, "training": True})
+        built_vit({"config": config | {"mlp_dim": 8}, "state": {}, "modes": []})
 
 
 class Endless(io.RawIOBase):

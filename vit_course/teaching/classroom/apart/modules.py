@@ -8,7 +8,7 @@ from types import NoneType
 import torch
 from torch import nn
 
-from vit_course.checks.maps.traces import kept_on
+from vit_course.checks.maps.traces import HOOKS_ON_ALL, kept_on
 from vit_course.config import ViTConfig
 from vit_course.vit import ViT
 
@@ -133,7 +133,9 @@ def take(module: nn.Module, node: dict, receive, own: bool) -> None:
 
 def traces(module: nn.Module) -> dict:
     """What a learner's code may have left on its copy of a check's module: hooks, by id, and attributes, by name."""
-    return {"hooks": [list(module._forward_hooks), list(module._forward_pre_hooks)], "left": sorted(kept_on(module))}
+    own = (module._forward_hooks, module._forward_pre_hooks)
+    hooks = [[*here, *everywhere] for here, everywhere in zip(own, HOOKS_ON_ALL, strict=True)]
+    return {"hooks": hooks, "left": sorted(kept_on(module))}
 
 
 def take_traces(module: nn.Module, node: dict) -> None:
@@ -173,7 +175,7 @@ def as_vit(module: nn.Module) -> dict | None:
     alike = ours.keys() == theirs.keys() and all(ours[key].shape == theirs[key].shape for key in ours)
     if not alike or [*map(_made_of, fresh.modules())] != [*map(_made_of, module.modules())]:
         return None
-    return {"config": vars(module.config), "state": dict(theirs), "training": module.training}
+    return {"config": vars(module.config), "state": dict(theirs), "modes": [one.training for one in module.modules()]}
 
 
 def built_vit(values: dict) -> ViT:
@@ -187,7 +189,9 @@ def built_vit(values: dict) -> ViT:
         raise ValueError("the state of a ViT is not what its config says")
     model = ViT(config)
     model.load_state_dict(values["state"], assign=True)  # whose dtype it keeps
-    return model.train(bool(values["training"]))
+    for module, training in zip(model.modules(), values["modes"], strict=True):
+        module.training = bool(training)
+    return model
 
 
 def _made_of(part: nn.Module) -> tuple:
