@@ -72,6 +72,7 @@ def test_tensors_keep_numbers_shape_and_order(dtype):
         {"k": "list", "v": 3},
         {"k": "dict", "v": [[{"k": "list", "v": []}, 1]]},
         {"k": "int", "v": "9" * 10**6},
+        {"k": "fraction", "v": ["1", "0"]},
         {},
     ],
 )

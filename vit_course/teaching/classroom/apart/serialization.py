@@ -179,7 +179,7 @@ class Unpacker:
                 return self.tensor(node)
             simple = _SIMPLE.get(kind)
             return simple(self, node) if simple else self._foreign(node)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, RuntimeError, RecursionError) as error:
+        except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError) as error:
             raise WireError(f"not a value: {type(error).__name__}: {error}") from None
         finally:
             self._depth -= 1
