@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 from conftest import ROOT, hears_interrupts, thoroughly
 from small_class import ASSIGNMENT, Submission, chapters, only
@@ -13,16 +14,15 @@ from small_class import ASSIGNMENT, Submission, chapters, only
 from vit_course.teaching.classroom.course import make_course
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name == "nt", reason="Windows sends no signal to one process")]
-WAITS = "open('began', 'w').write('x')\nimport time\ntime.sleep(600)"
+SLEEP = ["sleep", str(90_000 + os.getpid())]  # a process that can be seen from outside every sandbox
+WAITS = f"import subprocess\nsubprocess.run({SLEEP})"
 
 
 @pytest.mark.parametrize("to_all", [True, *thoroughly(False)], ids=["Ctrl+C", "kill"])
 def test_a_stopped_grading_says_so_in_its_last_line(tmp_path, to_all):
     course = tmp_path / "course"
     make_course(chapters(tmp_path), course)
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     made = [sys.executable, "-m", "nbgrader", "generate_assignment", ASSIGNMENT, "--create"]
     assert subprocess.run(made, cwd=course, env=environment, capture_output=True).returncode == 0
     Submission(only(WAITS)).hand_in(course / "submitted", "ada", course / "release" / ASSIGNMENT)
@@ -32,7 +32,7 @@ def test_a_stopped_grading_says_so_in_its_last_line(tmp_path, to_all):
         command, cwd=ROOT, env=environment, start_new_session=True, preexec_fn=hears_interrupts, **pipes
     ) as process:
         end = time.monotonic() + 600
-        while not list(temporary.glob("vit-course-*/work/began")):
+        while not any(one.info["cmdline"] == SLEEP for one in psutil.process_iter(["cmdline"])):
             assert process.poll() is None and time.monotonic() < end
             time.sleep(0.2)
         (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)

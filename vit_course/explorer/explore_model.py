@@ -98,7 +98,7 @@ def explore(
     families = need_families(effects)
     need_grid(grid)
     need_prefix(prefix)
-    clip = model
+    clip: Any = model
     if phrases is not None:
         model, labels = classifier_of(model, phrases), list(phrases)
     pairs = _pairs(model, image, preprocess)
